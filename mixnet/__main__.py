@@ -1,4 +1,4 @@
-"""``python -m mixnet program.py``: run a program that was written for MXNet as it is."""
+"""``python -m mixnet program.py``: run a program written for MXNet, unchanged."""
 
 from __future__ import annotations
 

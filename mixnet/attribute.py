@@ -1,4 +1,4 @@
-"""AttrScope: attributes that every symbol made inside the scope gets."""
+"""AttrScope: attributes for every symbol created inside the scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that every layer raises, and small facts other people's programs import from here."""
+"""Errors that every layer raises, and constants and helpers that user programs import from here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.callback``: what ``fit`` calls after a batch, an epoch or a validation."""
+"""``mx.callback``: callbacks of ``fit`` after a batch, an epoch or a validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints: a symbol file and a parameter file with the number of the epoch in its name."""
+"""Checkpoints: a symbol file and a parameter file with the epoch number in its name."""
 
 from __future__ import annotations
 

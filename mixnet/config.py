@@ -1,4 +1,4 @@
-"""Every setting in one table: name, type, default, sentence. Set by environment variable."""
+"""All settings in one table: name, type, default, description. Set by environment variables."""
 
 from __future__ import annotations
 
@@ -45,181 +45,189 @@ SETTINGS: dict[str, Setting] = {
             "MXNET_ENGINE_TYPE",
             str,
             "ThreadedEnginePerDevice",
-            "NaiveEngine runs every operation at once, for debugging; ThreadedEngine has one pool of "
-            "workers for each kind of resource, ThreadedEnginePerDevice one for each device.",
+            "NaiveEngine runs every operation immediately, for debugging; ThreadedEngine has one pool of "
+            "worker threads per kind of resource, ThreadedEnginePerDevice one per device.",
         ),
         Setting(
             "MIXNET_JOINT_STEP_AFTER",
             int,
             20,
-            "Steps of training on several devices after which backward, sums and updates are compiled as one "
-            "program over all of them; 0: they never are.",
+            "Training steps on several devices after which backward, gradient sums and updates are compiled "
+            "into one program for all devices; 0: never.",
         ),
         Setting(
             "MIXNET_MEETING_SECONDS",
             float,
             60.0,
-            "How long a thread waits for devices that other threads should call in an operation over "
-            "several devices (SyncBatchNorm), before that is an error.",
+            "How long an operation over several devices (SyncBatchNorm) waits for the threads of the other "
+            "devices to call it, before it raises an error.",
         ),
         Setting(
             "MIXNET_JOIN_SECONDS",
             float,
             30.0,
-            "How long the processes of a job wait for each other when the first store of kind dist_* is made, before "
-            "that is an error that names who is missing.",
+            "How long the processes of a job wait for each other when the first dist_* store is created, "
+            "before an error names the missing ones.",
         ),
         Setting(
             "MIXNET_SERVER_FOLDER",
             str,
             "",
-            "Folder for the key of a job and the databases of its servers (KVStore dist_async); all machines of the job "
-            "share it. By default mixnet/servers in the user's cache folder.",
+            "Folder for the key of a job and the databases of its servers (KVStore dist_async); all "
+            "machines of the job must share it. Default: mixnet/servers in the user's cache folder.",
         ),
         Setting(
             "MXNET_KVSTORE_BIGARRAY_BOUND",
             int,
             1_000_000,
-            "Elements from which the rows of a value are spread over all servers of a KVStore dist_async.",
+            "Values with at least this many elements are split by rows over all servers of a dist_async "
+            "KVStore.",
         ),
         Setting(
             "MIXNET_WATCHDOG",
             float,
             0.0,
-            "Seconds after which a thread that waits is reported on stderr, with what every thread does, holds and "
-            "waits for; locks are then checked to be taken in their order. 0: off.",
+            "Seconds after which a waiting thread is reported on stderr, with what every thread runs, holds "
+            "and waits for; the order in which locks are taken is then checked, too. 0: off.",
         ),
         Setting(
             "MIXNET_IMAGE_MEGAPIXELS",
             float,
             64.0,
-            "Millions of pixels that an encoded image may have whatever its file's length; a larger one needs a byte for "
-            "every 100 pixels, as photographs have, or it is refused before memory is taken for it.",
+            "Megapixels that an encoded image may have, whatever its file size; a larger image is rejected "
+            "before memory is allocated for it, unless its file has a byte per 100 pixels, as photographs "
+            "do.",
         ),
         Setting(
-            "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads that run compiled programs, a device."
+            "MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads per device that run compiled programs."
         ),
         Setting(
             "MXNET_GPU_WORKER_NTHREADS",
             int,
             2,
-            "The same on a GPU: programs that run side by side.",
+            "The same for a GPU: the number of programs that run in parallel.",
         ),
         Setting(
             "MXNET_EXEC_ENABLE_INPLACE",
             _flag,
             True,
-            "Results take over the buffers of inputs that nobody needs any more.",
+            "Results reuse the buffers of inputs that are no longer needed.",
         ),
         Setting(
             "MXNET_ELIMINATE_COMMON_EXPR",
             _flag,
             True,
-            "The same operation on the same inputs is computed once.",
+            "Compute the same operation on the same inputs only once.",
         ),
         Setting("MXNET_GPU_COPY_NTHREADS", int, 2, "Threads that copy between host and devices."),
         Setting("MIXNET_IO_NTHREADS", int, 4, "Threads that read, write and decode files."),
-        Setting("MIXNET_COMMUNICATION_NTHREADS", int, 1, "Threads that talk to other processes."),
+        Setting(
+            "MIXNET_COMMUNICATION_NTHREADS",
+            int,
+            1,
+            "Threads that communicate with other processes.",
+        ),
         Setting(
             "MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN",
             int,
             1000,
-            "Operations that are recorded before they run without being asked for.",
+            "Number of recorded operations at which they run even if no value has been read.",
         ),
         Setting(
             "MXNET_STORAGE_FALLBACK_LOG_VERBOSE",
             _flag,
             True,
-            "Warn of operators that have no computation for sparse arrays, and take dense copies.",
+            "Warn when an operator has no sparse implementation, so its arguments are copied to dense.",
         ),
         Setting(
             "MXNET_UPDATE_ON_KVSTORE",
             _flag,
             True,
-            "On several contexts gluon.Trainer lets the KVStore update the parameters, by default.",
+            "Default of gluon.Trainer on several contexts: the KVStore updates the parameters.",
         ),
         Setting(
             "MXNET_OPTIMIZER_AGGREGATION_SIZE",
             int,
             0,
-            "Parameters that an optimizer is handed together (0: 4, LAMB 45); all are one program "
-            "anyway.",
+            "Parameters that an optimizer updates in one call (0: 4, LAMB 45); they run as one program in "
+            "any case.",
         ),
         Setting(
             "MXNET_BACKWARD_DO_MIRROR",
             _flag,
             False,
-            "Backward computes cheap operations again rather than keep their results: of executors, which "
-            "read it when they are bound.",
+            "Backward recomputes cheap operations instead of storing their results. Applies to executors, "
+            "when they are bound.",
         ),
         Setting(
             "MXNET_PROFILER_AUTOSTART",
             _flag,
             False,
-            "Start mx.profiler with the process; profile.json is written at its end.",
+            "Start mx.profiler with the process and write profile.json when the process ends.",
         ),
         Setting(
             "MXNET_GLUON_REPO",
             str,
             "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/",
-            "Where Gluon's data sets and pretrained weights are downloaded from.",
+            "Base URL for Gluon's datasets and pretrained weights.",
         ),
         Setting(
             "MIXNET_CPU_DEVICES",
             int,
             0,
-            "CPU devices of this process (0: leave it to JAX); read before JAX starts.",
+            "Number of CPU devices of this process (0: JAX decides); read before JAX starts.",
         ),
         Setting(
             "MIXNET_CACHE_DIR",
             str,
             "",
-            "Folder of compiled programs (empty: the user's cache folder; 'off': none).",
+            "Folder for compiled programs (empty: in the user's cache folder; 'off': no cache).",
         ),
         Setting(
             "MIXNET_LAYOUT",
             _one_of("auto", "xla", "off"),
             "auto",
-            "auto: images are computed with channels last, convolutions by oneDNN where XLA has it; "
-            "xla: without oneDNN; off: as written.",
+            "auto: image operators run with channels last, convolutions with oneDNN where XLA supports it; "
+            "xla: the same without oneDNN; off: the layout as written.",
         ),
         Setting(
             "MIXNET_KEEP_MEMORY",
             _flag,
             True,
-            "Host memory that a program frees is kept for the next one (Linux), not given back.",
+            "Reuse host memory that a program frees for the next one, instead of returning it to the system "
+            "(Linux).",
         ),
         Setting(
             "MIXNET_COMPILE_WARNING",
             int,
             50,
-            "Programs that one line of code may compile before it is warned of (0: never).",
+            "Programs that one line of code may compile before mixnet warns (0: never).",
         ),
         Setting(
             "MIXNET_INTERPRET",
             _flag,
             True,
-            "Programs on CPUs run without the compiler until it is worth its time; 0: every program is compiled "
+            "Run programs on CPUs without the compiler until compiling pays off; 0: compile every program "
             "before it runs.",
         ),
         Setting(
             "MIXNET_DONATE_BYTES",
             int,
             1 << 14,
-            "Buffers of at least this many bytes are reused in place where nobody holds them.",
+            "Buffers of at least this many bytes are reused in place when nothing else refers to them.",
         ),
         Setting(
             "MIXNET_FULL_TRACEBACK",
             _flag,
             False,
-            "Errors of a mistake in a call of a Gluon block show all frames of mixnet, not only the "
-            "innermost beside the program's own.",
+            "Errors raised in a call of a Gluon block show all of mixnet's frames, not only the innermost "
+            "one and those of the program.",
         ),
         Setting(
             "MIXNET_SOURCE_LINES",
             _flag,
             False,
-            "Nodes of graphs keep the line of the program that made them.",
+            "Graph nodes record the line of the program that created them.",
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""Data types: names, NumPy dtypes, MXNet's type codes in files."""
+"""Data types: names, NumPy dtypes, and MXNet's type codes in files."""
 
 from __future__ import annotations
 

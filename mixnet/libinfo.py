@@ -1,4 +1,4 @@
-"""``mx.libinfo``: the version whose interface this is, and where the library lies."""
+"""``mx.libinfo``: the MXNet version whose interface this is, and the location of the library."""
 
 from __future__ import annotations
 

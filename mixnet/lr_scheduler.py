@@ -1,4 +1,4 @@
-"""Learning rates that change with the number of updates."""
+"""Learning rate schedules by number of updates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.monitor``: statistics of every output, weight and state while a network trains."""
+"""``mx.monitor``: statistics of every output, weight and state during training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of symbols that were not given one: ``NameManager`` counts, ``Prefix`` puts text before."""
+"""Automatic names of symbols: ``NameManager`` counts, ``Prefix`` prepends text."""
 
 from __future__ import annotations
 

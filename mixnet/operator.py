@@ -1,4 +1,4 @@
-"""``mx.operator``: operators written in Python, with their own gradient, for nd, sym and Gluon."""
+"""``mx.operator``: operators written in Python, with custom gradients, for nd, sym and Gluon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Record files: byte strings one after another, with an index beside them if wanted.
+"""Record files: byte strings one after another, with an optional index file.
 
 A record is one or more parts: the magic word, a word with a flag in its 3 high bits and the length
 in the others, the bytes, zeros up to a multiple of 4; all little-endian. A payload that contains the

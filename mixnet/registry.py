@@ -1,4 +1,4 @@
-"""``mx.registry``: classes by name, and making them from names and JSON."""
+"""``mx.registry``: classes by name, and creating instances from names and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy semantics on and off, as scopes and decorators; settings in the environment."""
+"""NumPy semantics on and off, as scopes and decorators; environment settings."""
 
 from __future__ import annotations
 

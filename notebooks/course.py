@@ -31,11 +31,11 @@ class Digits(NamedTuple):
 
 
 def digits(held_out: float = 0.2, seed: int = 1) -> Digits:
-    """1,797 digits of 8 by 8 pixels (Boğaziçi University), of which a part is kept for testing.
+    """1,797 digits of 8 by 8 pixels (Boğaziçi University), split into training and test data.
 
     Args:
-        held_out: the part that is kept, from 0 to 1.
-        seed: which digits are kept.
+        held_out: the fraction of test data, from 0 to 1.
+        seed: of the random split.
     """
     from sklearn.datasets import load_digits
 
@@ -53,7 +53,7 @@ def photograph(name: str = "china", thin: int = 2) -> np.ndarray:
 
     Args:
         name: ``china`` or ``flower``.
-        thin: every how many pixels one is taken; 1 gives 427 by 640.
+        thin: take every ``thin``-th pixel; 1 gives 427 by 640.
     """
     from sklearn.datasets import load_sample_image
 
@@ -64,7 +64,7 @@ def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9
     """Show pictures side by side: grey ``(height, width)`` or colour ``(height, width, 3)``.
 
     Args:
-        pictures: arrays; axes of extent 1 are left out. Colours are from 0 to 1. Grey runs from a picture's
+        pictures: arrays; axes of length 1 are removed. Colours are from 0 to 1. Grey runs from a picture's
             smallest value to its largest: from white to black up to 32 pixels, as on paper; from black to
             white in larger pictures, as in photographs.
         titles: a text above each.
@@ -102,7 +102,7 @@ def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9
 def show_page(path: str | os.PathLike[str], height: int = 860) -> None:
     """Show an HTML file that needs no other file in a frame.
 
-    ``notebooks/run.py`` leaves the frame out of a notebook that it stores.
+    ``notebooks/run.py`` removes the frame from a notebook that it saves.
 
     Args:
         path: of the file.
@@ -118,7 +118,7 @@ def show_page(path: str | os.PathLike[str], height: int = 860) -> None:
 
 
 def beside(*views: Any) -> None:
-    """Show views of ``mixnet.widgets`` in one row; where the page is narrow, below each other."""
+    """Show views of ``mixnet.widgets`` in one row, or below each other on a narrow page."""
     from IPython.display import display
 
     bundles = [each._repr_mimebundle_()[0] for each in views]
@@ -135,20 +135,20 @@ class NotYet(Exception):
 
 
 class Test:
-    """What a check asks of an answer. The first thing that does not hold ends the check."""
+    """Assertions for checks of answers. The first one that fails ends the check."""
 
     def true(self, holds: Any, otherwise: str) -> None:
-        """Something holds; ``otherwise`` says what is wrong if it does not."""
+        """Require a condition; ``otherwise`` is the message if it does not hold."""
         if not holds:
             raise NotYet(otherwise)
 
     def given(self, found: Any, what: str = "the result") -> None:
-        """The answer is there at all."""
+        """Require an answer."""
         if found is None or found is NotImplemented or found is ...:
             raise NotYet(f"{what} is {found}: there is nothing to check so far")
 
     def equal(self, found: Any, expected: Any, what: str = "the result") -> None:
-        """Both are the same: numbers, texts, tuples, lists."""
+        """Require equality of numbers, strings, tuples or lists."""
         self.given(found, what)
         if found != expected:
             raise NotYet(f"{what} is {found!r}, expected {expected!r}")
@@ -156,7 +156,7 @@ class Test:
     def close(
         self, found: Any, expected: Any, what: str = "the result", tolerance: float = 1e-4
     ) -> None:
-        """Both are arrays (or numbers) of the same shape and nearly the same content."""
+        """Require arrays (or numbers) of the same shape and nearly equal values."""
         self.given(found, what)
         found, expected = _numbers(found), _numbers(expected)
         if found.shape != expected.shape:
@@ -169,9 +169,9 @@ class Test:
 
 
 def checks(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a check of ``function(test, *answers)``: prints whether the answers are right, or why not yet.
+    """Turn ``function(test, *answers)`` into a check that prints whether the answers are correct, or why not.
 
-    An exercise that nobody has done yet must not stop the notebook, so a check never raises::
+    An unsolved exercise must not stop the notebook, so a check never raises an error::
 
         @course.checks
         def check_double(test, double):
@@ -180,7 +180,7 @@ def checks(function: Callable[..., None]) -> Callable[..., None]:
         check_double(double)
 
     Returns:
-        a function of the answers, and of the ``name`` that it calls them by.
+        a function of the answers, with an optional ``name`` for messages.
     """
 
     @functools.wraps(function)

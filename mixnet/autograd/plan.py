@@ -1,4 +1,4 @@
-"""Plans: the operations that backward records for a tape of a known structure, reused instead of derived again.
+"""Backward plans: the operations that backward records for a tape, cached by the tape's structure.
 
 A loop records the same operations in every step, so their gradients are the same operations, too. Deriving
 these costs several times what recording them does. A plan is what was derived, with numbers for nodes and values.

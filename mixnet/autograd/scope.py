@@ -1,4 +1,4 @@
-"""Scopes: whether operations are kept for backward, and whether operators train or predict."""
+"""Scopes that control whether autograd records, and whether operators train or predict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tape: marked variables, and backward as the gradient pass over what was recorded.
+"""The tape: marked variables, and backward as the gradient pass over the recorded operations.
 
 Handles are arrays of any face: what is used of one is ``_read()``, its value, ``_write()``, and
 ``_wrap(value)``, which makes another of its class.

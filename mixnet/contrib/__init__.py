@@ -1,4 +1,4 @@
-"""``mx.contrib``: what MXNet keeps apart: operators, text, quantisation, mixed precision, ONNX."""
+"""``mx.contrib``: MXNet's contributed modules: operators, text, quantization, mixed precision, ONNX."""
 
 from mixnet.contrib import autograd as autograd
 from mixnet.ndarray import contrib as nd

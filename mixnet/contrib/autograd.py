@@ -1,4 +1,4 @@
-"""``mx.contrib.autograd``: the first interface of autograd, before ``mx.autograd``."""
+"""``mx.contrib.autograd``: the autograd interface that preceded ``mx.autograd``."""
 
 from __future__ import annotations
 

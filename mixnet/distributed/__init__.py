@@ -1,4 +1,4 @@
-"""mx.distributed: jobs of several processes, what they are told, and how they exchange arrays."""
+"""mx.distributed: jobs of several processes, their configuration, and the exchange of arrays."""
 
 from __future__ import annotations
 

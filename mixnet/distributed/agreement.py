@@ -1,10 +1,10 @@
-"""That all processes of a job come to the same exchanges in the same order, before one of them runs.
+"""Agreement: all processes of a job make the same exchanges in the same order, checked before they run.
 
-An exchange that runs beside another one adds what does not belong together, waits for ever, or ends the
-process. So each has a description, and the first time that one follows another the processes ask the scheduler
-whether all of them have come to the same. A training loop repeats itself: after its first turns each
-description has one known successor, nobody asks, and nothing is sent. All processes have the same history until
-they differ, so they know the same successors, and whoever leaves the known way asks.
+Exchanges must be called in the same order by all processes: otherwise one adds unrelated arrays, waits
+forever, or ends the process. So each exchange has a description. The first time that one description follows
+another, the processes ask the scheduler whether all of them have called the same. A training loop repeats
+itself: after its first iterations each description has one known successor, and no message is sent. All
+processes have the same history until they differ, so a process that leaves the known sequence asks.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class Description:
         return zlib.crc32(self.text.encode())
 
     def message(self, number: int) -> dict[str, Any]:
-        """What the scheduler hears of it."""
+        """The message sent to the scheduler."""
         return {"number": number, "digest": self.digest, "text": self.text[:LONGEST_TEXT]}
 
 
 class DisagreementError(MXNetError):
-    """The workers of a job come to different exchanges."""
+    """The workers of a job called different exchanges."""
 
 
 class Agreement:
-    """What one process knows of the order of exchanges.
+    """One process's record of the order of exchanges.
 
     Args:
         say: sends a message to the scheduler.
@@ -67,7 +67,7 @@ class Agreement:
         self.difference: DisagreementError | None = None
 
     def note(self, description: Description) -> int:
-        """Enter the next exchange of this process. Sends nothing: ``speak`` does, once the caller holds no lock.
+        """Record the next exchange of this process. ``speak`` sends it, once the caller holds no lock.
 
         Returns:
             its number for ``wait``; 0 if there is nothing to wait for.
@@ -88,7 +88,7 @@ class Agreement:
         return 0 if is_known else number
 
     def speak(self) -> None:
-        """Send the questions that were noted. May wait for the network."""
+        """Send the recorded questions. May wait for the network."""
         while self._unsaid:
             try:
                 message = self._unsaid.popleft()
@@ -97,13 +97,13 @@ class Agreement:
             self._say(ask=message)
 
     def _take(self, number: int, description: Description) -> bool:
-        """Enter an exchange that is not asked about here; whether others ask about it."""
+        """Record an exchange without asking about it; returns whether others ask about it."""
         self._taken[number] = description
         self._taken.pop(number - _REMEMBERED, None)
         return number in self._asked
 
     def wait(self, number: int, is_over: Callable[[], bool]) -> None:
-        """Until all processes have come to the same exchange, or ``is_over``.
+        """Wait until all processes have reached the same exchange, or ``is_over``.
 
         Raises:
             DisagreementError: they have not.
@@ -119,7 +119,7 @@ class Agreement:
                 raise self.difference
 
     def hear(self, message: dict[str, Any]) -> None:
-        """Take a message of the scheduler."""
+        """Process a message from the scheduler."""
         answer = None
         with self._changed:
             if "agreed" in message:
@@ -137,7 +137,7 @@ class Agreement:
             self._say(ask=answer)
 
     def wake(self) -> None:
-        """Let whoever waits look again at whether it is over."""
+        """Wake all waiting threads, so that they check again whether it is over."""
         with self._changed:
             self._changed.notify_all()
 
@@ -152,7 +152,7 @@ def _difference(found: dict[str, str]) -> str:
 
 
 class Questions:
-    """What the scheduler knows of the exchanges that processes asked about.
+    """The scheduler's record of the exchanges that processes asked about.
 
     Args:
         workers: how many there are.
@@ -163,7 +163,7 @@ class Questions:
         self._open: dict[int, dict[int, dict[str, Any]]] = {}
 
     def ask(self, rank: int, message: dict[str, Any]) -> dict[str, Any]:
-        """The answer for all workers to a question of one; empty while somebody's is missing.
+        """The answer for all workers to a question of one; empty while some questions are missing.
 
         Raises:
             KeyError: no question is in the message.

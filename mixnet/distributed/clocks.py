@@ -1,4 +1,4 @@
-"""How far the clocks of the processes of a job are apart."""
+"""Clock offsets between the processes of a job."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from mixnet.engine.timeline import now
 
 @dataclass(frozen=True)
 class Offset:
-    """What a process's clock shows more than that of the first.
+    """The offset of a process's clock from that of the first process.
 
     Args:
-        nanoseconds: to take off its times.
-        within: nanoseconds by which that may be wrong.
+        nanoseconds: to subtract from its times.
+        within: maximum error in nanoseconds.
     """
 
     nanoseconds: int
@@ -25,14 +25,14 @@ class Offset:
 
 
 def offsets(world: World, rounds: int = 15, clock: Callable[[], int] = now) -> list[Offset]:
-    """The offset of every process, the same list in all. Waits for all of them.
+    """The clock offset of every process; all processes get the same list. Waits for all of them.
 
     In an exchange nobody has an answer before everybody has begun. So what a clock shows at the end of an exchange is later than what
     any other showed at its beginning, in both directions: each round bounds the offset from both sides, and the bounds of all rounds hold.
 
     Args:
         world: the job.
-        rounds: exchanges; with more of them the bounds come closer.
+        rounds: number of exchanges; more rounds give tighter bounds.
         clock: of this process, in nanoseconds.
     """
     begins, ends = [], []

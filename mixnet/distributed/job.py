@@ -1,4 +1,4 @@
-"""What the environment says of the job that this process belongs to."""
+"""The job that this process belongs to, read from environment variables."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ EXIT_NOT_JOINED = 69
 
 
 class JobError(MXNetError):
-    """The processes of a job do not come together."""
+    """The processes of a job cannot connect to each other."""
 
     exit_code = EXIT_NOT_JOINED
 
 
 class WorkerLostError(MXNetError):
-    """Another process of the job has ended, or failed, before its work was done."""
+    """Another process of the job exited or failed before its work was done."""
 
     exit_code = EXIT_LOST
 
@@ -36,17 +36,17 @@ def local_rank(otherwise: int) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """What one process knows of its job.
+    """A job, as seen by one process.
 
     Args:
         workers: how many processes train.
         root: name or address of the machine where the scheduler is.
         port: of the scheduler.
-        rank: number of this worker; None: the scheduler gives it one.
+        rank: number of this worker; None: the scheduler assigns one.
         role: ``worker``, ``server`` or ``scheduler``.
         servers: processes in the role of a server.
         interface: the network interface for arrays; empty: that of the way to ``root``.
-        has_scheduler: whether somebody starts one; else the worker of rank 0 does.
+        has_scheduler: whether a scheduler is started separately; otherwise the worker of rank 0 starts one.
     """
 
     workers: int
@@ -63,13 +63,13 @@ _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 def find_job(environment: Mapping[str, str] | None = None) -> Job | None:
-    """The job that the environment speaks of: ``DMLC_*``, those of torchrun, mpirun or srun; or None.
+    """The job described by environment variables: ``DMLC_*``, those of torchrun, mpirun or srun; or None.
 
     Args:
         environment: by default that of the process.
 
     Raises:
-        JobError: variables are missing, or are no numbers.
+        JobError: variables are missing or are not numbers.
     """
     env = os.environ if environment is None else environment
     job = _of_dmlc(env) or _of_torchrun(env) or _of_launcher(env, environment is None)
@@ -129,7 +129,7 @@ def _of_torchrun(env: Mapping[str, str]) -> Job | None:
 
 
 def _of_launcher(env: Mapping[str, str], is_own: bool) -> Job | None:
-    """What mpirun and srun say; where the first process is, JAX finds out."""
+    """The settings of mpirun and srun; JAX finds the address of the first process."""
     for size, rank, local in (
         ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
         ("PMI_SIZE", "PMI_RANK", "MPI_LOCALNRANKS"),
@@ -147,7 +147,7 @@ def _of_launcher(env: Mapping[str, str], is_own: bool) -> Job | None:
 
 
 def _port_of(env: Mapping[str, str]) -> int:
-    """A port that all processes of a job know, and two jobs of a machine seldom share."""
+    """A port that all processes of a job can compute, and that two jobs on a machine rarely share."""
     names = ("PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID", "OMPI_MCA_ess_base_jobid", "PMI_ID")
     digest = 0
     for letter in "/".join(env.get(name, "") for name in names):

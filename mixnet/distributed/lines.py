@@ -1,6 +1,6 @@
-"""How the scheduler and the others talk: one JSON object a line, over a connection that stays open.
+"""The protocol of the scheduler: one JSON object per line, over a connection that stays open.
 
-That a connection ends says at once that a process has ended, however that came about.
+A closed connection shows immediately that a process has exited, for whatever reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def packed(**message: Any) -> bytes:
 
 
 def unpacked(line: bytes) -> dict[str, Any]:
-    """The message of a line; an empty one if it is none."""
+    """The message of a line; an empty one if the line is not valid."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -31,7 +31,7 @@ def unpacked(line: bytes) -> dict[str, Any]:
 
 
 def keep_alive(connection: socket.socket) -> None:
-    """Notice within about 15 seconds that the other end cannot be reached any more."""
+    """Detect within about 15 seconds that the other end is unreachable."""
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in (
@@ -46,7 +46,7 @@ def keep_alive(connection: socket.socket) -> None:
 
 @contextmanager
 def quiet(number: int) -> Iterator[None]:
-    """What C++ libraries print on a file descriptor goes nowhere meanwhile; to stderr with ``PS_VERBOSE``."""
+    """Discard what C++ libraries print to a file descriptor; with ``PS_VERBOSE``, redirect it to stderr."""
     sys.stdout.flush()
     verbose = os.environ.get("PS_VERBOSE", "0") not in ("", "0")
     target = os.dup(2) if verbose else os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""Measuring how a training step scales with processes of this machine, and what its seconds go to."""
+"""Measure how a training step scales with processes on this machine, and where its time goes."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class MeasuredStep:
 
     Args:
         workers: processes that trained together.
-        seconds: of a step as programs run it.
+        seconds: of a whole step.
         fastest: of the fastest repeat.
         slowest: of the slowest repeat.
-        compute: forward, backward and update, run apart from the exchange; the mean over workers.
-        exchange: of the gradients, run apart, once all workers are there.
-        waiting: for the slowest worker, the mean over workers.
+        compute: forward, backward and update, measured without the exchange; mean over workers.
+        exchange: of the gradients, measured alone, after all workers have arrived.
+        waiting: for the slowest worker; mean over workers.
         message: one exchange of a few bytes.
         sent: bytes that a worker sent in a step, by the kernel's count of its connections; None where the system
             does not count them.
@@ -58,15 +58,15 @@ class MeasuredStep:
 
 @dataclass(frozen=True)
 class Measured:
-    """What ``measure`` found. ``mx.widgets.ScalingView`` draws it.
+    """The result of ``measure``. ``mx.widgets.ScalingView`` draws it.
 
     Args:
         label: what was measured.
-        batch: samples of a worker in a step.
+        batch: samples per worker and step.
         gradient_bytes: of all gradients.
-        device_seconds: what stood in for computing; None: the network was computed.
-        repeats: behind each median.
-        steps: one for each count of workers, the smallest first.
+        device_seconds: simulated computing time; None: the network was computed.
+        repeats: measurements per median.
+        steps: one for each number of workers, in ascending order.
     """
 
     label: str
@@ -77,7 +77,7 @@ class Measured:
     steps: tuple[MeasuredStep, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """A run of ``mx.widgets.ScalingView``: ``thr``, ``lo`` and ``hi`` are samples a second of all workers."""
+        """A run of ``mx.widgets.ScalingView``: ``thr``, ``lo`` and ``hi`` are total samples per second."""
         points = []
         for step in self.steps:
             samples = step.workers * self.batch
@@ -132,7 +132,7 @@ def measure(
     label: str | None = None,
     timeout: float = 300.0,
 ) -> Measured:
-    """Train a network for some steps in processes of this machine, and say what a step's seconds go to.
+    """Train a network for some steps in processes on this machine, and measure where the time of a step goes.
 
     For each count of workers as many processes start (``mixnet-launch``), which takes some seconds. Each has a copy of the
     network and its own ``dist_sync`` store; the loss is the mean of the squared outputs. First its steps run as in any program, where
@@ -141,19 +141,19 @@ def measure(
     Args:
         network: an initialized ``gluon.HybridBlock`` of one input. It is hybridized here.
         data: the batch of one worker, ``(batch, ...)``, an NDArray.
-        workers: counts of processes. They share the cores of this machine.
-        steps: of a repeat.
+        workers: numbers of processes. They share the cores of this machine.
+        steps: per repeat.
         repeats: each point is their median.
         device_seconds: how long computing a step takes on a device that each worker has to itself. Workers
             then sleep so long in place of computing on cores which they share: what is measured of exchanges is real.
         compression: of gradients, as ``gluon.Trainer`` takes it.
-        label: what is measured; by default the network's name.
-        timeout: seconds that one job may take.
+        label: of the measurement; by default the network's name.
+        timeout: of one job, in seconds.
 
     Raises:
-        AttributeTypeError: ``network`` or ``data`` is of another type.
+        AttributeTypeError: ``network`` or ``data`` has the wrong type.
         AttributeValueError: a number is out of its range.
-        MeasureError: a job has failed, or took longer than ``timeout``; shows what it printed.
+        MeasureError: a job failed, or took longer than ``timeout``; shows its output.
     """
     if not callable(getattr(network, "export", None)):
         raise AttributeTypeError(
@@ -218,7 +218,7 @@ def _export(network: Any, data: Any, folder: Path) -> None:
 
 
 def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
-    """What the first worker of a job wrote down."""
+    """Run a job and return the results that its first worker wrote."""
     answer = Path(folder, "answer.json")
     answer.unlink(missing_ok=True)
     program = [sys.executable, "-m", "mixnet.tools.measured_job", folder]

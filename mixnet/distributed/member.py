@@ -1,4 +1,4 @@
-"""A process in a job: joins, is told who is lost, and leaves."""
+"""A process as a member of a job: it joins, learns which processes are lost, and leaves."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NO_PROXY = "no_grpc_proxy"
 
 
 class Member:
-    """This process in its job, from joining on.
+    """This process as a member of its job; creating it joins the job.
 
     Args:
-        job: what the environment says.
+        job: from the environment.
 
     Raises:
-        JobError: there is no way to the scheduler, or it refuses this process; says why.
+        JobError: the scheduler cannot be reached, or it rejects this process; names the reason.
     """
 
     def __init__(self, job: Job):
@@ -135,19 +135,19 @@ class Member:
             self.agreement.wake()
 
     def fail(self, error: BaseException) -> None:
-        """Tell the others that this process cannot do its part of an exchange."""
+        """Notify the others that this process cannot take part in an exchange."""
         text = f"{type(error).__name__}: {error}".splitlines()[0][:500]
         self._say(failed=f"failed: {text}")
 
     def leave(self) -> None:
-        """Say that this process has done its work."""
+        """Notify the scheduler that this process has finished its work."""
         if os.getpid() == self._owner and not self._is_leaving:
             self._is_leaving = True
             if self.lost is None:
                 self._say(left=True)
 
     def want_servers(self, key: str) -> None:
-        """Have servers listen for workers that know the key.
+        """Ask servers to listen for workers that know the key.
 
         Args:
             key: path of the file with it.
@@ -155,7 +155,7 @@ class Member:
         self._say(serve=key)
 
     def wait_for_end(self, serve: Callable[[str, int], int]) -> bool:
-        """For a server: until the job has ended; whether it ended well.
+        """For a server: wait until the job has ended; returns whether it succeeded.
 
         Args:
             serve: begins to serve, when workers want it; gets the path of the job's key and the number of the
@@ -171,7 +171,7 @@ class Member:
         return False
 
     def forget(self) -> None:
-        """In a process that was forked: close the connection, so that its end is that of the owner alone."""
+        """In a forked process: close the connection, which belongs to the parent."""
         self._lines.close()
         self._socket.close()
 
@@ -224,12 +224,12 @@ def address_of(interface: str) -> str:
 
 
 def start_scheduler(job: Job) -> subprocess.Popen[bytes]:
-    """A scheduler in a process of its own, which ends with the job."""
+    """Start a scheduler in a separate process, which ends with the job."""
     return _start(job, "scheduler")
 
 
 def start_server(job: Job) -> subprocess.Popen[bytes]:
-    """A server in a process of its own, which ends with the job."""
+    """Start a server in a separate process, which ends with the job."""
     return _start(job, "server")
 
 

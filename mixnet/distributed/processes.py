@@ -1,8 +1,8 @@
-"""Exchanges between the processes of a job, as tasks of the engine.
+"""Exchanges between the processes of a job, as engine tasks.
 
-The arrays of a bucket become one flat array in the host's memory, which is one shard of an array over all
-processes; a program on a client of XLA of its own exchanges them (gloo on CPUs). The process's own devices
-and programs are those of a process alone.
+The arrays of a bucket become one flat array in host memory, which is one shard of an array over all
+processes; a program on a separate XLA client exchanges them (gloo on CPUs). The process's own devices and
+programs are independent of the other processes.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ Rows = Sequence[Sequence[Value]]
 
 
 class World:
-    """The processes of a job, as one of them sees it.
+    """The processes of a job, as seen by one of them.
 
     Args:
-        job: what the environment says.
+        job: from the environment.
 
     Raises:
-        JobError: they do not come together.
+        JobError: they cannot connect.
     """
 
     def __init__(self, job: Job):
@@ -85,16 +85,16 @@ class World:
         name: str = "",
         labels: Sequence[Any] = (),
     ) -> list[list[Value]]:
-        """What an exchange makes of a bucket of values; pending until all processes have come to it.
+        """The result of an exchange of a bucket of values; pending until all processes have reached it.
 
-        The k-th call of a process belongs with the k-th of the others, whatever the priorities.
+        The k-th call of a process is matched with the k-th call of the others, regardless of priorities.
 
         Args:
             exchange: gets one flat array for each row, and returns as many of the same shapes.
             rows: values of one dtype, of the same shapes in every process, as many in every row.
             priority: of the task.
             name: shown in timelines.
-            labels: what the values are called in all processes, such as their keys.
+            labels: names of the values, the same in all processes, such as their keys.
         """
         count = len(rows[0])
         specs = tuple(value.spec for value in rows[0])
@@ -108,7 +108,7 @@ class World:
         return [made[i : i + count] for i in range(0, len(made), count)]
 
     def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
-        """What an exchange makes of arrays of one shape: its first result, as ``exchange`` pending.
+        """The first result of an exchange of arrays of one shape; pending, as for ``exchange``.
 
         Args:
             name: shown in timelines.
@@ -134,17 +134,17 @@ class World:
         label: str,
         priority: int = 0,
     ) -> Var:
-        """A task in which all processes exchange something by ``run``, several times as they like.
+        """Push a task in which all processes call ``run`` one or more times.
 
         Args:
             sources: values that ``work`` gets the arrays of.
             work: runs on the thread of exchanges.
             name: shown in timelines.
-            label: what it is about, the same text in all processes.
+            label: description of the task, the same text in all processes.
             priority: of the task.
 
         Returns:
-            what to wait for.
+            a variable to wait for.
         """
         given, var = list(sources), Var(name)
 
@@ -226,7 +226,7 @@ class World:
         name: str,
         description: Description,
     ) -> None:
-        """Hand over work for the thread of exchanges, in its place in the order of pushing."""
+        """Push a task for the exchange thread, in push order."""
         ended, begun = threading.Event(), []
         agreement = self.member.agreement
 
@@ -267,10 +267,10 @@ class World:
         return self.member.agreement.difference or self.member.lost
 
     def _ready(self, values: list[Value], name: str) -> list[Any]:
-        """The arrays of values that are computed.
+        """The arrays of values that have been computed.
 
         Raises:
-            BaseException: one of them failed. Then the others would wait for this process: they are told.
+            BaseException: one of them failed. The other processes are notified, so that they do not wait.
         """
         try:
             return arrays_of(values, name)
@@ -279,10 +279,10 @@ class World:
             raise
 
     def run(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """What an exchange makes of flat arrays of the host. One at a time; waits for the other processes.
+        """The result of an exchange of flat arrays on the host. One at a time; waits for the other processes.
 
         Raises:
-            WorkerLostError: another process has ended.
+            WorkerLostError: another process has exited.
         """
         self.check()
         try:
@@ -299,10 +299,10 @@ class World:
             raise self.failed(error) from None
 
     def check(self) -> None:
-        """Raise why nothing can be exchanged any more, if that is so.
+        """Raise an error if exchanges are no longer possible.
 
         Raises:
-            WorkerLostError: another process has ended.
+            WorkerLostError: another process has exited.
         """
         reason = self._why_over()
         if reason is not None:
@@ -311,7 +311,7 @@ class World:
             raise self.broken
 
     def failed(self, error: Exception) -> BaseException:
-        """What an error of an exchange means; the others are told."""
+        """Translate an error of an exchange, and notify the others."""
         if self._why_over() is None:
             self.member.told.wait(_PATIENCE)
         reason = self._why_over()
@@ -321,7 +321,7 @@ class World:
         return self.broken
 
     def give_up(self, error: BaseException) -> None:
-        """Tell the others that this process cannot take part in an exchange, for which they wait."""
+        """Notify the others, which wait, that this process cannot take part in an exchange."""
         if self.broken is None:
             self.broken = error
             self.member.fail(error)
@@ -366,7 +366,7 @@ class Shaped:
     shapes: tuple[tuple[int, ...], ...]
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """What a process does."""
+        """The computation in each process."""
         parts = [
             each[: math.prod(shape)].reshape(shape)
             for each, shape in zip(arrays, self.shapes, strict=True)
@@ -382,7 +382,7 @@ def sums(arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Copies:
-    """The exchange that gives all processes what one has, bit for bit.
+    """The exchange that copies one process's values to all, bit for bit.
 
     Args:
         root: rank of the one.
@@ -391,7 +391,7 @@ class Copies:
     root: int = 0
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """What a process does: the others add zeros."""
+        """The computation in each process: all but the root contribute zeros."""
         is_root = jax.lax.axis_index(AXIS) == self.root
         copies = []
         for each in arrays:
@@ -402,17 +402,17 @@ class Copies:
 
 
 def swapped(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The exchange in which every process sends each one a part: the parts in the order of ranks."""
+    """The exchange in which every process sends a part to each other one (all-to-all), in rank order."""
     return tuple(jax.lax.all_to_all(each, AXIS, 0, 0, tiled=True) for each in arrays)
 
 
 def gathered(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The exchange that gives all processes what every one has, one behind the other."""
+    """The exchange that concatenates the values of all processes, for all of them (all-gather)."""
     return tuple(jax.lax.all_gather(each, AXIS, tiled=True) for each in arrays)
 
 
 def buckets(values: Sequence[Value]) -> Iterator[list[int]]:
-    """Numbers of values that share an exchange: of one dtype, in their order, together not too large."""
+    """Indices of values that share an exchange: of one dtype, in order, with limited total size."""
     open_buckets: dict[Any, tuple[list[int], int]] = {}
     for place, value in enumerate(values):
         nbytes, dtype = value.spec.nbytes, value.spec.dtype
@@ -491,7 +491,7 @@ def _program(exchange: Exchange, sharding: NamedSharding) -> Any:
 
 
 def _connected_sharding(member: Member) -> NamedSharding:
-    """How an array lies over all processes: one device of each, of a client that knows the others."""
+    """The sharding of an array over all processes: one device of each, of a connected client."""
     from mixnet.distributed.scheduler import HEARTBEAT
 
     try:
@@ -520,7 +520,7 @@ def world() -> World:
     """The job of this process; the first call joins it.
 
     Raises:
-        JobError: the environment speaks of none, or the processes do not come together.
+        JobError: the environment describes no job, or the processes cannot connect.
     """
     if not _worlds:
         job = find_job()
@@ -538,7 +538,7 @@ def world() -> World:
 
 
 class _Hook:
-    """Notes with which error the program ends, so that the exit code can say so."""
+    """Records the error that ends the program, so that the exit code reflects it."""
 
     def __init__(self) -> None:
         self.before = sys.excepthook
@@ -550,7 +550,7 @@ class _Hook:
 
 
 def _end(hook: _Hook, owner: int) -> None:
-    """At the end of the process, before the engine ends."""
+    """Leave the job at the end of the process, before the engine stops."""
     if os.getpid() != owner:
         return  # forked
     error = hook.error

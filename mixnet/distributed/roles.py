@@ -1,4 +1,4 @@
-"""``import mixnet`` in a process that is a scheduler or server: it serves, and ends with the job."""
+"""``import mixnet`` in a scheduler or server process: it serves until the job ends, then exits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _IS_SERVER = "MIXNET_IS_SERVER"
 
 
 def serve_if_asked() -> None:
-    """Serve if ``DMLC_ROLE`` says so, then end the process; else nothing.
+    """If ``DMLC_ROLE`` is a scheduler or server, serve and then end the process; otherwise do nothing.
 
     Raises:
         SystemExit: the job has ended.

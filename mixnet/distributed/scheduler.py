@@ -1,7 +1,7 @@
-"""The scheduler: calls the roll of a job, tells everybody who is lost, and ends when all have left.
+"""The scheduler: waits for all processes of a job, reports lost ones, and exits when all have left.
 
-It also holds JAX's coordination service, by which the processes find each other for exchanges. So no
-worker holds the job together: each may end, and the others are told.
+It also hosts JAX's coordination service, through which the processes find each other for exchanges. So no
+worker is essential for the job: any of them may exit, and the others are notified.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEARTBEAT = 20  # seconds
 
 @dataclass(eq=False)
 class Peer:
-    """A process that has called."""
+    """A process that has connected."""
 
     role: str
     rank: int | None
@@ -38,12 +38,12 @@ class Peer:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Its name in error messages."""
         who = f"{self.role} {self.rank}" if self.role != "worker" else f"rank {self.rank}"
         return f"{who} (process {self.pid} on {self.host})"
 
     def tell(self, **message: Any) -> None:
-        """Send a message, if it is still there."""
+        """Send a message, if the process is still connected."""
         if not self.writer.is_closing():
             self.writer.write(packed(**message))
 
@@ -72,10 +72,10 @@ class Scheduler:
         self._timer: asyncio.TimerHandle | None = None
 
     async def serve(self) -> int:
-        """Until all workers have left; the exit code of the process.
+        """Serve until all workers have left; returns the exit code of the process.
 
         Raises:
-            JobError: the port is taken, or the address is not one of this machine.
+            JobError: the port is in use, or the address does not belong to this machine.
         """
         address = bind_address(self.job.root)
         try:
@@ -206,7 +206,7 @@ class Scheduler:
             )
 
     def _lonely(self) -> str:
-        """Workers whose address the others could not reach."""
+        """Workers whose address the others cannot reach."""
         local = [peer for peer in self.workers.values() if _is_loopback(peer.address)]
         if local and len(local) < self.job.workers:
             other = next(peer for peer in self.workers.values() if peer not in local)
@@ -255,7 +255,7 @@ class Scheduler:
             self._over.set()
 
     def _lose(self, peer: Peer, reason: str) -> None:
-        """A worker cannot go on: everybody else is told."""
+        """A worker has failed: notify all others."""
         if self.failure:
             return
         for other in self.workers.values():
@@ -264,7 +264,7 @@ class Scheduler:
         self._fail(f"{peer.name} {reason}.")
 
     def _start_serving(self, key: str) -> None:
-        """A worker wants servers: those that are there, and that come, hear where the key of the job is."""
+        """A worker needs servers: send the path of the job's key to all present and future servers."""
         if not self._key:
             self._key = key
             for server in self.servers:
@@ -281,7 +281,7 @@ class Scheduler:
                 other.tell(left=peer.rank)
 
     def _gone(self, peer: Peer) -> None:
-        """The connection of a process has ended, and so has the process."""
+        """A connection was closed, so its process has exited."""
         peer.has_gone = True
         if peer.role != "worker":
             self.servers = [each for each in self.servers if each is not peer]
@@ -306,7 +306,7 @@ def _is_loopback(address: str) -> bool:
 
 
 def bind_address(root: str) -> str:
-    """The address to listen on: that of ``root`` if it is one of this machine, else all of them."""
+    """The address to listen on: that of ``root`` if it belongs to this machine, else all addresses."""
     try:
         address = socket.getaddrinfo(root, 0, socket.AF_INET, socket.SOCK_STREAM)[0][4][0]
         with socket.socket() as probe:
@@ -319,14 +319,14 @@ def bind_address(root: str) -> str:
 
 
 def free_port(address: str = "") -> int:
-    """A port of this machine that nobody listens on."""
+    """An unused port of this machine."""
     with socket.socket() as probe:
         probe.bind((address, 0))
         return int(probe.getsockname()[1])
 
 
 def run_scheduler(job: Job) -> int:
-    """Serve a job; the exit code of the process."""
+    """Serve a job; returns the exit code of the process."""
     return asyncio.run(_serve(job))
 
 

@@ -1,4 +1,4 @@
-"""All processes of a job as a team: a step of each, the sums over all, and the update are one program."""
+"""All processes of a job as a team: their steps, the sums and the update run as one program."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def sums_in_one(arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 class WorldTeam(Team):
-    """One device of each process: arrays pass from the process's own client of XLA to that of the job and back.
+    """One device per process: arrays move from the process's own XLA client to that of the job and back.
 
-    On CPUs nothing is copied on the way.
+    On CPUs, this does not copy.
 
     Args:
         world: the job.
@@ -55,20 +55,20 @@ class WorldTeam(Team):
         self._here = SingleDeviceSharding(device)
 
     def whole(self, struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
-        """The array over all processes of which this is the part here."""
+        """The global array of which this is the local part."""
         host = np.asarray(parts[0])
         part = jax.make_array_from_callback(host.shape, self._here, lambda index: host)
         return super().whole(struct, [part])
 
     def parts(self, whole: Any) -> list[Any]:
-        """The part of an array in this process, which is computed."""
+        """The local part of an array, computed."""
         return [adopt(np.asarray(whole.addressable_data(0)), self.contexts[0]).array]
 
     def call(self, program: Callable[..., Any], scalars: Any, wholes: list[Any]) -> list[Any]:
         """Run a program; waits for the other processes.
 
         Raises:
-            WorkerLostError: one of them has ended.
+            WorkerLostError: one of them has exited.
         """
         self.world.check()
         try:
@@ -81,9 +81,9 @@ class WorldTeam(Team):
     def start(
         self, run: Callable[[], None], reads: Sequence[Var], writes: Sequence[Var], name: str
     ) -> None:
-        """Hand a task over, in its place in the order of exchanges."""
+        """Push a task, in the order of exchanges."""
         self.world._push(run, reads, writes, 0, name, Description(name))
 
     def fail(self, error: BaseException) -> None:
-        """Tell the others, if they do not know."""
+        """Notify the others, unless they have been notified."""
         self.world.give_up(error)

@@ -1,4 +1,4 @@
-"""mx.engine: the dependency engine. It knows neither JAX nor graphs."""
+"""mx.engine: the dependency engine. It is independent of JAX and graphs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Result = TypeVar("Result")
 def _of_current(
     method: Callable[Concatenate[Engine, Parameters], Result],
 ) -> Callable[Parameters, Result]:
-    """A method of the engine in use as a function."""
+    """A method of the current engine as a function."""
     name = method.__name__
 
     @wraps(method)

@@ -1,4 +1,4 @@
-"""Bulk: how many operations may be recorded before they run without being asked for."""
+"""Bulk: how many operations may be recorded before they run without a value being read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _listeners: list[Callable[[Any], None]] = []
 
 
 class Sizes(PerTask):
-    """The sizes that tasks of asyncio have set in their scopes: in comparisons that of the task which asks."""
+    """The sizes that asyncio tasks have set in their scopes; comparisons use the size of the current task."""
 
     __slots__ = ()
 
@@ -33,7 +33,7 @@ _size = _Size()
 
 
 def on_change(listener: Callable[[Any], None]) -> Callable[[Any], None]:
-    """Let the recorder know: ``listener(size)`` runs in the thread that changed its size, an int or ``Sizes``."""
+    """Call ``listener(size)`` in every thread that changes its size, an int or ``Sizes``."""
     _listeners.append(listener)
     return listener
 
@@ -44,17 +44,17 @@ def _tell() -> None:
 
 
 def set_bulk_size(size: int) -> int:
-    """Set the bulk size of this thread; operations recorded before run first.
+    """Set the bulk size of this thread; operations recorded earlier run first.
 
     Args:
         size: operations; 0 for the default (``MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN``), 1 runs each
-            operation by itself.
+            operation separately.
 
     Returns:
-        The size before.
+        The previous size.
 
     Raises:
-        AttributeValueError: the size is negative or no integer.
+        AttributeValueError: the size is negative or not an integer.
     """
     _check(size)
     before: int = write(_size, "value", size)
@@ -72,7 +72,7 @@ def _check(size: Any) -> None:
 class bulk:
     """``with mx.engine.bulk(size):`` operations run in groups of ``size``, and the remaining ones at the end.
 
-    A task of asyncio that enters it sets the size for itself.
+    In an asyncio task, it sets the size of that task only.
 
     Args:
         size: operations in a group.

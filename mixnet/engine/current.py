@@ -38,7 +38,7 @@ def make(kind: str) -> Engine:
 
 
 class Current:
-    """Where the engine in use stands."""
+    """Holds the current engine."""
 
     def __init__(self) -> None:
         self.kind: str = config.get("MXNET_ENGINE_TYPE")
@@ -57,7 +57,7 @@ current = Current()
 
 
 def on_switch(listener: Callable[[bool], None]) -> Callable[[bool], None]:
-    """Let the recorder know: ``listener(naive)`` runs when another engine comes into use."""
+    """Register a listener: ``listener(naive)`` runs when the engine changes."""
     _listeners.append(listener)
     return listener
 
@@ -66,7 +66,7 @@ def on_switch(listener: Callable[[bool], None]) -> Callable[[bool], None]:
 def using(kind: str) -> Iterator[Engine]:
     """``with mx.engine.using("NaiveEngine"):`` use another engine inside the scope, in all threads.
 
-    What the engine before had to do is done first.
+    The previous engine finishes its tasks first.
     """
     made = make(kind)
     before = current.kind, current.engine

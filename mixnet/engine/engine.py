@@ -1,4 +1,4 @@
-"""The engine's interface: push work with what it reads and writes, wait for a variable."""
+"""The engine's interface: push tasks with the variables they read and write, wait for a variable."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from mixnet.process.source import user_line
 
 
 def is_told(error: BaseException | None) -> bool:
-    """Whether a kept error has been raised at somebody who waited."""
+    """Whether a stored error has been raised in a waiting caller."""
     return getattr(error, "_is_told", False)
 
 
 def mark_told(error: BaseException) -> None:
-    """Note that somebody knows of an error that is kept."""
+    """Mark a stored error as raised."""
     error._is_told = True  # type: ignore[attr-defined]
 
 
@@ -32,10 +32,10 @@ RESOURCES = ("compute", "copy", "io", "communication")
 
 
 class Engine(ABC):
-    """Runs work when the variables that it reads and writes allow.
+    """Runs tasks when the variables that they read and write allow.
 
-    Work that reads a variable runs beside other readers; work that writes it runs alone, in the
-    order of pushing. So the result is that of running everything in the order of pushing.
+    Tasks that read a variable run in parallel; a task that writes it runs alone, in the
+    order of pushing. So the result is the same as running all tasks in push order.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Engine(ABC):
     ) -> None:
         """Schedule ``work``; returns at once or after it has run, depending on the engine.
 
-        An exception of ``work`` is kept by the variables it writes and raised at their waiters.
+        An exception of ``work`` is stored in the variables it writes and raised by waits for them.
 
         Args:
             work: called without arguments.
@@ -68,9 +68,9 @@ class Engine(ABC):
                 may follow after a colon, ``compute:gpu(0)``.
             priority: larger runs earlier among what is ready.
             name: shown in timelines.
-            forgiving: run even where something it reads has failed; the work looks at the errors.
-            source: ``file:line`` of the user's code, if known; else it is looked for.
-            resumable: after a KeyboardInterrupt in ``work`` it is called again, to do what is left.
+            forgiving: run even if an input has failed; ``work`` handles the errors.
+            source: ``file:line`` of the user's code; determined automatically if not given.
+            resumable: after a KeyboardInterrupt in ``work``, it is called again to finish.
 
         Raises:
             MXNetError: a variable was deleted, or the kind of resource does not exist.
@@ -90,23 +90,23 @@ class Engine(ABC):
         name: str = "",
         asked: Callable[[float], object] = lambda seconds: None,
     ) -> None:
-        """Schedule work that ends after its function has returned: when it calls ``done``, on any thread.
+        """Schedule asynchronous work: it ends when it calls ``done``, on any thread.
 
         Until then it holds its variables, and no worker.
 
         Args:
             start: called with ``done``; ``done(None)`` ends the work, ``done(error)`` with an error. After
-                a KeyboardInterrupt it is called again. It runs where something it reads has failed, too.
+                a KeyboardInterrupt it is called again. It also runs if an input has failed.
             reads: variables that it only reads.
             writes: variables that it changes.
             resource: kind of worker, as for ``push``.
             priority: larger runs earlier among what is ready.
             name: shown in timelines.
-            asked: called with seconds on a thread that has waited so long for this work after its start, at
+            asked: called on a waiting thread with the seconds it has waited since the work started, at
                 first with 0, then about every second. It may call ``done`` with an error to give up.
 
         Raises:
-            MXNetError: as ``push``; or the engine waits for everything that is pushed.
+            MXNetError: as for ``push``; or the engine is waiting for all tasks.
         """
         task = self._task(lambda: None, reads, writes, resource, priority, name, None)
         task.work = partial(start, partial(self._complete, task))
@@ -131,7 +131,7 @@ class Engine(ABC):
         """``push`` and wait for the work, which runs in this thread: no thread switch.
 
         Raises:
-            BaseException: what the work raised, or what made a variable fail that it reads.
+            BaseException: what the work raised, or the error of a variable that it reads.
         """
         task = self._task(work, reads, writes, resource, priority, name, None)
         try:
@@ -153,9 +153,9 @@ class Engine(ABC):
         source: str | None = None,
         resumable: bool = False,
     ) -> Task:
-        """Take a place in the order of pushing for work that this thread will ``run``.
+        """Reserve a place in the push order for work that this thread will ``run``.
 
-        The arguments are those of ``push``.
+        Arguments as for ``push``.
         """
         task = self._task(work, reads, writes, resource, priority, name, source)
         task.forgiving, task.resumable = forgiving, resumable
@@ -164,7 +164,7 @@ class Engine(ABC):
 
     @abstractmethod
     def _reserve(self, task: Task) -> None:
-        """Give a claimed task its place; no worker may take it."""
+        """Enqueue a claimed task, which no worker may take."""
 
     def run(self, task: Task) -> None:
         """Run a claimed task here as soon as its variables allow.
@@ -178,11 +178,11 @@ class Engine(ABC):
 
     @abstractmethod
     def run_quietly(self, task: Task) -> None:
-        """``run`` that leaves errors to those who want the variables."""
+        """Like ``run``, but errors are raised only in callers that wait for the variables."""
 
     @abstractmethod
     def release(self, task: Task) -> None:
-        """Let workers run a claimed task if this thread, which was interrupted, has not begun to."""
+        """Let workers run a claimed task if this thread was interrupted before starting it."""
 
     @abstractmethod
     def _enter(self, task: Task) -> None:
@@ -194,28 +194,28 @@ class Engine(ABC):
 
         Raises:
             BaseException: what the last write raised.
-            MXNetError: the wait could never end, because the work that waits is what the
+            MXNetError: the wait could never end, because the waiting task is what the
                 variable is waiting for.
         """
 
     @abstractmethod
     def settle(self, var: Var) -> None:
-        """``wait_for_var`` that leaves errors to those who want the variable."""
+        """Like ``wait_for_var``, but without raising the variable's error."""
 
     @abstractmethod
     def wait_for_all(self) -> None:
-        """Return when everything pushed so far has finished, and what that has pushed.
+        """Return when all tasks pushed so far have finished, including those that they pushed.
 
         Raises:
-            BaseException: the first error that no waiter has seen yet.
+            BaseException: the first error that has not been raised yet.
         """
 
     @abstractmethod
     def stop(self) -> None:
-        """Finish pushed work and end the workers; they start again with the next push."""
+        """Finish pushed tasks and stop the workers; they start again with the next push."""
 
     def delete_variable(self, var: Var) -> None:
-        """Forget a variable once all work pushed on it has finished.
+        """Delete a variable once all its tasks have finished.
 
         Using it afterwards is an error.
         """
@@ -260,7 +260,7 @@ class Engine(ABC):
         self._known.add(resource)
 
     def _work(self, task: Task) -> None:
-        """Run the work of a task, unless an input failed; its error is kept by the task."""
+        """Run the work of a task, unless an input failed; the task stores its error."""
         if task.stamps is not None:
             task.stamps.append(now())
         # An input that failed makes what is computed from it fail with the same error.
@@ -291,7 +291,7 @@ class Engine(ABC):
             self._complete(task, error)
 
     def _stop_clock(self, task: Task, error: BaseException | None) -> None:
-        """The work of a task has ended."""
+        """Record the end of a task's work."""
         task.error = error
         if task.stamps is not None:
             task.stamps.append(now())
@@ -305,7 +305,7 @@ class Engine(ABC):
             task.context.run(task.work)
 
     def _note(self, task: Task, error: Exception) -> Exception:
-        """Keep what work raised for those who are told of it later."""
+        """Store an exception of a task to raise it later."""
         at = f", pushed at {task.source}" if task.source else ""
         with self._telling:
             # Else several pieces of work fail for one reason, or the program knows of it.
@@ -315,9 +315,9 @@ class Engine(ABC):
         return error
 
     def _finish(self, task: Task) -> None:
-        """What a task leaves behind: versions, errors and its row in the timeline.
+        """Complete a task: versions, errors and its row in the timeline.
 
-        Called again after an interrupt it does what is left.
+        If called again after an interrupt, it completes the rest.
         """
         for var in task.writes[task.ended :]:
             var.error = task.error
@@ -329,7 +329,7 @@ class Engine(ABC):
                 timeline.add(task)
 
     def _raise(self, error: BaseException) -> None:
-        """Raise a kept error at a waiter, who thereby knows of it."""
+        """Raise a stored error in a waiting caller."""
         with self._telling:
             self._untold = [each for each in self._untold if each is not error]
         mark_told(error)
@@ -347,7 +347,7 @@ class Engine(ABC):
             raise untold[0]
 
     def _report_untold(self) -> None:
-        """At the end of the process nobody waits any more; say it where it can be seen."""
+        """At the end of the process, print errors that were never raised."""
         untold, self._untold = self._untold, []
         # One failure reaches everything that is computed from it: the same text is one line.
         for text, times in Counter(f"{type(each).__name__}: {each}" for each in untold).items():

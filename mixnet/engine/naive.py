@@ -1,4 +1,4 @@
-"""The naive engine: runs work at once, in the caller's thread. The mode for debugging."""
+"""The naive engine: runs each task immediately, in the caller's thread. For debugging."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mixnet.engine.variable import Var
 
 
 class NaiveEngine(Engine):
-    """Runs each piece of work before ``push`` returns; the order of pushing is the order."""
+    """Runs each task before ``push`` returns, in push order."""
 
     def _reserve(self, task: Task) -> None:
         for var in task.writes:
@@ -19,7 +19,7 @@ class NaiveEngine(Engine):
         self._run(task)
 
     def release(self, task: Task) -> None:
-        """There are no workers: nothing waits for what was interrupted."""
+        """Nothing to do: there are no workers."""
 
     def _enter(self, task: Task) -> None:
         self._reserve(task)
@@ -55,10 +55,10 @@ class NaiveEngine(Engine):
             self._raise(var.error)
 
     def settle(self, var: Var) -> None:
-        """Nothing is ever pending."""
+        """Nothing to do: nothing is ever pending."""
 
     def wait_for_all(self) -> None:
         self._raise_untold()
 
     def stop(self) -> None:
-        """Nothing is pending and there are no workers."""
+        """Nothing to do: nothing is pending and there are no workers."""

@@ -1,4 +1,4 @@
-"""Task: a piece of work with what it reads and writes, on its way through the engine."""
+"""Task: a function with the variables it reads and writes, and its state in the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Done = Callable[[BaseException | None], None]
 
 
 class State(Enum):
-    """Where a task is."""
+    """The state of a task."""
 
     WAITING = "waiting"  # for variables that others use
     READY = "ready"  # in the queue of a pool of workers
@@ -23,9 +23,9 @@ class State(Enum):
 
 
 class Task:
-    """Work under the engine's order.
+    """A function scheduled by the engine.
 
-    ``inputs`` are the variables it was said to read; ``reads`` those among them that it does not
+    ``inputs`` are the variables declared as read; ``reads`` are those of them that it does not
     also write. ``missing`` counts the variables that it may not use yet; ``pushed`` and ``ended`` count
     those of ``writes`` that know of it, and that know of its end.
     """

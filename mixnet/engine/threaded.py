@@ -1,4 +1,4 @@
-"""The threaded engine: a pool of workers for each kind of resource, ordered by variables."""
+"""The threaded engine: a pool of worker threads per kind of resource, ordered by variables."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Pool:
 
 
 class ThreadedEngine(Engine):
-    """Runs work on threads as soon as the variables allow: readers in parallel, writers alone.
+    """Runs tasks on threads as soon as their variables allow: readers in parallel, writers alone.
 
-    Somebody who waits does not sleep while there is something to run on the way to what it waits
-    for: the waiting thread takes such tasks itself. So nothing switches threads on the path of a
-    value that is asked for, and a worker that waits cannot starve its own pool.
+    A waiting thread does not sleep while there are ready tasks on the way to what it waits
+    for: it runs such tasks itself. So there is no thread switch on the path of a
+    requested value, and a waiting worker cannot starve its own pool.
 
     Args:
-        workers: threads of each kind of resource, or of a kind on one sort of device
-            (``compute:gpu``); one for kinds that are left out.
-        per_device: a pool for each device (``compute:gpu(0)``); else one for each kind.
+        workers: number of threads per kind of resource, or per kind on one type of device
+            (``compute:gpu``); one for kinds that are not listed.
+        per_device: one pool per device (``compute:gpu(0)``); otherwise one per kind.
     """
 
     def __init__(self, workers: Mapping[str, int] | None = None, per_device: bool = True):
@@ -87,7 +87,7 @@ class ThreadedEngine(Engine):
             raise
 
     def _order(self, task: Task) -> None:
-        """Join the queues of the task's variables behind what was pushed before."""
+        """Append the task to the queues of its variables."""
         for var in task.reads:
             if var.writing or var.queue:
                 var.queue.append((task, False))
@@ -108,7 +108,7 @@ class ThreadedEngine(Engine):
             task.stamps.append(now())
 
     def _grant(self, var: Var) -> None:
-        """Let those use a variable whose turn it is now."""
+        """Grant a variable to the tasks at the front of its queue."""
         while var.queue:
             task, writes = var.queue[0]
             if var.writing or (writes and var.holders):
@@ -149,7 +149,7 @@ class ThreadedEngine(Engine):
     # ---- running --------------------------------------------------------------------------------
 
     def _serve(self, pool: Pool) -> None:
-        """What a worker does: take the first ready task, run it, again."""
+        """The worker loop: take the first ready task, run it, repeat."""
         while True:
             with self._lock:
                 while not pool.heap:
@@ -196,7 +196,7 @@ class ThreadedEngine(Engine):
             raise
 
     def _leave(self, task: Task) -> None:
-        """This thread has nothing more to do with a task."""
+        """Detach this thread from a task."""
         running = self._running()
         if running and running[-1] is task:
             running.pop()
@@ -248,10 +248,10 @@ class ThreadedEngine(Engine):
                 self._leave(task)
 
     def _mend(self, task: Task, ended: bool = False) -> None:
-        """Finish what an interrupt of this thread left half done, which may be any step of the above.
+        """Restore consistency after an interrupt of this thread, at any step of the above.
 
-        Who holds a variable, who queues for it and how many writes know of a task is always true, and the rest
-        follows from it. A task that was to run here becomes one for the workers.
+        The holders and the queue of a variable, and a task's counts of writes, are always correct; the rest
+        is derived from them. A task that was to run here is left to the workers.
 
         Args:
             task: what was interrupted.
@@ -274,14 +274,14 @@ class ThreadedEngine(Engine):
             self._changed.notify_all()
 
     def _take_out(self, task: Task) -> None:
-        """Finish a task whose work has run, up to what follows from who holds its variables."""
+        """Finish a task whose work has run, except for what is derived from the holders of its variables."""
         self._finish(task)
         self._pending.discard(task)
         for var in task.reads + task.writes:
             var.holders.discard(task)
 
     def _queue_again(self, task: Task) -> None:
-        """Let a task wait for the workers in all queues that it is not in yet."""
+        """Add a task to all of its queues that it is not in yet."""
         if task.state is State.CLAIMED:
             task.state = State.WAITING
             task.context = copy_context()
@@ -293,7 +293,7 @@ class ThreadedEngine(Engine):
             var.pushed, task.pushed = var.pushed + 1, task.pushed + 1
 
     def _derive_the_rest(self, task: Task) -> None:
-        """Who writes and what is missing, of all variables that the task or a pending one touches."""
+        """Recompute writers and missing counts for all variables of the task and of pending tasks."""
         touched = {v: None for each in (task, *self._pending) for v in each.reads + each.writes}
         for var in touched:
             if var.queue and var.queue[0][0] in var.holders:
@@ -305,7 +305,7 @@ class ThreadedEngine(Engine):
             self._grant(var)
 
     def _make_ready_again(self, task: Task) -> None:
-        """Make a task ready, whether it was so before or not."""
+        """Make a task ready, whether it was ready before or not."""
         if task.stamps is not None and len(task.stamps) == 1:
             task.stamps.append(now())
         heap = self._pool(task.resource).heap
@@ -356,7 +356,7 @@ class ThreadedEngine(Engine):
             self._wait(lambda: not left(), left)
 
     def _wait(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
-        """Return when ``until()``; run what is ready on the way there. Without the lock; both are asked with it."""
+        """Run ready tasks until ``until()``, which is called with the lock; called without the lock."""
         try:
             self._run_until(until, blockers)
         finally:
@@ -394,7 +394,7 @@ class ThreadedEngine(Engine):
                 each.asked((asked - first) / 1e9)
 
     def _sleep(self, blockers: Callable[[], Iterable[Task]], seconds: float | None) -> None:
-        """With the lock, which is given back meanwhile: sleep until something has changed."""
+        """Sleep until something has changed; called with the lock, which is released while sleeping."""
         if locks.checked:
             names = ", ".join(repr(each.name) for each in blockers())
             locks.about_to_wait(names or "tasks of other threads", self._lock)
@@ -405,12 +405,12 @@ class ThreadedEngine(Engine):
             self._waiters -= 1
 
     def _ready_below(self, roots: Iterable[Task], started: list[Task]) -> Task | None:
-        """A ready task that ``roots`` wait for, directly or not; None if all of them run.
+        """A ready task that ``roots`` depend on, directly or indirectly; None if all of them are running.
 
-        Then those are in ``started`` that no thread runs any more and that end when they say so.
+        Then ``started`` has the asynchronous ones, which no thread is running.
 
         Raises:
-            MXNetError: they wait for this very thread.
+            MXNetError: they wait for this thread.
         """
         mine = set(self._running())
         seen: set[Task] = set()
@@ -436,7 +436,7 @@ class ThreadedEngine(Engine):
         return None
 
     def _before(self, task: Task) -> list[Task]:
-        """Tasks that use variables which ``task`` still has to get."""
+        """Tasks that hold variables that ``task`` needs."""
         return [
             each
             for var in task.reads + task.writes
@@ -484,7 +484,7 @@ def _stop_all() -> None:
 
 
 def wait_before_fork() -> None:
-    """Wait for what was pushed so far, except in work that forks, which cannot wait for itself."""
+    """Wait for all tasks pushed so far, except in a task that forks, which cannot wait for itself."""
     for engine in list(_engines):
         if not engine._running():
             engine._wait_quietly()
@@ -516,7 +516,7 @@ def _after_fork_in_child() -> None:
 
 
 def _give_up(tasks: Iterable[Task]) -> None:
-    """Let go of work that other threads had pushed between the wait and the fork: the parent does it."""
+    """Drop tasks that other threads pushed between the wait and the fork: the parent runs them."""
     for task in tasks:
         task.state = State.DONE
         for var in (*task.reads, *task.writes):

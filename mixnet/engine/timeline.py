@@ -1,4 +1,4 @@
-"""Timeline: which operation was pushed, ready, started and ended when, and on which thread."""
+"""Timeline: when each task was pushed, became ready, started and ended, and on which thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ now = time.perf_counter_ns
 
 
 class Timeline:
-    """Rows of the work that ran while ``on``; plain data.
+    """Rows of the tasks that ran while ``on``, as plain data.
 
     A row has ``name``, ``resource``, ``priority``, ``thread``, the times ``pushed``, ``ready``,
     ``started`` and ``ended`` (nanoseconds of one clock), ``reads`` and ``writes`` (pairs of a
@@ -29,7 +29,7 @@ class Timeline:
     before anybody who waits for it goes on; what they do is not in the row's time.
 
     Args:
-        capacity: rows that are kept; the oldest go first.
+        capacity: maximum number of rows; the oldest are dropped first.
     """
 
     def __init__(self, capacity: int = 1_000_000):
@@ -47,17 +47,17 @@ class Timeline:
         self.on = False
 
     def clear(self) -> None:
-        """Forget the rows."""
+        """Delete all rows."""
         self._rows.clear()
 
     @property
     def caller(self) -> str:
-        """The operator in Python whose code this thread runs; empty outside of such."""
+        """The Python operator whose code this thread is running, or empty."""
         return getattr(self._here, "caller", "")
 
     @contextmanager
     def called_by(self, caller: str) -> Iterator[None]:
-        """Scope of the Python code of an operator: it gets a row, and the rows of what it pushes name it.
+        """Scope for the Python code of an operator: it gets a row, and the rows of tasks it pushes name it.
 
         Args:
             caller: the operator's name.
@@ -105,7 +105,7 @@ class Timeline:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: ``{"rows": [...]}`` in the order of ending."""
+        """Plain data: ``{"rows": [...]}`` in the order in which they ended."""
         return {"rows": list(self._rows.copy())}
 
     def chrome(self) -> dict[str, Any]:
@@ -136,13 +136,13 @@ def _row_of_python(caller: str, started: int) -> dict[str, Any]:
 
 
 def shown_name(row: Mapping[str, Any]) -> str:
-    """The name of a row; behind that of the operator in Python that called it, if one did."""
+    """The name of a row, prefixed by the Python operator that called it, if any."""
     name = row["name"] or "work"
     return f"{row['caller']}::{name}" if row.get("caller") else name
 
 
 def chrome_events(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of a timeline as events of a Chrome trace: process 0, a thread for each thread."""
+    """Rows of a timeline as events of a Chrome trace: process 0, one trace thread per thread."""
     rows = list(rows)
     threads = {name: i for i, name in enumerate(dict.fromkeys(r["thread"] for r in rows))}
     events: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""Var: what work reads and writes, so that the engine can order it."""
+"""Var: an object that tasks read and write, by which the engine orders them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _numbers = itertools.count()
 
 
 class Var:
-    """A resource under the engine's order: an array, a random state, a file, a key of a store.
+    """A resource ordered by the engine: an array, a random state, a file, a key of a store.
 
-    ``version`` counts the writes that have finished, ``pushed`` those that were handed over.
-    ``number`` tells it from every other variable of the process; names need not.
-    ``error`` is what the last write raised; it is raised again at whoever waits for the variable.
+    ``version`` counts the writes that have finished, ``pushed`` those that were pushed.
+    ``number`` is unique in the process; names need not be.
+    ``error`` is what the last write raised; it is raised again in every caller that waits for the variable.
 
-    The engine keeps its order here: ``holders`` are the tasks that may use the variable now (many
-    that read, or the one that writes), ``queue`` those that come after, in the order of pushing.
+    The engine's order is stored here: ``holders`` are the tasks that may use the variable now (many
+    readers, or one writer), ``queue`` those that follow, in push order.
     """
 
     __slots__ = (

@@ -1,4 +1,4 @@
-"""What all formats begin with: a symbol's graph for prediction, its inputs, and arrays of its parameters."""
+"""The common input of all export formats: a prediction graph, its inputs and its parameter arrays."""
 
 from __future__ import annotations
 

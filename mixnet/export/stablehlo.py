@@ -1,4 +1,4 @@
-"""A symbol and its parameters as a StableHLO program, which JAX alone loads and runs."""
+"""A symbol and its parameters as a StableHLO program, which JAX loads and runs without mixnet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of ``jax.export``: written with a checksum in them, and read without trust.
+"""Files of ``jax.export``: written with a checksum, and read as untrusted data.
 
 JAX reads what it wrote and expects nothing else: damage may end the process. So a file of mixnet's is known by
 its checksum, and any other is first looked at by another process.

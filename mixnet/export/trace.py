@@ -1,4 +1,4 @@
-"""What an operator computes: its JAX program."""
+"""The JAX program that an operator computes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Files that may be damaged, cut off or changed by others: read with care, written whole."""
+"""Files: safe reading of damaged or untrusted files, and atomic writing."""

@@ -1,4 +1,4 @@
-"""Pixels of encoded images: OpenCV's decoders, within bounds.
+"""Decoding of images with OpenCV, within limits.
 
 Decoders take the memory for an image of the size in its header before they look at anything else. So
 the size is looked at first: what no file of this length can hold is refused, and so are large images that

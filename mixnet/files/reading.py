@@ -1,4 +1,4 @@
-"""Reading files that come from anywhere: they may be damaged, and may change while they are read.
+"""Reading untrusted files, which may be damaged and may change while they are read.
 
 Nothing here is mapped. Where another program cuts a mapped file off, the next look at it ends the
 process; ``pread`` of what is not there any more gives fewer bytes, and that is an error.

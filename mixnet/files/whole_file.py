@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, also after a kill, a full disk or a power cut."""
+"""Atomic writing: a file exists completely or not at all, even after a kill, a full disk or a power cut."""
 
 from __future__ import annotations
 

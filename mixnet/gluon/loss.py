@@ -1,4 +1,4 @@
-"""Losses: one number for every sample."""
+"""Losses: one number per sample."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any =
         sample_weight: broadcast to the loss.
 
     Raises:
-        CheckError: ``weight`` is no number.
+        CheckError: ``weight`` is not a number.
     """
     if sample_weight is not None:
         # mx.np multiplies by booleans too, as masks are.
@@ -73,8 +73,8 @@ def _reshape_like(F: Any, x: Any, y: Any) -> Any:
     """``x`` in the shape of ``y``.
 
     Raises:
-        NotAnArrayError: ``x`` is none.
-        ShapeError: they do not hold as many numbers.
+        NotAnArrayError: ``x`` is not an array.
+        ShapeError: their sizes differ.
     """
     if not isinstance(x, (NDArray, Symbol)):
         raise NotAnArrayError(
@@ -86,7 +86,7 @@ def _reshape_like(F: Any, x: Any, y: Any) -> Any:
 
 
 def _as_kind(made: Any, like: Any) -> Any:
-    """An array or symbol by the rules, NumPy's or MXNet's, of another."""
+    """Convert an array or symbol to the semantics (NumPy's or MXNet's) of another."""
     return made.as_np_ndarray() if isinstance(like, (np_ndarray, NumpySymbol)) else made
 
 
@@ -116,7 +116,7 @@ class Loss(HybridBlock):
         """The loss of every sample.
 
         Raises:
-            MXNetError: what ``hybrid_forward`` raises; says which input has which shape.
+            MXNetError: raised by ``hybrid_forward``; the message gives the shapes of the inputs.
         """
         try:
             return super().__call__(*args)
@@ -134,7 +134,7 @@ class Loss(HybridBlock):
             ) from None
 
     def _hint(self, *args: Any) -> str:
-        """What to do with inputs of shapes that do not fit, with a space before it."""
+        """Advice for inputs whose shapes do not match, with a leading space."""
         return ""
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -195,7 +195,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     """Cross entropy of independent yes-or-no labels, mean over a sample.
 
     Args:
-        from_sigmoid: predictions are probabilities already.
+        from_sigmoid: predictions are already probabilities.
         weight: factor of the loss.
         batch_axis: axis of the samples.
         kwargs: ``prefix``, ``params``.
@@ -221,7 +221,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
             pred: predictions.
             label: 0 or 1, or between.
             sample_weight: weights of samples.
-            pos_weight: weight of the yes, broadcast to the labels.
+            pos_weight: weight of positive labels, broadcast to the labels.
         """
         label = _reshape_like(F, label, pred)
         if self._from_sigmoid:
@@ -247,8 +247,8 @@ class SoftmaxCrossEntropyLoss(Loss):
 
     Args:
         axis: axis of the classes.
-        sparse_label: labels are class numbers; else probabilities.
-        from_logits: predictions are logarithms of probabilities already.
+        sparse_label: labels are class indices; otherwise probabilities.
+        from_logits: predictions are already log probabilities.
         weight: factor of the loss.
         batch_axis: axis of the samples.
         kwargs: ``prefix``, ``params``.
@@ -291,7 +291,7 @@ class KLDivLoss(Loss):
     """Kullback-Leibler divergence of the labels' distribution from the predicted one.
 
     Args:
-        from_logits: predictions are logarithms of probabilities already.
+        from_logits: predictions are already log probabilities.
         axis: axis of the classes.
         weight: factor of the loss.
         batch_axis: axis of the samples.
@@ -330,7 +330,7 @@ class CTCLoss(Loss):
         kwargs: ``prefix``, ``params``.
 
     Raises:
-        CheckError: an unknown layout; it is an AssertionError too.
+        CheckError: an unknown layout; also an AssertionError.
     """
 
     def __init__(
@@ -361,7 +361,7 @@ class CTCLoss(Loss):
         Args:
             F: ``mx.nd`` or ``mx.sym``.
             pred: scores of classes, before softmax.
-            label: class numbers; without lengths, -1 fills up.
+            label: class indices; without lengths, padded with -1.
             pred_lengths: steps of each sample.
             label_lengths: labels of each sample.
             sample_weight: weights of samples.
@@ -386,7 +386,7 @@ class HuberLoss(Loss):
     """Squared difference where it is small, absolute difference beyond ``rho``.
 
     Args:
-        rho: where the one becomes the other.
+        rho: the threshold between the two.
         weight: factor of the loss.
         batch_axis: axis of the samples.
         kwargs: ``prefix``, ``params``.
@@ -410,7 +410,7 @@ class HingeLoss(Loss):
     """``max(0, margin - pred · label)`` for labels -1 and 1, mean over a sample.
 
     Args:
-        margin: distance from the border.
+        margin: required margin.
         weight: factor of the loss.
         batch_axis: axis of the samples.
         kwargs: ``prefix``, ``params``.
@@ -432,7 +432,7 @@ class SquaredHingeLoss(Loss):
     """``max(0, margin - pred · label)²`` for labels -1 and 1, mean over a sample.
 
     Args:
-        margin: distance from the border.
+        margin: required margin.
         weight: factor of the loss.
         batch_axis: axis of the samples.
         kwargs: ``prefix``, ``params``.
@@ -488,7 +488,7 @@ class TripletLoss(Loss):
     """``max(0, |positive - pred|² - |negative - pred|² + margin)`` of every sample.
 
     Args:
-        margin: by how much the positive one is to be nearer.
+        margin: by how much the positive sample must be closer.
         weight: factor of the loss.
         batch_axis: axis of the samples.
         kwargs: ``prefix``, ``params``.
@@ -519,7 +519,7 @@ class PoissonNLLLoss(Loss):
         weight: factor of the loss.
         from_logits: predictions are logarithms of the rates.
         batch_axis: axis of the samples.
-        compute_full: add what does not depend on the predictions, by Stirling's formula.
+        compute_full: add the terms that do not depend on the predictions, by Stirling's formula.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -564,7 +564,7 @@ class CosineEmbeddingLoss(Loss):
     Args:
         weight: factor of the loss.
         batch_axis: axis of the samples.
-        margin: cosine below which unlike pairs are far enough apart.
+        margin: cosine below which dissimilar pairs have no loss.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -603,12 +603,12 @@ class CosineEmbeddingLoss(Loss):
 
 
 class SDMLLoss(Loss):
-    """Pairs in a batch belong together, all others do not: smoothed deep metric learning.
+    """Smoothed deep metric learning: pairs in a batch match, all other combinations do not.
 
     Source: Bonadiman, Kumar and Mittal, 2019.
 
     Args:
-        smoothing_parameter: probability of the wrong pairs together.
+        smoothing_parameter: total probability of non-matching pairs.
         weight: factor of the loss.
         batch_axis: axis of the samples.
         kwargs: ``prefix``, ``params``.
@@ -631,7 +631,7 @@ class SDMLLoss(Loss):
         Args:
             F: ``mx.nd`` or ``mx.sym``.
             x1: ``(batch, features)``.
-            x2: what belongs to each row of ``x1``.
+            x2: the match of each row of ``x1``.
         """
         batch = x1.shape[0]
         wrong = self.smoothing_parameter / (batch - 1)

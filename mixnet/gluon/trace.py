@@ -17,7 +17,7 @@ from mixnet.runtime.value.value import Spec, Value
 
 
 class BlockTrace(Trace):
-    """A trace in which every parameter that is read becomes a placeholder."""
+    """A trace in which parameters become placeholders when they are read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class BlockTrace(Trace):
         self.parameters: dict[Any, tuple[NDArray, int, Value]] = {}
 
     def parameter(self, parameter: Any, data: NDArray) -> NDArray:
-        """The handle that stands for a parameter while tracing."""
+        """The handle that represents a parameter while tracing."""
         if parameter not in self.parameters:
             value = self.placeholder(data._spec, parameter.name)
             handle = data._wrap(value)
@@ -42,14 +42,14 @@ class BlockTrace(Trace):
 
 
 def current_trace() -> Any:
-    """The trace that this thread is in and that takes parameters; None if there is none."""
+    """The current block trace of this thread, or None."""
     found = state.trace
     return found if hasattr(found, "parameter") else None
 
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Scope in which operations are recorded to run, also within a trace."""
+    """Scope in which operations are recorded for execution, even within a trace."""
     before, state.trace = state.trace, None
     try:
         yield
@@ -72,12 +72,12 @@ def flatten(arguments: Any) -> tuple[list[Any], Any]:
 
 
 def unflatten(leaves: Iterator[Any], structure: Any, wrap: bool = False) -> Any:
-    """Nested lists, tuples and dicts from a structure and what takes the place of its arrays.
+    """Nested lists, tuples and dicts from a structure and replacements of its arrays.
 
     Args:
         leaves: one for each array.
         structure: from :func:`flatten`.
-        wrap: the leaves are values, and become arrays of the classes that there were.
+        wrap: the leaves are values, and become arrays of the original classes.
     """
     if isinstance(structure, type):
         leaf = next(leaves)
@@ -108,10 +108,10 @@ def describe(structure: Any) -> str:
 
 
 class Program:
-    """What a hybridized block runs: a graph, the parameters it reads, the structure of its outputs.
+    """The program of a hybridized block: a graph, its parameters, and the structure of its outputs.
 
     ``graph`` takes the arrays among the arguments, then ``parameters``, then what was ``captured``,
-    then a random key if it draws. ``key`` tells what it was made for; ``is_cut`` whether shapes depend on
+    then a random key if needed. ``key`` is the trace key; ``is_cut`` is whether shapes depend on
     values, so that it runs in parts, which have keys of their own.
     """
 
@@ -132,11 +132,11 @@ class Traced(Program):
     """A block whose forward has run on placeholders.
 
     Args:
-        forward: what to run.
+        forward: the function to run.
         specs: specs of the arrays among its arguments.
         structure: the arguments without their arrays.
         training: whether operators train.
-        context: where random numbers are drawn.
+        context: of random numbers.
     """
 
     def __init__(

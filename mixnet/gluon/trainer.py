@@ -35,16 +35,16 @@ class Trainer:
         params: a ``ParameterDict``, a dict or a list of parameters.
         optimizer: its name, or an optimizer.
         optimizer_params: arguments of the optimizer.
-        kvstore: what sums the gradients of several contexts: a name, a KVStore, or None, which leaves
-            every context to itself.
-        compression_params: compression of gradients, as ``{'type': '2bit', 'threshold': 0.5}``.
-        update_on_kvstore: whether the store updates the parameters and the contexts fetch them, or
-            every context updates its own by the summed gradient. By default the store does, if there
+        kvstore: sums the gradients of several contexts: a name, a KVStore, or None, which updates
+            every context independently.
+        compression_params: compression of gradients, such as ``{'type': '2bit', 'threshold': 0.5}``.
+        update_on_kvstore: whether the store updates the parameters and the contexts pull them, or
+            every context updates its own with the summed gradient. By default the store does, if there
             are several contexts and the gradients are dense.
 
     Raises:
-        ValueError: ``params`` are no parameters.
-        CheckError: parameters are on different contexts, or an optimizer object comes with
+        ValueError: ``params`` are not parameters.
+        CheckError: parameters are on different contexts, or an optimizer object is given with
             arguments.
     """
 
@@ -106,7 +106,7 @@ class Trainer:
     # ---- the store ------------------------------------------------------------------------------
 
     def _reset_kvstore(self) -> None:
-        """Forget the store; the next step makes it anew, with the values that there are then."""
+        """Discard the store; the next step creates it again, with the current values."""
         self._kv_initialized = False
         self._kvstore: KVStoreBase | None = None
         self._distributed: bool | None = None
@@ -114,11 +114,11 @@ class Trainer:
         self._params_to_init = list(self._params)
 
     def _init_kvstore(self) -> None:
-        """Make the store that was asked for, and decide who updates.
+        """Create the store, and decide where updates run.
 
         Raises:
             TypeError: the store is neither a name nor a KVStore nor None.
-            ValueError: the store or the parameters do not go with ``update_on_kvstore``.
+            ValueError: the store or the parameters are incompatible with ``update_on_kvstore``.
         """
         wanted: Any = self._kvstore_params["kvstore"]
         on_store: Any = self._kvstore_params["update_on_kvstore"]
@@ -181,7 +181,7 @@ class Trainer:
         return config.get("MXNET_UPDATE_ON_KVSTORE") and not (wanted == "local" and large)
 
     def _init_params(self) -> None:
-        """Put the values of parameters that are known by now into the store."""
+        """Add the initialized parameters to the store."""
         ready = [each for each in self._params_to_init if each._arrays]
         waiting = [each for each in self._params_to_init if not each._arrays]
         if self._kvstore is not None and ready:
@@ -196,12 +196,12 @@ class Trainer:
     def _on_store(
         self, method: str, keys: list[int], *arrays: list[Any], in_order: bool = True
     ) -> None:
-        """Call a method of the store for many keys at once, or for each where it takes no lists.
+        """Call a method of the store for many keys at once, or for each key if it does not accept lists.
 
         Args:
             method: its name.
-            keys: the parameters' numbers.
-            arrays: for each array argument one entry a key.
+            keys: the parameters' indices.
+            arrays: for each array argument one entry per key.
             in_order: the first parameters are the most urgent.
         """
         call = getattr(self._kvstore, method)
@@ -220,7 +220,7 @@ class Trainer:
     def _row_sparse_pull(
         self, parameter: Parameter, out: Any, row_id: NDArray, full_idx: bool = False
     ) -> None:
-        """Fetch rows of a row_sparse parameter from the store; with ``full_idx`` all of them."""
+        """Pull rows of a row_sparse parameter from the store; with ``full_idx`` all of them."""
         self._prepare()
         key = self._param2idx[parameter.name]
         store: Any = self._kvstore
@@ -256,11 +256,11 @@ class Trainer:
 
         Args:
             batch_size: gradients are divided by it.
-            ignore_stale_grad: leave parameters alone whose gradients no backward has written since
+            ignore_stale_grad: skip parameters whose gradients have not been written by backward since
                 the last step.
 
         Raises:
-            UserWarning: such a gradient, unless it is to be ignored.
+            UserWarning: there is such a gradient, unless ignored.
         """
         self._check_and_rescale_grad(self._per_sample(batch_size))
         self._prepare()
@@ -306,15 +306,15 @@ class Trainer:
         self._allreduce_grads()
 
     def update(self, batch_size: int, ignore_stale_grad: bool = False) -> None:
-        """Update all parameters: one recorded step, whatever their number.
+        """Update all parameters in one recorded step.
 
         Args:
             batch_size: gradients are divided by it.
-            ignore_stale_grad: as of :meth:`step`.
+            ignore_stale_grad: as for :meth:`step`.
 
         Raises:
             CheckError: the store updates the parameters.
-            UserWarning: as of :meth:`step`.
+            UserWarning: as for :meth:`step`.
         """
         self._prepare()
         if self._kvstore and self._update_on_kvstore:
@@ -326,7 +326,7 @@ class Trainer:
         self._update(ignore_stale_grad)
 
     def _per_sample(self, batch_size: int) -> float:
-        """The factor of gradients that were summed over so many samples."""
+        """The rescaling factor of gradients that were summed over this many samples."""
         try:
             return self._scale / batch_size
         except (TypeError, ZeroDivisionError):
@@ -401,7 +401,7 @@ class Trainer:
     # ---- states ---------------------------------------------------------------------------------
 
     def save_states(self, fname: str) -> None:
-        """Write the optimizer with its states to a file, as MXNet does."""
+        """Save the optimizer with its states to a file, in MXNet's format."""
         self._prepare()
         if self._update_on_kvstore:
             if self._params_to_init:
@@ -413,14 +413,14 @@ class Trainer:
             write_whole(fname, self._updaters[0].get_states(dump_optimizer=True))
 
     def load_states(self, fname: str) -> None:
-        """Read the optimizer with its states from a file written by ``save_states``, here or in MXNet.
+        """Load the optimizer with its states from a file written by ``save_states``, here or in MXNet.
 
-        The optimizer of the file takes the place of this one.
+        The optimizer of the file replaces this one.
 
         Raises:
             MissingFileError: there is no such file.
-            FileFormatError: it holds no states, or those of other parameters. The trainer goes on as
-                if nothing had been loaded.
+            FileFormatError: it holds no states, or those of other parameters. The trainer is
+                unchanged then.
         """
         self._prepare()
         if self._update_on_kvstore:
@@ -440,7 +440,7 @@ class Trainer:
         self._optimizer.param_dict = dict(enumerate(self._params))
 
     def _weights(self, place: int) -> dict[int, NDArray | None]:
-        """Parameters on the context of this number; None where they are not there yet."""
+        """Parameters on the context with this index; None if they are not initialized."""
         return {
             i: list(each._arrays.values())[place] if each._arrays else None
             for i, each in enumerate(self._params)
@@ -448,10 +448,10 @@ class Trainer:
 
 
 def _as_parameters(params: Any) -> list[Parameter]:
-    """Parameters in the order in which they are numbered: those of dicts by name.
+    """Parameters in the order of their indices; those of dicts are sorted by name.
 
     Raises:
-        ValueError: they are none.
+        ValueError: they are not parameters.
     """
     if isinstance(params, (dict, ParameterDict)):
         params = [params[name] for name in sorted(params.keys())]
@@ -476,13 +476,13 @@ def _size(parameter: Parameter) -> int:
 
 
 def _arrays(parameter: Parameter) -> list[NDArray]:
-    """The very arrays of a parameter, one for each context; of a row_sparse one too."""
+    """The arrays of a parameter, one per context, also for a row_sparse one."""
     parameter._check()
     return list(parameter._arrays.values())
 
 
 def _mark_used(data: NDArray) -> bool:
-    """Whether backward has written the gradient since the last step; it is used up now."""
+    """Whether backward has written the gradient since the last step; marks it as used."""
     mark = data._link.mark if data._link is not None else None
     if mark is None:
         return True

@@ -1,4 +1,4 @@
-"""Splitting batches over contexts, clipping gradients, downloads, hooks."""
+"""Splitting batches over contexts, clipping gradients, downloads, hook handles."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def split_data(
         data: any shape.
         num_slice: parts.
         batch_axis: axis of the samples.
-        even_split: refuse a batch that does not divide evenly.
+        even_split: reject a batch that does not divide evenly.
 
     Raises:
         ValueError: it does not divide evenly.
@@ -71,7 +71,7 @@ def split_and_load(
         data: an array or numbers.
         ctx_list: contexts.
         batch_axis: axis of the samples.
-        even_split: refuse a batch that does not divide evenly.
+        even_split: reject a batch that does not divide evenly.
 
     Raises:
         ValueError: it does not divide evenly.
@@ -97,14 +97,14 @@ def clip_global_norm(
     Args:
         arrays: gradients.
         max_norm: bound.
-        check_isfinite: warn of nan and infinity, which waits for the norm.
+        check_isfinite: warn about nan and infinity, which blocks until the norm is computed.
 
     Returns:
-        The norm before, a number; with ``check_isfinite`` false an array, without waiting for it.
+        The original norm, a number; with ``check_isfinite`` false an array, without blocking.
 
     Raises:
         CheckError: there are no arrays.
-        UserWarning: as a warning, that the norm is not finite.
+        UserWarning: (as a warning) the norm is not finite.
     """
     if len(arrays) == 0:
         raise CheckError("clip_global_norm takes a non-empty list of arrays.")
@@ -129,7 +129,7 @@ def shape_is_known(shape: Any) -> bool:
     """Whether a shape has no unknown dimensions: 0, or -1 under NumPy's rules.
 
     Raises:
-        CheckError: an extent is negative and is not NumPy's unknown.
+        CheckError: a dimension is negative and not NumPy's -1.
     """
     if shape is None:
         return False
@@ -157,10 +157,10 @@ class HookHandle:
 
         Args:
             hooks_dict: an ``OrderedDict``.
-            hook: what to call.
+            hook: the function to call.
 
         Raises:
-            CheckError: the handle holds a hook already.
+            CheckError: the handle already holds a hook.
         """
         if self._hooks_dict_ref:
             raise CheckError("This handle already holds a hook; make another HookHandle.")
@@ -221,24 +221,24 @@ def download(
 ) -> str:
     """Download a file unless it already exists; returns its path.
 
-    A download that breaks off is resumed: what came lies beside the file as ``NAME.part``. The file
-    appears when it is whole and, if there is a hash, right.
+    An interrupted download is resumed: the partial file is ``NAME.part``, next to the file. The file
+    appears when it is complete and, if there is a hash, verified.
 
     Args:
         url: address.
         path: path or folder; by default the last part of the URL in the current folder.
-        overwrite: download it even if it is there.
-        sha1_hash: SHA-1 of the content; a file with another one is downloaded anew.
-        retries: how many attempts, one at least.
+        overwrite: download it even if it exists.
+        sha1_hash: SHA-1 of the content; a file with another hash is downloaded again.
+        retries: number of attempts, at least one.
         verify_ssl: check the server's certificate.
 
     Returns:
         The path.
 
     Raises:
-        AttributeValueError: ``url`` is no address.
+        AttributeValueError: ``url`` is not an address.
         CheckError: no file name follows from the URL, or ``retries`` is negative.
-        DownloadError: it cannot be had; says where to put the file by hand.
+        DownloadError: it cannot be downloaded; says where to put the file manually.
     """
     if not isinstance(url, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
         raise AttributeValueError(
@@ -294,7 +294,7 @@ def download(
 
 
 def _fetch(url: str, part: str, verify_ssl: bool) -> None:
-    """Download into a file, from where it ends on if the server can."""
+    """Download into a file, resuming at its end if the server supports that."""
     have = os.path.getsize(part) if os.path.exists(part) else 0
     if importlib.util.find_spec("requests") is not None and url.startswith("http"):
         _fetch_by_requests(url, part, verify_ssl, have)
@@ -303,7 +303,7 @@ def _fetch(url: str, part: str, verify_ssl: bool) -> None:
 
 
 def _fetch_by_requests(url: str, part: str, verify_ssl: bool, have: int) -> None:
-    """By the package that MXNet takes, which programs set up for their proxies and replace in tests."""
+    """Download with ``requests``, which MXNet uses and programs configure for proxies or replace in tests."""
     import requests
 
     headers = {"Range": f"bytes={have}-"} if have else {}
@@ -355,7 +355,7 @@ def _fetch_by_urllib(url: str, part: str, verify_ssl: bool, have: int) -> None:
 
 
 def _indent(s_: str, numSpaces: int) -> str:
-    """Text with all lines but the first moved to the right."""
+    """The text with all lines except the first indented."""
     first, *others = s_.split("\n")
     return "\n".join([first, *(" " * numSpaces + line for line in others)])
 

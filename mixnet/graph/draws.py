@@ -1,4 +1,4 @@
-"""The order in which random operators were called, where the shape of a graph does not tell it.
+"""The call order of random operators, for graphs whose structure does not imply it.
 
 ``b + dropout(a)`` and ``dropout(a) + b`` are walked in different orders though both may draw for ``b``
 first. Arrays draw when an operator is called, so symbols note that order: a graph then draws the

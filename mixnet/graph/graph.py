@@ -1,4 +1,4 @@
-"""A graph: heads, the variables they start from, and what can be asked of both."""
+"""Graph: its heads, its variables, and queries about both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one node type: lazy arrays, symbols, tapes and traces are written down in it."""
+"""Node: the node type of all graphs, of lazy arrays, symbols, tapes and traces."""
 
 from __future__ import annotations
 

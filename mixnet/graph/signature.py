@@ -1,4 +1,4 @@
-"""The structure of a graph as a short text, and operations told from one another by value."""
+"""Structural signatures of graphs, and comparison of operations by value."""
 
 from __future__ import annotations
 

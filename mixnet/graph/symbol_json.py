@@ -1,4 +1,4 @@
-"""MXNet's symbol files: JSON text of a graph, read and written."""
+"""MXNet's symbol files: read and write a graph as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.image``: decoding images, augmenters, iterators over images; OpenCV does the work."""
+"""``mx.image``: image decoding, augmenters and image iterators, based on OpenCV."""
 
 # What `import *` brings beside mixnet's own names, as MXNet's module does.
 import json as json

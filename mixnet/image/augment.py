@@ -1,4 +1,4 @@
-"""Augmenters: callables that change an image, and the usual chain of them."""
+"""Augmenters: callables that change an image, and the default augmenter list."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Augmenter:
     """Base of augmenters: override ``__call__``.
 
     Args:
-        kwargs: what :meth:`dumps` shows; arrays become lists.
+        kwargs: the arguments that :meth:`dumps` returns; arrays become lists.
     """
 
     def __init__(self, **kwargs: Any):
@@ -46,11 +46,11 @@ class Augmenter:
         self._kwargs = kwargs
 
     def dumps(self) -> Any:
-        """JSON of the name in small letters and the arguments."""
+        """JSON of the lower-case name and the arguments."""
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
     def __call__(self, src: Any) -> Any:
-        """The image, changed; an array for an array, NumPy for NumPy.
+        """The transformed image; an array for an array, NumPy for NumPy.
 
         Args:
             src: ``(height, width, channels)``.
@@ -59,7 +59,7 @@ class Augmenter:
 
 
 class SequentialAug(Augmenter):
-    """Augmenters one after another.
+    """A sequence of augmenters.
 
     Args:
         ts: list of augmenters.
@@ -70,7 +70,7 @@ class SequentialAug(Augmenter):
         self.ts = ts
 
     def dumps(self) -> Any:
-        """Name and the parts' own."""
+        """JSON of the name and of the parts."""
         return [self.__class__.__name__.lower(), [each.dumps() for each in self.ts]]
 
     def __call__(self, src: Any) -> Any:
@@ -80,7 +80,7 @@ class SequentialAug(Augmenter):
 
 
 class RandomOrderAug(Augmenter):
-    """Augmenters one after another in an order that is drawn each time.
+    """A sequence of augmenters in a random order, drawn for each image.
 
     Args:
         ts: list of augmenters.
@@ -91,7 +91,7 @@ class RandomOrderAug(Augmenter):
         self.ts = ts
 
     def dumps(self) -> Any:
-        """Name and the parts' own."""
+        """JSON of the name and of the parts."""
         return [self.__class__.__name__.lower(), [each.dumps() for each in self.ts]]
 
     def __call__(self, src: Any) -> Any:
@@ -102,7 +102,7 @@ class RandomOrderAug(Augmenter):
 
 
 class ResizeAug(Augmenter):
-    """Shorter side to a size.
+    """Resize the shorter side to a given size.
 
     Args:
         size: pixels of the shorter side.
@@ -119,7 +119,7 @@ class ResizeAug(Augmenter):
 
 
 class ForceResizeAug(Augmenter):
-    """To a size, whatever the aspect ratio.
+    """Resize to a given size, ignoring the aspect ratio.
 
     Args:
         size: (width, height).
@@ -139,11 +139,11 @@ class ForceResizeAug(Augmenter):
 
 
 class RandomCropAug(Augmenter):
-    """A rectangle at a random place.
+    """Crop a rectangle at a random position.
 
     Args:
         size: (width, height).
-        interp: interpolation code, where the image is smaller.
+        interp: interpolation code, used if the image is smaller.
     """
 
     def __init__(self, size: Size, interp: int = 2):
@@ -156,12 +156,12 @@ class RandomCropAug(Augmenter):
 
 
 class RandomSizedCropAug(Augmenter):
-    """A rectangle of random area, shape and place, resized.
+    """Crop a rectangle of random area, aspect ratio and position, and resize it.
 
     Args:
         size: (width, height).
-        area: least share of the image, or least and greatest.
-        ratio: least and greatest ratio of width to height.
+        area: minimum fraction of the image, or minimum and maximum.
+        ratio: minimum and maximum ratio of width to height.
         interp: interpolation code.
         kwargs: ``min_area``, an older name of ``area``.
     """
@@ -180,11 +180,11 @@ class RandomSizedCropAug(Augmenter):
 
 
 class CenterCropAug(Augmenter):
-    """The rectangle in the middle.
+    """Crop the rectangle in the centre.
 
     Args:
         size: (width, height).
-        interp: interpolation code, where the image is smaller.
+        interp: interpolation code, used if the image is smaller.
     """
 
     def __init__(self, size: Size, interp: int = 2):
@@ -221,10 +221,10 @@ class _ColourAugmenter(Augmenter):
 
 
 class BrightnessJitterAug(_ColourAugmenter):
-    """Brightness times ``1 + uniform(-brightness, brightness)``.
+    """Multiply the brightness by ``1 + uniform(-brightness, brightness)``.
 
     Args:
-        brightness: greatest change, 0 to 1.
+        brightness: maximum change, 0 to 1.
     """
 
     _takes_integers = True
@@ -239,10 +239,10 @@ class BrightnessJitterAug(_ColourAugmenter):
 
 
 class ContrastJitterAug(_ColourAugmenter):
-    """Mixes the image with its mean grey.
+    """Blend the image with its mean grey value.
 
     Args:
-        contrast: greatest change, 0 to 1.
+        contrast: maximum change, 0 to 1.
     """
 
     def __init__(self, contrast: float):
@@ -258,10 +258,10 @@ class ContrastJitterAug(_ColourAugmenter):
 
 
 class SaturationJitterAug(_ColourAugmenter):
-    """Mixes the image with its grey version.
+    """Blend the image with its greyscale version.
 
     Args:
-        saturation: greatest change, 0 to 1.
+        saturation: maximum change, 0 to 1.
     """
 
     def __init__(self, saturation: float):
@@ -278,10 +278,10 @@ class SaturationJitterAug(_ColourAugmenter):
 
 
 class HueJitterAug(Augmenter):
-    """Turns the colours about the grey axis, in the YIQ colour space.
+    """Rotate the hue, in the YIQ colour space.
 
     Args:
-        hue: greatest change; 1 is half a turn.
+        hue: maximum change; 1 is a rotation by 180 degrees.
     """
 
     def __init__(self, hue: float):
@@ -315,7 +315,7 @@ class ColorJitterAug(RandomOrderAug):
     """Brightness, contrast and saturation in random order.
 
     Args:
-        brightness: greatest change, 0 to leave it out.
+        brightness: maximum change, 0 for none.
         contrast: the same.
         saturation: the same.
     """
@@ -352,10 +352,10 @@ class LightingAug(_ColourAugmenter):
 
 
 class ColorNormalizeAug(Augmenter):
-    """Takes a mean off and divides by a standard deviation, in place.
+    """Subtract a mean and divide by a standard deviation, in place.
 
     Args:
-        mean: for each channel; None leaves it out.
+        mean: for each channel; None skips this step.
         std: the same.
     """
 
@@ -374,7 +374,7 @@ class ColorNormalizeAug(Augmenter):
 
 
 class RandomGrayAug(Augmenter):
-    """Grey with probability ``p``, in three channels.
+    """Convert to grey with probability ``p``, in three channels.
 
     Args:
         p: probability.
@@ -392,7 +392,7 @@ class RandomGrayAug(Augmenter):
 
 
 class HorizontalFlipAug(Augmenter):
-    """Mirrored left to right with probability ``p``.
+    """Mirror left to right with probability ``p``.
 
     Args:
         p: probability.
@@ -410,7 +410,7 @@ class HorizontalFlipAug(Augmenter):
 
 
 class CastAug(Augmenter):
-    """To a dtype.
+    """Convert to a dtype.
 
     Args:
         typ: dtype.
@@ -425,7 +425,7 @@ class CastAug(Augmenter):
 
 
 def _normalizer(mean: Any, std: Any) -> list[Augmenter]:
-    """What ``mean`` and ``std`` of the chains ask for; True stands for those of ImageNet."""
+    """The normalization for ``mean`` and ``std``; True means ImageNet's values."""
     given = []
     for value, default in ((mean, IMAGENET_MEAN), (std, IMAGENET_STD)):
         if value is True:
@@ -456,26 +456,26 @@ def CreateAugmenter(
     rand_gray: float = 0,
     inter_method: int = 2,
 ) -> list[Augmenter]:
-    """The usual chain of augmenters for classification.
+    """The default list of augmenters for classification.
 
     Args:
         data_shape: ``(channels, height, width)`` of the result.
-        resize: shorter side, before cropping; 0 leaves it out.
-        rand_crop: crop at a random place, else in the middle.
-        rand_resize: crop a random size too; needs ``rand_crop``.
+        resize: shorter side, before cropping; 0 for no resizing.
+        rand_crop: crop at a random position, otherwise at the centre.
+        rand_resize: also crop a random size; requires ``rand_crop``.
         rand_mirror: mirror half of the images.
-        mean: taken off each channel; True for ImageNet's.
+        mean: subtracted from each channel; True for ImageNet's.
         std: divides each channel; True for ImageNet's.
-        brightness: greatest change, 0 to 1.
+        brightness: maximum change, 0 to 1.
         contrast: the same.
         saturation: the same.
         hue: the same.
-        pca_noise: standard deviation of the noise of colours.
+        pca_noise: standard deviation of the PCA colour noise.
         rand_gray: probability of grey.
         inter_method: interpolation code.
 
     Raises:
-        AssertionError: ``rand_resize`` without ``rand_crop``; a mean that is none.
+        AssertionError: ``rand_resize`` without ``rand_crop``; an invalid mean.
     """
     if len(data_shape) != 3:
         raise IndexingError(f"data_shape is (channels, height, width), not {data_shape!r}.")

@@ -1,4 +1,4 @@
-"""Labels of images with boxes: width of the header, width of an object, ..., the objects in a row."""
+"""Labels of images with boxes: header width, object width, ..., followed by the objects."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import numpy as np
 
 
 def widths_of(label: np.ndarray) -> tuple[int, int] | None:
-    """Width of the header, and of an object; None if the numbers are no such label.
+    """Width of the header and of an object; None if the numbers are not a box label.
 
     Args:
-        label: numbers, in one axis.
+        label: numbers, one-dimensional.
     """
     if label.size < 7 or not np.isfinite(label[:2]).all():
         return None

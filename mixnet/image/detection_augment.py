@@ -35,7 +35,7 @@ class DetAugmenter:
     """Base of augmenters for detection: override ``__call__``.
 
     Args:
-        kwargs: what :meth:`dumps` shows; arrays become lists.
+        kwargs: the arguments that :meth:`dumps` returns; arrays become lists.
     """
 
     def __init__(self, **kwargs: Any):
@@ -46,11 +46,11 @@ class DetAugmenter:
         self._kwargs = kwargs
 
     def dumps(self) -> Any:
-        """JSON of the name in small letters and the arguments."""
+        """JSON of the lower-case name and the arguments."""
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Image and label, changed.
+        """The transformed image and label.
 
         Args:
             src: ``(height, width, channels)``.
@@ -60,13 +60,13 @@ class DetAugmenter:
 
 
 class DetBorrowAug(DetAugmenter):
-    """An augmenter for classification that leaves the boxes where they are.
+    """Wraps a classification augmenter that does not move boxes.
 
     Args:
         augmenter: of the image.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not an augmenter.
     """
 
     def __init__(self, augmenter: Augmenter):
@@ -78,7 +78,7 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     def dumps(self) -> Any:
-        """Name and that of the augmenter."""
+        """JSON of the name and of the augmenter."""
         return [self.__class__.__name__.lower(), self.augmenter.dumps()]
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -86,14 +86,14 @@ class DetBorrowAug(DetAugmenter):
 
 
 class DetRandomSelectAug(DetAugmenter):
-    """One of several augmenters, or none.
+    """Apply one of several augmenters, or none.
 
     Args:
         aug_list: a list of augmenters, or one.
         skip_prob: probability of none.
 
     Raises:
-        ValueError: the list has something else.
+        ValueError: the list has other objects.
     """
 
     def __init__(self, aug_list: Any, skip_prob: float = 0):
@@ -106,7 +106,7 @@ class DetRandomSelectAug(DetAugmenter):
         self.skip_prob = skip_prob if self.aug_list else 1
 
     def dumps(self) -> Any:
-        """Name and the parts' own."""
+        """JSON of the name and of the parts."""
         return [self.__class__.__name__.lower(), [each.dumps() for each in self.aug_list]]
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
@@ -117,7 +117,7 @@ class DetRandomSelectAug(DetAugmenter):
 
 
 class DetHorizontalFlipAug(DetAugmenter):
-    """Mirrored left to right with probability ``p``.
+    """Mirror left to right with probability ``p``.
 
     Args:
         p: probability.
@@ -142,7 +142,7 @@ def _range(given: Any) -> Range:
 
 
 def _areas(boxes: np.ndarray) -> np.ndarray:
-    """Areas of boxes (left, top, right, bottom), 0 where nothing is left."""
+    """Areas of boxes (left, top, right, bottom), 0 for empty boxes."""
     sides = np.maximum(0, boxes[:, 2:4] - boxes[:, :2])
     return sides[:, 0] * sides[:, 1]
 
@@ -158,14 +158,14 @@ def _usable(name: str, area: Range, least: float, aspect: Range) -> bool:
 
 
 class DetRandomCropAug(DetAugmenter):
-    """A random rectangle that has enough of the objects (Liu et al. 2016, "SSD").
+    """Crop a random rectangle that covers enough of the objects (Liu et al. 2016, "SSD").
 
     Args:
-        min_object_covered: share that must be left of every object that is touched.
-        aspect_ratio_range: least and greatest ratio of width to height.
-        area_range: least and greatest share of the image.
-        min_eject_coverage: objects of which less is left are left out.
-        max_attempts: rectangles that are tried before the image stays as it is.
+        min_object_covered: fraction of every touched object that must remain.
+        aspect_ratio_range: minimum and maximum ratio of width to height.
+        area_range: minimum and maximum fraction of the image.
+        min_eject_coverage: objects with less remaining coverage are removed.
+        max_attempts: number of rectangles to try before the image is left unchanged.
     """
 
     def __init__(
@@ -243,7 +243,7 @@ class DetRandomCropAug(DetAugmenter):
         width: int,
         height: int,
     ) -> bool:
-        """Whether enough is left of the objects that the rectangle touches."""
+        """Whether enough remains of the objects that the rectangle touches."""
         if (right - left) * (bottom - top) < 2:
             return False
         x1, y1, x2, y2 = left / width, top / height, right / width, bottom / height
@@ -261,7 +261,7 @@ class DetRandomCropAug(DetAugmenter):
     def _cropped(
         self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int
     ) -> np.ndarray | None:
-        """The objects as the rectangle has them; None if there is none."""
+        """The objects in coordinates of the rectangle; None if there are none."""
         x0, y0 = box[0] / width, box[1] / height
         w, h = box[2] / width, box[3] / height
         out = label.copy()
@@ -277,13 +277,13 @@ class DetRandomCropAug(DetAugmenter):
 
 
 class DetRandomPadAug(DetAugmenter):
-    """The image at a random place of a larger one, so that objects get smaller.
+    """Place the image at a random position of a larger one, so that objects get smaller.
 
     Args:
-        aspect_ratio_range: least and greatest ratio of width to height.
-        area_range: least and greatest multiple of the image's area.
-        max_attempts: sizes that are tried before the image stays as it is.
-        pad_val: of the new pixels, a number or one for each channel.
+        aspect_ratio_range: minimum and maximum ratio of width to height.
+        area_range: minimum and maximum multiple of the image's area.
+        max_attempts: number of sizes to try before the image is left unchanged.
+        pad_val: value of the new pixels, a number or one per channel.
     """
 
     def __init__(
@@ -351,7 +351,7 @@ def CreateMultiRandCropAugmenter(
     max_attempts: Any = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
-    """One of several croppers; arguments as :class:`DetRandomCropAug`, each one or a list.
+    """Apply one of several croppers; arguments as for :class:`DetRandomCropAug`, each a value or a list.
 
     Args:
         min_object_covered: for all croppers, or a list with one for each.
@@ -400,26 +400,26 @@ def CreateDetAugmenter(
     max_attempts: Any = 50,
     pad_val: Any = (127, 127, 127),
 ) -> list[DetAugmenter]:
-    """The usual chain of augmenters for detection.
+    """The default list of augmenters for detection.
 
     Args:
         data_shape: ``(channels, height, width)`` of the result.
-        resize: shorter side, first of all; 0 leaves it out.
+        resize: shorter side, applied first; 0 for no resizing.
         rand_crop: probability of cropping.
         rand_pad: probability of padding.
         rand_gray: probability of grey.
         rand_mirror: mirror half of the images.
-        mean: taken off each channel; True for ImageNet's.
+        mean: subtracted from each channel; True for ImageNet's.
         std: divides each channel; True for ImageNet's.
-        brightness: greatest change, 0 to 1.
+        brightness: maximum change, 0 to 1.
         contrast: the same.
         saturation: the same.
-        pca_noise: standard deviation of the noise of colours.
-        hue: greatest change, 0 to 1.
+        pca_noise: standard deviation of the PCA colour noise.
+        hue: maximum change, 0 to 1.
         inter_method: interpolation code.
         min_object_covered: see :class:`DetRandomCropAug`; these may be lists.
         aspect_ratio_range: the same.
-        area_range: of cropping; its end is that of padding too.
+        area_range: of cropping; its upper bound also limits padding.
         min_eject_coverage: see :class:`DetRandomCropAug`.
         max_attempts: the same.
         pad_val: of padding.

@@ -21,9 +21,9 @@ from mixnet.ndarray.ndarray import NDArray
 class ImageDetIter(ImageIter):
     """Batches of augmented images and the boxes in them.
 
-    The label of an image is the width of its header, the width of an object, the rest of the header
-    and the objects one after another: class, left, top, right, bottom in shares of the image, and
-    what else there is. Objects that have no area are left out; a batch has as many rows as the image
+    The label of an image consists of the header width, the object width, the rest of the header
+    and the objects one after another: class, left, top, right, bottom as fractions of the image, and
+    optional values. Objects without area are removed; a batch has as many rows as the image
     with the most objects, filled up with -1.
 
     Args:
@@ -33,10 +33,10 @@ class ImageDetIter(ImageIter):
         path_imglist: file of numbers, labels and file names.
         path_root: folder of the files.
         path_imgidx: index of the record file; needed to shuffle and for parts.
-        shuffle: a new order at every reset, by Python's generator.
+        shuffle: a new order at every reset, from Python's generator.
         part_index: which part.
         num_parts: how many parts.
-        aug_list: augmenters; by default what :func:`CreateDetAugmenter` makes of ``kwargs``.
+        aug_list: augmenters; by default those of :func:`CreateDetAugmenter` for ``kwargs``.
         imglist: ``[label, file name]`` for each image.
         data_name: of the data.
         label_name: of the labels.
@@ -44,7 +44,7 @@ class ImageDetIter(ImageIter):
         kwargs: for :func:`CreateDetAugmenter`.
 
     Raises:
-        RuntimeError: a label is none, or has no object with an area.
+        RuntimeError: a label is invalid, or has no object with an area.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class ImageDetIter(ImageIter):
     # ---- labels ---------------------------------------------------------------------------------
 
     def _estimate_label_shape(self) -> tuple[int, int]:
-        """Most objects of an image, and width of an object."""
+        """Maximum number of objects per image, and the width of an object."""
         count, width = 0, 0
         self.reset()
         try:
@@ -97,7 +97,7 @@ class ImageDetIter(ImageIter):
         """The objects of a label, ``(objects, width)``.
 
         Raises:
-            MXNetError: the label is none, or has no object with an area.
+            MXNetError: the label is invalid, or has no object with an area.
         """
         raw = (label.asnumpy() if isinstance(label, NDArray) else np.asarray(label)).ravel()
         if raw.size < 7:
@@ -131,10 +131,10 @@ class ImageDetIter(ImageIter):
             )
 
     def reshape(self, data_shape: Any = None, label_shape: Any = None) -> None:
-        """Another size of images, or room for more objects.
+        """Change the size of images or the maximum number of objects.
 
         Args:
-            data_shape: ``(3, height, width)``; the augmenters must make it.
+            data_shape: ``(3, height, width)``; the augmenters must produce it.
             label_shape: ``(objects, width)``.
         """
         if data_shape is not None:
@@ -149,10 +149,10 @@ class ImageDetIter(ImageIter):
             self.label_shape = tuple(label_shape)
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
-        """Give both iterators, of training and validation, room for the same number of objects.
+        """Give this iterator and another (training and validation) the same maximum number of objects.
 
         Args:
-            it: the other.
+            it: the other iterator.
             verbose: log what changed.
         """
         if not isinstance(it, ImageDetIter):
@@ -173,7 +173,7 @@ class ImageDetIter(ImageIter):
     def augmentation_transform(  # type: ignore[override]
         self, data: Any, label: np.ndarray
     ) -> tuple[Any, np.ndarray]:
-        """Image and boxes, changed by all augmenters."""
+        """Image and boxes after all augmenters."""
         for each in self.auglist:
             data, label = each(data, label)
         return data, label
@@ -209,14 +209,14 @@ class ImageDetIter(ImageIter):
         """The augmented images with their boxes drawn, one after another.
 
         Args:
-            color: of the boxes, ``(red, green, blue)``; drawn at random where it is left out.
+            color: of the boxes, ``(red, green, blue)``; random by default.
             thickness: of the lines.
-            mean: put back on; True for ImageNet's.
-            std: multiplied back on; True for ImageNet's.
+            mean: to add; True for ImageNet's.
+            std: to multiply by; True for ImageNet's.
             clip: to 0 to 255.
             waitKey: milliseconds to show each image for in a window, where OpenCV has windows.
             window_name: of the window.
-            id2labels: names of classes, written beside the boxes.
+            id2labels: names of classes, written next to the boxes.
 
         Yields:
             ``(height, width, 3)`` of uint8, red first.

@@ -21,13 +21,13 @@ Scales = tuple[float, ...]
 
 
 class ImageDetRecordParameters(NormalizeParameters, RecordParameters):
-    """Parameters of :func:`ImageDetRecordIter`, beside those of records and normalisation.
+    """Parameters of :func:`ImageDetRecordIter`, in addition to those of records and normalization.
 
     Args:
         label_width: labels of an image; -1 for any number.
-        label_pad_width: labels of the longest image; read off the file by default.
+        label_pad_width: length of the longest label; by default determined from the file.
         label_pad_value: fills up the labels of the others.
-        resize: shorter side, first of all; -1 leaves it out.
+        resize: shorter side, applied first; -1 for no resizing.
         rand_crop_prob: probability of cropping.
         min_crop_scales: least share of the image's sides, for each of ``num_crop_sampler`` ways.
         max_crop_scales: greatest share.
@@ -56,7 +56,7 @@ class ImageDetRecordParameters(NormalizeParameters, RecordParameters):
         rand_mirror_prob: probability of mirroring.
         fill_value: of pixels that the image does not cover.
         inter_method: interpolation code.
-        resize_mode: ``force`` to data_shape, ``fit`` into it, or ``shrink`` what is larger.
+        resize_mode: ``force`` to data_shape, ``fit`` into it, or ``shrink`` larger images.
     """
 
     path_imgrec: str = "./data/imgrec.rec"
@@ -150,7 +150,7 @@ def _area(boxes: np.ndarray) -> np.ndarray:
 
 
 class DefaultDetAugmenter:
-    """What the parameters ask for, on an image and its boxes.
+    """The augmentation defined by the parameters, for an image and its boxes.
 
     Args:
         given: the parameters.
@@ -164,7 +164,7 @@ class DefaultDetAugmenter:
     def __call__(
         self, pixels: np.ndarray, objects: np.ndarray, draw: random.Random
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Image and objects, changed.
+        """The transformed image and objects.
 
         Args:
             pixels: ``(height, width, channels)`` of uint8.
@@ -268,7 +268,7 @@ class DefaultDetAugmenter:
         return np.array([left, top, left + wide, top + high])
 
     def _fits(self, way: Sampler, box: np.ndarray, objects: np.ndarray) -> bool:
-        """Whether an object lies to the crop as the way asks for."""
+        """Whether an object satisfies the crop's conditions."""
         boxes = objects[:, 1:5]
         both = np.concatenate(
             [np.maximum(boxes[:, :2], box[:2]), np.minimum(boxes[:, 2:], box[2:])], axis=1
@@ -286,7 +286,7 @@ class DefaultDetAugmenter:
         return bool(good.any())
 
     def _emitted(self, box: np.ndarray, objects: np.ndarray) -> np.ndarray:
-        """The objects that stay, as the crop has them."""
+        """The remaining objects, in coordinates of the crop."""
         out = objects.copy()
         sides = box[2:] - box[:2]
         if self.given.crop_emit_mode == "center":
@@ -335,7 +335,7 @@ class DetectionSource(RecordSource):
         self._normalize = Normalizer(values, np.dtype(np.float32), divides=True)
 
     def _widest(self) -> int:
-        """Labels of the image that has most, or what ``label_width`` says."""
+        """The maximum label length of an image, or ``label_width``."""
         given = self.given
         if self.labels is not None:
             sizes = [len(labels) for labels, _ in self.labels.values()]
@@ -403,7 +403,7 @@ def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
         kwargs: see :class:`ImageDetRecordParameters`; ``data_name``, ``label_name``.
 
     Raises:
-        MXNetError: a parameter has no sense, or a label is no list of boxes.
+        MXNetError: a parameter is invalid, or a label is not a list of boxes.
     """
     names = _names(kwargs)
     given = ImageDetRecordParameters("ImageDetRecordIter", args, kwargs)

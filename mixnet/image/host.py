@@ -1,4 +1,4 @@
-"""Images are worked on by the host: from arrays to NumPy and back, decoding, OpenCV's resizing."""
+"""Image processing on the host: conversion between arrays and NumPy, decoding, OpenCV resizing."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _RESIZABLE = ("uint8", "int16", "uint16", "float32", "float64")
 
 
 def pixels_of(src: Any) -> np.ndarray:
-    """The content of an image as NumPy; not to be written to.
+    """The content of an image as NumPy, read-only.
 
     Raises:
-        TypeError: it is no array.
+        TypeError: it is not an array.
     """
     if isinstance(src, np.ndarray):
         return src
@@ -44,7 +44,7 @@ def pixels_of(src: Any) -> np.ndarray:
 
 
 def as_array(pixels: np.ndarray, like: Any = None) -> NDArray:
-    """A new array of the class and on the device of ``like``; without it, as NumPy mode says."""
+    """A new array with the class and device of ``like``; by default as set by NumPy mode."""
     made = pixels if is_on_host() else aligned_empty(pixels.shape, pixels.dtype)
     if made is not pixels:  # on the host arrays may lie anywhere, and are never written to
         made[...] = pixels
@@ -54,13 +54,13 @@ def as_array(pixels: np.ndarray, like: Any = None) -> NDArray:
 
 
 def given_away(data: np.ndarray) -> NDArray:
-    """An array around data of ``aligned_empty``, which nobody may write to any more."""
+    """An array that takes ownership of data from ``aligned_empty``."""
     kind = np_ndarray if is_np_array() else NDArray
     return kind._wrap(adopt(data, current_context()))
 
 
 def on_host(function: Callable[..., np.ndarray], src: Any, *args: Any) -> Any:
-    """``function`` of the pixels of ``src``: NumPy for NumPy, an array for an array."""
+    """Apply ``function`` to the pixels of ``src``: NumPy for NumPy, an array for an array."""
     made = function(pixels_of(src), *args)
     return made if isinstance(src, np.ndarray) else as_array(made, src)
 
@@ -71,10 +71,10 @@ def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: Any) -> 
     Args:
         content: of the file.
         flag: 0 for grey, with one channel; 1 for three channels; -1 as stored.
-        to_rgb: red first, else blue first.
+        to_rgb: red first, otherwise blue first.
 
     Raises:
-        FileFormatError: the bytes are no image, or too few for the size that they name.
+        FileFormatError: the bytes are not an image, or too few for the declared size.
     """
     import cv2
 
@@ -90,10 +90,10 @@ def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: Any) -> 
 
 
 def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarray:
-    """An image ``(height, width, channels)`` in another size, by OpenCV.
+    """Resize an image ``(height, width, channels)`` with OpenCV.
 
     Raises:
-        ShapeError: it is no image, or the size is none.
+        ShapeError: it is not an image, or the size is invalid.
         DTypeError: OpenCV does not resize this dtype.
         AttributeValueError: OpenCV does not know the interpolation.
     """
@@ -121,7 +121,7 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
 class _portable:
     """OpenCV's own bilinear and bicubic kernels, which round as those of MXNet's OpenCV.
 
-    Those of Intel's IPP, which OpenCV takes by default on some processors, give other last bits. The
+    Those of Intel's IPP, which OpenCV uses by default on some processors, differ in the last bits. The
     switch belongs to the thread.
     """
 
@@ -145,7 +145,7 @@ def interpolation(
 
     Args:
         interp: 0 to 4 as they are; 9 chooses by the sizes: area to shrink, bicubic to enlarge,
-            bilinear where one side shrinks and the other grows; 10 draws one.
+            bilinear where one side shrinks and the other grows; 10 chooses at random.
         sizes: old height and width, new height and width.
         draw: the generator.
 

@@ -1,4 +1,4 @@
-"""ImageIter: batches of images from records, lists of files or lists in memory."""
+"""ImageIter: batches of images from record files, list files or lists in memory."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _IMAGES_PER_TASK = 8  # below that a task costs more than it saves
 
 
 def in_parallel(work: Callable[[Any], Any], items: Sequence[Any], name: str) -> list[Any]:
-    """``work`` of each item, by the engine's I/O workers; the first error is raised."""
+    """Run ``work`` for each item on the engine's I/O workers; raises the first error."""
     results: list[Any] = [None] * len(items)
 
     def run(begin: int) -> None:
@@ -85,8 +85,8 @@ def image_lines(path: str) -> Iterator[tuple[int, np.ndarray, str]]:
 class ImageIter(DataIter):
     """Batches of augmented images.
 
-    Decoding is done by the engine's I/O workers. Methods may be overridden: ``next_sample``,
-    ``imdecode``, ``augmentation_transform``, ``postprocess_data``; they take and give arrays.
+    Decoding is done by the engine's I/O workers. These methods may be overridden: ``next_sample``,
+    ``imdecode``, ``augmentation_transform``, ``postprocess_data``; they take and return arrays.
 
     Args:
         batch_size: images in a batch.
@@ -98,19 +98,19 @@ class ImageIter(DataIter):
         path_imgidx: index of the record file; needed to shuffle and for parts.
         shuffle: a new order at every reset, by Python's generator.
         part_index: which part.
-        num_parts: how many parts; what is left over is in none.
-        aug_list: augmenters; by default what :func:`CreateAugmenter` makes of ``kwargs``.
+        num_parts: number of parts; left-over samples are in none.
+        aug_list: augmenters; by default those of :func:`CreateAugmenter` for ``kwargs``.
         imglist: ``[label(s) ..., file name]`` for each image.
         data_name: of the data.
         label_name: of the labels.
         dtype: of the labels of ``imglist``.
         last_batch_handle: ``'pad'`` fills the last batch up with the first images, ``'discard'``
-            leaves it out, ``'roll_over'`` puts its images at the start of the next epoch.
+            drops it, ``'roll_over'`` puts its images at the start of the next epoch.
         kwargs: for :func:`CreateAugmenter`.
 
     Raises:
         AssertionError: there is no source, or shuffling and parts without an index.
-        ValueError: ``data_shape`` is none of a colour image.
+        ValueError: ``data_shape`` is not that of a colour image.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class ImageIter(DataIter):
         self._ended = False
 
     def hard_reset(self) -> None:
-        """Begin an epoch; images that were to roll over are forgotten."""
+        """Begin an epoch; rolled-over images are discarded."""
         self._rest = None
         self.reset()
 
@@ -250,13 +250,13 @@ class ImageIter(DataIter):
         return header.label if self.imglist is None else self.imglist[key][0], content
 
     def _stop(self) -> NoReturn:
-        """End the samples; reading then starts again with the first ones, except with ``discard``."""
+        """End the epoch; reading then restarts with the first samples, except with ``discard``."""
         if self.last_batch_handle != "discard":
             self._rewind()
         raise StopIteration
 
     def _place(self) -> str:
-        """Which sample was read last, for messages."""
+        """The sample that was read last, for error messages."""
         if self.seq is None:
             return "in the record file"
         key = self.seq[self.cur - 1]
@@ -266,11 +266,11 @@ class ImageIter(DataIter):
         return f"filename: {os.path.join(self.path_root or '', self.imglist[key][1])}"
 
     def read_image(self, fname: str) -> bytes:
-        """Content of a file below ``path_root``."""
+        """Read a file below ``path_root``."""
         return content_of(os.path.join(self.path_root or "", fname))
 
     def imdecode(self, s: bytes) -> Any:
-        """The image ``(height, width, 3)`` in the bytes of a file."""
+        """Decode an image ``(height, width, 3)`` from the bytes of a file."""
         return imdecode(s)
 
     def check_data_shape(self, data_shape: tuple[int, ...]) -> None:
@@ -286,7 +286,7 @@ class ImageIter(DataIter):
             raise MXNetError("Data shape is wrong")
 
     def augmentation_transform(self, data: Any) -> Any:
-        """The image, changed by all augmenters."""
+        """The image after all augmenters."""
         for each in self.auglist:
             data = each(data)
         return data
@@ -300,13 +300,13 @@ class ImageIter(DataIter):
     # ---- batches --------------------------------------------------------------------------------
 
     def _in_numpy(self) -> bool:
-        """Whether everything here is ours, so that arrays need not be made for each image."""
+        """Whether no method or augmenter is overridden, so that no array is created per image."""
         names = ("imdecode", "check_valid_image", "augmentation_transform", "postprocess_data")
         ours = all(getattr(type(self), name).__module__.startswith(_OURS) for name in names)
         return ours and all(_is_ours(each) for each in self.auglist)
 
     def _read(self, data: np.ndarray, label: np.ndarray, begin: int) -> int:
-        """Fill a batch from place ``begin`` on; returns how far the samples went."""
+        """Fill a batch from position ``begin``; returns the end position."""
         fast = self._in_numpy()
         at_end = False
         while begin < self.batch_size and not at_end:
@@ -345,7 +345,7 @@ class ImageIter(DataIter):
         return begin
 
     def _augmented(self, image: Any, given: Any, place: str) -> tuple[Any, Any] | None:
-        """Image and label, changed; None for a sample to leave out."""
+        """The transformed image and label; None for a sample to skip."""
         return self.augmentation_transform(image), self._checked_label(given, place)
 
     def _write_label(self, row: np.ndarray, label: Any) -> None:
@@ -367,8 +367,8 @@ class ImageIter(DataIter):
         """The next batch.
 
         Raises:
-            RuntimeError: an image is broken.
-            ShapeError: an image or a label has another size than asked for.
+            RuntimeError: an image is damaged.
+            ShapeError: an image or a label has the wrong size.
         """
         if self._ended:
             raise StopIteration
@@ -418,7 +418,7 @@ def _broken(place: str, error: Exception) -> MXNetError:
 
 
 def _is_ours(augmenter: Any) -> bool:
-    """Whether an augmenter and its parts take NumPy arrays as well."""
+    """Whether an augmenter and its parts also accept NumPy arrays."""
     parts = [*getattr(augmenter, "ts", ()), *getattr(augmenter, "aug_list", ())]
     if isinstance(augmenter, DetBorrowAug):
         parts.append(augmenter.augmenter)

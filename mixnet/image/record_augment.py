@@ -1,4 +1,4 @@
-"""What record iterators do to an image: the default augmenter, and the way to numbers."""
+"""Image processing of record iterators: the default augmenter, and conversion to numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class AugmentParameters(Parameters):
     """Parameters of the default augmenter, in the order in which they are applied.
 
     Args:
-        resize: shorter side, first of all; -1 leaves it out.
-        rand_crop: crop at a random place, else in the middle.
-        random_resized_crop: crop a random area and shape, and resize it.
+        resize: shorter side, applied first; -1 for no resizing.
+        rand_crop: crop at a random position, otherwise at the centre.
+        random_resized_crop: crop a random area and aspect ratio, and resize it.
         max_rotate_angle: greatest random angle, degrees.
         max_aspect_ratio: greatest change of the aspect ratio, or the greatest ratio of
             ``random_resized_crop``.
@@ -37,7 +37,7 @@ class AugmentParameters(Parameters):
         brightness: greatest change of brightness, 0 to 1.
         contrast: the same of contrast.
         saturation: the same of saturation.
-        pca_noise: standard deviation of the noise of colours.
+        pca_noise: standard deviation of the PCA colour noise.
         random_h: greatest change of the hue, 0 to 180.
         random_s: greatest change of the saturation, 0 to 255.
         random_l: greatest change of the lightness, 0 to 255.
@@ -79,11 +79,11 @@ class AugmentParameters(Parameters):
 def warp(
     pixels: np.ndarray, matrix: np.ndarray, size: tuple[int, int], fill: int, interp: int
 ) -> Any:
-    """An affine map of an image, with places to 1/32 of a pixel as in MXNet's OpenCV.
+    """An affine transform of an image, with positions rounded to 1/32 pixel as in MXNet's OpenCV.
 
     Args:
         pixels: ``(height, width, channels)``.
-        matrix: ``(2, 3)``, from places in the image to places in the result.
+        matrix: ``(2, 3)``, from positions in the image to positions in the result.
         size: (width, height) of the result.
         fill: of pixels that the image does not cover.
         interp: interpolation code.
@@ -112,7 +112,7 @@ def warp(
 
 
 class DefaultAugmenter:
-    """The chain of operations that the parameters ask for, on images ``(height, width, channels)``.
+    """The operations defined by the parameters, on images ``(height, width, channels)``.
 
     Args:
         given: the parameters.
@@ -120,7 +120,7 @@ class DefaultAugmenter:
         width: of the result.
 
     Raises:
-        MXNetError: two ways of cropping are asked for.
+        MXNetError: two kinds of cropping are requested.
     """
 
     def __init__(self, given: AugmentParameters, height: int, width: int):
@@ -155,7 +155,7 @@ class DefaultAugmenter:
         )  # fmt: skip
 
     def __call__(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
-        """The image, changed; of uint8.
+        """The transformed image, uint8.
 
         Args:
             pixels: red first.
@@ -313,7 +313,7 @@ class NormalizeParameters(Parameters):
     Args:
         mirror: all images left to right.
         rand_mirror: half of the images.
-        mean_img: file of a mean image; computed and written where it is missing.
+        mean_img: file of a mean image; computed and written if it is missing.
         mean_r: mean of red, or of the first channel.
         mean_g: of green.
         mean_b: of blue.
@@ -346,13 +346,13 @@ class NormalizeParameters(Parameters):
 class Normalizer:
     """Writes pixels as numbers with the channels first.
 
-    There are 256 values a channel can have, so what becomes of them stands in a table.
+    A channel can have 256 values, so the results are precomputed in a table.
 
     Args:
         given: the parameters.
-        dtype: of the result: float32, or uint8 and int8, which take no mean and no scale.
-        divides: by the standard deviation at the end; else ``scale / std`` is one factor. MXNet
-            has both, which differ in the last bit.
+        dtype: of the result: float32, or uint8 and int8, which allow no mean and no scale.
+        divides: divide by the standard deviation at the end; otherwise ``scale / std`` is one factor. MXNet
+            uses both, which differ in the last bit.
     """
 
     def __init__(self, given: NormalizeParameters, dtype: np.dtype, divides: bool = False):
@@ -370,7 +370,7 @@ class Normalizer:
         self._tables: dict[int, np.ndarray] = {}  # by channels, with the channels last
 
     def use_mean_image(self, mean: np.ndarray) -> None:
-        """Take off an image ``(channels, height, width)`` rather than a number of each channel."""
+        """Subtract an image ``(channels, height, width)`` instead of a number per channel."""
         self.mean_image = mean
         self._table = self._values(1.0, 0.0)
         self._tables.clear()
@@ -384,7 +384,7 @@ class Normalizer:
         return normalized
 
     def _values(self, contrast: float, illumination: float) -> np.ndarray:
-        """``(4, 256)``: what becomes of each pixel value."""
+        """``(4, 256)``: the result for each pixel value."""
         pixel = np.arange(256)
         if self.dtype != np.float32:
             top = np.iinfo(self.dtype).max

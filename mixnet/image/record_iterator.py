@@ -1,4 +1,4 @@
-"""Iterators over record files of images: decoded, augmented and batched by the engine's I/O workers."""
+"""Iterators over image record files: decoded, augmented and batched by the engine's I/O workers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from mixnet.recordio import unpack
 
 
 class RecordParameters(BatchParameters):
-    """Where images come from.
+    """Parameters of the source of images.
 
     Args:
         path_imglist: file of labels that replace those of the records, by their numbers.
@@ -38,18 +38,18 @@ class RecordParameters(BatchParameters):
         aug_seq: the default augmenter is the only one.
         label_width: labels of an image.
         data_shape: ``(channels, height, width)``: 3 channels, 1 for grey or 4 with opacity.
-        preprocess_threads: tasks that share the work of a batch.
-        verbose: accepted.
+        preprocess_threads: number of tasks that share the work of a batch.
+        verbose: ignored.
         num_parts: how many parts.
         part_index: which part.
-        device_id: accepted.
-        shuffle_chunk_size: accepted; the whole file is shuffled.
-        shuffle_chunk_seed: accepted.
+        device_id: ignored.
+        shuffle_chunk_size: ignored; the whole file is shuffled.
+        shuffle_chunk_seed: ignored.
         seed_aug: of random augmentation; ``seed`` by default.
         shuffle: another order in each epoch.
         seed: of the orders.
-        corrupt: what to do with a record that is none or an image that cannot be decoded: raise,
-            or leave it out, warn and count it in ``handle.skipped``; the batch has more padding.
+        corrupt: what to do with an invalid record or an image that cannot be decoded: raise,
+            or skip it, warn and count it in ``handle.skipped``; the batch then has more padding.
     """
 
     path_imglist: str = ""
@@ -83,8 +83,8 @@ class RecordSource(BatchSource):
         name: of the iterator.
         dtype: of the data.
         label: shape of the label of an image.
-        counts: hand out the numbers of the images as their index.
-        shuffle_seed: what is added to the seed of the orders.
+        counts: return the positions of the images as their index.
+        shuffle_seed: added to the seed of the shuffle orders.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class RecordSource(BatchSource):
 
     @property
     def skipped(self) -> int:
-        """Records and images left out so far, where ``corrupt='skip'``."""
+        """Number of records and images skipped so far, if ``corrupt='skip'``."""
         return self.records.skipped + self._undecoded
 
     def begin(self, epoch: int) -> None:
@@ -137,7 +137,7 @@ class RecordSource(BatchSource):
         super().blank(room[:2], first)
 
     def draw(self, seed: tuple[int, int], place: int) -> random.Random:
-        """The generator of an image: the same whatever the number of workers."""
+        """The generator of an image, independent of the number of workers."""
         epoch, batch = seed
         number = batch * self.batch_size + place
         return random.Random((self._seed << 64) ^ (epoch << 40) ^ number)
@@ -177,7 +177,7 @@ class RecordSource(BatchSource):
         """Labels of an image.
 
         Raises:
-            MXNetError: the list has none.
+            MXNetError: the list has no labels for it.
         """
         if self.labels is None:
             return header.label
@@ -250,7 +250,7 @@ class ImageSource(RecordSource):
         return mean
 
     def _computed_mean(self) -> np.ndarray:
-        """The mean of all images as they are cropped, pixel by pixel."""
+        """The mean of all cropped images, pixel by pixel."""
         total, count = np.zeros(self.given.data_shape, np.float64), 0
         self.begin(0)
         room = self.allocate()
@@ -292,8 +292,8 @@ def _image_iterator(name: str, kind: str | None, args: Any, kwargs: dict[str, An
 def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Batches of the images of a record file, decoded, augmented and normalised.
 
-    Batches are made ahead by the engine's I/O workers; random augmentation depends on the seed, the
-    epoch and the place of the image, not on the number of workers.
+    The engine's I/O workers prefetch batches; random augmentation depends on the seed, the
+    epoch and the position of the image, not on the number of workers.
 
     Args:
         args: none; parameters are given by name.
@@ -303,7 +303,7 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
             ``label_name``.
 
     Raises:
-        MXNetError: a required parameter is missing or has no sense, or a file cannot be read.
+        MXNetError: a required parameter is missing or invalid, or a file cannot be read.
     """
     return _image_iterator("ImageRecordIter", None, args, kwargs)
 
@@ -314,7 +314,7 @@ def ImageRecordIter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
 
 
 def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
-    """:func:`ImageRecordIter` with pixels of uint8 as they are."""
+    """:func:`ImageRecordIter` with unchanged uint8 pixels."""
     return _image_iterator("ImageRecordUInt8Iter", "uint8", args, kwargs)
 
 
@@ -324,5 +324,5 @@ def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
 
 
 def ImageRecordInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
-    """:func:`ImageRecordIter` with pixels of int8; brighter ones than 127 are 127."""
+    """:func:`ImageRecordIter` with pixels of int8; values above 127 become 127."""
     return _image_iterator("ImageRecordInt8Iter", "int8", args, kwargs)

@@ -1,4 +1,4 @@
-"""Records of a file in order, by parts or shuffled, read as they are needed."""
+"""Records of a file: in order, partitioned or shuffled, read on demand."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ SHUFFLE_SEED = 111  # what MXNet adds to the seed; it is another number for dete
 class Records:
     """The records of a part of a file.
 
-    Without shuffling they are read one after another; an index is needed for nothing then but to
-    cut parts between records of equal number. To shuffle, their places must be known: from the
-    index, or by going through the file once.
+    Without shuffling, they are read sequentially; then an index is needed only to
+    split the file into parts with equal numbers of records. To shuffle, their offsets must be known: from the
+    index, or by scanning the file once.
 
     Args:
         path: record file.
-        index: index file, or nothing.
+        index: index file, or None.
         shuffle: another order in each epoch.
         seed: of the orders, with what MXNet adds to it.
-        num_parts: how many parts; by bytes without an index, by records with one.
+        num_parts: number of parts; split by bytes without an index, by records with one.
         part_index: which part.
-        skip: leave out what is no record, and count it in ``skipped``, rather than raise.
+        skip: skip invalid records and count them in ``skipped``, instead of raising an error.
 
     Raises:
         MXNetError: the file cannot be read.
@@ -85,7 +85,7 @@ class Records:
         return begin, end
 
     def _first_record(self, offset: int, end: int) -> int:
-        """Where the first record begins that does so at ``offset`` or later."""
+        """The start of the first record at or after ``offset``."""
         if offset == 0:
             return 0
         while 0 <= offset < end:
@@ -99,10 +99,10 @@ class Records:
         return end
 
     def _part(self, offset: int, flags: tuple[int, int]) -> tuple[int, int, int]:
-        """Flag, begin and end of the part of a record at ``offset``.
+        """Flag, start and end of the part of a record at ``offset``.
 
         Raises:
-            FileFormatError: it is cut off, or there is something else.
+            FileFormatError: it is truncated or invalid.
         """
         content = self._content
         if offset + 8 > content.size:
@@ -164,10 +164,10 @@ class Records:
         self._order = offsets[self._drawn[epoch - self._orders]]
 
     def take(self, count: int) -> list[bytes]:
-        """The next records, fewer at the end of the part.
+        """The next records; fewer at the end of the part.
 
         Raises:
-            FileFormatError: a record is cut off, or there is something else.
+            FileFormatError: a record is truncated or invalid.
         """
         records: list[bytes] = []
         while len(records) < count:

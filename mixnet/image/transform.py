@@ -55,8 +55,8 @@ def imdecode(buf: Any, *args: Any, **kwargs: Any) -> Any:
         ``(height, width, channels)`` of uint8.
 
     Raises:
-        ValueError: ``buf`` is no buffer.
-        FileFormatError: the bytes are no image.
+        ValueError: ``buf`` is not a buffer.
+        FileFormatError: the bytes are not an image.
     """
     if isinstance(buf, NDArray):
         if buf.dtype != np.uint8:
@@ -75,7 +75,7 @@ def imread(filename: str, *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         MXNetError: the file cannot be read.
-        FileFormatError: it is no image.
+        FileFormatError: it is not an image.
     """
     content = content_of(filename if isinstance(filename, os.PathLike) else str(filename))
     try:
@@ -85,7 +85,7 @@ def imread(filename: str, *args: Any, **kwargs: Any) -> Any:
 
 
 def imresize(src: Any, w: int, h: int, *args: Any, **kwargs: Any) -> Any:
-    """An image in another size.
+    """Resize an image.
 
     Args:
         src: ``(height, width, channels)``.
@@ -105,7 +105,7 @@ def _resized(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
 
 
 def scale_down(src_size: Size, size: Size) -> Size:
-    """A size (width, height) shrunk, with its aspect ratio, until it fits into ``src_size``."""
+    """Shrink a size (width, height), keeping its aspect ratio, until it fits into ``src_size``."""
     try:
         w, h = size
     except TypeError:
@@ -121,7 +121,7 @@ def scale_down(src_size: Size, size: Size) -> Size:
 
 
 def resize_short(src: Any, size: int, interp: int = 2) -> Any:
-    """The image resized so that its shorter side has ``size`` pixels."""
+    """Resize an image so that its shorter side has ``size`` pixels."""
     if len(src.shape) != 3:
         raise ShapeError(f"An image is (height, width, channels), not {src.shape}.")
     h, w = src.shape[:2]
@@ -143,7 +143,7 @@ def copyMakeBorder(
     values: Any = (),
     out: Any = None,
 ) -> Any:
-    """The image with a border.
+    """Add a border to an image.
 
     Args:
         src: ``(height, width, channels)``.
@@ -153,8 +153,8 @@ def copyMakeBorder(
         right: columns after.
         type: OpenCV's border type: 0 constant, 1 replicate, 2 reflect, 3 wrap, 4 reflect without
             the edge.
-        value: of all channels of a constant border.
-        values: of each channel.
+        value: of a constant border, for all channels.
+        values: of a constant border, per channel.
         out: array to write to.
     """
     import cv2
@@ -174,7 +174,7 @@ def copyMakeBorder(
 def fixed_crop(
     src: Any, x0: int, y0: int, w: int, h: int, size: Size | None = None, interp: int = 2
 ) -> Any:
-    """The rectangle of ``w`` times ``h`` pixels from ``(x0, y0)``, resized to ``size`` if given.
+    """Crop ``w`` × ``h`` pixels at ``(x0, y0)``, and resize to ``size`` if given.
 
     Args:
         src: ``(height, width, channels)``.
@@ -189,10 +189,10 @@ def fixed_crop(
 
 
 def random_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, int, int, int]]:
-    """A rectangle of ``size`` at a random place, or the largest of its shape, enlarged.
+    """Crop a rectangle of ``size`` at a random position; from a smaller image, the largest one, enlarged.
 
     Returns:
-        The image and ``(x0, y0, width, height)`` of where it stood.
+        The image and its position ``(x0, y0, width, height)``.
     """
     h, w = src.shape[:2]
     new_w, new_h = scale_down((w, h), size)
@@ -202,10 +202,10 @@ def random_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, 
 
 
 def center_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, int, int, int]]:
-    """The rectangle of ``size`` in the middle, or the largest of its shape, enlarged.
+    """Crop a rectangle of ``size`` at the centre; from a smaller image, the largest one, enlarged.
 
     Returns:
-        The image and ``(x0, y0, width, height)`` of where it stood.
+        The image and its position ``(x0, y0, width, height)``.
     """
     h, w = src.shape[:2]
     new_w, new_h = scale_down((w, h), size)
@@ -214,7 +214,7 @@ def center_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, 
 
 
 def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
-    """``(src - mean) / std`` of a float image, in place; None leaves a step out."""
+    """``(src - mean) / std`` of a float image, in place; None skips a step."""
     if mean is not None:
         src -= mean
     if std is not None:
@@ -236,19 +236,19 @@ def _area_range(name: str, area: Any, kwargs: dict[str, Any]) -> Any:
 def random_size_crop(
     src: Any, size: Size, area: Any, ratio: tuple[float, float], interp: int = 2, **kwargs: Any
 ) -> tuple[Any, tuple[int, int, int, int]]:
-    """A rectangle of random area, shape and place, resized (Szegedy et al. 2015, "Going deeper").
+    """Crop a random area, aspect ratio and position, and resize (Szegedy et al. 2015, "Going deeper").
 
     Args:
         src: ``(height, width, channels)``.
         size: (width, height) of the result.
-        area: least share of the image, or least and greatest.
-        ratio: least and greatest ratio of width to height.
+        area: minimum fraction of the image, or minimum and maximum.
+        ratio: minimum and maximum ratio of width to height.
         interp: see :func:`mixnet.image.host.interpolation`.
         kwargs: ``min_area``, an older name of ``area``.
 
     Returns:
-        The image and ``(x0, y0, width, height)`` of where it stood. After ten rectangles that do
-        not fit it is the one in the middle.
+        The image and its position ``(x0, y0, width, height)``. After ten rectangles that do
+        not fit, it is the centre crop.
     """
     area = _area_range("random_size_crop", area, kwargs)
     if isinstance(area, Number):
@@ -268,7 +268,7 @@ def random_size_crop(
 
 
 def _rotation_grid(h: int, w: int, degrees: float, zoom_in: bool, zoom_out: bool) -> np.ndarray:
-    """Where each pixel of the result is read, ``(2, h, w)`` from -1 to 1."""
+    """The sampling position of each pixel of the result, ``(2, h, w)`` from -1 to 1."""
     angle = math.radians(degrees)
     cos, sin = math.cos(angle), math.sin(angle)
     y, x = np.mgrid[0:h, 0:w].astype(np.float32)
@@ -287,7 +287,7 @@ def _rotation_grid(h: int, w: int, degrees: float, zoom_in: bool, zoom_out: bool
 
 
 def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: bool = False) -> Any:
-    """Images rotated about their centres, zeros where they do not reach.
+    """Rotate images about their centres; uncovered pixels are 0.
 
     Args:
         src: ``(channels, height, width)``, or a batch of them, of float32.
@@ -296,8 +296,8 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         zoom_out: shrink until the whole image is seen.
 
     Raises:
-        ValueError: both zooms, or not as many angles as images.
-        TypeError: the dtype is another, or one image has an array of angles.
+        ValueError: both zooms are set, or the number of angles and images differs.
+        TypeError: the dtype is not float32, or a single image has an array of angles.
     """
     if zoom_in and zoom_out:
         raise AttributeValueError("`zoom_in` and `zoom_out` cannot be both True")
@@ -336,7 +336,7 @@ def _plain(values: Any) -> np.ndarray:
 def random_rotate(
     src: Any, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False
 ) -> Any:
-    """Images rotated by angles from ``angle_limits`` (degrees), drawn by NumPy's generator.
+    """Rotate images by random angles from ``angle_limits`` (degrees), drawn from NumPy's generator.
 
     Arguments as :func:`imrotate`.
     """

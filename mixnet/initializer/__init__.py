@@ -1,4 +1,4 @@
-"""``mx.init``: first values of parameters, chosen by the parameter's name or given for it."""
+"""``mx.init``: initial values of parameters, chosen by parameter name or given explicitly."""
 
 # What `import *` brings beside mixnet's own names, as MXNet's module does.
 import json as json

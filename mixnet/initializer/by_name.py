@@ -1,4 +1,4 @@
-"""Initializers that look a parameter up by its name: in a file, or in a list of patterns."""
+"""Initializers that select by parameter name: from a file, or from a list of patterns."""
 
 from __future__ import annotations
 

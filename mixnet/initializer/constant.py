@@ -1,4 +1,4 @@
-"""Initializers that draw nothing: numbers, interpolation, the forget gate."""
+"""Deterministic initializers: constants, interpolation, the forget-gate bias."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The initializer of the packed parameters of a fused recurrent operator."""
+"""The initializer for the packed parameters of a fused RNN operator."""
 
 from __future__ import annotations
 

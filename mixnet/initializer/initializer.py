@@ -1,4 +1,4 @@
-"""What initializers have in common: names of parameters, the registry, the choice by name."""
+"""The base of initializers: parameter descriptions, the registry, selection by name."""
 
 from __future__ import annotations
 

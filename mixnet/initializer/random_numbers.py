@@ -1,4 +1,4 @@
-"""Initializers that draw random numbers."""
+"""Initializers with random numbers."""
 
 from __future__ import annotations
 

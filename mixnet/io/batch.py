@@ -1,4 +1,4 @@
-"""What an iterator hands out: batches, and descriptions of what they hold."""
+"""The output of iterators: batches, and descriptions of their arrays."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     """Name, shape, dtype and layout of one array of a batch; equal to the pair (name, shape).
 
     Args:
-        name: as the symbol's variable is called.
+        name: of the symbol's variable.
         shape: with the batch axis.
         dtype: of the elements.
         layout: one letter per axis, ``N`` the batch axis.
@@ -34,7 +34,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """Where ``N`` stands in a layout; 0 if there is no layout."""
+        """The position of ``N`` in a layout; 0 without a layout."""
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
@@ -57,14 +57,14 @@ class DataBatch:
     Args:
         data: list of arrays.
         label: list of arrays.
-        pad: how many samples at the end are there only to fill the batch.
-        index: numbers of the samples.
+        pad: number of samples at the end that only fill up the batch.
+        index: indices of the samples.
         bucket_key: which bucket it belongs to, for modules with buckets.
         provide_data: descriptions of the data, where they change from batch to batch.
         provide_label: descriptions of the labels.
 
     Raises:
-        AssertionError: data or label is no list or tuple.
+        AssertionError: data or label is not a list or tuple.
     """
 
     def __init__(

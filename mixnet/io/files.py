@@ -27,13 +27,13 @@ def _names(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _opened(path: str) -> Any:
-    """An open file of bytes, unpacked if it is gzipped."""
+    """Open a binary file, decompressed if it is gzipped."""
     plain: Any = opened(path)
     return _Unpacked(plain) if plain.peek(2)[:2] == b"\x1f\x8b" else plain
 
 
 class _Unpacked(gzip.GzipFile):
-    """A gzipped file, which is closed with what is read of it."""
+    """A gzipped file; closing it also closes the underlying file."""
 
     def __init__(self, file: Any):
         super().__init__(fileobj=file)
@@ -41,7 +41,7 @@ class _Unpacked(gzip.GzipFile):
 
 
 def part_of(size: int, num_parts: int, part_index: int, name: str) -> tuple[int, int]:
-    """Begin and end of a part, of the same size for all but the last."""
+    """Begin and end of a part; all parts except the last have the same size."""
     if not 0 <= part_index < num_parts:
         raise MXNetError(f"{name}: part_index {part_index} is not below num_parts {num_parts}.")
     step = -(-size // num_parts)
@@ -49,7 +49,7 @@ def part_of(size: int, num_parts: int, part_index: int, name: str) -> tuple[int,
 
 
 class Rows(BatchSource):
-    """Samples in memory, taken by their numbers."""
+    """Samples in memory, taken by index."""
 
     count = 0
 
@@ -58,12 +58,12 @@ class Rows(BatchSource):
         self._at = 0
 
     def take(self, count: int) -> Sequence[int]:
-        """Numbers of the next rows."""
+        """Indices of the next rows."""
         begin, self._at = self._at, min(self._at + count, self.count)
         return range(begin, self._at)
 
     def index(self, samples: Sequence[int]) -> np.ndarray:
-        """Numbers of the rows."""
+        """Indices of the rows."""
         numbers = np.zeros(self.batch_size, np.uint64)
         numbers[: len(samples)] = samples
         return numbers
@@ -80,7 +80,7 @@ class CSVParameters(BatchParameters):
         data_shape: of a sample.
         label_csv: file with a label in each line; without it labels are 0.
         label_shape: of a label.
-        num_parts: how many parts the lines are cut into, for several workers.
+        num_parts: number of parts that the lines are split into, for several workers.
         part_index: which part.
     """
 
@@ -93,13 +93,13 @@ class CSVParameters(BatchParameters):
 
 
 def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
-    """Numbers with commas in between, ``(lines, columns)``; empty lines are left out.
+    """Comma-separated numbers, ``(lines, columns)``; empty lines are skipped.
 
     Of numbers with a fraction, a whole ``dtype`` takes the whole part.
 
     Raises:
         MXNetError: the file cannot be read.
-        FileFormatError: a line has another number of columns, or something that is no number.
+        FileFormatError: a line has a different number of columns, or a value that is not a number.
     """
     lines = _filled_lines(path)
     first = next(lines, None)
@@ -205,10 +205,10 @@ class LibSVMParameters(BatchParameters):
     Args:
         data_libsvm: file of lines ``label column:value column:value ...``; columns count from 0.
         data_shape: number of columns.
-        label_libsvm: file of the same form whose values are the labels; by default the first
-            number of each line of data is.
+        label_libsvm: file of the same format whose values are the labels; by default the first
+            number of each data line is the label.
         label_shape: of a label.
-        num_parts: how many parts.
+        num_parts: number of parts.
         part_index: which part.
     """
 
@@ -221,14 +221,14 @@ class LibSVMParameters(BatchParameters):
 
 
 class SparseLines:
-    """Lines of a LibSVM file: first numbers, starts, columns and values.
+    """Lines of a LibSVM file: labels, row starts, columns and values.
 
     Args:
         path: of the file.
-        columns: how many there are.
+        columns: number of columns.
 
     Raises:
-        FileFormatError: a line is of another form, or a column is too large.
+        FileFormatError: a line has the wrong format, or a column index is too large.
     """
 
     def __init__(self, path: str, columns: int):
@@ -299,7 +299,7 @@ class _LibSVM(Rows):
         return ()
 
     def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
-        """Nothing: a sparse batch is made at once."""
+        """Nothing to do: a sparse batch is created as a whole."""
 
     def finish(self, room: Any, samples: Sequence[int]) -> tuple[Any, Any]:
         numbers = np.asarray(samples) + self._first
@@ -330,15 +330,15 @@ class MNISTParameters(Parameters):
     Args:
         image: file of images, gzipped or not.
         label: file of labels.
-        batch_size: samples in a batch; a last one that is not full is left out.
-        shuffle: one order for all epochs, drawn with ``seed``.
-        flat: ``(784,)`` rather than ``(1, 28, 28)``.
+        batch_size: samples in a batch; an incomplete last batch is dropped.
+        shuffle: one random order for all epochs, determined by ``seed``.
+        flat: ``(784,)`` instead of ``(1, 28, 28)``.
         seed: of the order.
-        silent: accepted.
-        num_parts: how many parts.
+        silent: ignored.
+        num_parts: number of parts.
         part_index: which part.
-        prefetch_buffer: accepted; the files are in memory.
-        ctx: accepted.
+        prefetch_buffer: ignored; the files are in memory.
+        ctx: ignored.
         dtype: float32.
     """
 
@@ -365,7 +365,7 @@ def read_idx(path: str, axes: int) -> np.ndarray:
 
     Raises:
         MXNetError: the file cannot be read.
-        FileFormatError: it is of another kind, or cut off.
+        FileFormatError: it is a different kind of file, or truncated.
     """
     with _opened(path) as file:
         head = read_packed(file, 4 + 4 * axes, path)
@@ -428,7 +428,7 @@ def _equal_part(size: int, num_parts: int, part_index: int) -> tuple[int, int]:
 
 
 def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
-    """Batches of the MNIST files, from 0 to 1.
+    """Batches of the MNIST files, with values from 0 to 1.
 
     Args:
         args: none; parameters are given by name.

@@ -1,4 +1,4 @@
-"""The interface of all iterators."""
+"""DataIter: the interface of all iterators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mixnet.io.batch import DataBatch
 class DataIter:
     """Base of iterators over batches: override ``iter_next`` and the getters, or ``next``.
 
-    What modules ask of an iterator: ``provide_data`` and ``provide_label``, lists of
+    Modules need these of an iterator: ``provide_data`` and ``provide_label``, lists of
     :class:`DataDesc`; ``next``, which raises StopIteration at the end of an epoch; ``reset``.
 
     Args:
@@ -50,7 +50,7 @@ class DataIter:
         """Labels of the batch: a list of arrays."""
 
     def getindex(self) -> Any:
-        """Numbers of the samples, None if they are not known."""
+        """Indices of the samples, None if unknown."""
 
     def getpad(self) -> Any:
-        """How many samples at the end of the batch only fill it up."""
+        """Number of samples at the end of the batch that only fill it up."""

@@ -1,4 +1,4 @@
-"""Batches made ahead by the engine's I/O workers, and the iterator that hands them out."""
+"""Batches prefetched by the engine's I/O workers, and the iterator that returns them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mixnet.runtime.value.value import adopt, aligned_empty
 
 
 class BatchSource(ABC):
-    """Where an iterator has its samples from, and how a batch is made of them.
+    """The source of an iterator's samples, and the way a batch is made of them.
 
     Epochs are numbered from 0. ``begin`` and ``take`` are called by one worker at a time,
     ``fill`` by several for different parts of a batch.
@@ -29,11 +29,11 @@ class BatchSource(ABC):
     Args:
         name: of the iterator.
         batch_size: samples in a batch.
-        round_batch: fill the last batch with samples of the next epoch, which begins behind them.
+        round_batch: fill up the last batch with samples of the next epoch, which then starts after them.
         data: shape of the data of a sample, and dtype.
         label: the same for the label.
-        prefetch: batches made ahead; 0 makes each when it is asked for.
-        workers: tasks that share a batch.
+        prefetch: number of batches to prepare in advance; 0 makes each on demand.
+        workers: number of tasks that share a batch.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class BatchSource(ABC):
         """The next samples, fewer at the end of the epoch."""
 
     def allocate(self) -> Any:
-        """Room for a batch."""
+        """Allocate memory for a batch."""
         return aligned_empty(*self.data), aligned_empty(*self.label)
 
     @abstractmethod
@@ -73,14 +73,14 @@ class BatchSource(ABC):
         """Write some samples of a batch.
 
         Args:
-            room: what ``allocate`` gave.
+            room: the result of ``allocate``.
             samples: consecutive ones.
             first: place of the first in the batch.
-            seed: epoch and number of the batch, for what is random.
+            seed: epoch and batch index, for random operations.
         """
 
     def blank(self, room: Any, first: int) -> None:
-        """Fill the room from place ``first`` on with nothing, where the last batch is short."""
+        """Clear the memory from position ``first``, for an incomplete last batch."""
         for each in room:
             each[first:] = 0
 
@@ -89,21 +89,21 @@ class BatchSource(ABC):
         return to_array(room[0]), to_array(room[1])
 
     def padding(self, room: Any) -> int:
-        """How many samples of a batch were left out, and replaced at its end."""
+        """Number of samples of a batch that were skipped and replaced at its end."""
         return 0
 
     def index(self, samples: Sequence[Any]) -> np.ndarray:
-        """Numbers of the samples, zeros where they have none."""
+        """Indices of the samples, zeros if they have none."""
         return np.zeros(self.batch_size, np.uint64)
 
 
 def to_array(data: np.ndarray) -> NDArray:
-    """An array of host data that is given away."""
+    """An array from host data, which the caller must not use afterwards."""
     return NDArray._wrap(adopt(data, cpu()))
 
 
 class _Ticket:
-    """One batch on its way."""
+    """A batch in preparation."""
 
     def __init__(self, number: int):
         self.number = number
@@ -118,7 +118,7 @@ class _Ticket:
 
 
 class _Reader:
-    """Reads samples in order; lives as long as tasks need it, longer than its iterator."""
+    """Reads samples in order; exists as long as tasks need it, possibly longer than its iterator."""
 
     def __init__(self, source: BatchSource):
         self.source = source
@@ -174,15 +174,15 @@ class _Reader:
             ticket.error = error
 
     def cancel(self) -> None:
-        """Let what is on its way come to nothing."""
+        """Cancel batches in preparation."""
         self.generation += 1
 
 
 class MXDataIter(DataIter):
-    """An iterator over a source whose batches are made ahead.
+    """An iterator over a source with prefetched batches.
 
-    Reading is one task of the engine for each batch, in order; making it several, side by side. An
-    error is raised by ``next`` of the batch that it belongs to.
+    Reading is one engine task per batch, in order; preparing a batch is several tasks, in parallel. An
+    error is raised by the ``next`` that returns its batch.
 
     Args:
         handle: a :class:`BatchSource`.
@@ -211,7 +211,7 @@ class MXDataIter(DataIter):
         self._start(0)
 
     def _start(self, begin: int | None) -> None:
-        """Begin an epoch, or for None go on in the one that filled up the last batch."""
+        """Begin an epoch, or for None continue the one that filled up the last batch."""
         self._reader.cancel()
         self._queue.clear()
         self._pushed = 0
@@ -274,11 +274,11 @@ class MXDataIter(DataIter):
     # ---- the interface of iterators -------------------------------------------------------------
 
     def debug_skip_load(self) -> None:
-        """Hand out the first batch for ever, to time everything but loading."""
+        """Return the first batch forever, to benchmark everything except loading."""
         self._debug_skip_load = True
 
     def reset(self) -> None:
-        """Begin an epoch: behind the samples that filled up the last batch, else at the start."""
+        """Begin an epoch: after the samples that filled up the last batch, otherwise at the start."""
         self.first_batch = None
         self._start(None if self._rolled else self._epoch + 1)
 
@@ -292,7 +292,7 @@ class MXDataIter(DataIter):
 
         Raises:
             StopIteration: the epoch is over.
-            Exception: what went wrong when this batch was made.
+            Exception: the error of this batch.
         """
         if self._debug_skip_load and self._current is not None:
             return self._current
@@ -316,15 +316,15 @@ class MXDataIter(DataIter):
         return self._of_current("label")
 
     def getindex(self) -> np.ndarray:
-        """Numbers of the samples."""
+        """Indices of the samples."""
         return self._of_current("index")
 
     def getpad(self) -> int:
-        """How many samples at the end of the batch only fill it up."""
+        """Number of samples at the end of the batch that only fill it up."""
         return self._of_current("pad")
 
     def __del__(self) -> None:
-        """What is made ahead comes to nothing."""
+        """Cancel prefetched batches."""
         reader = getattr(self, "_reader", None)
         if reader is not None:
             reader.cancel()

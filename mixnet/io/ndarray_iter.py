@@ -16,27 +16,27 @@ from mixnet.ndarray.sparse_array import CSRNDArray
 
 
 class NDArrayIter(DataIter):
-    """Batches of arrays in memory, or of data sets in files that are sliced like arrays.
+    """Batches of arrays in memory, or of datasets in files that can be sliced like arrays.
 
     Args:
         data: an array (``NDArray``, NumPy, ``scipy.sparse.csr_matrix``, ``h5py.Dataset``), a list
-            or a dict of arrays, all with the samples along axis 0. What is no ``NDArray`` becomes
-            one of float32.
+            or a dict of arrays, all with the samples along axis 0. Other types are converted to
+            a float32 ``NDArray``.
         label: the same, or None.
         batch_size: samples in a batch.
-        shuffle: draw a new order with NumPy's generator at the start and at every reset; the arrays
-            are float32 then.
-        last_batch_handle: what to do with samples that fill no batch at the end of an epoch:
-            ``'pad'`` fills it up with the first ones, ``'discard'`` leaves them out, ``'roll_over'``
+        shuffle: draw a new order from NumPy's generator at the start and at every reset; the arrays
+            are then float32.
+        last_batch_handle: what to do with samples that do not fill a batch at the end of an epoch:
+            ``'pad'`` fills it up with the first ones, ``'discard'`` drops them, ``'roll_over'``
             puts them at the start of the next epoch.
         data_name: of a single array; arrays of a list are called ``_0_data_name``, ...
         label_name: the same for labels.
         layout: of all arrays.
 
     Raises:
-        TypeError: something is no array.
+        TypeError: something is not an array.
         ShapeError: an array has fewer samples than the first.
-        NotImplementedError: sparse data with another ``last_batch_handle`` than ``'discard'``.
+        NotImplementedError: sparse data with a ``last_batch_handle`` other than ``'discard'``.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class NDArrayIter(DataIter):
         return self._described(self._label)
 
     def hard_reset(self) -> None:
-        """Begin an epoch; samples that were to roll over are forgotten."""
+        """Begin an epoch; rolled-over samples are discarded."""
         if self.shuffle:
             self._shuffle()
         self._rest = None
@@ -169,7 +169,7 @@ class NDArrayIter(DataIter):
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=None)
 
     def _numbers(self, begin: int, end: int) -> np.ndarray:
-        """Rows of the sources that come at these places of the epoch."""
+        """Row indices for these positions of the epoch."""
         numbers = np.arange(begin, end) % self.num_data
         return numbers if self._order is None else self._order[numbers]
 
@@ -194,7 +194,7 @@ class NDArrayIter(DataIter):
         """Data of the batch.
 
         Raises:
-            AssertionError: the epoch is over, or has not begun.
+            AssertionError: the epoch has ended, or has not begun.
         """
         return self._batch(self._data)
 
@@ -202,12 +202,12 @@ class NDArrayIter(DataIter):
         """Labels of the batch.
 
         Raises:
-            AssertionError: the epoch is over, or has not begun.
+            AssertionError: the epoch has ended, or has not begun.
         """
         return self._batch(self._label)
 
     def getpad(self) -> int:
-        """How many samples of the batch are there twice in an epoch: padding, or rolled over."""
+        """Number of samples of the batch that occur twice in an epoch: padding, or rolled over."""
         if self.last_batch_handle == "pad" and self.cursor + self.batch_size > self.num_data:
             return self.cursor + self.batch_size - self.num_data
         if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
@@ -216,7 +216,7 @@ class NDArrayIter(DataIter):
 
 
 def _fixed(source: Any) -> Any:
-    """A float32 copy, which later writes to the source do not change; files stay files."""
+    """A float32 copy that is independent of the source; datasets in files are not copied."""
     if is_stored(source):
         return source
     return array(source, source.context, np.float32) if isinstance(source, NDArray) else source

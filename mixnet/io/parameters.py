@@ -1,4 +1,4 @@
-"""Parameters of iterators: declared by annotations, given as values or as text."""
+"""Parameters of iterators: declared by annotations, passed as values or text."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Parameters:
     """Values of an iterator's parameters; a subclass declares them as ``name: type = default``.
 
     Args:
-        iterator: name of the iterator, for messages.
-        args: there must be none.
-        given: by name. Names that the iterator does not have are told and left out, as MXNet
-            leaves them out: programs pass one set of parameters to several iterators.
+        iterator: name of the iterator, for error messages.
+        args: must be empty.
+        given: by name. Unknown names cause a warning and are ignored, as MXNet
+            ignores them: programs pass one set of parameters to several iterators.
 
     Raises:
         TypeError: a parameter is given by position.
-        MXNetError: a required parameter is missing, or a value is of another type.
+        MXNetError: a required parameter is missing, or a value has the wrong type.
     """
 
     def __init__(self, iterator: str, args: tuple[Any, ...], given: dict[str, Any]):
@@ -56,13 +56,13 @@ class Parameters:
 
 
 class BatchParameters(Parameters):
-    """What all iterators over files have.
+    """The parameters common to all iterators over files.
 
     Args:
         batch_size: samples in a batch.
         round_batch: fill the last batch up with samples of the next epoch.
-        prefetch_buffer: batches that are made ahead.
-        ctx: where batches are meant to go; they are always made on the host.
+        prefetch_buffer: number of batches to prefetch.
+        ctx: ignored; batches are always created on the host.
         dtype: of the data.
     """
 

@@ -1,4 +1,4 @@
-"""The orders that MXNet's iterators shuffle to: those of C++'s ``std::shuffle``."""
+"""The shuffle orders of MXNet's iterators: those of C++'s ``std::shuffle``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _RANGE = 2**32 - 1
 
 
 class Shuffler:
-    """Draws permutations as ``std::shuffle`` with ``std::mt19937`` does in GCC's older library.
+    """Draws the permutations of ``std::shuffle`` with ``std::mt19937`` in older versions of libstdc++.
 
-    Each element changes places with one at or before it; the number is a 32-bit draw divided down,
-    draws that would favour some are thrown away.
+    Each element is swapped with one at or before it; the index is a scaled 32-bit draw;
+    draws that would introduce bias are rejected.
 
     Args:
         seed: of the generator.

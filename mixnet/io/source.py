@@ -1,4 +1,4 @@
-"""Where the rows of a batch come from: arrays, sparse matrices and data sets in files."""
+"""Sources of the rows of a batch: arrays, sparse matrices and datasets in files."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ KINDS = "NDArray, numpy.ndarray, h5py.Dataset"
 
 
 def _is_of_scipy(given: Any) -> bool:
-    """Whether it is a sparse matrix of SciPy, which somebody must have imported then."""
+    """Whether it is a SciPy sparse matrix; if so, SciPy has been imported already."""
     scipy_sparse = sys.modules.get("scipy.sparse")
     return scipy_sparse is not None and bool(scipy_sparse.issparse(given))
 
 
 def is_stored(given: Any) -> bool:
-    """Whether rows are read from a file when they are asked for: an ``h5py.Dataset`` or alike."""
+    """Whether rows are read from a file on demand: an ``h5py.Dataset`` or similar."""
     return (
         not isinstance(given, (NDArray, np.ndarray, np.generic))
         and all(hasattr(given, name) for name in ("shape", "dtype", "__getitem__"))
@@ -38,11 +38,11 @@ def named_sources(data: Any, allow_empty: bool, default_name: str) -> list[tuple
 
     Args:
         data: an array, a list of them, a dict of them, or None.
-        allow_empty: whether there may be none.
+        allow_empty: whether there may be no arrays.
         default_name: of a single array; those of a list are ``_0_name``, ``_1_name``, ...
 
     Raises:
-        TypeError: something is no array.
+        TypeError: something is not an array.
         AssertionError: there is none.
     """
     if data is None:
@@ -85,8 +85,8 @@ def take_rows(source: Any, rows: slice | np.ndarray) -> NDArray:
     """A new array of some rows of a source.
 
     Args:
-        source: what ``named_sources`` gives.
-        rows: a slice with step 1, or numbers of rows.
+        source: from ``named_sources``.
+        rows: a slice with step 1, or row indices.
     """
     if isinstance(source, BaseSparseNDArray):
         if isinstance(rows, slice) and source.stype == "csr":
@@ -110,7 +110,7 @@ def take_rows(source: Any, rows: slice | np.ndarray) -> NDArray:
 
 
 def _read_stored(source: Any, rows: slice | np.ndarray) -> np.ndarray:
-    """Rows of a data set in a file, which takes only ascending numbers, each once."""
+    """Rows of a dataset in a file, which accepts only ascending, unique indices."""
     if isinstance(rows, slice):
         return np.asarray(source[rows])
     wanted, places = np.unique(rows, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Iterators over iterators: another number of batches, batches made ahead."""
+"""Iterators over iterators: resizing and prefetching."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _check_iterator(title: str, given: Any) -> None:
 
 
 class ResizeIter(DataIter):
-    """An iterator with another number of batches in an epoch.
+    """Changes the number of batches per epoch of an iterator.
 
     Args:
-        data_iter: is reset and goes on where its own epochs end.
+        data_iter: the iterator; when its own epoch ends, it is reset and continues.
         size: batches in an epoch.
-        reset_internal: whether ``reset`` resets ``data_iter`` too.
+        reset_internal: whether ``reset`` also resets ``data_iter``.
     """
 
     def __init__(self, data_iter: Any, size: int, reset_internal: bool = True):
@@ -61,7 +61,7 @@ class ResizeIter(DataIter):
         return True
 
     def next(self) -> DataBatch:
-        """The next batch, as ``data_iter`` made it."""
+        """The next batch of ``data_iter``."""
         if not self.iter_next():
             raise StopIteration
         assert self.current_batch is not None
@@ -76,22 +76,22 @@ class ResizeIter(DataIter):
         return None if self.current_batch is None else self.current_batch.label
 
     def getindex(self) -> Any:
-        """Numbers of the samples."""
+        """Indices of the samples."""
         return None if self.current_batch is None else self.current_batch.index
 
     def getpad(self) -> Any:
-        """How many samples at the end of the batch only fill it up."""
+        """Number of samples at the end of the batch that only fill it up."""
         return None if self.current_batch is None else self.current_batch.pad
 
 
 class PrefetchingIter(DataIter):
-    """Makes the next batch of one or several iterators while this one is used.
+    """Prepares the next batch of one or several iterators while the current one is used.
 
-    The engine's I/O workers do it; no thread belongs to the iterator.
+    The engine's I/O workers do that; the iterator has no thread of its own.
 
     Args:
-        iters: an iterator, or a list of them whose batches are put together.
-        rename_data: for each a dict from its names of data to new ones.
+        iters: an iterator, or a list of them, whose batches are combined.
+        rename_data: for each a dict from its data names to new names.
         rename_label: the same for labels.
 
     Raises:
@@ -201,13 +201,13 @@ class PrefetchingIter(DataIter):
         return None if self.current_batch is None else self.current_batch.label
 
     def getindex(self) -> Any:
-        """Numbers of the samples."""
+        """Indices of the samples."""
         return None if self.current_batch is None else self.current_batch.index
 
     def getpad(self) -> Any:
-        """How many samples at the end of the batch only fill it up."""
+        """Number of samples at the end of the batch that only fill it up."""
         return None if self.current_batch is None else self.current_batch.pad
 
     def __del__(self) -> None:
-        """Nothing to end: the workers are the engine's."""
+        """Nothing to do: the workers belong to the engine."""
         self.started = False

@@ -1,4 +1,4 @@
-"""mx.kv: stores of values that devices push to and pull from."""
+"""mx.kv: key-value stores that devices push to and pull from."""
 
 from mixnet.kvstore import base as base
 from mixnet.kvstore import horovod as horovod

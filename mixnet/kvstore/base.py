@@ -1,4 +1,4 @@
-"""What a KVStore of any kind can do, and how one is made by name."""
+"""The interface of all KVStore types, and creation by name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _maker: list[Callable[[str], KVStoreBase]] = []
 
 
 class KVStoreBase:
-    """Base of KVStores: what ``gluon.Trainer`` needs of one.
+    """Base of KVStores: the interface that ``gluon.Trainer`` needs.
 
     Register another kind with ``@mx.kvstore.KVStoreBase.register``; ``mx.kv.create`` then knows it
     by its class's name in lower case.
@@ -88,21 +88,21 @@ def _left_out(klass: type, name: str) -> NotDefinedError:
 
 
 class WithoutOptimizer(KVStoreBase):
-    """Base of stores that hold no values, and so no optimizer."""
+    """Base of stores that hold no values and therefore no optimizer."""
 
     @staticmethod
     def is_capable(capability: str) -> bool:
         """Whether the store can do something: it does not hold an optimizer.
 
         Raises:
-            ValueError: nobody knows such a capability.
+            ValueError: the capability is unknown.
         """
         if capability.lower() == KVStoreBase.OPTIMIZER:
             return False
         raise AttributeValueError(f"Unknown capability: {capability}")
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Not for this store.
+        """Not supported by this store.
 
         Raises:
             NotImplementedError: always.
@@ -110,7 +110,7 @@ class WithoutOptimizer(KVStoreBase):
         raise self._no_optimizer("update outside the store")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
-        """Not for this store.
+        """Not supported by this store.
 
         Raises:
             NotImplementedError: always.
@@ -118,7 +118,7 @@ class WithoutOptimizer(KVStoreBase):
         raise self._no_optimizer("there are no states to save")
 
     def load_optimizer_states(self, fname: str) -> None:
-        """Not for this store.
+        """Not supported by this store.
 
         Raises:
             NotImplementedError: always.
@@ -178,8 +178,8 @@ def create(name: str = "local") -> KVStoreBase:
             names of registered classes make those.
 
     Raises:
-        TypeError: the name is no string.
-        MXNetError: it is a kind that mixnet does not have; says what to take.
+        TypeError: the name is not a string.
+        MXNetError: mixnet has no such store; names an alternative.
     """
     if not isinstance(name, str):
         raise AttributeTypeError(
@@ -193,7 +193,7 @@ def set_kvstore_handle(handle: Any) -> None:
     """Not part of mixnet.
 
     Raises:
-        MXNetError: always; says what to take.
+        MXNetError: always; names an alternative.
     """
     raise MXNetError(
         "set_kvstore_handle takes a handle of MXNet's C library, which mixnet does not have; make a "

@@ -1,4 +1,4 @@
-"""A worker's way to one server: each command reaches it once, also where the server is killed meanwhile."""
+"""A worker's connection to one server; each command is applied exactly once, even if the server is killed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _PAUSE = 0.1  # seconds between two tries
 
 
 class Channel:
-    """Commands to one server, one after the other; for one thread at a time.
+    """Sends commands to one server, one after another; for one thread at a time.
 
-    A command is kept until the server's database has it. Where the server has lost it, it is said again.
+    A command is stored until it is in the server's database. If the server lost it, it is sent again.
 
     Args:
         worker: rank of this process.
-        name: what errors call the server.
-        connect: makes a connection to the server as it is now.
-        seconds: how long a server may be away.
+        name: of the server in error messages.
+        connect: opens a connection to the server at its current address.
+        seconds: how long a server may be unreachable.
     """
 
     def __init__(
@@ -42,15 +42,15 @@ class Channel:
 
     @property
     def unsafe(self) -> int:
-        """How many commands the server's database does not have yet."""
+        """The number of commands that are not in the server's database yet."""
         return len(self._kept)
 
     def do(self, command: str, store: int, content: Any) -> None:
-        """Have a command carried out, once.
+        """Execute a command on the server, exactly once.
 
         Raises:
-            MXNetError: the server could not carry it out.
-            WorkerLostError: the server is away for too long.
+            MXNetError: the server could not execute it.
+            WorkerLostError: the server was unreachable for too long.
         """
         self._count += 1
         self._kept.append((self._count, (command, store, content)))
@@ -60,11 +60,11 @@ class Channel:
             raise MXNetError(f"{self._name}: {self._error}")
 
     def ask(self, method: str, *arguments: Any) -> Any:
-        """What a method of the server gives that changes nothing; after all commands before.
+        """Call a read-only method of the server, after all earlier commands.
 
         Raises:
             MXNetError: what it raised.
-            WorkerLostError: the server is away for too long.
+            WorkerLostError: the server was unreachable for too long.
         """
         answers: list[Any] = []
 
@@ -76,23 +76,23 @@ class Channel:
         return answers[0]
 
     def finish(self) -> None:
-        """Until the server's database has all commands.
+        """Wait until all commands are in the server's database.
 
         Raises:
-            WorkerLostError: the server is away for too long.
+            WorkerLostError: the server was unreachable for too long.
         """
         while self._kept:
             self.ask("save")
             self._note(self.ask("progress", self._worker))
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def _catch_up(self) -> None:
-        """Say what the server has not done yet: the last command, and what one that was killed has lost."""
+        """Send commands that the server has not executed: the last one, and those lost by a killed server."""
         while self._kept and self._kept[-1][0] > self._done:
             first = self._kept[0][0]
             if first > self._done + 1:
@@ -120,7 +120,7 @@ class Channel:
         return answer
 
     def _persist(self, work: Callable[[], None]) -> None:
-        """Do something with the server, again on a new connection where one was lost."""
+        """Perform an action on the server; retry on a new connection if one was lost."""
         end = None
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Compressed gradients: what is sent of a gradient, and the residual that is kept for the next one."""
+"""Gradient compression: quantized gradients, with the residual added to the next one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HALVES = {"fp16": "float16", "bf16": "bfloat16"}
 
 @dataclass(frozen=True)
 class TwoBit:
-    """Every value is sent as ``+threshold``, ``-threshold`` or 0; the rest waits in the residual.
+    """Every value is sent as ``+threshold``, ``-threshold`` or 0; the error is stored in the residual.
 
     Args:
         threshold: above 0.
@@ -39,10 +39,10 @@ class TwoBit:
 
         Args:
             gradient: of any shape.
-            residual: what was not sent yet, of that shape.
+            residual: the part not sent yet, of the same shape.
 
         Returns:
-            uint32 ``(ceil(size / 16),)``, and the residual. Two bits a value: 11 is ``+threshold``,
+            uint32 ``(ceil(size / 16),)``, and the residual. Two bits per value: 11 is ``+threshold``,
             10 ``-threshold``, 00 nothing.
         """
         total = residual + gradient
@@ -54,20 +54,20 @@ class TwoBit:
         return jnp.sum(codes << _SHIFTS, axis=1, dtype=jnp.uint32), rest
 
     def decode(self, words: Any, shape: Sequence[int], dtype: Any) -> Any:
-        """The values that ``words`` stand for, in a shape."""
+        """Decode ``words`` to values of a shape."""
         codes = ((words[:, None] >> _SHIFTS) & 3).ravel()[: int(np.prod(shape, dtype=np.int64))]
         threshold = jnp.asarray(self.threshold, dtype)
         values = jnp.where(codes == _PLUS, threshold, jnp.where(codes == _MINUS, -threshold, 0))
         return values.reshape(tuple(shape))
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """What a device does in an exchange: see ``_exchanged``."""
+        """The computation of a device in an exchange: see ``_exchanged``."""
         return _exchanged(self, arrays)
 
 
 @dataclass(frozen=True)
 class OneBit:
-    """Every value is sent as +1, if it is above ``threshold``, or -1; the rest waits in the residual.
+    """Every value is sent as +1 if above ``threshold``, else as -1; the error is stored in the residual.
 
     Args:
         threshold: any number.
@@ -80,10 +80,10 @@ class OneBit:
 
         Args:
             gradient: of any shape.
-            residual: what was not sent yet, of that shape.
+            residual: the part not sent yet, of the same shape.
 
         Returns:
-            uint32 ``(ceil(size / 32),)``, and the residual. The first of eight values stands in the top
+            uint32 ``(ceil(size / 32),)``, and the residual. The first of eight values is in the top
             bit of a byte; 1 is +1, 0 is -1.
         """
         total = residual + gradient
@@ -94,18 +94,18 @@ class OneBit:
         return jnp.sum(bits << _BIT_SHIFTS, axis=1, dtype=jnp.uint32), rest
 
     def decode(self, words: Any, shape: Sequence[int], dtype: Any) -> Any:
-        """The values that ``words`` stand for, in a shape."""
+        """Decode ``words`` to values of a shape."""
         bits = ((words[:, None] >> _BIT_SHIFTS) & 1).ravel()[: int(np.prod(shape, dtype=np.int64))]
         return jnp.where(bits == 1, 1, -1).astype(dtype).reshape(tuple(shape))
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """What a device does in an exchange: see ``_exchanged``."""
+        """The computation of a device in an exchange: see ``_exchanged``."""
         return _exchanged(self, arrays)
 
 
 @dataclass(frozen=True)
 class Half:
-    """Values travel and are summed in half as many bytes or fewer; what is cut off waits in the residual.
+    """Values are sent and summed in half precision; the rounding error is stored in the residual.
 
     Args:
         dtype: ``float16`` or ``bfloat16``.
@@ -114,7 +114,7 @@ class Half:
     dtype: str
 
     def encode(self, gradient: Any, residual: Any) -> tuple[Any, Any]:
-        """What is sent, of the shape of ``gradient``, and the new residual."""
+        """The data to send, of the shape of ``gradient``, and the new residual."""
         total = gradient + residual
         sent = total.astype(self.dtype)
         return sent, total - sent.astype(total.dtype)
@@ -124,7 +124,7 @@ class Half:
         return sent.astype(dtype)
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """What a device does in an exchange: gradients and residuals in, sums and residuals out."""
+        """The computation of a device in an exchange: gradients and residuals in, sums and residuals out."""
         half = len(arrays) // 2
         packed, residuals = [], []
         for gradient, residual in zip(arrays[:half], arrays[half:], strict=True):
@@ -141,14 +141,14 @@ Compression = OfEachValue | PowerSGD
 
 
 def kept_shapes(how: Compression, shape: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
-    """Shapes of what a compression keeps of an array from push to push, the residual first; None: it leaves the array as it is."""
+    """Shapes of the state that a compression stores per array, the residual first; None: no compression."""
     return how.kept(shape) if isinstance(how, PowerSGD) else (tuple(shape),)
 
 
 def _exchanged(how: TwoBit | OneBit, arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """What a device does in an exchange: gradients and residuals in, sums and residuals out.
+    """The computation of a device in an exchange: gradients and residuals in, sums and residuals out.
 
-    Only words travel. Each device adds what all of them sent, in the order of their ranks.
+    Only words are sent. Each device adds the contributions of all, in rank order.
     """
     half = len(arrays) // 2
     sums, residuals = [], []
@@ -179,7 +179,7 @@ def compression(parameters: Mapping[str, Any]) -> Compression:
     """The compression that ``{'type': '2bit', 'threshold': 0.5}`` asks for.
 
     Raises:
-        MXNetError: the type is missing or unknown, the threshold is not above 0, or the rank is no whole number above 0.
+        MXNetError: the type is missing or unknown, or the threshold or the rank is invalid.
     """
     kind = parameters.get("type")
     if kind is None:

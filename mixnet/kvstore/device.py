@@ -1,4 +1,4 @@
-"""The store that merges with collectives of XLA over the devices of the process."""
+"""The store that merges with XLA collectives over the devices of this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LARGE = 1 << 18  # elements of a value that is kept apart from others
 
 
 class DeviceStore(LocalStore):
-    """Values are kept on the devices that push them, spread evenly over several."""
+    """Values are stored on the devices that push them, distributed evenly over several."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,14 +30,14 @@ class DeviceStore(LocalStore):
         self._steps: StepsInOne = StepsInOne(self)
 
     def compress(self, how: Compression) -> None:
-        """Send gradients compressed from now on."""
+        """Compress gradients from now on."""
         self._compression, self.is_compressed = how, True
 
     def home(self, key: Key, values: Sequence[NDArray]) -> Context:
-        """Where the value of a key is kept: of the contexts that push it that with the least to keep.
+        """The context that stores the value of a key: the least loaded one of those that push it.
 
-        Small values are all kept on the first one, so that one program updates them. A value that
-        nobody has pushed yet stays where it was initialized.
+        All small values are stored on the first one, so that one program updates them. A value that
+        has not been pushed yet stays where it was initialized.
         """
         contexts = [value.context for value in values]
         if key not in self.stored or self._steps.are_joint:
@@ -85,5 +85,5 @@ class DeviceStore(LocalStore):
 
 
 def _zeros(value: Value, shape: Sequence[int]) -> Any:
-    """Zeros of a shape, of the dtype and where a value is."""
+    """Zeros of a shape, with the dtype and device of a value."""
     return zeros(tuple(shape), value.spec.context, value.spec.dtype)._read()

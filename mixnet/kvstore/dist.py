@@ -1,8 +1,8 @@
-"""The stores of several processes that go in step: sums over devices first, then over processes.
+"""Synchronous stores of several processes: sums over devices first, then over processes.
 
-Every process keeps all values and updates its own copies by the same sums, so nothing has to be sent back, and
-there are no servers. That a push stands for all workers' pushes follows from the exchanges' order: it is that
-of the pushes, the same in every process; the keys of one call are sorted.
+Every process stores all values and updates its own copies with the same sums, so nothing has to be sent back,
+and there are no servers. A push is matched with the pushes of all workers by the order of exchanges: that of
+the pushes, the same in every process; the keys of one call are sorted.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from mixnet.runtime.value.value import Value, from_host
 
 @dataclass(frozen=True)
 class RowsOfAll:
-    """The rows that all processes push of a key, on their way.
+    """The rows of a key that all processes push, in transit.
 
     Args:
         shape: of the row_sparse value.
-        context: where it goes.
-        parts: row numbers and rows of each process, when ``arrived`` is done.
+        context: of the result.
+        parts: row indices and rows of each process, available when ``arrived`` is done.
     """
 
     shape: tuple[int, ...]
@@ -47,7 +47,7 @@ class RowsOfAll:
     arrived: list[Var] = field(default_factory=list)
 
     def of_each(self) -> list[RowSparseNDArray]:
-        """What each process has. Waits for them."""
+        """The rows of each process. Waits for them."""
         current.engine.wait_for_var(self.arrived[0])
         values = []
         for numbers, rows in self.parts:
@@ -63,7 +63,7 @@ class RowsOfAll:
 
 
 class InJob(LocalStore):
-    """What every store of several processes has; mixed into a store of one."""
+    """Mixin for stores of several processes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,11 +87,11 @@ class InJob(LocalStore):
             )
 
     def _manner(self) -> str:
-        """How the store goes on after ``init``, where all workers have to go on in the same way."""
+        """How the store continues after ``init``; it must be the same for all workers."""
         return ""
 
     def _check_shape(self, key: Key, shape: tuple[int, ...]) -> None:
-        """Before anything travels: the others' sums would be wrong."""
+        """Check before anything is sent: otherwise the sums of the others would be wrong."""
         stored = self.stored.get(key)
         if stored is not None and stored.shape != shape:
             raise ShapeError(
@@ -99,16 +99,16 @@ class InJob(LocalStore):
             )
 
     def barrier(self) -> None:
-        """Wait until all workers are here."""
+        """Wait until all workers have called this."""
         self.world.gather(np.zeros(1, np.int32))
 
     def dead_nodes(self) -> int:
-        """How many workers have ended before their work was done."""
+        """The number of workers that exited before they had finished."""
         return 0 if self.world.member.lost is None else 1
 
 
 class OverProcesses(InJob):
-    """What a store that goes in step has beside its own."""
+    """Mixin for synchronous stores."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,10 +125,10 @@ class OverProcesses(InJob):
     # ---- values ---------------------------------------------------------------------------------
 
     def share(self, keys: Sequence[Key]) -> None:
-        """Take what the first worker has as the first values of keys.
+        """Use the first worker's values as the initial values of keys.
 
         Raises:
-            MXNetError: workers have other keys, shapes or dtypes.
+            MXNetError: workers have different keys, shapes or dtypes.
         """
         self._check_alike(keys)
         dense = [key for key in keys if not self.stored[key]._is_sparse]
@@ -162,7 +162,7 @@ class OverProcesses(InJob):
         return sums_here
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:
-        """For each key the sum of its dense arrays over devices and processes, where the first one is."""
+        """For each key the sum of its dense arrays over devices and processes, on the device of the first."""
         keys = sorted(groups)  # type: ignore[type-var]  # of one type
         own = super().sum({key: groups[key] for key in keys}, priority)
         values = [group[0] for group in own]
@@ -176,7 +176,7 @@ class OverProcesses(InJob):
         return [totals[key] for key in groups]
 
     def _sent(self, keys: Sequence[Key], row: list[Value], priority: int) -> list[Value]:
-        """Sums over all processes of what this one has, of a bucket of keys."""
+        """Sums over all processes, for a bucket of keys."""
         how = self._sent_as
         if how is None:
             return self.world.exchange(sums, [row], priority, "all-reduce", keys)[0]
@@ -218,7 +218,7 @@ class OverProcesses(InJob):
         return made
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
-        """For each key the sum of its arrays, where the key is at home."""
+        """For each key the sum of its arrays, on the key's home device."""
         merged = super().merge({key: groups[key] for key in sorted(groups)}, priority)  # type: ignore[type-var]
         for key, value in merged.items():
             if any(
@@ -233,7 +233,7 @@ class OverProcesses(InJob):
     def push(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """Merge each group of arrays, and update the stored values. Rows are exchanged as rows.
 
-        Which rows the others have is known when they have come. Until somebody wants the value they wait
+        The row indices of the others are known only when they arrive. Until the value is needed, they wait
         beside it.
         """
         for key in groups:
@@ -267,7 +267,7 @@ class OverProcesses(InJob):
                     self._take({each: arriving.total()})
 
     def _exchange_rows(self, key: Key, group: Sequence[Any], priority: int) -> RowsOfAll:
-        """Give all processes the rows that each has; nothing waits here."""
+        """Exchange the rows of all processes; does not block."""
         first = group[0]
         all_rows = RowsOfAll(first.shape, self.home(key, group))
         values = [part._read() for each in group for part in reversed(each._roomy)]
@@ -299,16 +299,16 @@ class OverProcesses(InJob):
     # ---- compression ----------------------------------------------------------------------------
 
     def compress(self, how: Compression) -> None:
-        """Send what this process adds to a sum compressed from now on."""
+        """Compress this process's contributions to sums from now on."""
         self._sent_as, self.is_compressed = how, True
 
 
 class DistStore(OverProcesses, LocalStore):
-    """``dist_sync``: devices are summed on the host, where values are kept."""
+    """``dist_sync``: devices are summed on the host, where values are stored."""
 
 
 class DistDeviceStore(OverProcesses, DeviceStore):
-    """``dist_device_sync``: devices are summed by XLA's collectives, which keep the values."""
+    """``dist_device_sync``: devices are summed by XLA's collectives; values are stored on devices."""
 
 
 def _are_rows(group: Sequence[NDArray]) -> bool:

@@ -1,4 +1,4 @@
-"""``dist_async``: servers keep the values and update them by each push as it comes; no worker waits for another."""
+"""``dist_async``: servers hold the values and apply each push on arrival; workers never wait for others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from mixnet.runtime.value.value import Spec, Value, adopt
 
 
 class AsyncStore(InJob, LocalStore):
-    """A store of servers; the devices of a process are summed first."""
+    """A store on servers; the arrays of a process's devices are summed first."""
 
     keeps_sums = False
 
@@ -52,10 +52,10 @@ class AsyncStore(InJob, LocalStore):
     # ---- values -----------------------------------------------------------------------------------
 
     def share(self, keys: Sequence[Key]) -> None:
-        """Bring the first worker's values to the servers. Waits until they are there, for all workers.
+        """Send the first worker's values to the servers. All workers wait until the values have arrived.
 
         Raises:
-            MXNetError: workers have other keys, shapes or dtypes.
+            MXNetError: workers have different keys, shapes or dtypes.
         """
         self._check_alike(keys)
         for key in keys:
@@ -68,7 +68,7 @@ class AsyncStore(InJob, LocalStore):
         self.barrier()
 
     def push(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
-        """Sum each group of arrays, and have the servers update their values by the sums."""
+        """Sum each group of arrays; the servers update their values by the sums."""
         for key, group in groups.items():
             self._check_shape(key, group[0].shape)
         with RecordingScope(False, None):
@@ -157,10 +157,10 @@ class AsyncStore(InJob, LocalStore):
     # ---- how values are changed -------------------------------------------------------------------
 
     def set_updater(self, updater: Updater) -> None:
-        """Have the servers call an updater, or an optimizer's, with what is pushed.
+        """Set the updater, or the optimizer's updater, that the servers call on each push.
 
         Raises:
-            MXNetError: it cannot travel.
+            MXNetError: it cannot be pickled.
         """
         self.updater = updater
         self._updater_turn += 1
@@ -187,7 +187,7 @@ class AsyncStore(InJob, LocalStore):
             self._tell("command", dict.fromkeys(range(self._servers.count), (head, body)))
 
     def compress(self, how: Compression) -> None:
-        """Send gradients compressed from now on.
+        """Compress gradients from now on.
 
         Raises:
             MXNetError: the compression is a sum over all workers.
@@ -202,7 +202,7 @@ class AsyncStore(InJob, LocalStore):
         self._tell("decode", dict.fromkeys(range(self._servers.count), how))
 
     def server_processes(self) -> list[int]:
-        """Process numbers of the servers, each on its machine."""
+        """Process ids of the servers, each on its machine."""
         return self._servers.now(  # type: ignore[no-any-return]
             lambda: self._servers.each(
                 lambda number, channel: channel.ask("process"), range(self._servers.count)
@@ -234,7 +234,7 @@ class AsyncStore(InJob, LocalStore):
         self.updater.optimizer = loads(answers[0][1])
 
     def give_states(self) -> None:
-        """Bring the states of the optimizer, which were read from a file, to the servers; of the first worker."""
+        """Send optimizer states that were read from a file to the servers; those of the first worker."""
         if isinstance(self.updater, OptimizerUpdater) and self.rank == 0:
             made = dumps(self.updater.optimizer)
             split: dict[int, Any] = {i: ({}, made) for i in range(self._servers.count)}
@@ -263,7 +263,7 @@ class AsyncStore(InJob, LocalStore):
     # ---- on the way -------------------------------------------------------------------------------
 
     def _travelling(self, key: Key, value: Any) -> tuple[list[Value], Callable[[list[Any]], Any]]:
-        """What of a gradient has to be computed, and what makes of that what travels."""
+        """The part of a gradient to compute, and the function that encodes it for sending."""
         shape = value.shape
         if isinstance(value, RowSparseNDArray):
 
@@ -279,7 +279,7 @@ class AsyncStore(InJob, LocalStore):
         return [read], lambda arrays: np.asarray(arrays[0])
 
     def _split(self, content: Mapping[Key, Any]) -> dict[int, dict[Key, Any]]:
-        """What goes to which server."""
+        """The parts of the data for each server."""
         parts: dict[int, dict[Key, Any]] = {}
         for key, whole in content.items():
             for part in self._layouts[key]:
@@ -287,7 +287,7 @@ class AsyncStore(InJob, LocalStore):
         return parts
 
     def _send(self, command: str, split: Mapping[int, Any]) -> None:
-        """Have servers carry out a command. On the thread of servers."""
+        """Execute a command on servers. Runs on the server thread."""
         if command == "push" and self._how is not None:
             split = {
                 number: {key: self._encoded(key, number, each) for key, each in some.items()}
@@ -327,7 +327,7 @@ class AsyncStore(InJob, LocalStore):
         priority: int,
         name: str,
     ) -> list[Value]:
-        """Values that ``work`` fetches, after all pushes of the keys before."""
+        """Pending values that ``work`` fetches, after all earlier pushes of the keys."""
         holder, made = Later(name), []
         for slot, spec in enumerate(specs):
             value = Value(spec, None, holder, slot)

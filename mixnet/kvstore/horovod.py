@@ -1,4 +1,4 @@
-"""The store ``horovod``: sums and copies over all processes, no stored values."""
+"""The store ``horovod``: sums and broadcasts over all processes, without stored values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mixnet.ndarray.ndarray import NDArray
 
 @KVStoreBase.register
 class Horovod(WithoutOptimizer):
-    """What Horovod's store does in MXNet, over mixnet's own exchanges: Horovod itself is not needed.
+    """The equivalent of Horovod's store in MXNet, on mixnet's own exchanges; Horovod is not needed.
 
     Raises:
         JobError: this process belongs to no job.
@@ -25,7 +25,7 @@ class Horovod(WithoutOptimizer):
         self.handle = DistDeviceStore()
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
-        """Give ``value`` of the first worker to ``out`` on every worker and device."""
+        """Copy ``value`` of the first worker to ``out`` on every worker and device."""
         for name, each, outs in _rows(key, value, out):
             self.handle.stored.pop(name, None)
             self.handle.init(name, each[0])
@@ -53,7 +53,7 @@ class Horovod(WithoutOptimizer):
 
     @property
     def local_rank(self) -> int:
-        """Number of this worker among those of its machine, as the launcher says; else ``rank``."""
+        """Number of this worker among those of its machine, as set by the launcher; otherwise ``rank``."""
         return local_rank(self.rank)
 
     @property

@@ -1,4 +1,4 @@
-"""The key of a job: a file that only its user can read, by which workers and servers prove themselves."""
+"""The key of a job: a file readable only by its user, which authenticates workers and servers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BYTES = 32
 
 
 def folder() -> Path:
-    """Where keys and databases of servers are: ``MIXNET_SERVER_FOLDER``, or one of this user alone."""
+    """The folder of job keys and server databases: ``MIXNET_SERVER_FOLDER``, or one in the user's cache."""
     named = config.get("MIXNET_SERVER_FOLDER")
     if named:
         return Path(named)
@@ -24,10 +24,10 @@ def folder() -> Path:
 
 
 def make() -> Path:
-    """A new key.
+    """Create a new key.
 
     Raises:
-        JobError: the folder cannot be written to, or belongs to somebody else.
+        JobError: the folder is not writable, or belongs to another user.
     """
     where = folder()
     try:
@@ -44,10 +44,10 @@ def make() -> Path:
 
 
 def read(path: str) -> bytes:
-    """The key in a file.
+    """Read the key from a file.
 
     Raises:
-        JobError: it is not there, or others may read it or have written it.
+        JobError: it does not exist, or other users may read it or have written it.
     """
     try:
         with open(path, "rb") as file:

@@ -1,4 +1,4 @@
-"""KVStore: values by key that devices push to and pull from."""
+"""KVStore: values by key, which devices push to and pull from."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from mixnet.optimizer.updater import states_of
 class KVStore(KVStoreBase):
     """A store of values by key; create one with ``mx.kv.create``.
 
-    Keys are strings or integers, of one kind in a store. Methods take a key, or a list of keys with
+    All keys of a store are strings, or all are integers. Methods take a key, or a list of keys with
     as many values; a value is an array, or a list of arrays on several devices. Nothing waits for
-    sums and copies: they run as the engine's tasks, and who reads an array waits for that alone.
+    sums and copies: they run as engine tasks, and reading an array waits only for that array.
 
     Args:
-        handle: the store behind it.
+        handle: the underlying store.
     """
 
     def __init__(self, handle: LocalStore):
@@ -38,7 +38,7 @@ class KVStore(KVStoreBase):
         self._is_p3 = False
 
     def __del__(self) -> None:
-        """Let go of the values."""
+        """Release the values."""
         self.handle = None  # type: ignore[assignment]
 
     @staticmethod
@@ -46,7 +46,7 @@ class KVStore(KVStoreBase):
         """Whether the store can do something: it can hold an optimizer.
 
         Raises:
-            MXNetError: nobody knows such a capability.
+            MXNetError: the capability is unknown.
         """
         if capability.lower() == KVStoreBase.OPTIMIZER:
             return True
@@ -79,7 +79,7 @@ class KVStore(KVStoreBase):
             value: an array, or one for each key.
 
         Raises:
-            MXNetError: a key has a value already, or is of another type than those before.
+            MXNetError: a key already has a value, or its type differs from that of earlier keys.
         """
         pairs = _pairs(key, value)
         for name, each in pairs:
@@ -89,7 +89,7 @@ class KVStore(KVStoreBase):
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Merge arrays into the stored values.
 
-        The arrays of a key are summed. With an optimizer or updater it changes the stored value by
+        The arrays of a key are summed. An optimizer or updater changes the stored value by
         the sum, otherwise the sum replaces it.
 
         Args:
@@ -111,7 +111,7 @@ class KVStore(KVStoreBase):
             key: a key or a list.
             out: an array or a list for each device; for several keys one of these each.
             priority: larger runs earlier among what is ready.
-            ignore_sparse: leave row_sparse arrays in ``out`` as they are.
+            ignore_sparse: leave row_sparse arrays in ``out`` unchanged.
 
         Raises:
             MXNetError: a key was not initialized.
@@ -142,11 +142,11 @@ class KVStore(KVStoreBase):
         self.handle.push_pull(groups, outs, priority)
 
     def _step(self, keys: list[Any], gradients: list[Any], out: list[Any]) -> None:
-        """Push gradients, and pull the parameters that the updater makes of them: a step of training.
+        """Push gradients and pull the updated parameters: a training step.
 
         Args:
             keys: of the parameters.
-            gradients: for each its gradients, one for each device.
+            gradients: for each key, one gradient per device.
             out: the parameters, likewise.
         """
         self.handle.step(_groups(keys, gradients), _groups(keys, out))
@@ -175,7 +175,7 @@ class KVStore(KVStoreBase):
             key: a key or a list.
             out: a row_sparse array, or a list.
             priority: larger runs earlier among what is ready.
-            row_ids: numbers of rows, repeated or not: an array for all of ``out``, or one for each.
+            row_ids: row indices, possibly repeated: an array for all of ``out``, or one for each.
 
         Raises:
             MXNetError: the value or ``out`` is dense, or a key was not initialized.
@@ -203,14 +203,14 @@ class KVStore(KVStoreBase):
     def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
         """Compress pushed gradients: ``{'type': '2bit', 'threshold': 0.5}``.
 
-        Each device sends less than the gradient, and keeps the difference for the next push.
+        Each device sends less than the gradient, and adds the difference to the next push.
 
         Args:
             compression_params: ``type`` is ``2bit`` (``+threshold``, ``-threshold`` or 0 for every value), ``1bit`` (+1 or
                 -1), ``fp16``, ``bf16``, or ``powersgd`` (two thin matrices of ``rank`` columns, 4 by default).
 
         Raises:
-            MXNetError: the store merges on the host, or there is no such compression.
+            MXNetError: the store merges on the host, or the compression is unknown.
         """
         if not isinstance(compression_params, Mapping):
             raise CheckError(
@@ -223,7 +223,7 @@ class KVStore(KVStoreBase):
         """Update the stored values with an optimizer when gradients are pushed.
 
         Raises:
-            TypeError: it is no optimizer.
+            TypeError: it is not an optimizer.
         """
         if not isinstance(optimizer, Optimizer):
             raise AttributeTypeError(
@@ -267,17 +267,17 @@ class KVStore(KVStoreBase):
     # ---- workers --------------------------------------------------------------------------------
 
     def _barrier(self) -> None:
-        """Wait until all workers are here."""
+        """Wait until all workers have called this."""
         self.handle.barrier()
 
     barrier = _barrier
 
     def get_num_dead_node(self, node_id: int, timeout: int = 60) -> int:
-        """How many processes of the job have ended before their work was done.
+        """The number of processes of the job that exited before they had finished.
 
         Args:
-            node_id: which group, as MXNet has it: 2 servers, 4 workers, 6 both.
-            timeout: seconds; the end of a process is known at once.
+            node_id: the group, as in MXNet: 2 servers, 4 workers, 6 both.
+            timeout: ignored, since the exit of a process is detected immediately.
         """
         return self.handle.dead_nodes() if node_id & 4 else 0
 
@@ -286,7 +286,7 @@ class KVStore(KVStoreBase):
 
         Args:
             head: 0: ``body`` is an optimizer, pickled. The servers print other commands.
-            body: what goes with it.
+            body: its argument.
 
         Raises:
             MXNetError: this store has no servers.
@@ -295,10 +295,10 @@ class KVStore(KVStoreBase):
 
 
 def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
-    """Keys and arrays, one each; a key comes once for each of its arrays.
+    """Pairs of a key and an array; a key occurs once for each of its arrays.
 
     Raises:
-        CheckError: keys and values do not fit together, or are none.
+        CheckError: keys and values do not match, or have invalid types.
     """
     if isinstance(key, (list, tuple)):
         if not (isinstance(value, (list, tuple)) and len(key) == len(value)):
@@ -331,7 +331,7 @@ def _make(name: str) -> KVStore:
     """A store of this package.
 
     Raises:
-        MXNetError: it is one of several processes, and this process belongs to no job.
+        MXNetError: it needs several processes, and this process belongs to no job.
     """
     # As MXNet has it, a name says what to do by what it contains.
     on_device = "device" in name or name == "nccl"  # XLA's collectives on GPUs are NCCL's

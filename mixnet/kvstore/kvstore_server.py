@@ -1,4 +1,4 @@
-"""MXNet's class for the role of a server; here ``import mixnet`` alone serves."""
+"""MXNet's server class; in mixnet, ``import mixnet`` starts the server."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class KVStoreServer:
         self.logger = logging.getLogger("mixnet.kvstore.server")
 
     def _controller(self) -> Any:
-        """What takes commands of workers."""
+        """The function that receives commands from workers."""
         raise MXNetError(
             "Commands reach the servers of a store of kind 'dist_async', which start with DMLC_ROLE=server "
             "and 'import mixnet'."
         )
 
     def run(self) -> None:
-        """Serve until the workers end.
+        """Serve until the workers exit.
 
         Raises:
-            MXNetError: the store is that of one process.
+            MXNetError: the store is local to one process.
         """
         raise MXNetError(
             f"KVStoreServer: this process has no servers to run for a store of type {self.kvstore.type!r}. A "

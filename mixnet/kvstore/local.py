@@ -1,4 +1,4 @@
-"""The store of one process: merges on the host what the devices push, keeps it there."""
+"""The store of one process: merges pushed values on the host and stores the result there."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Updater = Callable[[Any, NDArray, NDArray], None]
 class LocalStore:
     """Values by key. A push merges arrays of several devices; a pull returns the stored value.
 
-    Nothing waits here: sums and copies are tasks of the engine, what an updater computes is recorded.
-    Stores of other kinds change :meth:`merge`, :meth:`sum` and :meth:`home`.
+    No method blocks: sums and copies are engine tasks, and the computations of an updater are recorded.
+    Other stores override :meth:`merge`, :meth:`sum` and :meth:`home`.
     """
 
     rank = 0
@@ -40,7 +40,7 @@ class LocalStore:
         """Store a copy of the first value of a key.
 
         Raises:
-            MXNetError: the key has one already, or is of another type than those before.
+            MXNetError: the key already has one, or its type differs from that of earlier keys.
         """
         if key in self.stored:
             raise MXNetError(
@@ -60,7 +60,7 @@ class LocalStore:
             self.stored[key] = value._wrap(_moved(value._read().alias(), context))
 
     def share(self, keys: Sequence[Key]) -> None:
-        """Take what the first worker has as the first values of keys; there is one worker."""
+        """Use the first worker's values as the initial values of keys; here there is only one worker."""
 
     def push(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
         """Merge each group of arrays, and update the stored values, or replace them."""
@@ -96,7 +96,7 @@ class LocalStore:
         outs: Mapping[Key, Sequence[NDArray]],
         priority: int,
     ) -> None:
-        """A push and a pull; without an updater the sums go to ``outs`` by the shortest way."""
+        """A push and a pull; without an updater, the sums are written directly to ``outs``."""
         sparse = any(each._is_sparse for group in groups.values() for each in group)
         if self.updater is not None or sparse:
             self.push(groups, priority)
@@ -122,7 +122,7 @@ class LocalStore:
     def step(
         self, groups: Mapping[Key, Sequence[NDArray]], outs: Mapping[Key, Sequence[NDArray]]
     ) -> None:
-        """A push of gradients and a pull of what an updater makes of the values: what a training step needs."""
+        """A push of gradients and a pull of the updated values: a training step."""
         self.push(groups, 0)
         self.pull(outs, 0)
 
@@ -132,7 +132,7 @@ class LocalStore:
         Args:
             key: of the value.
             outs: row_sparse arrays.
-            rows: for each the numbers of rows, NumPy int64, ascending.
+            rows: for each its row indices, NumPy int64, ascending.
         """
         stored = self.check(key)
         if not isinstance(stored, RowSparseNDArray):
@@ -151,23 +151,23 @@ class LocalStore:
                 out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
 
     def compress(self, how: Compression) -> None:
-        """Send gradients compressed.
+        """Compress gradients.
 
         Raises:
-            MXNetError: what is merged on the host is not sent.
+            MXNetError: this store merges on the host and sends nothing.
         """
         raise MXNetError(
             "Gradient compression is not supported for this type of kvstore; use 'device'."
         )
 
     def barrier(self) -> None:
-        """Wait for all workers; there is one."""
+        """Wait for all workers; here there is only one."""
 
     def settle(self) -> None:
-        """Have the updater's states as they are after all pushes before."""
+        """Bring the updater's states up to date with all earlier pushes."""
 
     def dead_nodes(self) -> int:
-        """How many workers have ended before their work was done."""
+        """The number of workers that exited before they had finished."""
         return 0
 
     def check(self, key: Key) -> Any:
@@ -189,7 +189,7 @@ class LocalStore:
     # ---- what differs between stores --------------------------------------------------------------
 
     def current(self, keys: Sequence[Key], priority: int) -> dict[Key, NDArray]:
-        """The values of keys as they are after all pushes before."""
+        """The values of keys after all earlier pushes."""
         return {key: self.check(key) for key in keys}
 
     def rows(self, key: Key, wanted: Any) -> NDArray:
@@ -202,7 +202,7 @@ class LocalStore:
         self.updater = updater
 
     def give_states(self) -> None:
-        """Take over states of the optimizer that were read into the updater; here it is the one that updates."""
+        """Use optimizer states that were loaded into the updater; here the updater is local."""
 
     def send_command(self, head: int, body: Any) -> None:
         """Send a command to servers.
@@ -213,7 +213,7 @@ class LocalStore:
         raise MXNetError("A KVStore of this type has no servers to send commands to.")
 
     def home(self, key: Key, values: Sequence[NDArray]) -> Context:
-        """Where the value of a key is kept."""
+        """The context that stores the value of a key."""
         return cpu(0)
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> list[list[Value]]:
@@ -224,7 +224,7 @@ class LocalStore:
         return [[next(sums)] if len(group) > 1 else group for group in values]
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
-        """For each key the sum of its arrays, where the key is at home."""
+        """For each key the sum of its arrays, on the key's home device."""
         merged: dict[Key, Any] = {}
         dense: dict[Key, Sequence[NDArray]] = {}
         for key, group in groups.items():
@@ -266,7 +266,7 @@ class LocalStore:
 
 
 def _plain(array: NDArray) -> Value:
-    """The value without its place on a tape."""
+    """The value detached from the tape."""
     value = array._read()
     return value if value.node is None else value.alias()
 

@@ -1,7 +1,7 @@
-"""Messages between the workers and servers of a job: Python objects over connections that both ends prove.
+"""Messages between workers and servers: Python objects over mutually authenticated connections.
 
-The connections are those of Python's ``multiprocessing.connection``: each end shows that it knows the key of
-the job before anything is unpickled. Arrays travel as they lie in memory, behind the pickle.
+The connections are those of Python's ``multiprocessing.connection``: each end proves that it knows the key of
+the job before anything is unpickled. Arrays are sent as raw memory after the pickle.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mixnet.distributed.lines import keep_alive
 
 
 def dumps(content: Any) -> bytes:
-    """Pickle optimizers and updaters, with cloudpickle if it is there: then functions of a program travel, too.
+    """Pickle optimizers and updaters, including user functions if cloudpickle is installed.
 
     Raises:
         PicklingError, AttributeError, TypeError: something in it cannot be pickled.
@@ -29,7 +29,7 @@ def dumps(content: Any) -> bytes:
 
 
 def loads(content: bytes) -> Any:
-    """What ``dumps`` packed. It may run anything: for what came from a peer that proved itself."""
+    """Unpickle the output of ``dumps``. This may run arbitrary code: use it only for authenticated peers."""
     return pickle.loads(content)
 
 
@@ -48,7 +48,7 @@ def receive(connection: Connection) -> Any:
     """Wait for an object.
 
     Raises:
-        EOFError, OSError: the other end has ended.
+        EOFError, OSError: the other end has closed the connection.
     """
     head, sizes = pickle.loads(connection.recv_bytes())
     buffers = []
@@ -61,7 +61,7 @@ def receive(connection: Connection) -> Any:
 
 
 def settle_in(connection: Connection) -> None:
-    """Send small messages at once, and notice an end that cannot be reached any more."""
+    """Configure a connection: send small messages immediately, and detect an unreachable peer."""
     with suppress(OSError), socket.socket(fileno=connection.fileno()) as shared:
         try:
             keep_alive(shared)

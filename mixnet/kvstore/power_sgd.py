@@ -1,4 +1,4 @@
-"""PowerSGD: a gradient is sent as the product of two thin matrices, and what they miss is sent later."""
+"""PowerSGD: sends a gradient as the product of two thin matrices; the error is added to the next gradient."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from mixnet.ops.schema.over_devices import AXIS
 
 @dataclass(frozen=True)
 class PowerSGD:
-    """A matrix ``(n, m)`` travels as ``(n, rank)`` and ``(m, rank)``, which are summed on the way; the rest waits in the residual.
+    """A matrix ``(n, m)`` is sent as ``(n, rank)`` and ``(m, rank)``; the error is stored in the residual.
 
     One step of a power iteration finds the two: with M the gradient and its residual, and Q of the last step,
 
         P = Σ M Q over all processes, made orthonormal;  Q' = Σ Mᵀ P;  the sum is P Q'ᵀ;  the new residual is M - P Pᵀ M
 
     so the sum and all new residuals together are the sum of all M. The first axis of an array gives the rows, the others together the columns.
-    Arrays that would not get smaller, as those of one axis, are summed as they are.
+    Arrays that would not get smaller, such as vectors, are summed uncompressed.
 
     Source: Vogels, Karimireddy, Jaggi, "PowerSGD: practical low-rank gradient compression for distributed optimization", 2019.
 
@@ -33,17 +33,17 @@ class PowerSGD:
     rank: int
 
     def kept(self, shape: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
-        """Shapes of what is kept for the next step: residual, and Q. None: the array is summed as it is."""
+        """Shapes of the state for the next step: residual and Q. None: the array is summed uncompressed."""
         rows, columns = _matrix(shape)
         if self.rank * (rows + columns) >= rows * columns:
             return None
         return tuple(shape), (columns, self.rank)
 
     def __call__(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        """What a device does in an exchange.
+        """The computation of a device in an exchange.
 
         Args:
-            arrays: gradient, residual, and Q ``(m, rank)`` of the last step; all zeros where there is none.
+            arrays: gradient, residual, and Q ``(m, rank)`` of the last step; all zeros in the first step.
 
         Returns:
             The sum over all devices, the new residual, and the new Q, whose columns have length 1.
@@ -66,5 +66,5 @@ class PowerSGD:
 
 
 def _matrix(shape: Sequence[int]) -> tuple[int, int]:
-    """Rows and columns of an array as a matrix."""
+    """The numbers of rows and columns of an array as a matrix."""
     return (shape[0], math.prod(shape[1:])) if shape else (1, 1)

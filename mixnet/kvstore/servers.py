@@ -1,4 +1,4 @@
-"""The servers of a job as one worker sees them, and the thread that speaks to them."""
+"""A worker's view of the servers of a job, and the thread that communicates with them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Servers:
     """Channels to all servers of the job, which the first store of kind ``dist_async`` has started.
 
     Raises:
-        JobError: they do not come, or the key of the job cannot be read.
+        JobError: they do not respond, or the key of the job cannot be read.
     """
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Servers:
         priority: int,
         name: str,
     ) -> None:
-        """Have the thread of servers do something, when the variables allow; larger priorities first."""
+        """Push a task to the server thread; it runs when its variables allow, larger priorities first."""
         ended = threading.Event()
 
         def run(done: Done) -> None:
@@ -137,7 +137,7 @@ class Servers:
         current.engine.push_async(start, reads, writes, "communication", priority, name, asked)
 
     def now(self, work: Callable[[], Any], name: str, writes: Iterable[Var] = ()) -> Any:
-        """Have the thread of servers do something, after what used these variables, and wait for it."""
+        """Run a task on the server thread, after earlier tasks with these variables, and wait for it."""
         results: list[Any] = []
         var = Var(name)
         self.push(lambda: results.append(work()), (), (var, *writes), 0, name)
@@ -145,10 +145,10 @@ class Servers:
         return results[0]
 
     def each(self, work: Callable[[int, Channel], Any], numbers: Sequence[int]) -> list[Any]:
-        """What ``work`` gives for some servers, at the same time. On the thread of servers.
+        """The results of ``work`` for some servers, called in parallel. Runs on the server thread.
 
         Raises:
-            Exception: the first error, after all have ended.
+            Exception: the first error, after all calls have ended.
         """
         if self._pool is None or len(numbers) < 2:
             return [work(number, self.channels[number]) for number in numbers]
@@ -162,7 +162,7 @@ class Servers:
             self._work.get()[2]()
 
     def _finish(self, owner: int) -> None:
-        """At the end of the program: the servers have everything in their databases."""
+        """At the end of the program, wait until the servers have saved everything in their databases."""
         if os.getpid() != owner:
             return
         try:
@@ -184,7 +184,7 @@ def servers() -> Servers:
     """The servers of the job of this process; the first call waits for them.
 
     Raises:
-        JobError: there is no job, or they do not come.
+        JobError: there is no job, or they do not respond.
     """
     if not _servers:
         _servers.append(Servers())

@@ -1,4 +1,4 @@
-"""A process in the role of a server: listens for workers that prove themselves, and does what they ask."""
+"""The server process: accepts authenticated workers and executes their commands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Serving:
     """One server.
 
     Args:
-        address: where it listens.
+        address: to listen on.
     """
 
     def __init__(self, address: str):
@@ -37,7 +37,7 @@ class Serving:
         self.files: list[Path] = []  # the job's key and the database
 
     def start(self, key: str, number: int) -> int:
-        """Begin to listen.
+        """Start listening.
 
         Args:
             key: path of the job's key.

@@ -1,8 +1,8 @@
-"""What a server of an asynchronous store keeps: values, what updates them, and how far each worker has come.
+"""The state of a server of an asynchronous store: values, the optimizer, and the progress of each worker.
 
-All of it is in one database beside the memory, written in one transaction every so many updates. A server that
-was killed starts again from there. Each command of a worker has a number and is carried out once: workers keep
-what the database does not have yet and say it again, and what it has is not done a second time.
+All of it is also in a database, in one transaction per fixed number of updates. A server that was killed
+restarts from there. Each command of a worker has a number and is applied exactly once: workers store the
+commands that are not in the database yet and send them again, and the server ignores those it has.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ RECEIVED_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class Answer:
-    """What a worker hears of a command.
+    """The reply to a command of a worker.
 
     Args:
-        done: number of the last command of this worker that was carried out.
+        done: number of the last command of this worker that was executed.
         safe: number of the last one that is in the database.
-        error: what went wrong, empty if nothing did.
+        error: the error message, empty if there was none.
     """
 
     done: int
@@ -56,8 +56,8 @@ class Values:
     Args:
         arrays: by key.
         updater: called with key, gradient and value.
-        made: the pickled updater, as it came.
-        turn: how often it was set.
+        made: the pickled updater, as received.
+        turn: how many times it was set.
         decode: of compressed gradients.
     """
 
@@ -72,7 +72,7 @@ class Shard:
     """The memory of one server.
 
     Args:
-        path: of the database; what is in it is taken over.
+        path: of the database, whose content is restored.
     """
 
     def __init__(self, path: Path):
@@ -92,12 +92,12 @@ class Shard:
     # ---- what workers ask for ---------------------------------------------------------------------
 
     def progress(self, worker: int) -> Answer:
-        """How far the commands of a worker have been carried out."""
+        """The progress of a worker's commands."""
         with self._lock:
             return self._answer(worker)
 
     def do(self, worker: int, number: int, command: str, store: int, content: Any) -> Answer:
-        """Carry out the command of a worker that changes something, once.
+        """Execute a state-changing command of a worker, exactly once.
 
         Args:
             worker: rank.
@@ -105,7 +105,7 @@ class Shard:
                 that comes before its time is not done: the answer says which is wanted.
             command: ``init``, ``push``, ``updater``, ``states`` or ``decode``.
             store: number of the store.
-            content: as the method of that name takes it.
+            content: the arguments of the method of that name.
         """
         with self._lock:
             done = self._done.get(worker, 0)
@@ -128,7 +128,7 @@ class Shard:
             return [self._array(store, key).asnumpy() for key in keys]
 
     def pull_rows(self, store: int, wanted: list[tuple[Key, np.ndarray]]) -> list[np.ndarray]:
-        """Rows of values by their numbers, zeros where a row_sparse value has none."""
+        """Rows of values by index; zeros for rows that a row_sparse value does not store."""
         with self._lock, RecordingScope(False, None):
             pulled = []
             for key, rows in wanted:
@@ -156,7 +156,7 @@ class Shard:
         return os.getpid()
 
     def save(self) -> None:
-        """Bring everything into the database now."""
+        """Write everything to the database now."""
         with self._lock:
             self._save()
 
@@ -285,10 +285,10 @@ class Shard:
 
 @dataclass(frozen=True)
 class Rows:
-    """A row_sparse array as it travels.
+    """A row_sparse array in a message.
 
     Args:
-        numbers: of the rows.
+        numbers: indices of the rows.
         data: the rows.
         shape: of the whole.
     """
@@ -300,10 +300,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Words:
-    """A compressed gradient as it travels.
+    """A compressed gradient in a message.
 
     Args:
-        words: what the compression made of it.
+        words: the encoded values.
         shape: of the gradient.
         dtype: of the gradient.
     """

@@ -1,4 +1,4 @@
-"""Training steps of a store as one program: backward, sums over devices or processes, and updates."""
+"""Training steps with a store as one program: backward, sums over devices or processes, and updates."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Groups = Mapping["Key", Sequence[NDArray]]
 
 
 class StepsInOne:
-    """Makes one program of a step, where all between backward and update is a dense sum.
+    """Compiles a step into one program, if backward and update are connected only by dense sums.
 
-    The updater is called once, for the first device. What it records is repeated on the others, so that each
+    The updater is called once, for the first device. Its recording is repeated on the others, so that each
     has the stored values and the optimizer's states, and nothing is copied afterwards.
 
     Args:
-        store: keeps the values, on the first device, and the updater.
+        store: holds the values, on the first device, and the updater.
     """
 
     least_devices = 2
@@ -43,7 +43,7 @@ class StepsInOne:
 
     @property
     def are_joint(self) -> bool:
-        """Whether steps have become one program, so that values are kept on the first device."""
+        """Whether steps have become one program, so that values are stored on the first device."""
         return bool(self._teams)
 
     def run(self, groups: Groups, outs: Groups) -> bool:
@@ -54,7 +54,7 @@ class StepsInOne:
             outs: parameters by key, likewise.
 
         Returns:
-            False where that cannot be; then nothing has happened.
+            False if that is not possible; then nothing has happened.
         """
         store = self._store()
         if store is None or not self.after or not self._is_plain(store, groups, outs):
@@ -73,7 +73,7 @@ class StepsInOne:
             return self._run(store, team, groups, outs)
 
     def _team(self, store: LocalStore, contexts: tuple[Context, ...]) -> Team | None:
-        """The devices of a step; None where their programs cannot be one now."""
+        """The devices of a step; None if their programs cannot be merged now."""
         if not can_be_joint(contexts):
             return None
         if contexts not in self._teams:
@@ -82,7 +82,7 @@ class StepsInOne:
         return self._teams[contexts]
 
     def _is_plain(self, store: LocalStore, groups: Groups, outs: Groups) -> bool:
-        """Whether all there is to do is a dense sum over devices, and an update by an optimizer."""
+        """Whether the step consists only of a dense sum over devices and an update by an optimizer."""
         if not _only_records(store.updater) or set(groups) != set(outs) or not groups:
             return False
         if store.is_compressed:
@@ -139,7 +139,7 @@ class StepsInOne:
         return True
 
     def _run_apart(self, store: LocalStore, groups: Groups, outs: Groups) -> None:
-        """A step in several programs, after which it is known where the copies of the stored values are."""
+        """A step in several programs, which determines where the copies of the stored values are."""
         store.push(groups, 0)
         store.pull(outs, 0)
         for key, arrays in outs.items():
@@ -149,7 +149,7 @@ class StepsInOne:
 class StepsOverProcesses(StepsInOne):
     """Steps of a store of several processes: backward on the first device, the sums over processes, and the update.
 
-    Other devices of a process add their gradients before, and get the parameters afterwards. Whether a step is one
+    Other devices of a process add their gradients first, and get the parameters afterwards. Whether a step is one
     program follows from what is the same in all processes alone, since all have to exchange in the same way.
 
     Args:
@@ -196,7 +196,7 @@ class StepsOverProcesses(StepsInOne):
 
 
 def _only_records(updater: Any) -> bool:
-    """Whether an update is known to record operations alone: an optimizer of somebody's own may read arrays."""
+    """Whether an update is known to only record operations: a user-defined optimizer may read arrays."""
     if type(updater) is not Updater:
         return False
     return type(updater.optimizer).__module__.startswith(Optimizer.__module__.rpartition(".")[0])
@@ -209,6 +209,6 @@ def _update(store: LocalStore, keys: Any, stored: Sequence[NDArray], sums: Seque
 
 
 def _plain(array: NDArray) -> Value:
-    """The value without its place on a tape."""
+    """The value detached from the tape."""
     value = array._read()
     return value if value.node is None else value.alias()

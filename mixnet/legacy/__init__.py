@@ -1,1 +1,1 @@
-"""What exists because MXNet has the name: modules without a part in mixnet's own design."""
+"""Modules that exist only for compatibility with MXNet's names."""

@@ -1,4 +1,4 @@
-"""``mxnet`` as a name of mixnet: programs that say ``import mxnet`` run as they are."""
+"""``mxnet`` as an alias of mixnet: programs with ``import mxnet`` run unchanged."""
 
 from __future__ import annotations
 

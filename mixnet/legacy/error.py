@@ -1,4 +1,4 @@
-"""``mx.error``: errors by name, and the one of faults inside the library."""
+"""``mx.error``: errors by name, and the error for internal faults of the library."""
 
 from mixnet.base import MXNetError as MXNetError
 from mixnet.base import register_error as register

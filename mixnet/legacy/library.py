@@ -1,4 +1,4 @@
-"""``mx.library``: backends of your own; MXNet's libraries of compiled operators, which mixnet cannot load."""
+"""``mx.library``: user-defined backends; MXNet's compiled operator libraries cannot be loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.log``: loggers whose lines begin with level, time, process and place, in colour."""
+"""``mx.log``: loggers with a coloured prefix of level, time, process and source location."""
 
 from __future__ import annotations
 

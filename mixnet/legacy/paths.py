@@ -1,4 +1,4 @@
-"""Module paths of MXNet whose content lives elsewhere in mixnet, so that imports of them work."""
+"""MXNet module paths whose content is elsewhere in mixnet, so that imports of them work."""
 
 from __future__ import annotations
 

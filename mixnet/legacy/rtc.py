@@ -1,4 +1,4 @@
-"""``mx.rtc``: kernels written as CUDA source, which mixnet does not compile."""
+"""``mx.rtc``: kernels in CUDA source, which mixnet does not compile."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""``mx.th``: functions of Torch 7, which MXNet had when it was built with it; there are none."""
+"""``mx.th``: Torch 7 functions, which MXNet had in special builds; there are none here."""
 
 from mixnet.ndarray.ndarray import NDArray as NDArray

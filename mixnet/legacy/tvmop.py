@@ -1,3 +1,3 @@
-"""``mx.tvmop``: operators compiled by TVM, left out on purpose: XLA compiles them all."""
+"""``mx.tvmop``: operators compiled by TVM, deliberately omitted: XLA compiles all operators."""
 
 from mixnet.runtime.features import Features as Features

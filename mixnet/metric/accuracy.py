@@ -1,4 +1,4 @@
-"""How often the predicted class is the right one."""
+"""Classification accuracy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of two classes, 1 and the rest: F1 and Matthews' correlation."""
+"""Metrics for binary classification: F1 and Matthews' correlation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PCC: Matthews' correlation of any number of classes."""
+"""PCC: Matthews' correlation for any number of classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What metrics share: a sum and a count since the last look, and over all time."""
+"""The base of metrics: a sum and a count since the last reset, and in total."""
 
 from __future__ import annotations
 

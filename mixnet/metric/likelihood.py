@@ -1,4 +1,4 @@
-"""Metrics of the probability that a model gives to what is true."""
+"""Metrics of the predicted probability of the true class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics that average what a network gives as its loss."""
+"""Metrics that average the loss outputs of a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics by name: registered, and made from names, configurations, functions and lists."""
+"""The registry of metrics: created from names, configurations, functions and lists."""
 
 from __future__ import annotations
 

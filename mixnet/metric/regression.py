@@ -1,4 +1,4 @@
-"""Metrics of numbers: distances between predictions and labels."""
+"""Regression metrics: distances between predictions and labels."""
 
 from __future__ import annotations
 

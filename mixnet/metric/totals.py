@@ -1,4 +1,4 @@
-"""Sums that stay on the devices where they were computed, until somebody asks for them."""
+"""Sums that stay on the devices where they were computed, until they are read."""
 
 from __future__ import annotations
 

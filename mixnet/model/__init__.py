@@ -1,4 +1,4 @@
-"""``mx.model``: checkpoints, updates of parameters, and FeedForward."""
+"""``mx.model``: checkpoints, parameter updates, and FeedForward."""
 
 # What `import *` brings beside mixnet's own names, as MXNet's module does.
 import logging as logging

@@ -1,4 +1,4 @@
-"""What callbacks after a batch are given."""
+"""The argument of callbacks after a batch."""
 
 from collections import namedtuple
 

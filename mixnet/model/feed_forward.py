@@ -1,4 +1,4 @@
-"""FeedForward: a network that fits, predicts and scores by itself; what came before Module."""
+"""FeedForward: a network that fits, predicts and scores; the predecessor of Module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates of parameters through a KVStore or beside it: what Module and FeedForward share."""
+"""Parameter updates with or without a KVStore, shared by Module and FeedForward."""
 
 from __future__ import annotations
 

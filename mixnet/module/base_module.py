@@ -1,4 +1,4 @@
-"""What all modules share: training, scoring and predicting over an iterator."""
+"""The base of all modules: training, scoring and predicting over an iterator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PARAMETER_ENDINGS = ("_weight", "_bias", "_gamma", "_beta")
 
 
 def _check_input_names(symbol: Any, names: Sequence[str], typename: str, throw: bool) -> None:
-    """Refuse, or warn of, names that are no arguments of the symbol.
+    """Reject, or warn about, names that are not arguments of the symbol.
 
     Raises:
         ValueError: there is such a name, if ``throw``.
@@ -57,10 +57,10 @@ def _check_input_names(symbol: Any, names: Sequence[str], typename: str, throw: 
 def _check_names_match(
     data_names: Sequence[str], data_shapes: Sequence[Any], name: str, throw: bool
 ) -> None:
-    """Refuse, or warn of, descriptions that have other names than the module takes.
+    """Reject, or warn about, descriptions whose names the module does not have.
 
     Raises:
-        ValueError: they do, if ``throw``.
+        ValueError: there is such a description, if ``throw``.
     """
     if sorted(data_names) == sorted(each[0] for each in data_shapes):
         return
@@ -92,10 +92,10 @@ def _parse_data_desc(
     data_shapes: Any,
     label_shapes: Any,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
-    """Descriptions of data and labels; checked against the names that the module takes.
+    """Descriptions of data and labels, checked against the module's names.
 
     Raises:
-        ValueError: the data have other names.
+        ValueError: the data have unknown names.
     """
     data = _described(data_shapes)
     _check_names_match(data_names, data, "data", True)
@@ -112,7 +112,7 @@ def _without_padding(outputs: Sequence[NDArray], pad: int | None) -> list[NDArra
 
 
 def _call_each(callbacks: Any, *args: Any) -> None:
-    """Call a function, or each function of a list; None calls nothing."""
+    """Call a function, or each function of a list; None does nothing."""
     if callbacks is not None:
         for callback in _as_list(callbacks):
             callback(*args)
@@ -121,11 +121,11 @@ def _call_each(callbacks: Any, *args: Any) -> None:
 class BaseModule:
     """Base of modules: something with inputs, outputs and parameters that trains and predicts.
 
-    A module is bound to the shapes of a batch, its parameters and its optimizer are initialised, and
+    A module is bound to the shapes of a batch, its parameters and its optimizer are initialized, and
     then it runs batch by batch; ``fit``, ``score`` and ``predict`` do all of that over an iterator.
 
     Args:
-        logger: where messages go.
+        logger: for messages.
     """
 
     def __init__(self, logger: Any = logging):
@@ -166,8 +166,8 @@ class BaseModule:
             num_batch: how many batches; None is all.
             batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
             score_end_callback: the same, after the last batch.
-            reset: begin the iterator anew first.
-            epoch: number given to callbacks.
+            reset: reset the iterator first.
+            epoch: number passed to callbacks.
             sparse_row_id_fn: see ``prepare``.
 
         Returns:
@@ -212,11 +212,11 @@ class BaseModule:
         Args:
             eval_data: the iterator.
             num_batch: how many batches; None is all.
-            reset: begin the iterator anew first.
+            reset: reset the iterator first.
             sparse_row_id_fn: see ``prepare``.
 
         Yields:
-            Outputs without padding, number of the batch, the batch. Copy outputs that shall outlive
+            Outputs without padding, index of the batch, the batch. Copy outputs that must outlive
             the next batch.
         """
         require(self, "binded", "params_initialized")
@@ -243,14 +243,14 @@ class BaseModule:
         Args:
             eval_data: an iterator, or an array with one batch.
             num_batch: how many batches; None is all.
-            merge_batches: put the outputs of all batches together.
-            reset: begin the iterator anew first.
-            always_output_list: give a list of outputs also where there is one.
+            merge_batches: concatenate the outputs of all batches.
+            reset: reset the iterator first.
+            always_output_list: return a list even for a single output.
             sparse_row_id_fn: see ``prepare``.
 
         Returns:
-            An array, or a list where there are several outputs; without ``merge_batches`` a list of
-            such lists, one a batch.
+            An array, or a list if there are several outputs; without ``merge_batches`` a list of
+            such lists, one per batch.
 
         Raises:
             ValueError: ``eval_data`` is neither.
@@ -314,21 +314,21 @@ class BaseModule:
             epoch_end_callback: function or list, called after an epoch with its number, the symbol,
                 parameters and states.
             batch_end_callback: function or list, called with a ``BatchEndParam`` after a batch.
-            kvstore: how several devices come together: a store, its name, or None.
+            kvstore: how gradients of several devices are merged: a store, its name, or None.
             optimizer: an optimizer or its name.
             optimizer_params: its arguments, a dict or pairs.
             eval_end_callback: as ``batch_end_callback``, after a validation.
             eval_batch_end_callback: the same after a batch of a validation.
-            initializer: gives parameters that ``arg_params`` lacks their first values.
-            arg_params: first values of parameters by name.
-            aux_params: first values of auxiliary states by name.
-            allow_missing: whether these may lack some.
-            force_rebind: bind anew if the module is bound.
-            force_init: initialise anew if the parameters are initialised.
+            initializer: for parameters that ``arg_params`` lacks.
+            arg_params: initial values of parameters by name.
+            aux_params: initial values of auxiliary states by name.
+            allow_missing: whether these may be incomplete.
+            force_rebind: rebind if the module is bound already.
+            force_init: initialize again if the parameters are initialized already.
             begin_epoch: number of the first epoch.
             num_epoch: number of the epoch to stop before.
             validation_metric: metric of the validation, by default ``eval_metric``.
-            monitor: a ``Monitor`` to look at the batches with.
+            monitor: a ``Monitor`` to install.
             sparse_row_id_fn: see ``prepare``.
         """
         if num_epoch is None:
@@ -398,7 +398,7 @@ class BaseModule:
         """Bind to the shapes of an iterator.
 
         Raises:
-            TypeError: ``train_data`` is no iterator of batches.
+            TypeError: ``train_data`` is not an iterator over batches.
         """
         if not hasattr(train_data, "provide_data"):
             raise AttributeTypeError(
@@ -419,7 +419,7 @@ class BaseModule:
             self.logger.info(text, epoch, name, value)
 
     def _begin_epoch(self, epoch: int, train_data: Any) -> None:
-        """What comes before the batches of an epoch."""
+        """Prepare an epoch."""
 
     def _metric_of_epoch(self, eval_metric: Any) -> Any:
         """Names and values that are logged when an epoch ends."""
@@ -472,15 +472,15 @@ class BaseModule:
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters and states their first values.
+        """Initialize parameters and states.
 
         Args:
-            initializer: for what is in neither dict; None leaves it as it is.
+            initializer: for what is in neither dict; None leaves it unchanged.
             arg_params: parameters by name.
             aux_params: auxiliary states by name.
-            allow_missing: whether a dict that is given may lack some.
-            force_init: do it again where it was done.
-            allow_extra: whether they may have names that the network has not.
+            allow_missing: whether the dicts may be incomplete.
+            force_init: repeat it if it was done already.
+            allow_extra: whether they may have names that the network does not have.
 
         Raises:
             RuntimeError: a parameter is missing.
@@ -506,14 +506,14 @@ class BaseModule:
         )
 
     def save_params(self, fname: str) -> None:
-        """Write parameters and states to a file; it is whole or not there."""
+        """Save parameters and states to a file, atomically."""
         save_parameters(fname, *self.get_params())
 
     def load_params(self, fname: str) -> None:
         """Read parameters and states from a file.
 
         Raises:
-            FileFormatError: it is no such file.
+            FileFormatError: it is not a parameter file.
         """
         arg_params, aux_params, others = split_parameters(load_arrays(fname), fname)
         if others:
@@ -532,7 +532,7 @@ class BaseModule:
         assert not states and not value
 
     def install_monitor(self, mon: Any) -> None:
-        """Let a ``Monitor`` see what is computed."""
+        """Install a ``Monitor``."""
         raise NotImplementedError
 
     # ---- running --------------------------------------------------------------------------------
@@ -540,12 +540,12 @@ class BaseModule:
     def prepare(
         self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
-        """Make ready for a batch before it is computed.
+        """Prepare for a batch before it is computed.
 
         Args:
             data_batch: the batch.
-            sparse_row_id_fn: gives for a batch a dict from names of row_sparse parameters to the
-                rows that are needed.
+            sparse_row_id_fn: maps a batch to a dict from names of row_sparse parameters to the
+                rows that it needs.
         """
         if sparse_row_id_fn is not None:
             warnings.warn("sparse_row_id_fn is not invoked for BaseModule.", stacklevel=2)
@@ -555,7 +555,7 @@ class BaseModule:
 
         Args:
             data_batch: the batch.
-            is_train: training mode; by default as the module was bound.
+            is_train: training mode; by default, the mode that the module was bound with.
         """
         raise NotImplementedError
 
@@ -568,15 +568,15 @@ class BaseModule:
         raise NotImplementedError
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last batch; merged over the devices, or a list by device for each."""
+        """Outputs of the last batch; merged over the devices, or a list per device for each."""
         raise NotImplementedError
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data; merged over the devices, or a list by device for each."""
+        """Gradients of the data; merged over the devices, or a list per device for each."""
         raise NotImplementedError
 
     def update(self) -> None:
-        """Let the optimizer update the parameters by the gradients of the last batch."""
+        """Update the parameters with the gradients of the last batch."""
         raise NotImplementedError
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
@@ -585,7 +585,7 @@ class BaseModule:
         Args:
             eval_metric: the metric.
             labels: labels of the batch.
-            pre_sliced: whether labels come a device.
+            pre_sliced: whether labels are sliced per device.
         """
         raise NotImplementedError
 
@@ -601,16 +601,16 @@ class BaseModule:
         shared_module: Any = None,
         grad_req: Any = "write",
     ) -> None:
-        """Make executors for batches of these shapes.
+        """Create executors for batches of these shapes.
 
         Args:
             data_shapes: descriptions of the data: ``DataDesc``, or pairs of name and shape.
             label_shapes: descriptions of the labels.
             for_training: whether gradients will be computed.
-            inputs_need_grad: whether those of the data will be.
-            force_rebind: do it again where it was done.
+            inputs_need_grad: whether gradients of the data will be computed.
+            force_rebind: rebind if it is bound already.
             shared_module: a module whose parameters this one shares.
-            grad_req: ``write``, ``add`` or ``null``: for all, a list or a dict by argument.
+            grad_req: ``write``, ``add`` or ``null``: for all arguments, or a list or dict by argument.
         """
         raise NotImplementedError
 
@@ -621,12 +621,12 @@ class BaseModule:
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Make the optimizer.
+        """Create the optimizer.
 
         Args:
-            kvstore: how several devices come together: a store, its name, or None.
+            kvstore: how gradients of several devices are merged: a store, its name, or None.
             optimizer: an optimizer or its name.
             optimizer_params: its arguments, a dict or pairs.
-            force_init: do it again where it was done.
+            force_init: repeat it if it was done already.
         """
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""BucketingModule: one network for each of several kinds of batches, with common parameters."""
+"""BucketingModule: one network per bucket key, with shared parameters."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from mixnet.ndarray.ndarray import NDArray
 
 
 class BucketingModule(BaseModule):
-    """A module for each bucket, as sentences of one length, made when its first batch comes.
+    """One module per bucket (such as sentences of one length), created for its first batch.
 
-    All have the parameters, and the optimizer, of the module of ``default_bucket_key``.
+    All share the parameters and the optimizer of the module of ``default_bucket_key``.
 
     Args:
-        sym_gen: gives for a bucket's key the symbol, the names of its data, and of its labels.
+        sym_gen: maps a bucket key to the symbol, the names of its data, and the names of its labels.
         default_bucket_key: the bucket whose network has all parameters.
-        logger: where messages go.
-        context: a device, or a list: each gets a part of every batch.
-        work_load_list: share of the batch of each device, relative to each other.
-        fixed_param_names: parameters that stay as they are.
-        state_names: inputs that keep what was put into them from batch to batch.
+        logger: for messages.
+        context: a device, or a list; each device gets a part of every batch.
+        work_load_list: relative share of the batch for each device.
+        fixed_param_names: parameters that are not updated.
+        state_names: inputs whose values persist from batch to batch.
         group2ctxs: devices of groups of nodes.
         compression_params: how gradients are compressed between devices.
 
     Raises:
-        ValueError: a name is none of the symbol's arguments.
+        ValueError: a name is not an argument of the symbol.
     """
 
     def __init__(
@@ -97,12 +97,12 @@ class BucketingModule(BaseModule):
     # ---- files ----------------------------------------------------------------------------------
 
     def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
-        """Write the symbol of every bucket, their keys and the parameters; each whole or not.
+        """Save the symbol of every bucket, the keys and the parameters, each file atomically.
 
         Args:
             prefix: beginning of the files' paths.
             epoch: number of the checkpoint.
-            remove_amp_cast: leave the casts of mixed precision out of the symbol files.
+            remove_amp_cast: omit the casts of mixed precision from the symbol files.
         """
         if not self._buckets:
             raise CheckError("The module has no bucket yet: call bind().")
@@ -154,7 +154,7 @@ class BucketingModule(BaseModule):
         """A module from symbols and parameters.
 
         Args:
-            sym_dict: symbols by bucket's key; where one is None ``sym_gen`` gives it.
+            sym_dict: symbols by bucket key; for None, ``sym_gen`` is called.
             sym_gen: as for :class:`BucketingModule`.
             default_bucket_key: the same.
             arg_params: parameters by name.
@@ -209,25 +209,25 @@ class BucketingModule(BaseModule):
 
     @property
     def data_shapes(self) -> Any:
-        """Descriptions of the data of the bucket of now."""
+        """Descriptions of the data of the current bucket."""
         require(self, "binded")
         return self._curr_module.data_shapes
 
     @property
     def label_shapes(self) -> Any:
-        """Descriptions of the labels of the bucket of now."""
+        """Descriptions of the labels of the current bucket."""
         require(self, "binded")
         return self._curr_module.label_shapes
 
     @property
     def output_shapes(self) -> Any:
-        """Pairs of name and shape of the outputs of the bucket of now."""
+        """Pairs of name and shape of the outputs of the current bucket."""
         require(self, "binded")
         return self._curr_module.output_shapes
 
     @property
     def symbol(self) -> Any:
-        """The symbol of the bucket of now."""
+        """The symbol of the current bucket."""
         require(self, "binded")
         return self._curr_module.symbol
 
@@ -254,7 +254,7 @@ class BucketingModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters and states their first values; see :class:`BaseModule`."""
+        """Initialize parameters and states; see :class:`BaseModule`."""
         if self.params_initialized and not force_init:
             return
         require(self, "binded")
@@ -305,12 +305,12 @@ class BucketingModule(BaseModule):
     # ---- states ---------------------------------------------------------------------------------
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Arrays of the states of the bucket of now, for every state a list by device."""
+        """Arrays of the states of the current bucket; for every state a list per device."""
         require(self, "binded", "params_initialized")
         return self._curr_module.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Set the states of the bucket of now to arrays or to one number."""
+        """Set the states of the current bucket to arrays or to one number."""
         require(self, "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
@@ -326,14 +326,14 @@ class BucketingModule(BaseModule):
         shared_module: Any = None,
         grad_req: Any = "write",
     ) -> None:
-        """Make the module of the default bucket; see :class:`BaseModule`.
+        """Bind the module of the default bucket; see :class:`BaseModule`.
 
         Args:
             data_shapes: descriptions of the data of the default bucket.
             label_shapes: descriptions of its labels.
             for_training: whether gradients will be computed.
-            inputs_need_grad: whether those of the data will be.
-            force_rebind: do it again where it was done; the other buckets are forgotten.
+            inputs_need_grad: whether gradients of the data will be computed.
+            force_rebind: rebind if it is bound already; the other buckets are discarded.
             shared_module: not supported.
             grad_req: ``write``, ``add`` or ``null``.
         """
@@ -367,7 +367,7 @@ class BucketingModule(BaseModule):
             self.set_params(*kept)
 
     def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
-        """Take batches of a bucket from now on; its module is made if it is not there.
+        """Switch to a bucket; its module is created if necessary.
 
         Args:
             bucket_key: the bucket.
@@ -400,7 +400,7 @@ class BucketingModule(BaseModule):
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Make the optimizer of all buckets; see :class:`BaseModule`."""
+        """Create the optimizer of all buckets; see :class:`BaseModule`."""
         require(self, "binded", "params_initialized")
         if self.optimizer_initialized and not force_init:
             self.logger.warning("optimizer already initialized, ignoring.")
@@ -418,7 +418,7 @@ class BucketingModule(BaseModule):
     def prepare(
         self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
-        """Make the module of a batch's bucket ready; the bucket of now stays."""
+        """Prepare the module of a batch's bucket without switching to it."""
         require(self, "binded", "params_initialized")
         now, module = self._curr_bucket_key, self._curr_module
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
@@ -443,12 +443,12 @@ class BucketingModule(BaseModule):
         self._curr_module.update()
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last batch; merged over the devices, or a list by device for each."""
+        """Outputs of the last batch; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized")
         return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data; merged over the devices, or a list by device for each."""
+        """Gradients of the data; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized", "inputs_need_grad")
         return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
@@ -458,7 +458,7 @@ class BucketingModule(BaseModule):
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
-        """Let a ``Monitor`` see what all buckets compute."""
+        """Install a ``Monitor`` in all buckets."""
         require(self, "binded")
         self._monitor = mon
         for module in self._buckets.values():

@@ -1,4 +1,4 @@
-"""A batch over several devices: one executor each, which computes its slice of the batch."""
+"""A batch over several devices: one executor per device computes its slice."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _cut(array: NDArray, axis: int, part: slice) -> NDArray:
 
 
 def _load(sources: Sequence[Any], targets: Sequence[Any], axes: Sequence[int]) -> None:
-    """Copy arrays, or lists of arrays that are sliced already, to the executors."""
+    """Copy arrays, or lists of already sliced arrays, to the executors."""
     for source, parts, axis in zip(sources, targets, axes, strict=False):
         if isinstance(source, (list, tuple)):
             for each, (_, target) in zip(source, parts, strict=False):
@@ -62,12 +62,12 @@ _merge_multi_context = _merge
 
 
 def _load_data(batch: Any, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
-    """Copy the data of a batch to the executors, along the axis of the batch of each array."""
+    """Copy the data of a batch to the executors, sliced along each array's batch axis."""
     _load(batch.data, targets, major_axis)
 
 
 def _load_label(batch: Any, targets: Sequence[Any], major_axis: Sequence[int]) -> None:
-    """Copy the labels of a batch to the executors, along the axis of the batch of each array."""
+    """Copy the labels of a batch to the executors, sliced along each array's batch axis."""
     _load(batch.label, targets, major_axis)
 
 
@@ -77,17 +77,17 @@ class DataParallelExecutorGroup:
     Args:
         symbol: the network.
         contexts: the devices.
-        workload: share of the batch of each device, relative to each other.
+        workload: relative share of the batch for each device.
         data_shapes: descriptions of the data: ``DataDesc``, or pairs of name and shape.
         label_shapes: descriptions of the labels, or None.
         param_names: arguments that are parameters.
         for_training: whether gradients are computed.
-        inputs_need_grad: whether those of the data are.
+        inputs_need_grad: whether gradients of the data are computed.
         shared_group: a group whose parameters this one shares.
-        logger: where messages go.
+        logger: for messages.
         fixed_param_names: parameters without gradients.
         grad_req: ``write``, ``add`` or ``null``: for all, a list by argument or a dict by name.
-        state_names: inputs that keep what was put into them from batch to batch.
+        state_names: inputs whose values persist from batch to batch.
         group2ctxs: for every device, the devices of groups of nodes.
     """
 
@@ -171,7 +171,7 @@ class DataParallelExecutorGroup:
 
         Raises:
             AssertionError: the batch sizes differ.
-            ValueError: a device would get no sample.
+            ValueError: a device would get no samples.
         """
         if not data_shapes:
             raise CheckError("bind: data_shapes is empty; give the name and shape of the data.")
@@ -197,13 +197,13 @@ class DataParallelExecutorGroup:
         shared_group: DataParallelExecutorGroup | None = None,
         reshape: bool = False,
     ) -> None:
-        """Make the executors.
+        """Create the executors.
 
         Args:
             data_shapes: descriptions of the data.
             label_shapes: descriptions of the labels, or None.
             shared_group: a group whose parameters the executors share.
-            reshape: keep the parameters of the executors that are there.
+            reshape: keep the parameters of the existing executors.
         """
         self.batch_size = None
         self.data_layouts = self.decide_slices(data_shapes)
@@ -227,7 +227,7 @@ class DataParallelExecutorGroup:
         self._collect_arrays()
 
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
-        """Take batches of other shapes from now on; parameters stay."""
+        """Switch to batches of other shapes; parameters are kept."""
         if data_shapes == self.data_shapes and label_shapes == self.label_shapes:
             return
         self.bind_exec(data_shapes, label_shapes, reshape=True)
@@ -311,7 +311,7 @@ class DataParallelExecutorGroup:
         """Copy parameters and states to all devices.
 
         Raises:
-            ValueError: a name is none of the network's, unless ``allow_extra``.
+            ValueError: a name is unknown to the network, unless ``allow_extra``.
         """
         for executor in self.execs:
             for given, own, kind in (
@@ -342,7 +342,7 @@ class DataParallelExecutorGroup:
     # ---- states ---------------------------------------------------------------------------------
 
     def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
-        """Arrays of the states, for every state a list by device.
+        """Arrays of the states; for every state a list per device.
 
         Raises:
             AssertionError: ``merge_multi_context``.
@@ -352,10 +352,10 @@ class DataParallelExecutorGroup:
         return self.state_arrays
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Set the states to arrays, for every state a list by device, or to one number.
+        """Set the states to arrays, for every state a list per device, or to one number.
 
         Raises:
-            AssertionError: not one of both was given.
+            AssertionError: neither or both were given.
         """
         if states is not None:
             if value is not None:
@@ -373,7 +373,7 @@ class DataParallelExecutorGroup:
     # ---- running --------------------------------------------------------------------------------
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Compute the outputs for a batch, or for a list of batches, one a device."""
+        """Compute the outputs for a batch, or for a list of batches, one per device."""
         batches = data_batch if isinstance(data_batch, list) else None
         _load(_inputs(data_batch, "data"), self.data_arrays, self.data_layouts)
         labels = getattr(batches[0] if batches else data_batch, "label", None)
@@ -416,7 +416,7 @@ class DataParallelExecutorGroup:
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
     ) -> list[Any]:
-        """Outputs ``begin`` to ``end``; merged over the devices, or a list by device for each."""
+        """Outputs ``begin`` to ``end``; merged over the devices, or a list per device for each."""
         end = self.num_outputs if end is None else end
         outputs = [[each.outputs[i] for each in self.execs] for i in range(begin, end)]
         if not merge_multi_context:
@@ -424,7 +424,7 @@ class DataParallelExecutorGroup:
         return _merge(outputs, self.output_layouts[begin:end])
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data; merged over the devices, or a list by device for each.
+        """Gradients of the data; merged over the devices, or a list per device for each.
 
         Raises:
             AssertionError: it was not bound with ``inputs_need_grad``.
@@ -438,8 +438,8 @@ class DataParallelExecutorGroup:
 
         Args:
             eval_metric: the metric.
-            labels: arrays for the whole batch, or with ``pre_sliced`` a list of them a device.
-            pre_sliced: whether labels come a device.
+            labels: arrays for the whole batch, or with ``pre_sliced`` a list of them per device.
+            pre_sliced: whether labels are sliced per device.
         """
         for i, (executor, part) in enumerate(zip(self.execs, self.slices, strict=True)):
             if pre_sliced:
@@ -457,7 +457,7 @@ class DataParallelExecutorGroup:
             eval_metric.update_dict(named, outputs)
 
     def install_monitor(self, mon: Any) -> None:
-        """Let a monitor see what the executors compute."""
+        """Install a monitor in the executors."""
         self._monitors.append(mon)
         for each in self.execs:
             mon.install(each)
@@ -472,7 +472,7 @@ def _key(shapes: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _inputs(data_batch: Any, kind: str) -> list[Any]:
-    """``data`` or ``label`` of a batch; of a list of batches, for every array one a device."""
+    """``data`` or ``label`` of a batch; of a list of batches, for every array one per device."""
     if isinstance(data_batch, list):
         return [list(parts) for parts in zip(*(getattr(b, kind) for b in data_batch), strict=True)]
     return list(getattr(data_batch, kind))

@@ -51,16 +51,16 @@ class Module(BaseModule):
         symbol: the network.
         data_names: its inputs.
         label_names: its labels; None for none.
-        logger: where messages go.
-        context: a device, or a list: each gets a part of every batch.
-        work_load_list: share of the batch of each device, relative to each other.
-        fixed_param_names: parameters that stay as they are.
-        state_names: inputs that keep what was put into them from batch to batch.
-        group2ctxs: devices of groups of nodes: a dict from names to devices, or one a device.
+        logger: for messages.
+        context: a device, or a list; each device gets a part of every batch.
+        work_load_list: relative share of the batch for each device.
+        fixed_param_names: parameters that are not updated.
+        state_names: inputs whose values persist from batch to batch.
+        group2ctxs: devices of groups of nodes: a dict from names to devices, or one per device.
         compression_params: how gradients are compressed between devices.
 
     Raises:
-        ValueError: a name is none of the symbol's arguments.
+        ValueError: a name is not an argument of the symbol.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Module(BaseModule):
         Args:
             prefix: beginning of the files' paths.
             epoch: number of the checkpoint.
-            load_optimizer_states: read the optimizer's states too, when it is made.
+            load_optimizer_states: also load the optimizer's states, when it is created.
             kwargs: arguments of :class:`Module`.
 
         Raises:
@@ -147,13 +147,13 @@ class Module(BaseModule):
         save_optimizer_states: bool = False,
         remove_amp_cast: bool = True,
     ) -> None:
-        """Write symbol, parameters and, if asked for, the optimizer's states; each whole or not.
+        """Save the symbol, the parameters and optionally the optimizer's states, each file atomically.
 
         Args:
             prefix: beginning of the files' paths.
             epoch: number of the checkpoint.
-            save_optimizer_states: the optimizer's states too.
-            remove_amp_cast: leave the casts of mixed precision out of the symbol file.
+            save_optimizer_states: also save the optimizer's states.
+            remove_amp_cast: omit the casts of mixed precision from the symbol file.
         """
         self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
         params = numbered(prefix, epoch, "params")
@@ -224,7 +224,7 @@ class Module(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give parameters and states their first values; see :class:`BaseModule`."""
+        """Initialize parameters and states; see :class:`BaseModule`."""
         if self.params_initialized and not force_init:
             warnings.warn(
                 "Parameters already initialized and force_init=False. init_params call ignored.",
@@ -256,10 +256,10 @@ class Module(BaseModule):
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
 
     def _initialize(self, initializer: Any, desc: InitDesc, array: NDArray) -> None:
-        """Give a parameter its first values.
+        """Initialize a parameter.
 
         Raises:
-            ValueError: the initializer does not know what to do with that name.
+            ValueError: the initializer has no rule for that name.
         """
         if not callable(initializer):
             raise AttributeTypeError(
@@ -289,7 +289,7 @@ class Module(BaseModule):
 
         Raises:
             RuntimeError: one is missing, unless ``allow_missing``.
-            ValueError: with ``allow_missing``, a name is none of the network's.
+            ValueError: with ``allow_missing``, a name is unknown to the network.
         """
         if not allow_missing:
             self.init_params(
@@ -312,7 +312,7 @@ class Module(BaseModule):
         self.params_initialized = True
 
     def _sync_params_from_devices(self) -> None:
-        """Fetch what the devices, or the store, have made of parameters and states."""
+        """Fetch the current parameters and states from the devices or the store."""
         group = self._exec_group
         if self._kvstore and self._update_on_kvstore:
             for name, parts in zip(group.param_names, group.param_arrays, strict=True):
@@ -334,10 +334,10 @@ class Module(BaseModule):
         shared_module: Any = None,
         grad_req: Any = "write",
     ) -> None:
-        """Make executors for batches of these shapes; see :class:`BaseModule`.
+        """Create executors for batches of these shapes; see :class:`BaseModule`.
 
         Raises:
-            ValueError: the data have other names than ``data_names``.
+            ValueError: the names of the data differ from ``data_names``.
         """
         if force_rebind:
             self._reset_bind()
@@ -393,7 +393,7 @@ class Module(BaseModule):
             self.borrow_optimizer(shared_module)
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
-        """Take batches of other shapes from now on; parameters stay."""
+        """Switch to batches of other shapes; parameters are kept."""
         require(self, "binded")
         self._data_shapes, self._label_shapes = _parse_data_desc(
             self.data_names, self.label_names, data_shapes, label_shapes
@@ -407,7 +407,7 @@ class Module(BaseModule):
         optimizer_params: Any = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
-        """Make the optimizer; gradients are divided by the batch size unless told otherwise.
+        """Create the optimizer; by default, gradients are divided by the batch size.
 
         See :class:`BaseModule`.
 
@@ -481,9 +481,9 @@ class Module(BaseModule):
     # ---- running --------------------------------------------------------------------------------
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Compute the outputs of a batch, or of a list of batches, one a device.
+        """Compute the outputs of a batch, or of a list of batches, one per device.
 
-        A batch of another shape makes the module take that shape from now on.
+        A batch of another shape makes the module switch to that shape.
         """
         require(self, "binded", "params_initialized")
         training = self.for_training if is_train is None else is_train
@@ -499,8 +499,8 @@ class Module(BaseModule):
         self._exec_group.forward(data_batch, is_train)
 
     def _make_states(self) -> None:
-        """Make the optimizer's states now: made in the first step, they would be part of its program,
-        and the second step would be compiled anew."""
+        """Create the optimizer's states now: created in the first step, they would be part of its program,
+        and the second step would compile another one."""
         group, updater, count = self._exec_group, self._updater, len(self._context)
         for i, (weights, gradients) in enumerate(
             zip(group.param_arrays, group.grad_arrays or (), strict=False)
@@ -515,7 +515,7 @@ class Module(BaseModule):
                 updater.states_synced[number] = True
 
     def _shapes_of(self, data_batch: Any) -> tuple[Any, Any]:
-        """Descriptions of a batch; those of the module where its shapes are the same."""
+        """Descriptions of a batch; those of the module if the shapes are the same."""
         first = data_batch[0] if isinstance(data_batch, list) else data_batch
         if not isinstance(getattr(first, "data", None), (list, tuple)):
             raise AttributeTypeError(
@@ -557,7 +557,7 @@ class Module(BaseModule):
         self._exec_group.backward(out_grads=out_grads)
 
     def update(self) -> None:
-        """Update all parameters: forward, backward and update are one program a device."""
+        """Update all parameters: forward, backward and update are one program per device."""
         require(self, "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         group = self._exec_group
@@ -579,22 +579,22 @@ class Module(BaseModule):
         flush("Module.update")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """Outputs of the last batch; merged over the devices, or a list by device for each."""
+        """Outputs of the last batch; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized")
         return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data; merged over the devices, or a list by device for each."""
+        """Gradients of the data; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized", "inputs_need_grad")
         return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """Arrays of the states, for every state a list by device."""
+        """Arrays of the states; for every state a list per device."""
         require(self, "binded", "params_initialized")
         return self._exec_group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Set the states to arrays, for every state a list by device, or to one number."""
+        """Set the states to arrays, for every state a list per device, or to one number."""
         require(self, "binded", "params_initialized")
         self._exec_group.set_states(states, value)
 
@@ -603,7 +603,7 @@ class Module(BaseModule):
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
-        """Let a ``Monitor`` see what is computed."""
+        """Install a ``Monitor``."""
         require(self, "binded")
         if not hasattr(mon, "install"):
             raise AttributeTypeError(f"install_monitor takes an mx.mon.Monitor, not {mon!r:.60}.")
@@ -639,7 +639,7 @@ class Module(BaseModule):
     # ---- states of the optimizer ----------------------------------------------------------------
 
     def save_optimizer_states(self, fname: str) -> None:
-        """Write the optimizer's states to a file; it is whole or not there."""
+        """Save the optimizer's states to a file, atomically."""
         require(self, "optimizer_initialized")
         if self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
@@ -652,7 +652,7 @@ class Module(BaseModule):
         Raises:
             MissingFileError: there is no such file.
             FileFormatError: it holds no states, or not those of the optimizer for these parameters.
-                The module goes on as before.
+                The module is unchanged then.
         """
         require(self, "optimizer_initialized")
         if self._update_on_kvstore:

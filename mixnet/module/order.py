@@ -1,4 +1,4 @@
-"""What a module must have gone through before it does its work."""
+"""The required order of calls of a module (bind, init_params, init_optimizer)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _STAGES = {
 
 
 def require(module: Any, *stages: str) -> None:
-    """Refuse what the calling method does before the module has reached these stages.
+    """Raise an error if the calling method needs stages that the module has not reached.
 
     Args:
         module: the module.
-        stages: attributes of it that must be true, in the order in which they come to be.
+        stages: its attributes that must be true, in the order in which they become true.
 
     Raises:
-        CheckError: one is not; names the method, and what to call first.
+        CheckError: one is not; names the method and what to call first.
     """
     missing = [stage for stage in stages if not getattr(module, stage)]
     if not missing:

@@ -1,4 +1,4 @@
-"""Modules written in Python: without parameters, most often the loss at the end of others."""
+"""Modules written in Python without parameters, usually a loss at the end of a chain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PythonModule(BaseModule):
         data_names: names of the data.
         label_names: names of the labels, or None.
         output_names: names of the outputs.
-        logger: where messages go.
+        logger: for messages.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class PythonModule(BaseModule):
         """Add the outputs to a metric, if the module takes labels.
 
         Raises:
-            RuntimeError: labels come a device, which such a module knows nothing of.
+            RuntimeError: labels are sliced per device, which such a module does not support.
         """
         if self._label_shapes is None:
             return
@@ -103,10 +103,10 @@ class PythonModule(BaseModule):
         shared_module: Any = None,
         grad_req: Any = "write",
     ) -> None:
-        """Take the shapes of the batches; see :class:`BaseModule`.
+        """Set the shapes of the batches; see :class:`BaseModule`.
 
         Raises:
-            AssertionError: the descriptions have other names.
+            AssertionError: the descriptions have unknown names.
         """
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
@@ -124,7 +124,7 @@ class PythonModule(BaseModule):
         self._output_shapes = self._compute_output_shapes()
 
     def _compute_output_shapes(self) -> Any:
-        """Pairs of name and shape of the outputs; to be defined."""
+        """Pairs of name and shape of the outputs; override this."""
         raise NotImplementedError
 
     def init_optimizer(
@@ -138,15 +138,15 @@ class PythonModule(BaseModule):
 
 
 class PythonLossModule(PythonModule):
-    """A loss whose gradient a Python function gives; its output is its input.
+    """A loss whose gradient is computed by a Python function; its output is its input.
 
     Args:
         name: of the module: its output is ``name_output``.
         data_names: name of the scores.
         label_names: name of the labels.
-        logger: where messages go.
-        grad_func: gives the gradient of the scores for scores and labels, an NDArray or what can
-            be made one; or override ``_backward_impl``, which sets ``_scores_grad``.
+        logger: for messages.
+        grad_func: maps scores and labels to the gradient of the scores, an NDArray or what can
+            be converted to one; or override ``_backward_impl``, which sets ``_scores_grad``.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class PythonLossModule(PythonModule):
         return [(f"{self._name}_output", self._data_shapes[0][1])]
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Take scores and, in training, labels of a batch."""
+        """Store the scores and, in training, the labels of a batch."""
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
             self._labels = data_batch.label[0]
@@ -200,7 +200,7 @@ class PythonLossModule(PythonModule):
         return [self._scores_grad]
 
     def install_monitor(self, mon: Any) -> None:
-        """A loss in Python has nothing to look at.
+        """Not supported.
 
         Raises:
             NotImplementedError: always.

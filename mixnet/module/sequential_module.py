@@ -1,4 +1,4 @@
-"""SequentialModule: modules one after the other."""
+"""SequentialModule: a chain of modules."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mixnet.ndarray.ndarray import NDArray
 
 
 class SequentialModule(BaseModule):
-    """Modules of which each takes the outputs of the one before.
+    """A chain of modules; each takes the outputs of the previous one as data.
 
     Args:
-        logger: where messages go.
+        logger: for messages.
     """
 
     META_TAKE_LABELS = "take_labels"
@@ -36,8 +36,8 @@ class SequentialModule(BaseModule):
 
         Args:
             module: the module.
-            kwargs: ``take_labels=True`` gives it the labels of the batch; ``auto_wiring=True`` names
-                the outputs before as its data.
+            kwargs: ``take_labels=True`` passes it the labels of the batch; ``auto_wiring=True`` renames
+                the previous outputs to its data names.
 
         Returns:
             This module, so that calls can be chained.

@@ -1,4 +1,4 @@
-"""``mx.nd._internal``: operators by their registered names, of arrays."""
+"""``mx.nd._internal``: operators on arrays, by their registered names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AdamW of ``mx.nd.contrib`` and ``mx.sym.contrib``, written once: its loss scale may be a number."""
+"""AdamW of ``mx.nd.contrib`` and ``mx.sym.contrib``, defined once; its loss scale may be a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write ``installed.pyi``: the array methods that no class body defines, for type checkers and editors.
+"""Write ``installed.pyi``: array methods that no class body defines, for type checkers and editors.
 
 Operators become methods when ``mixnet.ndarray`` is imported (``install`` in ``operators.py``, ``methods.py``, ``indexing.py`` and
 ``display.py``), so that each is declared once, in the registry. Tools that read source do not see

@@ -1,4 +1,4 @@
-"""Capsules of DLPack, as MXNet's ``to_dlpack_for_read`` hands them out and its ``from_dlpack`` takes them."""
+"""DLPack capsules, as returned by MXNet's ``to_dlpack_for_read`` and accepted by its ``from_dlpack``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.nd.contrib``: loops and branches, tests of numbers, and the contributed operators."""
+"""``mx.nd.contrib``: loops and branches, floating-point tests, and the contributed operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Making arrays from data, shapes and ranges."""
+"""Creating arrays from data, shapes and ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.nd.Custom``: an operator registered with ``mx.operator``, on arrays."""
+"""``mx.nd.Custom``: call an operator registered with ``mx.operator`` on arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How arrays look: MXNet's text form, and an HTML form for notebooks."""
+"""Display of arrays: MXNet's text form, and an HTML form for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions of ``mx.nd.random`` and ``mx.sym.random``, written once over a face.
+"""The functions of ``mx.nd.random`` and ``mx.sym.random``, defined once for arrays and symbols.
 
 A face is what tells arrays from symbols: the class of a parameter that is one of them, and how an
 operator is called on them.

@@ -1,4 +1,4 @@
-"""``mx.nd.image``: operators on images, of arrays."""
+"""``mx.nd.image``: image operators on arrays."""
 
 from mixnet.ndarray.namespace import below
 

@@ -1,4 +1,4 @@
-"""Decoding images from the bytes of a file."""
+"""Decoding encoded images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calling an operator on arrays: attributes are bound, the operation recorded, results wrapped."""
+"""Calling an operator on arrays: bind attributes, record the operation, wrap the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.nd.linalg``: linear algebra on the last two axes, of arrays."""
+"""``mx.nd.linalg``: linear algebra on the last two axes of arrays."""
 
 from mixnet.ndarray.namespace import below
 

@@ -1,4 +1,4 @@
-"""Methods of arrays that are operators: from the registry, with MXNet's calling conventions."""
+"""Array methods that are operators: taken from the registry, with MXNet's calling conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NDArray: a mutable handle of a value that may still be pending."""
+"""NDArray: a mutable handle to a value that may still be pending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.nd.op``: every public operator, of arrays."""
+"""``mx.nd.op``: every public operator, on arrays."""
 
 from mixnet.ndarray.namespace import below
 

@@ -1,4 +1,4 @@
-"""Operators of Python on arrays, and the functions that take an array or a number on either side."""
+"""Python's operators on arrays, and the functions that take an array or a number on either side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of arrays: MXNet's ``.params``, with or without names, byte for byte; safetensors by name or content."""
+"""Parameter files: MXNet's ``.params``, byte for byte; safetensors detected by name or content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Safetensors files: named dense arrays behind a header of JSON, as Hugging Face's tools write them."""
+"""Safetensors files: named dense arrays after a JSON header, as written by Hugging Face's tools."""
 
 from __future__ import annotations
 

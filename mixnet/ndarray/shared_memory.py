@@ -1,4 +1,4 @@
-"""Arrays in memory that processes share: a file without a name, which another process opens."""
+"""Arrays in shared memory: an anonymous file that another process opens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse arrays: handles that hold the stored values and where they stand."""
+"""Sparse arrays: handles to the stored values and their positions."""
 
 from __future__ import annotations
 

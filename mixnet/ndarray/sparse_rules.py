@@ -1,4 +1,4 @@
-"""Operators on sparse arrays: the rules that work on stored values, and the way out to dense ones."""
+"""Operators on sparse arrays: rules for stored values, and the fallback to dense arrays."""
 
 from __future__ import annotations
 

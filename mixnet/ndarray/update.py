@@ -1,4 +1,4 @@
-"""Update rules of ``mx.nd.contrib`` whose loss scale may be a number, and those on lists of arrays."""
+"""Update rules of ``mx.nd.contrib`` whose loss scale may be a number, and rules for lists of arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.nd.utils``: making and storing arrays of any storage type, by MXNet's import path."""
+"""``mx.nd.utils``: creating and saving arrays of any storage type, under MXNet's import path."""
 
 from mixnet.ndarray.create import array as array
 from mixnet.ndarray.create import empty as empty

@@ -1,4 +1,4 @@
-"""``mx.notebook``: callbacks that keep what training tells, for notebooks."""
+"""``mx.notebook``: callbacks that collect training metrics for notebooks."""
 
 from mixnet.process.lazy import submodules as _submodules
 

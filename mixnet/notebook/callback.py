@@ -1,4 +1,4 @@
-"""``mx.notebook.callback``: metrics of ``Module.fit`` as tables of pandas."""
+"""``mx.notebook.callback``: metrics of ``Module.fit`` as pandas tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of distributions given as arrays: their values lie in the range of the attribute."""
+"""Distribution parameters given as arrays: check that their values are in the attribute's range."""
 
 from __future__ import annotations
 

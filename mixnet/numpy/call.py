@@ -1,4 +1,4 @@
-"""Calling an operator from a function of ``mx.np``, on whatever face its arrays have.
+"""Calling an operator from a function of ``mx.np``, on arrays or symbols.
 
 The functions are written once: with arrays they compute, with symbols they compose.
 """

@@ -1,4 +1,4 @@
-"""Making arrays of ``mx.np`` from data, shapes and ranges."""
+"""Creating ``mx.np`` arrays from data, shapes and ranges."""
 
 from __future__ import annotations
 

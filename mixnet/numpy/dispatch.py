@@ -1,4 +1,4 @@
-"""NumPy's functions on ``mx.np`` arrays: ``numpy.mean(x)`` is ``mx.np.mean(x)``."""
+"""NumPy's functions on ``mx.np`` arrays: ``numpy.mean(x)`` calls ``mx.np.mean(x)``."""
 
 from __future__ import annotations
 

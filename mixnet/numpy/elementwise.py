@@ -1,4 +1,4 @@
-"""Functions of ``mx.np`` that act on every element: of one array, of two, and clipping."""
+"""Elementwise functions of ``mx.np``: unary, binary, and clipping."""
 
 from __future__ import annotations
 

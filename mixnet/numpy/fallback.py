@@ -1,4 +1,4 @@
-"""Functions of ``mx.np`` that NumPy computes on the host: MXNet leaves these to it as well.
+"""Functions of ``mx.np`` that NumPy computes on the host, as in MXNet.
 
 They read the values of their arrays, have no gradient, and cannot be part of a compiled graph.
 """

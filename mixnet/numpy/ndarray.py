@@ -1,4 +1,4 @@
-"""``mx.np.ndarray``: arrays by NumPy's rules."""
+"""``mx.np.ndarray``: arrays with NumPy semantics."""
 
 from __future__ import annotations
 

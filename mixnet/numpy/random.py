@@ -1,4 +1,4 @@
-"""``mx.np.random``: random numbers by NumPy's signatures; ``mx.random.seed`` makes them repeat."""
+"""``mx.np.random``: random numbers with NumPy's signatures; ``mx.random.seed`` makes them reproducible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing, ordering and changing elements of ``mx.np`` arrays."""
+"""Selecting, sorting and changing elements of ``mx.np`` arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes, joins, cuts and order of axes of ``mx.np`` arrays."""
+"""Reshaping, joining, splitting and transposing ``mx.np`` arrays."""
 
 from __future__ import annotations
 

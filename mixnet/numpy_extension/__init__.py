@@ -1,4 +1,4 @@
-"""``mx.npx``: what ``mx.np`` needs beside NumPy's interface: neural networks, devices, files."""
+"""``mx.npx``: extensions of NumPy's interface: neural networks, devices, files."""
 
 from mixnet.context import Context as Context
 from mixnet.context import cpu as cpu

@@ -1,4 +1,4 @@
-"""``npx.constraint_check``: stop where a condition does not hold."""
+"""``npx.constraint_check``: raise an error if a condition does not hold."""
 
 from __future__ import annotations
 

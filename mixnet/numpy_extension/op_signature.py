@@ -1,4 +1,4 @@
-"""``mx.numpy_op_signature``: the function of ``mx.np`` or ``mx.npx`` that has an operator's name."""
+"""``mx.numpy_op_signature``: find the function of ``mx.np`` or ``mx.npx`` with an operator's name."""
 
 from __future__ import annotations
 

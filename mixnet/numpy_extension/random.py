@@ -1,4 +1,4 @@
-"""``mx.npx.random``: draws that NumPy does not have, and the seed."""
+"""``mx.npx.random``: distributions that NumPy does not have, and the seed."""
 
 from __future__ import annotations
 

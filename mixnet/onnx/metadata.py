@@ -1,4 +1,4 @@
-"""What an ONNX file says of its inputs and outputs."""
+"""Names and shapes of the inputs and outputs of an ONNX file."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mixnet.onnx.package import onnx_package
 
 
 def read_model(path: str | os.PathLike[str]) -> Any:
-    """The ``ModelProto`` of a file, without what lies beside it.
+    """The ``ModelProto`` of a file, without external data.
 
     Raises:
         MissingFileError: there is no such file.
-        FileFormatError: it is no ONNX file, or damaged.
+        FileFormatError: it is not an ONNX file, or it is damaged.
         MXNetError: the package ``onnx`` is missing.
     """
     onnx = onnx_package()
@@ -42,12 +42,12 @@ def get_model_metadata(
         model_file: its path.
 
     Returns:
-        ``input_tensor_data`` and ``output_tensor_data``: lists of names and shapes; 0 stands for an extent
-        that the model's user chooses.
+        ``input_tensor_data`` and ``output_tensor_data``: lists of names and shapes; 0 is
+        a dynamic dimension.
 
     Raises:
         MissingFileError: there is no such file.
-        FileFormatError: it is no ONNX file, or damaged.
+        FileFormatError: it is not an ONNX file, or it is damaged.
     """
     graph = read_model(model_file).graph
     inside = {each.name for each in graph.initializer}

@@ -1,4 +1,4 @@
-"""The package ``onnx``, which reading and writing ONNX files needs."""
+"""Import of the package ``onnx``, which reading and writing ONNX files needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def onnx_package() -> Any:
     """The package ``onnx``.
 
     Raises:
-        MXNetError: it is not installed; says how to get it.
+        MXNetError: it is not installed; says how to install it.
     """
     try:
         import onnx

@@ -1,4 +1,4 @@
-"""Backends that compute with ONNX Runtime: on CPUs, and with TensorRT or CUDA where its package has them."""
+"""Backends based on ONNX Runtime: CPUs, and TensorRT or CUDA if the installed package has them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FP16 = "MXNET_TENSORRT_USE_FP16"
 
 
 def set_use_fp16(status: bool) -> None:
-    """Let TensorRT compute in float16, from the next network on that is optimized."""
+    """Let TensorRT compute in float16, for networks optimized from now on."""
     os.environ[_FP16] = str(int(bool(status)))
 
 
@@ -34,7 +34,7 @@ def runtime_package() -> Any:
     """The package ``onnxruntime``.
 
     Raises:
-        MXNetError: it is not installed; says how to get it.
+        MXNetError: it is not installed; says how to install it.
     """
     try:
         import onnxruntime
@@ -59,7 +59,7 @@ def _threads() -> int:
 
 
 class ONNXRuntime(Backend):
-    """Computes what has a form in ONNX.
+    """A backend that computes all operators with an equivalent in ONNX.
 
     Options: ``providers``, a list of ONNX Runtime's, by default CUDA's where it is installed, else the CPU's; ``threads``, how many
     it uses, by default one for each core that the process may use.
@@ -79,10 +79,10 @@ class ONNXRuntime(Backend):
     def optimize(
         self, symbol: Symbol, arrays: Mapping[str, Any], options: dict[str, Any]
     ) -> Symbol:
-        """The symbol with ONNX Runtime's parts.
+        """The symbol with subgraphs replaced by ONNX Runtime.
 
         Raises:
-            MXNetError: what it needs is not installed.
+            MXNetError: a required package is not installed.
         """
         options = {**options, "providers": list(options.get("providers") or self.providers())}
         return super().optimize(symbol, arrays, options)
@@ -90,7 +90,7 @@ class ONNXRuntime(Backend):
     def compile(
         self, symbol: Symbol, arrays: Mapping[str, np.ndarray], options: dict[str, Any]
     ) -> Any:
-        """A session for each set of shapes; the function that runs them."""
+        """The function that runs a subgraph; it has a session for each set of shapes."""
         runtime = runtime_package()
         names = [name for name in symbol.list_inputs() if name not in arrays]
         settings = runtime.SessionOptions()

@@ -1,4 +1,4 @@
-"""What can be computed: every operator, declared once."""
+"""All operators, each declared once."""
 
 from mixnet.ops import array as array
 from mixnet.ops import backward as backward

@@ -1,4 +1,4 @@
-"""Gradients of operators: from heads and inputs, by the derivative of the forward operator."""
+"""Gradients of operators: computed from head gradients and inputs by differentiating the forward function."""
 
 from __future__ import annotations
 

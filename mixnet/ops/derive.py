@@ -1,4 +1,4 @@
-"""Operators whose functions are made rather than written: their signature and text."""
+"""Operators with generated functions: their signatures and docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Namespaces: the operators of one prefix as functions of one face, made when first asked for."""
+"""Namespaces: the operators with one prefix as functions on arrays or symbols, created on first access."""
 
 from __future__ import annotations
 

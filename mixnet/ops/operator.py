@@ -1,4 +1,4 @@
-"""What a node's ``op`` is: one class below operators of the registry, gradients, copies and whole graphs."""
+"""The operator of a node: the base class of registered operators, gradients, copies and whole graphs."""
 
 from __future__ import annotations
 

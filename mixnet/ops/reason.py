@@ -1,4 +1,4 @@
-"""Why an operator does not take its inputs, in the words of who called it."""
+"""Error messages for inputs that an operator does not accept, in terms of the caller's arguments."""
 
 from __future__ import annotations
 

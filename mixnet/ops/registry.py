@@ -1,4 +1,4 @@
-"""The operator registry: a pure JAX function and its schema, declared once."""
+"""The operator registry: an operator is a pure JAX function with a schema, declared once."""
 
 from __future__ import annotations
 

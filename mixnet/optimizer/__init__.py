@@ -1,4 +1,4 @@
-"""Optimizers: one update rule a file; what they share is in ``base``."""
+"""Optimizers: one update rule per file; the shared code is in ``base``."""
 
 from mixnet.optimizer import contrib as contrib
 from mixnet.optimizer import optimizer as optimizer

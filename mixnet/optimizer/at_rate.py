@@ -1,4 +1,4 @@
-"""Gradient descent at a learning rate that is computed on the device, from norms of the layer."""
+"""Gradient descent at a learning rate that is computed on the device from layer norms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimizers: what they share, and how one is made by name."""
+"""The base of optimizers, and creation by name."""
 
 from __future__ import annotations
 

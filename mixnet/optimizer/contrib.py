@@ -1,4 +1,4 @@
-"""Optimizers that MXNet keeps apart: AdaGrad with a rate for each row."""
+"""MXNet's contributed optimizers: AdaGrad with a rate per row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DCASGD: gradient descent with compensation of delay."""
+"""DCASGD: gradient descent with delay compensation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LAMB: Adam whose steps are as long as the layer's weights allow."""
+"""LAMB: Adam with step lengths scaled by the layer's weight norm."""
 
 from __future__ import annotations
 

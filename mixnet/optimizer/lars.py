@@ -1,4 +1,4 @@
-"""LARS: gradient descent with a rate for each layer."""
+"""LARS: gradient descent with a learning rate per layer."""
 
 from __future__ import annotations
 

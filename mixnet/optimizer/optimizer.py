@@ -1,4 +1,4 @@
-"""MXNet's import path of the optimizers: each is in a file of its own, and is named here alone."""
+"""MXNet's import path of the optimizers, which are in separate files."""
 
 from typing import Any as _Any
 

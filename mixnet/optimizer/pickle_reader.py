@@ -1,4 +1,4 @@
-"""Reads pickles as data: a machine for the few instructions that files of plain values need.
+"""Reads pickles as data: an interpreter for the few opcodes that files of plain values need.
 
 Python's unpickler does what a file says: it imports, calls, and sets the state of whatever the file
 names. This one has no way to reach an object of the process. A name from the file stays a name; what

@@ -1,4 +1,4 @@
-"""What was wrong with the arguments of an update that could not be made."""
+"""Errors for invalid arguments of an update."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SGLD: gradient descent that draws from the posterior."""
+"""SGLD: gradient descent that samples from the posterior."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether states that were read fit an optimizer and its parameters: asked before they are taken."""
+"""Check that loaded states match an optimizer and its parameters before they are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of optimizer states: MXNet's pickles, byte for byte, read without running what they say.
+"""Files of optimizer states: MXNet's pickles, byte for byte, read without executing their code.
 
 MXNet pickles arrays, optimizers and schedulers by the paths of its own classes. They are written
 under the same paths. Reading knows these names and no others: arrays are made here from their dtype,

@@ -1,4 +1,4 @@
-"""Updaters: an optimizer together with the states of the parameters it has met."""
+"""Updaters: an optimizer with the states of its parameters."""
 
 from __future__ import annotations
 

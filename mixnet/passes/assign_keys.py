@@ -1,4 +1,4 @@
-"""Random operators of a composed graph get the stream they draw from: one input of the graph, numbered draws."""
+"""Assign random streams: random operators of a composed graph get a stream as input and numbered draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pass changed: the nodes that it removed, added, merged, expanded and rewired."""
+"""The changes of a pass: nodes that it removed, added, merged, expanded and rewired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layout: runs of image operators are computed with channels last, each in its fastest way.
+"""Layout: chains of image operators run with channels last, each with its fastest implementation.
 
 MXNet's images are ``(batch, channels, height, width)``; what computes convolutions on CPUs wants
 channels last. The pass rewrites convolutions and what touches their results, forward and backward,

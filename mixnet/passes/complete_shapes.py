@@ -1,4 +1,4 @@
-"""Constants whose shape is partly open, as the first states of cells, get the one that follows."""
+"""Complete the shapes of constants that are partly unknown, such as initial states of cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Common subexpressions: the same operation on the same inputs is computed once."""
+"""Common subexpression elimination: the same operation on the same inputs is computed once."""
 
 from __future__ import annotations
 

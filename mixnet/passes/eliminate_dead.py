@@ -1,4 +1,4 @@
-"""Prune: keep only what the wanted heads need."""
+"""Dead code elimination: keep only the nodes that the requested heads need."""
 
 from __future__ import annotations
 

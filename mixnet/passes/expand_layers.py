@@ -1,4 +1,4 @@
-"""Expand: a fused layer of floats gives way to its own nodes, which the passes behind this one know."""
+"""Expand: replace a fused float layer by its operations, which later passes can optimize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pass may know beside the graph: the platform, and shapes and dtypes where they are known."""
+"""Facts available to passes besides the graph: the platform, and known shapes and dtypes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fold: a convolution followed by a normalization with known statistics is one convolution."""
+"""Fold: merge a convolution and a normalization with known statistics into one convolution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constant folding: what only depends on constants is computed once, when the graph is compiled."""
+"""Constant folding: results that depend only on constants are computed once, at compile time."""
 
 from __future__ import annotations
 

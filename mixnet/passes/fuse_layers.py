@@ -1,4 +1,4 @@
-"""Fuse: a convolution with what follows it, and an affine map with its activation, become one operator.
+"""Fuse: merge a convolution with its successors, and a dense layer with its activation, into one operator.
 
 The operators and their names are those of MXNet's oneDNN subgraphs, see :mod:`mixnet.ops.quantized.fused`.
 """

@@ -1,4 +1,4 @@
-"""Dtypes of a node's inputs and outputs, from those of some of them."""
+"""Dtype inference for a node's inputs and outputs, from those of some of them."""
 
 from __future__ import annotations
 

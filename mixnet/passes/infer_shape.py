@@ -1,4 +1,4 @@
-"""Shapes and dtypes of every entry, forward from what is given and back to parameters."""
+"""Shape and dtype inference, forward from the inputs and backward to parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inline: a node that stands for a whole graph gives way to that graph's own nodes."""
+"""Inline: replace a node that represents a whole graph by that graph's own nodes."""
 
 from __future__ import annotations
 

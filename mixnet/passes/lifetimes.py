@@ -1,4 +1,4 @@
-"""Lifetimes: when each array of a graph is written and last read, from a schedule."""
+"""Lifetimes: when each array of a graph is written and last read, for a given schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lower precision: which operators compute in half precision, and the pass that inserts the casts."""
+"""Lower precision: which operators run in half precision, and the pass that inserts the casts."""
 
 from __future__ import annotations
 

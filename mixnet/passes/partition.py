@@ -1,4 +1,4 @@
-"""Partition: what a backend takes of a graph becomes nodes of its own, one for each part."""
+"""Partition: replace the subgraphs that a backend accepts by single nodes."""
 
 from __future__ import annotations
 

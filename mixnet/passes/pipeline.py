@@ -1,4 +1,4 @@
-"""Which passes run, in which order, for which purpose."""
+"""The pipelines: which passes run, in which order, for which purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Offsets in one arena: storages that are never needed at once may lie over one another.
+"""Offsets in an arena: storages that are never live at the same time may overlap.
 
 To find the smallest arena is NP-hard; largest first into the tightest gap comes within a few percent of the
 lower bound (as in Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). Where that is not

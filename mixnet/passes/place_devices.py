@@ -1,4 +1,4 @@
-"""Placement: on which device each operation of a graph runs, and where the graph is cut into parts.
+"""Placement: the device of each operation of a graph, and where the graph is split.
 
 It is cut where a value crosses devices, and where a shape depends on values: these are read between two parts.
 """

@@ -1,4 +1,4 @@
-"""The memory plan of a graph: who shares memory with whom, where all lies, and how much that takes."""
+"""The memory plan of a graph: shared storages, offsets, and total size."""
 
 from __future__ import annotations
 

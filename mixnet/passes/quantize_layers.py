@@ -1,4 +1,4 @@
-"""Quantize: layers compute with integers of 8 bits, and floats are rounded and restored around them.
+"""Quantize: layers compute with 8-bit integers; floats are quantized before and dequantized after them.
 
 Names, operators and the order of inputs are MXNet's: ``quantized_conv0`` stands for ``conv0``, reads ``data_quantize``,
 and then come the ends of the ranges.

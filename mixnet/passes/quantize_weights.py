@@ -1,4 +1,4 @@
-"""Quantize weights: dense layers and embeddings read integers of 8 or 4 bits, and compute in floats."""
+"""Quantize weights: dense layers and embeddings read 8-bit or 4-bit weights and compute in floats."""
 
 from __future__ import annotations
 

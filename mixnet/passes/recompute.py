@@ -1,4 +1,4 @@
-"""Recomputation: backward computes activations again rather than keep them from forward."""
+"""Recomputation: backward recomputes activations instead of storing them from forward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train or predict: the mode of operators that behave differently in training."""
+"""Set the mode, training or prediction, of operators that depend on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storages: which arrays share one, in place; and which storages may lie over one another.
+"""Storage sharing: which arrays share a storage in place, and which storages may overlap.
 
 The two ways to share are those of the paper (Chen et al., "MXNet", 2015, section 3.1). *Inplace*: an output
 takes over the storage of an input that dies there, where the operator computes element by element.

@@ -1,4 +1,4 @@
-"""Simplification: operations that change nothing, or undo each other, are left out."""
+"""Simplification: remove operations that have no effect or cancel each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph and the gradients of its outputs as one graph: what a training step computes."""
+"""A graph and the gradients of its outputs as one graph: the computation of a training step."""
 
 from __future__ import annotations
 

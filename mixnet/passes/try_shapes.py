@@ -1,4 +1,4 @@
-"""What follows from shapes that are partly known, found by trying numbers for what is not.
+"""Inference from partly known shapes, by trying sizes for the unknown dimensions.
 
 An operator is asked for its outputs at several extents. An extent that is the same for all of them does not depend
 on what is unknown; and one that doubles with an extent of the input says which that was. So

@@ -1,4 +1,4 @@
-"""What mixnet uses of JAX that JAX does not promise: one function for each fact, and no other place.
+"""The only use of JAX's private interfaces: one function for each.
 
 Each function says what stands in where another JAX has it no longer; ``tests/private_jax`` says which
 fact a new JAX has changed. Modules here import JAX's private ones when they are first needed: the

@@ -1,4 +1,4 @@
-"""Arrays put on devices, and made of parts on devices, without the checks of JAX's functions."""
+"""Putting arrays on devices, and assembling them from parts, without the checks of JAX's functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What JAX does when a process ends or forks, and what it tells of failed callbacks."""
+"""JAX's behaviour when a process ends or forks, and its reports of failed callbacks."""
 
 from __future__ import annotations
 

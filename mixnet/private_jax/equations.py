@@ -1,4 +1,4 @@
-"""Where an equation of a jaxpr comes from."""
+"""The source location of a jaxpr's equation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a jaxpr. JAX exports them as ``jax.extend.core``, which loads Pallas with them."""
+"""The parts of a jaxpr, without ``jax.extend.core``, which also loads Pallas."""
 
 from __future__ import annotations
 

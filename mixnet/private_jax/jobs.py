@@ -1,4 +1,4 @@
-"""Jobs of several processes: XLA's service that introduces them, and clients that know each other."""
+"""Jobs of several processes: XLA's coordination service and its clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled programs: calling them without Python, and where JAX keeps them on disk."""
+"""Compiled programs: calling them without Python overhead, and JAX's cache of them on disk."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The Python process that mixnet lives in: locks, interrupts, asyncio, imports, lines of programs."""
+"""The host process: locks, interrupts, asyncio, imports, source lines of programs."""

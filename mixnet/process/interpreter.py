@@ -1,4 +1,4 @@
-"""What mixnet asks of the Python that runs it."""
+"""Queries and settings of the Python interpreter."""
 
 from __future__ import annotations
 

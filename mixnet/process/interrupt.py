@@ -1,4 +1,4 @@
-"""Ctrl-C: it is not lost where Python drops it, and waits where something must not be left half done.
+"""Ctrl-C: not lost where Python drops it, and deferred in critical sections.
 
 Python drops what is raised in a finalizer, in the callback of a weak reference or in one of the garbage
 collector, where JAX has one: a loop that makes many arrays is there a few percent of its time. Then the

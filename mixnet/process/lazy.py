@@ -1,4 +1,4 @@
-"""Submodules that are imported when they are first asked for: ``import mixnet`` stays quick."""
+"""Submodules that are imported on first access, so that ``import mixnet`` is fast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The locks of arrays, programs and the engine: what each guards, in which order they are taken, who holds them.
+"""The locks of arrays, programs and the engine: what each guards, their order, and their holders.
 
 No thread waits for work, a device or another thread while it holds one of these locks. Each is held for a
 few assignments, and what takes longer (running a program, calling a user's function, starting a thread) is

@@ -1,4 +1,4 @@
-"""The user's line: which line of a program, outside of this library, an operation comes from."""
+"""The user's source line: the line outside this library that an operation comes from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that a caller hands over: whether they can be called, and whether they returned what they should."""
+"""Functions passed by a caller: whether they are callable, and whether their results are valid."""
 
 from __future__ import annotations
 

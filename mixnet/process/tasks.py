@@ -1,4 +1,4 @@
-"""Tasks of asyncio that take turns in one thread: a scope belongs to the task that entered it.
+"""asyncio tasks that take turns in one thread: a scope belongs to the task that entered it.
 
 What a scope sets lies in an object of the thread (``threading.local``). Where a task enters one, a
 :class:`PerTask` takes the place of what lies there until the last task has left: it has what each task

@@ -1,4 +1,4 @@
-"""Starting, stopping and writing the profile of this process; the functions of ``mx.profiler``."""
+"""Starting, stopping and saving the profile of this process; the functions of ``mx.profiler``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users mark in a profile: tasks, frames, events, counters, markers, and their domains."""
+"""User-defined objects in a profile: tasks, frames, events, counters, markers, and their domains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The profiles of all processes of a job as one trace, on one clock."""
+"""The profiles of all processes of a job, merged into one trace on one clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The session: which rows and events belong to the profile that is running."""
+"""The session: which rows and events belong to the running profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a profile shall hold: the arguments of ``set_config``, checked."""
+"""The content of a profile: the arguments of ``set_config``, checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The aggregate table: how often and how long, by name."""
+"""The aggregate table: call counts and times, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.rnn``: recurrent cells of symbols, sentences in buckets, checkpoints."""
+"""``mx.rnn``: recurrent cells on symbols, bucketed sentences, checkpoints."""
 
 # What `import *` brings beside mixnet's own names, as MXNet's module does.
 import bisect as bisect

@@ -1,4 +1,4 @@
-"""Recurrent cells of symbols: one step of a recurrent network, which ``unroll`` repeats."""
+"""Recurrent cells on symbols: one step of a recurrent network, which ``unroll`` repeats."""
 
 from __future__ import annotations
 

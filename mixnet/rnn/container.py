@@ -1,4 +1,4 @@
-"""Cells of symbols made of cells: one above the other, or in both directions."""
+"""Cells on symbols composed of cells: stacked, or bidirectional."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent cells of symbols whose maps are convolutions. Source: Shi et al., 2015."""
+"""Recurrent cells on symbols with convolutional state transitions. Source: Shi et al., 2015."""
 
 from __future__ import annotations
 

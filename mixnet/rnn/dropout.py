@@ -1,4 +1,4 @@
-"""Dropout between cells of symbols."""
+"""Dropout between cells on symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers of a recurrent network over whole sequences, as one operator of symbols."""
+"""Recurrent layers over whole sequences, as one operator on symbols."""
 
 from __future__ import annotations
 

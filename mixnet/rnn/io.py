@@ -1,4 +1,4 @@
-"""Sentences as numbers, and batches of sentences of similar lengths."""
+"""Sentences as indices, and batches of sentences of similar lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cells of symbols that change what other cells do: zoneout, residual connections."""
+"""Cells on symbols that modify other cells: zoneout, residual connections."""
 
 from __future__ import annotations
 

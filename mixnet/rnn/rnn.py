@@ -1,4 +1,4 @@
-"""Checkpoints of networks with cells: the weights of the gates are kept apart in the files."""
+"""Checkpoints of networks with cells: the files store the weights of each gate separately."""
 
 from __future__ import annotations
 

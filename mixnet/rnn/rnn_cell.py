@@ -1,4 +1,4 @@
-"""The cells of symbols under MXNet's module path."""
+"""The symbolic cells under MXNet's module path."""
 
 from mixnet.rnn.cell import BaseRNNCell as BaseRNNCell
 from mixnet.rnn.cell import GRUCell as GRUCell

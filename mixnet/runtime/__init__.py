@@ -1,4 +1,4 @@
-"""From recorded operations to programs on a device; counters of what happened; features."""
+"""The runtime: from recorded operations to programs on a device; counters and features."""
 
 from mixnet.process.source import source_lines as source_lines
 from mixnet.runtime.features import Feature as Feature

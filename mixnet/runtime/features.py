@@ -1,4 +1,4 @@
-"""``mx.runtime.Features``: what this installation on this machine can do, under MXNet's names."""
+"""``mx.runtime.Features``: the capabilities of this installation, under MXNet's names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Feature:
 
     Args:
         name: as MXNet spells it.
-        enabled: whether it is there.
+        enabled: whether it is available.
     """
 
     __slots__ = ("_enabled", "_name")
@@ -55,7 +55,7 @@ def _has_cuda() -> bool:
 
 @cache
 def _instructions() -> frozenset[str]:
-    """Extensions of the processor's instructions; XLA compiles for those that it finds."""
+    """Instruction set extensions of the processor, for which XLA compiles."""
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             for line in file:
@@ -69,7 +69,7 @@ _SSE3 = "pni"  # what Linux calls it
 
 
 def feature_list() -> list[Feature]:
-    """All features that MXNet 1.9.1 names, in its order, with what is true here.
+    """All features of MXNet 1.9.1, in its order, with their state here.
 
     What MXNet decides when it is compiled is asked of the machine: ``CPU_*`` and ``F16C`` are
     instructions that XLA may use, ``CUDA``, ``CUDNN`` and ``NCCL`` come with JAX's CUDA plugin.
@@ -127,16 +127,16 @@ class Features(OrderedDict):  # type: ignore[type-arg]
         return cls.instance
 
     def __init__(self) -> None:
-        """Filled when it was made: a second call changes nothing."""
+        """Does nothing if called again."""
 
     def __repr__(self) -> str:
         return str(list(self.values()))
 
     def is_enabled(self, feature_name: Any) -> bool:
-        """Whether a feature is there; upper and lower case are the same.
+        """Whether a feature is enabled; case-insensitive.
 
         Raises:
-            AttributeTypeError: the name is no text.
+            AttributeTypeError: the name is not a string.
             MXNetError: there is no feature of that name.
         """
         if not isinstance(feature_name, str):

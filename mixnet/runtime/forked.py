@@ -1,11 +1,11 @@
-"""What a forked process can do: read what was computed, make arrays, run Python; not compute.
+"""The capabilities of a forked process: read results, create arrays, run Python; no computation.
 
-A child of ``os.fork()`` has the memory of its parent and only the thread that forked. XLA computes with
-threads of its own, so that whoever waits for it in such a process waits for ever. There every operation
-is an error that says so: what the runtime computes with is replaced in the child, so that nothing is asked on
-the way of an operation anywhere else.
+A child of ``os.fork()`` has the memory of its parent but only the thread that forked. XLA computes with its
+own threads, so waiting for it in such a process would block forever. There every operation raises an error
+that says so: the functions that compute are replaced in the child, so that no operation needs a check
+elsewhere.
 
-A process that was forked before anything was computed makes threads of its own and computes.
+A process that was forked before anything was computed creates its own threads and can compute.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _refuse(what: str) -> Callable[..., NoReturn]:
 
 
 class _Lost:
-    """Where values come from that the parent had recorded and not computed: nowhere, here."""
+    """The source of values that the parent had recorded but not computed; unavailable here."""
 
     finished = True
     var = None

@@ -1,4 +1,4 @@
-"""Floating point operations of an operator, from its attributes and the shapes that it reads and writes."""
+"""Floating-point operations of an operator, from its attributes and the shapes of its inputs and outputs."""
 
 from __future__ import annotations
 

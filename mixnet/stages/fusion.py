@@ -1,4 +1,4 @@
-"""Grouping: which nodes of a graph XLA computes together, read back from the optimised program.
+"""Fusion groups: which graph nodes XLA fused, recovered from the optimized program.
 
 Every node runs in a scope of its name (``mixnet.runtime.compile.lower``), which XLA keeps as ``op_name`` of
 the instructions that came of it, also inside of fusions.

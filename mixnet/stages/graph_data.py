@@ -1,4 +1,4 @@
-"""A graph as plain data with what a reader asks of a node: shapes, attributes, line, direction."""
+"""A graph as plain data, with shapes, attributes, source line and direction of each node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of an optimised XLA program (HLO) as plain data.
+"""The text of an optimized XLA program (HLO) as plain data.
 
 The form of the text is that of ``HloModule::ToString`` of XLA: one instruction a line,
 ``name = shape opcode(operands), attributes``, in computations, of which one is the entry.

@@ -1,4 +1,4 @@
-"""Recording apart: what a piece of code records, without running it and without leaving a trace."""
+"""Isolated recording: what a piece of code records, without running it and without side effects."""
 
 from __future__ import annotations
 

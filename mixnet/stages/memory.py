@@ -1,4 +1,4 @@
-"""The memory plan of a graph, where the planner can be asked for one."""
+"""The memory plan of a graph, where the planner supports it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runtime would compile for a block, a symbol or a function, without its running."""
+"""What the runtime would compile for a block, a symbol or a function, without running it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.stages``: look at every stage of a network, a symbol or a function at once."""
+"""``mx.stages``: inspect every stage of a network, a symbol or a function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.sym``: computations composed by hand, and their executors."""
+"""``mx.sym``: symbolic computations and their executors."""
 
 from mixnet.symbol import _internal as _internal
 from mixnet.symbol import contrib as contrib

@@ -1,4 +1,4 @@
-"""``mx.sym._internal``: operators by their registered names, of symbols."""
+"""``mx.sym._internal``: operators on symbols, by their registered names."""
 
 from mixnet.symbol.namespace import below
 

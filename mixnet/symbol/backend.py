@@ -1,4 +1,4 @@
-"""Backends: what computes parts of a symbol's graph in XLA's place."""
+"""Backends: compute parts of a symbol's graph instead of XLA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.sym.Custom``: an operator registered with ``mx.operator``, on symbols."""
+"""``mx.sym.Custom``: call an operator registered with ``mx.operator`` on symbols."""
 
 from __future__ import annotations
 

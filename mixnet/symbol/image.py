@@ -1,4 +1,4 @@
-"""``mx.sym.image``: operators on images, of symbols."""
+"""``mx.sym.image``: image operators on symbols."""
 
 from mixnet.symbol.namespace import below
 

@@ -1,4 +1,4 @@
-"""``mx.sym.linalg``: linear algebra on the last two axes, of symbols."""
+"""``mx.sym.linalg``: linear algebra on the last two axes of symbols."""
 
 from mixnet.symbol.namespace import below
 

@@ -1,4 +1,4 @@
-"""Memory plans of symbols and executors: made from shapes alone, nothing runs."""
+"""Memory plans of symbols and executors, computed from shapes alone."""
 
 from __future__ import annotations
 

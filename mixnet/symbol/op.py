@@ -1,4 +1,4 @@
-"""``mx.sym.op``: every public operator, of symbols."""
+"""``mx.sym.op``: every public operator, on symbols."""
 
 from mixnet.symbol.namespace import below
 

@@ -1,4 +1,4 @@
-"""Operators of Python on symbols, and methods that are operators."""
+"""Python's operators on symbols, and methods that are operators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.sym.random``: symbols of random numbers, drawn anew in every run."""
+"""``mx.sym.random``: symbols of random numbers, sampled again in every run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.sym.sparse``: operators on sparse storage, of symbols; a graph computes on dense arrays."""
+"""``mx.sym.sparse``: operators with sparse storage on symbols; a graph computes on dense arrays."""
 
 from mixnet.symbol.namespace import below
 

@@ -1,4 +1,4 @@
-"""Graphs that were traced or recorded, with attributes spelled out as a symbol file has them."""
+"""Traced or recorded graphs with explicit attributes, as in a symbol file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbol: a computation composed by hand, to be bound to arrays later."""
+"""Symbol: a composed computation, bound to arrays later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checking operators: outputs and gradients against given ones, finite differences, other devices."""
+"""Checking operators: outputs and gradients against expected values, finite differences, other devices."""
 
 from __future__ import annotations
 

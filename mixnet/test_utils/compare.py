@@ -1,4 +1,4 @@
-"""Comparing arrays: equal, almost equal, and a message with the places that differ most."""
+"""Comparing arrays: equality, approximate equality, and a message with the largest differences."""
 
 from __future__ import annotations
 

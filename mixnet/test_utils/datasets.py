@@ -1,4 +1,4 @@
-"""Downloads that examples and tests share: MNIST, CIFAR-10, pretrained models."""
+"""Downloads shared by examples and tests: MNIST, CIFAR-10, pretrained models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a generator of random numbers draws from the distribution that it should."""
+"""Check that a random number generator samples from the expected distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An iterator without work, to time everything but reading data."""
+"""An iterator that repeats one batch, to benchmark everything except reading data."""
 
 from __future__ import annotations
 

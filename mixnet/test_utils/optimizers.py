@@ -1,4 +1,4 @@
-"""Whether two optimizers take the same steps."""
+"""Check that two optimizers take the same steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random arrays, shapes, sparse arrays and matrices, drawn from NumPy's global generator."""
+"""Random arrays, shapes, sparse arrays and matrices, sampled from NumPy's global generator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where tests run, what the environment says, and running a test again."""
+"""Test settings: the default context, environment variables, and repeated tests."""
 
 from __future__ import annotations
 

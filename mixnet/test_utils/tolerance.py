@@ -1,4 +1,4 @@
-"""How close is close enough: tolerances by dtype, and what a caller may give for them."""
+"""Tolerances by dtype, and the values a caller may pass for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``python -m mixnet.tools.im2rec``: a folder of images as a list, or a list as a record file."""
+"""``python -m mixnet.tools.im2rec``: list the images of a folder, or pack a list into a record file."""
 
 from __future__ import annotations
 

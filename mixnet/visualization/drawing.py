@@ -1,4 +1,4 @@
-"""Static pictures of graphs as SVG, made without other programs."""
+"""Static SVG pictures of graphs, without external programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A layered drawing of boxes joined by edges that point down, for pictures without scripts."""
+"""Layered layout of boxes and downward edges, for static pictures."""
 
 from __future__ import annotations
 

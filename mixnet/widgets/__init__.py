@@ -1,4 +1,4 @@
-"""Views for notebooks: live with ``mixnet[widgets]``, pages and pictures everywhere else."""
+"""Notebook views: live with ``mixnet[widgets]``, static pages and pictures everywhere else."""
 
 from mixnet.widgets import magics as magics
 from mixnet.widgets.array import ArrayView as ArrayView

@@ -1,4 +1,4 @@
-"""Freeze notebooks, or make pages of them: ``python -m mixnet.widgets freeze NOTEBOOK...``."""
+"""Freeze notebooks, or convert them to pages: ``python -m mixnet.widgets freeze NOTEBOOK...``."""
 
 from __future__ import annotations
 

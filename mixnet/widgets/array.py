@@ -37,7 +37,10 @@ class ArrayView(View):
 
     schema = "mixnet.array/1"
     bundle = "array"
-    sight = "Look at the colours first, then at the line below: they are the values, and the line says the [spec]; what is [pending] has no values yet."  # fmt: skip
+    sight = (
+        "The colours show the values; the line below shows the [spec]. An array that is "
+        "[pending] has no values yet."
+    )
     _array: Any = None  # a stored view has a payload alone
 
     def __init__(self, array: Any, side: int = _SIDE, slices: int = _SLICES):

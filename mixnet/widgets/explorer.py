@@ -1,4 +1,4 @@
-"""OpExplorer: one operator with sliders, every number of its result explained."""
+"""OpExplorer: one operator with sliders, and an explanation of every number of its result."""
 
 from __future__ import annotations
 
@@ -71,7 +71,10 @@ class OpExplorer(View):
 
     schema = "mixnet.op/1"
     bundle = "explorer"
-    sight = "Choose one number of the result: the lines show which inputs it is computed from, and its [gradient] where there is one."  # fmt: skip
+    sight = (
+        "Select one number of the result: the lines show which inputs it is computed from, "
+        "and its [gradient] if there is one."
+    )
 
     def __init__(
         self,
@@ -93,7 +96,7 @@ class OpExplorer(View):
             if operator == "convolution" and weight is not None:
                 payload["weight"] = _filters(weight).tolist()
             elif weight is not None:
-                raise AttributeValueError("weight: pooling has none.")
+                raise AttributeValueError("weight: pooling has no weight.")
         super().__init__(payload, _settings(payload, settings))
 
     def result(self) -> np.ndarray:
@@ -183,7 +186,7 @@ def _tokens(data: Any, words: Any) -> dict[str, Any]:
             )
     if queries.shape[1] != keys.shape[1] or keys.shape != values.shape:
         raise ShapeError(
-            f"data: queries {queries.shape}, keys {keys.shape} and values {values.shape} do not fit: "
+            f"data: queries {queries.shape}, keys {keys.shape} and values {values.shape} do not match: "
             f"all have the same size, and there are as many values as keys."
         )
     count = max(len(queries), len(keys))

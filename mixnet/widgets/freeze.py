@@ -1,4 +1,4 @@
-"""Notebooks and pages with views that need no kernel: what is kept in git and shown by any viewer."""
+"""Frozen notebooks and pages: views that need no kernel, for version control and any viewer."""
 
 from __future__ import annotations
 

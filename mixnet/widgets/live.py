@@ -1,4 +1,4 @@
-"""The live form of a view: one anywidget class per bundle, made when it is first needed.
+"""The live form of a view: one anywidget class per bundle, created on first use.
 
 A live view has no output of its own. Its widget looks on the page for the place that the view's HTML keeps
 (``data-place``) and draws itself there. So what a notebook stores is the picture, whoever saves it: no widget

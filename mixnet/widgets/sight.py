@@ -1,4 +1,4 @@
-"""First sight: what to look at first in a view, in one sentence, and the words in it that a reader may not know."""
+"""First sight: one sentence on what to look at first in a view, and definitions of its terms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 MEANINGS = {
     "node": "one operation of a graph, or one of its inputs",
     "block": "a part of a network that has a name in the program; a box that opens",
-    "overlay": "what the colours of boxes show: bytes, floating point operations, time, storage, piece",
+    "overlay": "what the colours of boxes show: bytes, floating-point operations, time, storage, piece",
     "stage": "one form of a program on its way from Python to instructions",
     "pass": "a function from graph to graph, with a name",
     "memory plan": "the place in memory of each array, and for which steps: computed before anything runs",

@@ -1,4 +1,4 @@
-"""A small writer of SVG: shapes with classes whose colours follow the reader's light or dark theme."""
+"""A small SVG writer: shapes with classes whose colours follow the reader's light or dark theme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all views share: one payload, and three forms of it (live, page, picture with table)."""
+"""The base of all views: one payload, and three forms (live, page, static picture with table)."""
 
 from __future__ import annotations
 

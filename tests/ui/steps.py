@@ -79,7 +79,7 @@ def memory(page: Any, view: Any) -> None:
     page.keyboard.press("/")
     page.keyboard.type("fc2_backward")
     assert ": fc2_backward" in view.locator(".mx-line").inner_text()
-    assert "step" in asked(view.locator(".mx-side"), "Why is it kept?")
+    assert "step" in asked(view.locator(".mx-side"), "Why is it still in memory?")
     page.keyboard.press("Escape")
 
 
@@ -118,7 +118,7 @@ def stepper(page: Any, view: Any) -> None:
     page.keyboard.press("End")
     page.keyboard.press("Enter")
     rows.locator('[aria-selected="true"]').first.wait_for(state="attached", timeout=10_000)
-    assert "Where it is" in view.locator(".mx-side").inner_text()
+    assert "Where it appears" in view.locator(".mx-side").inner_text()
     page.keyboard.press("/")
     page.keyboard.type("dense")
     assert "rows with" in view.locator(".mx-line").inner_text()
@@ -267,7 +267,7 @@ def puzzle(page: Any, view: Any) -> None:
         "first and wide share bytes, and both are needed at step 2."
         in view.locator(".mx-side").inner_text()
     )
-    assert "does not count yet" in score.inner_text() and view.locator(".mx-wrong").count() == 2
+    assert "not valid yet" in score.inner_text() and view.locator(".mx-wrong").count() == 2
     page.keyboard.press("u")
     assert view.locator(".mx-wrong").count() == 0
     # By the mouse: the next one down to the floor, which is free at its steps.

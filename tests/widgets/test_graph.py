@@ -243,7 +243,7 @@ def test_what_is_pending() -> None:
     assert set(Reader(view.payload).devices) == {"cpu(0)"}
     ready = GraphView(x)
     assert ready.payload["notes"] == [
-        "Nothing is pending: the array is computed, or being computed."
+        "Nothing is pending: the array has been computed, or is being computed."
     ]
     assert row(ready, "array")["shape"] == [2, 3]
 
@@ -283,7 +283,7 @@ def test_where_shapes_do_not_fit() -> None:
     assert view.payload["names"][error["node"]] == "conv" and "must have 4 axes" in error["text"]
     assert row(view, "fc")["shape"] == [2, 4], "what is known up to there"
     assert row(view, "act")["shape"] is None
-    assert "shapes do not fit at conv" in view.summary() and "✗" in view.svg()
+    assert "shapes do not match at conv" in view.summary() and "✗" in view.svg()
 
 
 def test_an_error_inside_of_a_block_opens_it() -> None:
@@ -299,14 +299,14 @@ def test_open_shapes_are_no_error() -> None:
     view = GraphView(lenet())
     assert view.payload["error"] is None and row(view, "conv0")["shape"] is None
     assert "11 operations" in view.summary()
-    assert "shape of" in GraphView(lenet(), softmax_label=(2,)).payload["notes"][0]
+    assert "The shape is unknown for" in GraphView(lenet(), softmax_label=(2,)).payload["notes"][0]
 
 
 @pytest.mark.parametrize(
     ("target", "inputs", "named", "told"),
     [
         (3, (), {}, "int is not a graph. Pass a Symbol"),
-        (small_net(), (), {}, "net was given no input"),
+        (small_net(), (), {}, "net needs an input"),
         (small_net(), (3,), {}, "takes NDArrays, or shapes"),
         (small_net(), ((3, 6),), {"data": (3, 6)}, "by position"),
         (lenet(), ((3, 6),), {}, "come by name"),
@@ -436,7 +436,7 @@ def test_a_function_whose_shapes_do_not_fit_is_drawn_up_to_there() -> None:
     assert "relu" in Reader(view.payload).ops
     text = view.payload["error"]["text"]
     assert "must have the same extent" in text and "return mx.nd.dot(y, mx.nd.ones((9, 9)))" in text
-    assert view.summary().endswith("shapes do not fit")
+    assert view.summary().endswith("shapes do not match")
 
     def at_once(x):
         return mx.nd.dot(x, x)

@@ -70,7 +70,7 @@ def test_numbers_are_those_of_the_network_and_its_gradients(seen: Any) -> None:
     close(of_weight, net.out.weight.grad().asnumpy())
     close(of_bias, net.out.bias.grad().asnumpy())
     assert of_data[5] == of_data[6] == 0
-    assert "labels of classes" in view.payload["notes"][0]
+    assert "class labels" in view.payload["notes"][0]
 
 
 def test_nothing_of_the_network_changes() -> None:
@@ -116,7 +116,7 @@ def test_selecting_from_python(seen: Any) -> None:
     view.select("norm")
     assert view.selected == view.payload["graph"]["names"][row_of(view, "norm")]
     assert view.payload["memory"]["graphs"][0]["steps"]["name"][view.state["at"]] == view.selected
-    with pytest.raises(MXNetError, match=r"nothing is called 'conv9'; there are .*wide"):
+    with pytest.raises(MXNetError, match=r"nothing is named 'conv9'; the names are .*wide"):
         view.select("conv9")
 
 
@@ -126,7 +126,7 @@ def test_a_network_without_labels_predicts() -> None:
     x = nd.array(np.arange(6).reshape(2, 3))
     view = Look(net, x, compile=False)
     assert view.payload["graph"]["direction"] == "forward"
-    assert view.payload["missing"] == {"runs": "Left out: compile=False."}
+    assert view.payload["missing"] == {"runs": "Omitted: compile=False."}
     close(view.payload["numbers"][row_of(view, "out")][0], net(x).asnumpy())
 
 
@@ -303,7 +303,9 @@ def test_a_recurrent_layer_with_its_states() -> None:
 
 
 def test_what_is_not_taken(tmp_path: Path) -> None:
-    with pytest.raises(AttributeTypeError, match=r"look: int is no network\. Pass a HybridBlock"):
+    with pytest.raises(
+        AttributeTypeError, match=r"look: int is not a network\. Pass a HybridBlock"
+    ):
         Look(3)
     with pytest.raises(AttributeTypeError, match=r"'net\.pt' ends in \.pt; expected \.json"):
         Look("net.pt")
@@ -322,7 +324,7 @@ def test_shapes_that_do_not_fit_leave_the_graph() -> None:
     net.initialize()
     view = Look(net, (2, 3))
     assert view.payload["graph"]["error"] is not None
-    assert "shapes do not fit" in view.summary()
+    assert "shapes do not match" in view.summary()
     assert set(view.payload["missing"]) >= {"memory", "runs"}
 
 

@@ -230,7 +230,7 @@ def test_inputs_that_do_not_fit(x: Any) -> None:
         mx.look(Net())
     with pytest.raises(AttributeTypeError, match="cannot take Net with these inputs: RuntimeError"):
         mx.look(Net(), torch.ones(2, 2))
-    with pytest.raises(AttributeTypeError, match=r"leave out train= and loss=, and call module\.train\(\)"):  # fmt: skip
+    with pytest.raises(AttributeTypeError, match=r"omit train= and loss=, and call module\.train\(\)"):  # fmt: skip
         mx.look(Net(), x, train=True)
 
 

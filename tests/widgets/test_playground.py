@@ -137,7 +137,7 @@ class TestChanges:
         net = made()
         view = Playground(net, x, y)
         out = net(x).asnumpy()
-        with pytest.raises(AttributeValueError, match="hidden stays as it was, because the shapes would not match"):  # fmt: skip
+        with pytest.raises(AttributeValueError, match="hidden was not changed, because the shapes would not match"):  # fmt: skip
             view.off("hidden")
         np.testing.assert_array_equal(net(x).asnumpy(), out)
         assert view.payload["play"]["changes"] == {}
@@ -193,7 +193,7 @@ def test_buttons_of_the_page() -> None:
     assert (play["steps"], play["rate"]) == (2, 0.5)
     assert play["changes"] == {"body.Dense 0": "off", "body.Activation 1": "relu"}
     view.message({"do": "off", "layer": "hidden"})
-    assert "hidden stays as it was" in view.payload["play"]["said"], "an error is shown, not raised"
+    assert "hidden was not changed" in view.payload["play"]["said"], "an error is shown, not raised"
     view.message({"do": "poison"})
     assert view.payload["play"]["first"] == "hidden"
     view.message({"do": "restore"})

@@ -112,7 +112,10 @@ def test_bytes_moved_by_hand() -> None:
 def test_groups_that_wait_for_each_other_say_by_what() -> None:
     found = judge(small_graph(), [0, 1, 0])
     assert found["conflicts"] == [
-        {"items": [0, 1, 2], "text": "Groups A and B wait for each other: b reads a, c reads b."}
+        {
+            "items": [0, 1, 2],
+            "text": "Groups A and B depend on each other in a cycle: b reads a, c reads b.",
+        }
     ]
 
 
@@ -122,7 +125,7 @@ def test_library_calls_run_alone_and_nothing_shares_a_loop_with_its_reduction() 
     assert [each["text"] for each in judge(graph, [0, 0, 1])["conflicts"]] == ["b is a library call: it runs alone."]  # fmt: skip
     graph["items"][1]["kind"] = "reduction"
     assert judge(graph, [0, 0, 1])["conflicts"] == []
-    assert [each["text"] for each in judge(graph, [0, 1, 1])["conflicts"]] == ["c needs all of b before it begins: one loop cannot do both."]  # fmt: skip
+    assert [each["text"] for each in judge(graph, [0, 1, 1])["conflicts"]] == ["c needs all of b before it starts: one loop cannot do both."]  # fmt: skip
 
 
 # ---- what answers are compared with -----------------------------------------------------------------

@@ -68,7 +68,7 @@ def test_fit_finds_the_parameters_that_the_data_was_made_with() -> None:
     assert model is not None and model["r2"] == pytest.approx(1) and model["error"] < 1e-6
     for name in ("t_compute", "alpha", "beta"):
         assert model[name] == pytest.approx(TRUE[name], rel=1e-5)
-    assert model["serial"] == 0 and "not told apart: share one after another" in note
+    assert model["serial"] == 0 and "cannot separate them: serial share" in note
 
 
 def test_fit_under_noise() -> None:
@@ -82,7 +82,7 @@ def test_cores_of_a_host_are_shared() -> None:
     true = {**TRUE, "serial": 0.4, "alpha": 0.0}
     model, note = fit([run_of(true, (1, 2, 4, 8), origin="simulated host devices")])
     assert model is not None and model["serial"] == pytest.approx(0.4) and model["alpha"] == 0
-    assert "not told apart: latency" in note
+    assert "cannot separate them: latency" in note
 
 
 def test_two_batches_tell_latency_from_sharing() -> None:
@@ -105,7 +105,7 @@ def test_too_few_points_are_not_fitted(counts: tuple[int, ...]) -> None:
 def test_three_points_fit_two_parameters() -> None:
     model, note = fit([run_of(TRUE, (1, 2, 4))])
     assert model is not None and model["alpha"] == 0 and model["beta"] > 0
-    assert "not told apart: share one after another, latency" in note
+    assert "cannot separate them: serial share, latency" in note
 
 
 def test_faster_than_ideal_gives_no_negative_parameter() -> None:
@@ -138,7 +138,9 @@ def test_errors_name_what_was_given() -> None:
     run = run_of(TRUE, (1, 2))
     with pytest.raises(AttributeValueError, match="nothing was measured"):
         ScalingView([])
-    with pytest.raises(AttributeTypeError, match="as measure_scaling returns it, got one of str"):
+    with pytest.raises(
+        AttributeTypeError, match="as returned by measure_scaling, got a list of str"
+    ):
         ScalingView(["x"])  # type: ignore[list-item]
     with pytest.raises(AttributeValueError, match="has no batch"):
         ScalingView([{key: run[key] for key in run if key != "batch"}])
@@ -208,7 +210,7 @@ def test_what_the_whole_step_takes_less_than_its_parts_is_overlap() -> None:
     hidden = replace(second, seconds=second.seconds - 0.006)
     view = ScalingView(replace(made, steps=(first, hidden)))
     assert view.model is not None and view.model["overlap"] == pytest.approx(0.2)  # of 30 ms
-    assert view.model["error"] is None and "measure a third count" in view.payload["note"]
+    assert view.model["error"] is None and "measure a third device count" in view.payload["note"]
     assert view.predict(2) == pytest.approx(32 / hidden.seconds)
 
 
@@ -235,7 +237,7 @@ def test_cores_that_are_shared_show_in_computing() -> None:
 def test_bars_of_what_was_measured_and_of_the_model() -> None:
     view = ScalingView(measured((1, 2, 3)))
     text = view.svg()
-    for label in ("1 measured", "2 model", "3 measured", "exchange, measured by itself"):
+    for label in ("1 measured", "2 model", "3 measured", "exchange, measured alone"):
         assert label in text
     uses = [row[-1] for row in view.table()[1]]
     assert uses == ["calibrates", "calibrates", "checks"]
@@ -246,7 +248,7 @@ def test_ten_machines_of_the_paper() -> None:
     seconds = 1_281_167 / view.predict(10)
     assert 1400 <= seconds < 1480  # the paper says 1,400; that none of it overlaps costs 5 %
     assert 1_281_167 / view.predict(1) == pytest.approx(14_000)
-    assert "checks little" in view.payload["note"]
+    assert "a weak check" in view.payload["note"]
 
 
 PROGRAM = """

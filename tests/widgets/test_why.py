@@ -118,7 +118,7 @@ class TestWhyItIsAlive:
 
     def test_pending(self) -> None:
         x = mx.nd.ones((3,)) * 2
-        assert "not computed yet" in all_of(mx.why(x))
+        assert "not been computed yet" in all_of(mx.why(x))
 
 
 def all_of(answers: list) -> str:
@@ -178,7 +178,7 @@ class TestWaited:
         of = view.payload["why"]["waited"]["of"]
         assert set(of) == {"0/2", "0/3", "0/4"}, "the first two did not wait"
         assert of["0/2"] == [
-            "It waited 1.99 µs for an array: task1 wrote weights, which this task reads. That was the last to end.",
+            "It waited 1.99 µs for an array: task1 wrote weights, which this task reads. That was the last to finish.",
             "Before that, task0 wrote batch, which this task reads.",
         ]
         assert "task2 read weights, which this task writes" in of["0/3"][0]
@@ -262,7 +262,7 @@ class TestFusedAndLayout:
             of = [i for i, piece in enumerate(p["pieces"]) if int(key) in piece["rows"]]
             assert all(f"runs in piece {i + 1} " in text for text in said for i in of if f"in piece {i + 1} (" in text[:60])  # fmt: skip
         asked = {answer.ask for answer in mx.why(view, "Conv2D 1")}
-        assert {"Why this layout?", "Why is it kept?"} <= asked
+        assert {"Why this layout?", "Why is it still in memory?"} <= asked
         with pytest.raises(MXNetError, match=r"nothing is named 'conv9'; the names are "):
             mx.why(view, "conv9")
 
@@ -291,7 +291,7 @@ def test_slower_than_the_model() -> None:
     view = ScalingView([run])
     (answer,) = mx.why(view)
     assert answer.of == "net, 4 devices" and "A step on 4 devices took 500 ms" in answer.text
-    assert answer.text.endswith("Most of it is waiting for the slowest.")
+    assert answer.text.endswith("Most of it is waiting for the slowest worker.")
 
 
 def test_answers_are_stored_with_the_view() -> None:
@@ -302,8 +302,8 @@ def test_answers_are_stored_with_the_view() -> None:
 
 
 def test_what_has_no_facts() -> None:
-    with pytest.raises(AttributeTypeError, match=r"why: int has no recorded facts. Ask about a HybridBlock"):  # fmt: skip
+    with pytest.raises(AttributeTypeError, match=r"why: int has no recorded data. Ask about a HybridBlock"):  # fmt: skip
         mx.why(3)
     with pytest.raises(AttributeTypeError, match=r"a name \('x'\) asks about a part of a view"):
         mx.why(mx.nd.ones((1,)), "x")
-    assert "Nothing that would answer this was recorded." in str(mx.why(EngineTimeline([])))
+    assert "No data was recorded that would answer this." in str(mx.why(EngineTimeline([])))

@@ -23,7 +23,7 @@ export function valueOf(payload, cell) {
 export default view("ArrayView", (ctx) => {
   let edge = edgeOf(ctx.payload.axes[0].length);
   const title = h("b"), facts = h("span"), control = h("span");
-  const compute = button("Compute", "run what is pending and show the values", () => (ctx.say("computing …"), ctx.send({ do: "compute" })));
+  const compute = button("Compute", "run the pending operations and show the values", () => (ctx.say("computing …"), ctx.send({ do: "compute" })));
   ctx.bar.append(title, facts, control, compute);
   const cells = () => ctx.payload.cells[ctx.state.slice ?? 0] ?? [];
   const tell = (at) => {
@@ -34,7 +34,7 @@ export default view("ArrayView", (ctx) => {
     ctx.say(`[${index.join(", ")}] ${Number.isNaN(value) ? "not finite" : digits(value)}`);
   };
   const picture = surface(ctx, {
-    label: "heat map; arrow keys walk the cells",
+    label: "heat map; arrow keys move between cells",
     height: 260,
     bounds: () => ({ x: 0, y: 0, width: edge * Math.max(ctx.payload.axes[1].length, 1), height: edge * Math.max(ctx.payload.axes[0].length, 1) }),
     draw(g, camera) {

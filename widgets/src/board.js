@@ -29,14 +29,14 @@ export default view("TrainingBoard", (ctx) => {
     ctx.send({ learning_rate: rateOf(rate.value) });
   });
   const field = h("label", { class: "mx-field" }, h("span", null, "learning rate"), rate, out);
-  const recent = button("newest", "show the newest values alone", () => ctx.choose({ recent: !ctx.state.recent }));
+  const recent = button("newest", "show only the newest values", () => ctx.choose({ recent: !ctx.state.recent }));
   const log = button("log", "log axes", () => ctx.choose({ log: !ctx.state.log }));
   ctx.bar.append(title, status, h("span", { class: "mx-field", role: "group", "aria-label": "training" }, pause, resume, step, stop), field, recent, log);
   if (ctx.isStatic) ctx.bar.append(h("span", { class: "mx-note" }, "buttons need a running kernel"));
   const grid = h("div", { class: "mx-charts" }), pictures = h("div", { class: "mx-images" });
   ctx.stage.append(grid, pictures);
   ctx.stage.classList.add("mx-scroll");
-  ctx.keys([["← →", "walk the steps, on a chart"], ["Home End", "first, last step"], ["Esc", "no step"], ["Tab", "next chart, button"]]);
+  ctx.keys([["← →", "move between steps, on a chart"], ["Home End", "first, last step"], ["Esc", "no step"], ["Tab", "next chart, button"]]);
 
   // ---- charts: one canvas each, kept while its name stays
   const charts = new Map();

@@ -8,7 +8,7 @@ import { callOf, divisors, filterNames, limits, settle } from "./explorer/settin
 
 export * from "./explorer/compute.js";
 
-const NAMES = { include_pad: "mean counts padding", head: "head shown", length: "keys that count", filter: "filter", type: "kind", convention: "last window" };
+const NAMES = { include_pad: "count padding in mean", head: "head shown", length: "valid keys", filter: "filter", type: "kind", convention: "last window" };
 const MOST = 64; // rows of a sum that are written out
 
 export default view("OpExplorer", (ctx) => {
@@ -52,7 +52,7 @@ export default view("OpExplorer", (ctx) => {
       addSelect("filter", filterNames(p).map((name, i) => [String(i), name]));
     } else {
       addSelect("type", [["max", "max"], ["avg", "mean"]]);
-      addSelect("convention", [["valid", "valid: must fit"], ["full", "full: may reach out"]]);
+      addSelect("convention", [["valid", "valid: inside only"], ["full", "full: may overhang"]]);
       const box = h("input", { type: "checkbox", onchange: () => choose({ include_pad: box.checked }) });
       const field = h("label", { class: "mx-field" }, box, h("span", null, NAMES.include_pad));
       sliders.set("include_pad", { check: box, field });
@@ -87,7 +87,7 @@ export default view("OpExplorer", (ctx) => {
     if (scene.out[next[0]]?.[next[1]] !== undefined) ctx.choose({ at: next });
   };
   const picture = surface(ctx, {
-    label: "data, kernel and result as grids of numbers; arrow keys choose a cell of the result",
+    label: "data, kernel and result as grids of numbers; arrow keys select a cell of the result",
     height: 400,
     bounds: () => boundsOf(scene),
     draw: (g, camera) => paint(g, camera),
@@ -109,7 +109,7 @@ export default view("OpExplorer", (ctx) => {
       return true;
     },
   });
-  ctx.keys([["arrows", "choose a cell of the result"], ["s", "attention: scores or result"], ["+ - 0", "zoom in, out, fit"], ["drag", "move"]]);
+  ctx.keys([["arrows", "select a cell of the result"], ["s", "attention: scores or result"], ["+ - 0", "zoom in, out, fit"], ["drag", "move"]]);
 
   function paint(g, camera) {
     const ink = ctx.colour("fg"), dim = ctx.colour("dim"), line = ctx.colour("line"), cold = ctx.colour("k0"), warm = ctx.colour("k1"), paper = ctx.colour("bg"), panel = ctx.colour("panel");

@@ -17,7 +17,7 @@ export default view("GraphView", (ctx) => {
   const title = h("b"), box = h("input", { type: "search", placeholder: "search: name, operator, attribute", "aria-label": "search", size: 24, oninput: () => find(box.value), onkeydown: typed });
   const chooser = h("span"), weights = h("input", { type: "checkbox", onchange: () => ctx.choose({ parameters: weights.checked }) }), shapes = h("input", { type: "checkbox", onchange: () => ctx.choose({ shapes: shapes.checked }) });
   const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "boxes in sight" });
-  const measure = button("Measure", "run each operation by itself: times, storages, XLA groups", () => {
+  const measure = button("Measure", "run each operation separately: times, storages, XLA groups", () => {
     ctx.say("measuring …");
     ctx.send({ do: "measure" });
   });
@@ -39,7 +39,7 @@ export default view("GraphView", (ctx) => {
   const selected = () => sight.at.get(item() ?? undefined);
   const nameOf = (each) => (each < 0 ? g.paths[~each] : g.names[each]);
   const picture = surface(ctx, {
-    label: "graph; arrow keys walk along its edges, Enter opens a block, slash searches",
+    label: "graph; arrow keys follow the edges, Enter opens a block, slash searches",
     height: 460,
     bounds: () => ({ x: 0, y: 0, width: sight.width, height: sight.height }),
     draw: (canvas, camera, size) => {
@@ -97,8 +97,8 @@ export default view("GraphView", (ctx) => {
     event.stopPropagation();
   }
   ctx.keys([
-    ["arrows", "to what is above, below, beside"], ["Enter", "open or close a block"], ["/", "search; Enter: the next one found"],
-    ["n", "the next one found"], ["o", "the next overlay"], ["+ - 0", "zoom in, out, fit"], ["Shift arrows", "move the picture"], ["Esc", "select nothing"],
+    ["arrows", "to the box above, below, next to it"], ["Enter", "open or close a block"], ["/", "search; Enter: next match"],
+    ["n", "next match"], ["o", "next overlay"], ["+ - 0", "zoom in, out, fit"], ["Shift arrows", "move the picture"], ["Esc", "clear the selection"],
   ]);
 
   function scene(canvas) {
@@ -335,7 +335,7 @@ export default view("GraphView", (ctx) => {
     ctx.side.replaceChildren(...details(g, at, go, toggle, open).flat(Infinity).filter(Boolean));
     if (changed || what === "state") listed();
     if (at !== null && sight.at.has(at)) ctx.say(tell(at));
-    else if (what === "payload" && g.p.error) ctx.say(`✗ shapes do not fit: ${g.p.error.text.split("\n")[0]}`);
+    else if (what === "payload" && g.p.error) ctx.say(`✗ shapes do not match: ${g.p.error.text.split("\n")[0]}`);
     else if (changed) ctx.say(`${sight.list.length} boxes. ${shade.told}`);
     picture.redraw();
   };

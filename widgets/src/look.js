@@ -26,7 +26,7 @@ export default view("Look", (ctx) => {
   const slider = h("input", { type: "range", min: 0, step: 1, "aria-label": "step of the schedule", oninput: () => choose({ at: Number(slider.value) }) });
   const place = h("output", { class: "mx-place" });
   const play = button("play", "play, pause: go through the steps", () => (timer ? pause() : start()));
-  const clear = button("clear", "clear: select nothing ( Esc )", () => choose({ node: null }));
+  const clear = button("clear", "clear the selection ( Esc )", () => choose({ node: null }));
   const back = button("◀", "one step back ( [ )", () => step(-1)), forward = button("▶", "one step forward ( ] )", () => step(1));
   ctx.bar.append(back, play, forward, h("label", { class: "mx-field mx-time" }, h("span", null, "step"), slider), place, clear);
   const step = (by) => choose({ at: (ctx.state.at ?? (by > 0 ? -1 : x.steps.length)) + by });
@@ -58,7 +58,7 @@ export default view("Look", (ctx) => {
   bodies.runs.append(runs.element);
   bodies.numbers.setAttribute("tabindex", "0");
   bodies.numbers.setAttribute("role", "region");
-  bodies.numbers.setAttribute("aria-label", "numbers of what is chosen");
+  bodies.numbers.setAttribute("aria-label", "numbers of the selection");
 
   const keys = { "[": () => step(-1), "]": () => step(1), " ": () => play.click(), Escape: () => clear.click() };
   ctx.root.addEventListener("keydown", (event) => {
@@ -67,7 +67,7 @@ export default view("Look", (ctx) => {
     event.preventDefault();
     keys[event.key]();
   });
-  ctx.keys([["[ ]", "one step back, forward"], ["space", "play, pause"], ["click, Enter", "choose: all panes follow"], ["⤢", "a pane large, with its own tools and keys"], ["Esc", "select nothing"]]);
+  ctx.keys([["[ ]", "one step back, forward"], ["space", "play, pause"], ["click, Enter", "select: all panes follow"], ["⤢", "enlarge a pane, with its own tools and keys"], ["Esc", "clear the selection"]]);
 
   function build() {
     const before = x.p.graph.names;
@@ -105,7 +105,7 @@ export default view("Look", (ctx) => {
     }
     for (const [name, text] of Object.entries(ctx.payload.missing)) bodies[name].prepend(h("p", { class: "mx-empty" }, text));
     sourceRows = ctx.payload.source.flatMap(({ file, lines: text }, n) => [{ kind: "file", text: file }, ...dedented(text).map(([line, words]) => ({ kind: "source", file: n, line, text: words }))]);
-    if (!sourceRows.length) sourceRows = [{ kind: "note", text: "No lines of yours are known." }];
+    if (!sourceRows.length) sourceRows = [{ kind: "note", text: "No source lines are known." }];
     runRows = ctx.payload.pieces.map((group) => ({ kind: "group", group, names: group.rows.map((row) => label(x, row)) }));
     runs.element.hidden = !runRows.length;
     source.element.style.setProperty("--mx-high", `${24 + 20 * sourceRows.length}px`);

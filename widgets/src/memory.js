@@ -28,7 +28,7 @@ export default view("MemoryView", (ctx) => {
   const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
   const unit = h("span");
   const one = button("one scale", "draw all plans to one scale", () => ctx.choose({ one: !ctx.state.one }));
-  const events = button("by event", "by event: as wide for each array made or freed, instead of for time", () => ctx.choose({ events: !ctx.state.events, at: null }));
+  const events = button("by event", "by event: equal width for each allocation or release, instead of by time", () => ctx.choose({ events: !ctx.state.events, at: null }));
   ctx.bar.append(
     title,
     button("peak", "go to the peak", () => toPeak()),
@@ -68,7 +68,7 @@ export default view("MemoryView", (ctx) => {
 
   const inner = () => ({ width: Math.max(picture.canvas.clientWidth - LEFT - RIGHT, 50), height: picture.canvas.clientHeight - TOP - BOTTOM });
   const picture = surface(ctx, {
-    label: "boxes of arrays: time to the right, bytes upwards; brackets walk the boxes",
+    label: "boxes are arrays: time to the right, bytes upwards; the bracket keys step through the boxes",
     height: 350,
     axes: "x",
     bounds() {
@@ -106,8 +106,8 @@ export default view("MemoryView", (ctx) => {
     },
   });
   ctx.keys([
-    ["← →", "one time earlier, later"], ["↑ ↓", "walk the arrays that are alive then"], ["/ n", "search; the next one found"], ["1 … 5", "choose a plan"], ["[ ]", "walk the boxes"], ["p", "go to the peak"], ["click", "a box; beside boxes: who is alive then"],
-    ["+ - 0", "zoom along time, fit"], [". ,", "zoom bytes"], ["Shift arrows", "move the picture"], ["o", "all plans to one scale"], ["e", "live memory by event or by time"], ["Esc", "select nothing"],
+    ["← →", "one step earlier, later"], ["↑ ↓", "step through the arrays alive at that time"], ["/ n", "search; next match"], ["1 … 5", "choose a plan"], ["[ ]", "step through the boxes"], ["p", "go to the peak"], ["click", "select a box; elsewhere: the arrays alive at that time"],
+    ["+ - 0", "zoom along time, fit"], [". ,", "zoom bytes"], ["Shift arrows", "move the picture"], ["o", "all plans on the same scale"], ["e", "live memory by event or by time"], ["Esc", "clear the selection"],
   ]);
 
   // The next time at which an array is born or dies, and the arrays that are alive then.
@@ -307,7 +307,7 @@ export default view("MemoryView", (ctx) => {
   }
   function sentence(number) {
     const p = chosen(), { arrays } = p.graph;
-    const place = p.plan.storage[number] < 0 ? ", a view: no memory of its own" : "";
+    const place = p.plan.storage[number] < 0 ? ", a view: no separate memory" : "";
     return `${nameOf(p.graph, number)}: ${size(arrays.bytes[number])}, ${KINDS[arrays.kind[number]][1]}, ${lifetime(p, number)}${place}`;
   }
 
@@ -319,7 +319,7 @@ export default view("MemoryView", (ctx) => {
       ...plans.map((plan, i) => {
         const checked = plan === chosen().plan;
         const canvas = h("canvas", { width: 300, height: 180, "aria-hidden": "true" });
-        const less = isPlan() && i ? than(plans[0].total, plan.total) : isPlan() ? "every array for itself" : "peak";
+        const less = isPlan() && i ? than(plans[0].total, plan.total) : isPlan() ? "no sharing" : "peak";
         const box = h(
           "button",
           { type: "button", role: "radio", "aria-checked": String(checked), tabindex: checked ? "0" : "-1", onclick: () => choosePlan(plan.name), "data-plan": plan.name },
@@ -400,7 +400,7 @@ export default view("MemoryView", (ctx) => {
     const rows = isPlan()
       ? [["arena", size(plan.total)], ["lower bound", size(plan.bound)], ...Object.entries(plan.user).map(([name, bytes]) => [`yours: ${name}`, size(bytes)]), ["workspace (estimate)", size(plan.workspace)]]
       : [["peak", size(plan.peak.bytes)], ["arrays", (plan.of ?? 0).toLocaleString("en-US")]];
-    const more = plan.dependencies ? [h("p", null, `${plan.dependencies} pairs of steps wait for each other only because they share memory.`)] : [];
+    const more = plan.dependencies ? [h("p", null, `${plan.dependencies} pairs of steps are ordered only because they share memory.`)] : [];
     const limited = plan.of > plan.storage.length ? [h("p", null, `showing the ${plan.storage.length.toLocaleString("en-US")} largest of ${plan.of.toLocaleString("en-US")} arrays`)] : [];
     const kinds = Object.keys(KINDS).filter((kind) => chosen().graph.arrays.kind.includes(kind));
     const legend = h("p", null, kinds.map((kind) => [h("span", { class: "mx-kind", style: `background:var(--mx-c${KINDS[kind][0]})` }, kind), ` ${KINDS[kind][1]} `, h("br")]));
@@ -421,16 +421,16 @@ export default view("MemoryView", (ctx) => {
       ["kind", `${arrays.kind[number]}, ${KINDS[arrays.kind[number]][1]}`],
       ["lives", lifetime(p, number)],
       ...(isPlan() ? [["storage", storage < 0 ? "none: a view" : `${storage}, at ${plan.offset[storage].toLocaleString("en-US")}`]] : []),
-      ["line", lineOf(graph, number) || "not known: MIXNET_SOURCE_LINES=1 keeps lines of symbols in scripts"],
+      ["line", lineOf(graph, number) || "unknown: MIXNET_SOURCE_LINES=1 records source lines of symbols in scripts"],
     ];
     return [
       h("h2", null, nameOf(graph, number)),
       ...why(ctx.payload, `${plan.graph}/${number}`),
       facts(rows),
-      ...listed("takes over, in place (—)", inPlace.filter(([, b]) => b === number).map(([a]) => a)),
-      ...listed("is taken over, in place (—)", inPlace.filter(([a]) => a === number).map(([, b]) => b)),
-      ...listed("lies where there was (- -)", shared.filter(([, b]) => b === number).map(([a]) => a)),
-      ...listed("gives its place to (- -)", shared.filter(([a]) => a === number).map(([, b]) => b)),
+      ...listed("reuses, in place (—)", inPlace.filter(([, b]) => b === number).map(([a]) => a)),
+      ...listed("reused by, in place (—)", inPlace.filter(([a]) => a === number).map(([, b]) => b)),
+      ...listed("reuses the memory of (- -)", shared.filter(([, b]) => b === number).map(([a]) => a)),
+      ...listed("memory reused by (- -)", shared.filter(([a]) => a === number).map(([, b]) => b)),
     ];
   }
 

@@ -49,6 +49,6 @@ for (const element of document.querySelectorAll(".mx-static")) {
     element.replaceChildren(host);
     element.dataset.ready = "true";
   } catch (error) {
-    console.error("mixnet: a view stays a picture:", error); // its picture and table are still there
+    console.error("mixnet: a view remains a static picture:", error); // its picture and table are still there
   }
 }

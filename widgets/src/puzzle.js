@@ -6,7 +6,7 @@ import { graphBoard } from "./puzzle/graph.js";
 import { planeBoard } from "./puzzle/plane.js";
 import { judge } from "./puzzle/rules.js";
 
-const WHAT = { memory: "the arena takes", tasks: "the last task ends at", fusion: "moved through memory:" };
+const WHAT = { memory: "the arena takes", tasks: "the last task ends at", fusion: "memory traffic:" };
 const TITLE = { memory: "Memory plan", tasks: "Tasks on threads", fusion: "Fusion" };
 
 export default view("Puzzle", (ctx) => {
@@ -54,12 +54,12 @@ export default view("Puzzle", (ctx) => {
     score.replaceChildren(h("h2", null, { memory: "Bytes of the arena", tasks: "End of the last task", fusion: "Bytes moved" }[kind]), row("you", own, verdict(own, conflicts), true), ...rows.map((each) => row(each.name, each.score, each.means)));
   }
   function verdict(own, conflicts) {
-    if (conflicts.length) return `does not count yet: ${conflicts.length === 1 ? "one conflict" : `${conflicts.length} conflicts`}`;
+    if (conflicts.length) return `not valid yet: ${conflicts.length === 1 ? "one conflict" : `${conflicts.length} conflicts`}`;
     const rows = ctx.payload.references, best = Math.max(...rows.filter((each) => each.bound).map((each) => each.score));
     if (own <= best) return "no answer is better";
     const first = judge(ctx.payload, ctx.payload.start).score;
     const beaten = rows.filter((each) => each.score >= own && each.score < first && !each.bound).map((each) => (each.score === own ? `as good as ${each.name}` : `better than ${each.name}`));
-    return [`${digits(own / (best || 1))} times the best that could be`, ...beaten].join(", ");
+    return [`${digits(own / (best || 1))} times the lower bound`, ...beaten].join(", ");
   }
 
   return (what) => {

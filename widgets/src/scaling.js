@@ -7,17 +7,17 @@ import { exchanges } from "./scaling/exchanges.js";
 import { epoch, sized, stepParts, throughput, whatIf } from "./scaling/model.js";
 
 const W = 720, H = 360, LEFT = 66, RIGHT = 14, TOP = 16, BOTTOM = 40;
-const PARTS = { compute: ["C", "computing", 2], serial: ["S", "one after another", 6], waiting: ["W", "waiting for the slowest", 3], latency: ["L", "latency", 1], transfer: ["T", "transfer", 4], exchange: ["E", "exchange, measured by itself", 0], hidden: ["H", "behind computing", 7] };
+const PARTS = { compute: ["C", "computing", 2], serial: ["S", "serial", 6], waiting: ["W", "waiting for the slowest", 3], latency: ["L", "latency", 1], transfer: ["T", "transfer", 4], exchange: ["E", "exchange, measured alone", 0], hidden: ["H", "overlapped", 7] };
 const ASIDE = ["devices", "samples", "price"]; // sliders that leave the model as it is
 const OLDER = { samples: { value: 6, log: true }, price: { value: 1 } };
 // What stands above: what it is called, and what it is of a speed on n devices where one device has speed `one`.
 const WAYS = {
-  throughput: ["samples a second", (speed) => speed],
+  throughput: ["samples per second", (speed) => speed],
   efficiency: ["efficiency", (speed, n, one) => speed / n / one],
-  epoch: ["seconds of an epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).seconds],
-  cost: ["cost of an epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).cost],
+  epoch: ["seconds per epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).seconds],
+  cost: ["cost per epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).cost],
 };
-const LABELS = { samples: "samples of an epoch", price: "price of a device, an hour", servers: "parameter servers", jitter: "spread of workers",  devices: "devices", batch: "batch of a device", bytes: "gradients", bandwidth: "bandwidth", latency: "latency", overlap: "overlap", compression: "compression" };
+const LABELS = { samples: "samples per epoch", price: "price per device hour", servers: "parameter servers", jitter: "worker jitter",  devices: "devices", batch: "batch per device", bytes: "gradients", bandwidth: "bandwidth", latency: "latency", overlap: "overlap", compression: "compression" };
 
 const amount = (value) => (Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en-US") : digits(value));
 
@@ -69,7 +69,7 @@ export default view("ScalingView", (ctx) => {
     event.preventDefault();
     event.stopPropagation();
   });
-  ctx.keys([["y", "throughput, efficiency, time or cost of an epoch"], ["s", "weak or strong scaling"], ["r", "sliders back to what was fitted"], ["Tab, arrows", "sliders"]]);
+  ctx.keys([["y", "throughput, efficiency, time or cost per epoch"], ["s", "weak or strong scaling"], ["r", "reset sliders to the fitted values"], ["Tab, arrows", "sliders"]]);
 
   function fillControls() {
     controls.clear();
@@ -85,7 +85,7 @@ export default view("ScalingView", (ctx) => {
       tell(each, box, value);
       ctx.side.append(box);
     }
-    ctx.side.append(button("as fitted", "sliders back as fitted", () => ctx.choose({ sliders: {} })));
+    ctx.side.append(button("as fitted", "reset the sliders: as fitted", () => ctx.choose({ sliders: {} })));
   }
   // Values that came from Python or from a button.
   function followState() {
@@ -116,7 +116,7 @@ export default view("ScalingView", (ctx) => {
   }
 
   function draw() {
-    const runs = isStrong() ? [] : ctx.payload.runs; // measured with a batch for each device
+    const runs = isStrong() ? [] : ctx.payload.runs; // measured with one batch per device
     const [name, measure] = WAYS[way()], efficiency = way() === "efficiency", isTime = way() === "epoch", falls = way() !== "throughput";
     const most = Math.max(devices(), 2, ...ctx.payload.runs.flatMap((run) => run.points.map((p) => p.n)));
     const lines = curves(most);
@@ -135,7 +135,7 @@ export default view("ScalingView", (ctx) => {
     }
     const every = Math.max(1, Math.ceil(most / 12));
     for (let n = 1; n <= most; n += 1) if (n === 1 || n % every === 0) parts.push(text(x(n), H - BOTTOM + 15, n));
-    parts.push(text(W - RIGHT, H - 6, "devices", "end"), text(LEFT, TOP - 4, `${name}, ${isStrong() ? "one batch for all" : "a batch for each device"}`, "start"));
+    parts.push(text(W - RIGHT, H - 6, "devices", "end"), text(LEFT, TOP - 4, `${name}, ${isStrong() ? "one batch for all" : "one batch per device"}`, "start"));
     // The ideal: every device as fast as one; cut off where it leaves the picture.
     const last = falls ? most : Math.min(most, top / base());
     const ideal = Array.from({ length: isTime ? 60 : 2 }, (_, i) => 1 + (i * (last - 1)) / (isTime ? 59 : 1));
@@ -222,7 +222,7 @@ export default view("ScalingView", (ctx) => {
             h("span", null, seconds(whole || total(parts))),
           ),
         ),
-        rows.some(([, , whole]) => whole) ? h("p", { class: "mx-note" }, "The line is the whole step; parts run by themselves hide nothing behind each other.") : "",
+        rows.some(([, , whole]) => whole) ? h("p", { class: "mx-note" }, "The line is the whole step; parts that were measured alone do not overlap.") : "",
       );
     }
     if (!now) return ctx.say(told);
@@ -242,7 +242,7 @@ export default view("ScalingView", (ctx) => {
       }),
     );
     points.hidden = !rows.length;
-    points.lastChild.replaceChildren(tableOf(["program", "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent by each", "model", "error", "use"], rows), ...ctx.payload.runs.flatMap((run, r) => run.points.flatMap((p, i) => why(ctx.payload, `${r}/${i}`, `${run.label}, ${p.n} devices`))));
+    points.lastChild.replaceChildren(tableOf(["program", "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent per device", "model", "error", "use"], rows), ...ctx.payload.runs.flatMap((run, r) => run.points.flatMap((p, i) => why(ctx.payload, `${r}/${i}`, `${run.label}, ${p.n} devices`))));
     const quality = model && model.error !== null && model.error !== undefined ? ` · off by at most ${percent(model.error)}${model.r2 === null || model.r2 === undefined ? "" : `, r² ${digits(model.r2)}`}` : "";
     note.textContent = `${ctx.payload.note}${quality}`;
   }
@@ -253,7 +253,7 @@ export default view("ScalingView", (ctx) => {
       fillPoints();
     }
     followState();
-    sizes.replaceChildren(...(ctx.payload.model ? ["weak", "strong"] : []).map((each) => button(each, `${each} scaling: ${each === "weak" ? "a batch for each device" : "one batch for all devices"}`, () => ctx.choose({ scaling: each }), { "aria-pressed": String(isStrong() === (each === "strong")) })));
+    sizes.replaceChildren(...(ctx.payload.model ? ["weak", "strong"] : []).map((each) => button(each, `${each} scaling: ${each === "weak" ? "one batch per device" : "one batch for all devices"}`, () => ctx.choose({ scaling: each }), { "aria-pressed": String(isStrong() === (each === "strong")) })));
     ways.replaceChildren(...Object.keys(WAYS).map((each) => button(each, `show ${each}`, () => ctx.choose({ y: each }), { "aria-pressed": String(way() === each) })));
     draw();
     fillSplit();

@@ -37,7 +37,7 @@ export default view("HybridizeStepper", (ctx) => {
   const back = button("◀ back", "back one stage ( [ )", () => step(-1));
   const forward = button("step ▶", "step forward one stage ( ] )", () => step(1));
   const find = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search in this stage", oninput: () => look(0), onkeydown: searchKey });
-  const all = button("all passes", "all passes, also those that change nothing ( a )", () => ctx.choose({ all: !ctx.state.all }));
+  const all = button("all passes", "all passes, including those that change nothing ( a )", () => ctx.choose({ all: !ctx.state.all }));
   const compare = button("compare", "compare two stages side by side ( c )", () => ctx.choose({ compare: !ctx.state.compare, other: null }));
   const drawn = button("picture", "picture of the graph, or the list of its operations ( g )", () => ctx.choose({ list: !ctx.state.list }));
   const clear = button("clear", "clear the selection ( Esc )", () => unselect());
@@ -83,7 +83,7 @@ export default view("HybridizeStepper", (ctx) => {
       if (!canvas.canvas.hidden) ctx.choose({ list: true }); // the list shows what was found
       at = by ? (at + by + found.length) % found.length : 0;
       main.go(found[at]);
-      ctx.say(`${at + 1} of ${found.length} rows with “${find.value}” in ${program().stages[current()].title}; Enter: next, Shift+Enter: the one before`);
+      ctx.say(`${at + 1} of ${found.length} rows with “${find.value}” in ${program().stages[current()].title}; Enter: next, Shift+Enter: previous`);
     } else if (find.value) ctx.say(`nothing with “${find.value}” in ${program().stages[current()].title}`);
     main.redraw();
   }
@@ -113,7 +113,7 @@ export default view("HybridizeStepper", (ctx) => {
     event.stopPropagation();
     keys[event.key]();
   });
-  ctx.keys([["[ ]", "step back, forward"], ["← →", "on the stages: the same"], ["↑ ↓ Enter", "in a list: walk, select"], ["/", "search"], ["c", "compare two stages"], ["a", "all passes"], ["g", "graph as a picture or as a list"], ["Esc", "select nothing"]]);
+  ctx.keys([["[ ]", "step back, forward"], ["← →", "on the stages: the same"], ["↑ ↓ Enter", "in a list: move, select"], ["/", "search"], ["c", "compare two stages"], ["a", "all passes"], ["g", "graph as a picture or as a list"], ["Esc", "clear the selection"]]);
 
   function drawRail() {
     const stages = program().stages;

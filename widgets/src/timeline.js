@@ -36,7 +36,7 @@ export default view("EngineTimeline", (ctx) => {
     if (event.key === "Escape") canvas.canvas.focus();
   });
   const hops = h("span"), critical = button("longest chain", "show the longest chain of dependent operations", () => ctx.choose({ critical: !ctx.state.critical }));
-  const play = button("play", "play the replay", toggle), place = h("input", { type: "range", min: -1, step: 1, "aria-label": "place in the replay" });
+  const play = button("play", "play the replay", toggle), place = h("input", { type: "range", min: -1, step: 1, "aria-label": "position in the replay" });
   place.addEventListener("input", () => seek(Number(place.value)));
   const leave = button("✕", "leave the replay", () => (pause(), ctx.choose({ replay: null })));
   ctx.bar.append(
@@ -143,9 +143,9 @@ export default view("EngineTimeline", (ctx) => {
     },
   });
   ctx.keys([
-    ["n p", "next, previous operation (of those found)"], ["d", "go to what it waited for"], ["c", "longest chain"],
-    ["[ ]", "one event back, forward"], ["space", "play, pause"], ["/", "search; Enter goes through what was found"],
-    ["arrows + - 0", "move, zoom, fit"], ["Esc", "select nothing"],
+    ["n p", "next, previous operation (among matches)"], ["d", "go to the operation it waited for"], ["c", "longest chain"],
+    ["[ ]", "one event back, forward"], ["space", "play, pause"], ["/", "search; Enter goes through the matches"],
+    ["arrows + - 0", "move, zoom, fit"], ["Esc", "clear the selection"],
   ]);
 
   const around = (line, t) => {
@@ -358,7 +358,7 @@ export default view("EngineTimeline", (ctx) => {
     if (!s) return;
     const held = heldBy(runs[s[0]], graph(s[0]).edges, graph(s[0]).by, s[1]);
     const first = held >= 0 ? held : graph(s[0]).by.into[s[1]][0];
-    if (first === undefined) ctx.say("it waited for no other operation here");
+    if (first === undefined) ctx.say("it did not wait for another operation in this view");
     else choose([s[0], graph(s[0]).edges.from[first]]);
   }
 
@@ -401,7 +401,7 @@ export default view("EngineTimeline", (ctx) => {
       options[at]?.scrollIntoView({ block: "nearest" });
       box.setAttribute("aria-activedescendant", `${id}-${at}`);
     };
-    const box = h("ul", { class: "mx-list", role: "listbox", tabindex: "0", "aria-label": "operations in the order of pushing", onkeydown: (event) => {
+    const box = h("ul", { class: "mx-list", role: "listbox", tabindex: "0", "aria-label": "operations in push order", onkeydown: (event) => {
       const act = { ArrowDown: () => mark(at + 1), ArrowUp: () => mark(at - 1), Home: () => mark(0), End: () => mark(options.length - 1), Enter: () => shown[at] && choose(shown[at]) }[event.key];
       if (!act) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-"""Mixed precision: ``init`` for what runs from now on, ``convert_*`` for graphs that are there."""
+"""Mixed precision: ``init`` for code that runs from now on, ``convert_*`` for existing graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dynamic loss scaling: gradients of half precision kept within its range.
+"""Dynamic loss scaling: keep half-precision gradients within their range.
 
 The scale and whether a step overflowed are arrays. A step with an overflow is computed like any
 other, and then its old values are kept: nobody waits to know.

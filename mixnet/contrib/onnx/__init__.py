@@ -1,4 +1,4 @@
-"""``mx.contrib.onnx``: the old path of ``mx.onnx``, and reading of ONNX files."""
+"""``mx.contrib.onnx``: the old import path of ``mx.onnx``, and ONNX import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.contrib.quantization``: networks that compute with integers of 8 bits, made from float ones."""
+"""``mx.contrib.quantization``: convert float networks to 8-bit integers."""
 
 from mixnet.contrib.quantization.collect import LayerHistogramCollector as LayerHistogramCollector
 from mixnet.contrib.quantization.collect import LayerOutputCollector as LayerOutputCollector

@@ -1,4 +1,4 @@
-"""What layers give while example data go through a network, and the ranges that follow."""
+"""Calibration: collect layer outputs on example data, and derive their ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Examples go through the float network, and a collector sees what its layers give."""
+"""Run examples through the float network and pass layer outputs to a collector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``quantize_model``: a symbol and its parameters in integers of 8 bits."""
+"""``quantize_model``: convert a symbol and its parameters to 8-bit integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``quantize_net``: a Gluon block in integers of 8 bits."""
+"""``quantize_net``: convert a Gluon block to 8-bit integers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the functions of quantization take, checked."""
+"""Check the options of the quantization functions."""
 
 from __future__ import annotations
 

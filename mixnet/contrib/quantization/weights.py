@@ -1,4 +1,4 @@
-"""``quantize_weights``: a network whose weights are integers of 8 or 4 bits, and which computes in floats."""
+"""``quantize_weights``: store weights as 8-bit or 4-bit integers and compute in floats."""
 
 from __future__ import annotations
 

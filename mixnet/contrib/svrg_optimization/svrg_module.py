@@ -1,4 +1,4 @@
-"""SVRGModule: a Module that trains with stochastic variance reduced gradients."""
+"""SVRGModule: a Module that trains with stochastic variance-reduced gradients."""
 
 from __future__ import annotations
 

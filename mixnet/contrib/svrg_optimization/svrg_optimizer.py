@@ -1,4 +1,4 @@
-"""The optimizer of SVRG: a usual one for parameters, plain assignment for full gradients."""
+"""The optimizer of SVRG: an ordinary one for parameters, plain assignment for full gradients."""
 
 from __future__ import annotations
 

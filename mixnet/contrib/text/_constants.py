@@ -1,4 +1,4 @@
-"""The unknown token's number, and a token that texts end with."""
+"""The index of the unknown token, and the end-of-text token."""
 
 UNKNOWN_IDX = 0
 EOS_TOKEN = "<eos>"

@@ -1,4 +1,4 @@
-"""Vocabularies: numbers for tokens."""
+"""Vocabularies: indices of tokens."""
 
 from mixnet.contrib.text import _constants as C  # noqa: F401
 from mixnet.gluon.contrib.data.vocabulary import Vocabulary as Vocabulary

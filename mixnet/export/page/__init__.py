@@ -1,1 +1,1 @@
-"""One page that runs a network in a browser."""
+"""A page that runs a network in a browser."""

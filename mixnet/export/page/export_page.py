@@ -1,4 +1,4 @@
-"""``export_page``: one HTML file that runs a network, without server and network."""
+"""``export_page``: one HTML file that runs a network, without a server or network access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network as a program of JAX's primitives, as plain data: what the engine of a page runs."""
+"""A network as a program of JAX primitives, as plain data for the page's JavaScript engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a block is called with, where its forward does not take it."""
+"""Errors for calls of a block whose arguments do not match its forward."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def refused(
     given: Sequence[Any],
     parameters: Mapping[str, Any] | None = None,
 ) -> AttributeTypeError | None:
-    """The error if a block's function does not take what it was called with; None if it does.
+    """The error if a block's function does not accept its arguments; None if it does.
 
     Args:
         block: the block.
@@ -63,11 +63,11 @@ def refused(
 
 
 def not_arrays(block: Any, given: Any) -> str:
-    """The sentence for a call of a block without any array.
+    """The error message for a call of a block without arrays.
 
     Args:
         block: the block.
-        given: what it was called with.
+        given: the arguments of the call.
     """
     kinds = ", ".join(_kind(each) for each in given) or "nothing"
     return (
@@ -77,11 +77,11 @@ def not_arrays(block: Any, given: Any) -> str:
 
 
 def no_block(parent: Any, child: Any) -> str:
-    """The sentence for a child that is no block.
+    """The error message for a child that is not a block.
 
     Args:
-        parent: the block that should get it.
-        child: what it is.
+        parent: the parent block.
+        child: the object.
     """
     title = type(parent).__name__
     if isinstance(child, type):

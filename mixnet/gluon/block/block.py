@@ -1,4 +1,4 @@
-"""Block: a part of a network, made of parameters and other blocks."""
+"""Block: a part of a network, composed of parameters and other blocks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from mixnet.util import is_np_array, set_module
 
 
 def indented(text: str, spaces: int = 2) -> str:
-    """The text with all lines but the first moved to the right."""
+    """The text with all lines except the first indented."""
     return text.replace("\n", "\n" + " " * spaces)
 
 
@@ -46,10 +46,10 @@ class Block:
     Blocks and parameters that are set as attributes become its children.
 
     Args:
-        prefix: text before the names of its parameters; counted by class by default.
+        prefix: prefix of its parameters' names; by default the class name with a counter.
         params: parameters to share: those of another block, ``other.params`` or
             ``other.collect_params()``.
-        unknown: an error, which has the nearest name.
+        unknown: an error, which suggests the closest name.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class Block:
         """Set an attribute; blocks and parameters become children.
 
         Raises:
-            TypeError: a block or a parameter is to become something of another class.
-            CheckError: a parameter is to be replaced.
+            TypeError: a block or a parameter would be replaced by an object of another class.
+            CheckError: a parameter would be replaced.
         """
         before = self.__dict__.get(name)
         if isinstance(value, (Parameter, Block)) and "_forward_pre_hooks" not in self.__dict__:
@@ -118,7 +118,7 @@ class Block:
 
     @property
     def prefix(self) -> str:
-        """Text before the names of its parameters."""
+        """The prefix of its parameters' names."""
         return self._prefix
 
     @property
@@ -136,10 +136,10 @@ class Block:
         return self._scope
 
     def register_child(self, block: Block, name: str | None = None) -> None:
-        """Make a block a child, under ``name`` or its number.
+        """Add a child block, under ``name`` or its index.
 
         Raises:
-            ValueError: it is no block.
+            ValueError: it is not a block.
         """
         if not isinstance(block, Block):
             raise AttributeValueError(no_block(self, block))
@@ -149,7 +149,7 @@ class Block:
         """Its parameters and its children's.
 
         Args:
-            select: regular expression that names match from their beginning.
+            select: regular expression that matches names from the beginning.
         """
         self._check_container_with_block()
         parameters = ParameterDict(self._params.prefix)
@@ -203,7 +203,7 @@ class Block:
         return list(blocks)
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """Parameters by their place in the structure, as ``features.0.weight``."""
+        """Parameters by their path in the structure, such as ``features.0.weight``."""
         dot = prefix + "." if prefix else ""
         parameters = {dot + name: each for name, each in self._reg_params.items()}
         for name, child in self._children.items():
@@ -217,13 +217,13 @@ class Block:
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
-        """Give all parameters their first values.
+        """Initialize all parameters.
 
         Args:
-            init: initializer of parameters without one of their own; small uniform numbers.
+            init: default initializer; small uniform numbers by default.
             ctx: a context or a list; the current one by default.
             verbose: log each.
-            force_reinit: start anew if they have values.
+            force_reinit: initialize again if they have values.
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
@@ -264,9 +264,9 @@ class Block:
         """Write the values to a ``.params`` or safetensors file, named by their position in the structure.
 
         Args:
-            filename: path, which ends in ``.safetensors`` for such a file; the file is complete or not there.
+            filename: path, ending in ``.safetensors`` for that format; the file is written atomically.
             deduplicate: write a shared parameter once, under the last of its names.
-            wait: return when the file is complete; else at once, with a handle to wait on.
+            wait: return when the file is complete; otherwise return a handle to wait on immediately.
         """
         params = self._collect_params_with_prefix()
         if deduplicate:
@@ -286,18 +286,18 @@ class Block:
     ) -> None:
         """Read values written by ``save_parameters``, ``export`` or ``ParameterDict.save``, or a safetensors file.
 
-        The format is told by the file's content. Nothing changes unless all fit.
+        The format is detected from the file's content. Nothing changes unless all values match.
 
         Args:
             filename: path.
-            ctx: where parameters that are not made yet go.
+            ctx: context of parameters that do not exist yet.
             allow_missing: leave parameters that the file does not have.
-            ignore_extra: leave out values that the network does not have.
-            cast_dtype: cast where dtypes differ.
-            dtype_source: ``current`` or ``saved``: which dtype a parameter has afterwards.
+            ignore_extra: ignore values that the network does not have.
+            cast_dtype: cast if dtypes differ.
+            dtype_source: ``current`` or ``saved``: the dtype of a parameter afterwards.
             names: for weights of other libraries: a function from the file's name of an array to the name in this
-                network (as ``save_parameters`` writes them), None to leave the array out; or a dict from regular
-                expressions to replacements, tried in order, None to leave out what matches.
+                network (as written by ``save_parameters``), None to skip the array; or a dict from regular
+                expressions to replacements, tried in order, None to skip matching arrays.
 
         Raises:
             CheckError: names are missing, or a shape or dtype differs.
@@ -350,7 +350,7 @@ class Block:
         self.load_parameters(filename, ctx, allow_missing, ignore_extra)
 
     def save(self, prefix: str) -> None:
-        """Write ``prefix-model.json``, how the blocks nest, and ``prefix-model.params``.
+        """Write ``prefix-model.json`` (the nesting of blocks) and ``prefix-model.params``.
 
         Args:
             prefix: start of both paths.
@@ -358,7 +358,7 @@ class Block:
         save_model(self, prefix)
 
     def load(self, prefix: str) -> None:
-        """Read files written by :meth:`save` into a network that was built in the same way.
+        """Load files written by :meth:`save` into a network with the same structure.
 
         Args:
             prefix: start of both paths.
@@ -386,7 +386,7 @@ class Block:
 
         Args:
             callback: gets the name of the result, the operator's name, and the array.
-            monitor_all: for the operators' inputs too.
+            monitor_all: also for the operators' inputs.
         """
         checked_function(
             "register_op_hook", "callback", callback, "def hook(name, operator, array)"

@@ -1,4 +1,4 @@
-"""Composing a block on symbols: its graph with the names that MXNet gives it."""
+"""Composing a block on symbols: its graph with the names that MXNet assigns."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Composition:
     """A block called once with variables for its arrays.
 
     Args:
-        forward: what to call.
+        forward: the function to call.
         structure: the arguments without their arrays, see ``gluon.trace.flatten``.
-        count: how many arrays there are.
+        count: number of arrays.
 
     ``inputs`` are the variables: ``data``, or ``data0``, ``data1`` and so on; ``output`` what
     forward returned, ``symbol`` the same as one symbol, ``drawing`` the random operators in the order
@@ -58,7 +58,7 @@ class Composition:
         self.structure = structure
 
     def infer(self, specs: Sequence[Spec], parameters: Any) -> Inference:
-        """All shapes and dtypes that follow from those of the arrays and the parameters."""
+        """Infer all shapes and dtypes from those of the arrays and the parameters."""
         shapes: dict[str, Any] = {}
         dtypes: dict[str, Any] = {}
         for name, spec in zip(self.names, specs, strict=True):
@@ -71,7 +71,7 @@ class Composition:
 
 
 class Composed(Program):
-    """What a hybridized block runs, made of the symbol that it composes.
+    """The program of a hybridized block, from the symbol that it composes.
 
     Args:
         composition: the composed symbol.
@@ -129,7 +129,7 @@ def _leaf_types(structure: Any) -> list[type]:
 
 
 def _flattened(output: Any) -> tuple[list[Symbol], Any]:
-    """Symbols of nested lists, and the structure of the arrays that they stand for."""
+    """Symbols of nested lists, and the structure of the corresponding arrays."""
     if isinstance(output, Symbol):
         kind = np_ndarray if isinstance(output, NumpySymbol) else NDArray
         return [output], kind if len(output) == 1 else (list, (kind,) * len(output))

@@ -1,4 +1,4 @@
-"""Formats of ``HybridBlock.export`` beside MXNet's own."""
+"""Formats of ``HybridBlock.export`` other than MXNet's own."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def export_as(
     specs: Sequence[Spec],
     options: dict[str, Any],
 ) -> tuple[str, ...]:
-    """Write a block in a format; the paths.
+    """Export a block in a format; returns the paths.
 
     Raises:
         AttributeValueError: there is no such format.

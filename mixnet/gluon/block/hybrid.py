@@ -1,4 +1,4 @@
-"""HybridBlock: a block whose forward is composed or traced once and run as one compiled graph."""
+"""HybridBlock: a block whose forward is composed or traced once and then runs as one compiled graph."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ Runnable = GraphOp | PlacedGraph
 class HybridBlock(Block):
     """A block that can be hybridized: override ``hybrid_forward(F, x, weight, ...)`` or ``forward``.
 
-    Not hybridized, it runs as any imperative code. After ``hybridize()`` its graph is made at the
+    By default, it runs like any imperative code. After ``hybridize()``, its graph is created at the
     first call and compiled for each shape; later calls run that. The graph is composed of symbols,
     as MXNet does (``F`` is ``mx.sym``), where every part defines ``hybrid_forward``; else, or where
-    the code asks for what symbols do not have, forward runs once on arrays without numbers.
+    the code needs what symbols do not have, forward runs once on arrays without values.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class HybridBlock(Block):
         self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute; blocks and parameters become children, and graphs are made anew."""
+        """Set an attribute; blocks and parameters become children, and cached graphs are discarded."""
         super().__setattr__(name, value)
         if isinstance(value, (Block, Parameter)) and "_cache" in self.__dict__:
             self._clear_cached_op()
@@ -128,20 +128,20 @@ class HybridBlock(Block):
         """Turn running as a compiled graph on or off, for the children too.
 
         A compiled graph has static memory and shapes in any case: the arguments below are MXNet's,
-        taken and kept.
+        accepted for compatibility.
 
         Args:
             active: whether to.
-            backend: what computes predictions, see ``Symbol.optimize_for``.
-            clear: forget graphs made so far.
+            backend: computes predictions, see ``Symbol.optimize_for``.
+            clear: discard cached graphs.
             static_alloc: memory is planned ahead.
             static_shape: shapes do not change.
             inline_limit: graphs of so few operators are inlined.
             forward_bulk_size: operators that run as one in forward.
             backward_bulk_size: operators that run as one in backward.
-            kwargs: ``recompute="mirror"`` or ``"sublinear"``: backward computes most activations again,
+            kwargs: ``recompute="mirror"`` or ``"sublinear"``: backward recomputes most activations,
                 which takes time and saves memory; see :func:`mixnet.passes.recompute.kept_nodes`.
-                Others, as ``partial_shape``, are options of a backend.
+                Others, such as ``partial_shape``, are options of a backend.
 
         Raises:
             AttributeValueError: there is no such way to recompute.
@@ -193,7 +193,7 @@ class HybridBlock(Block):
         Args:
             x: first input.
             args: further inputs.
-            backend: see ``Symbol.optimize_for``. It computes predictions; a network that trains is XLA's.
+            backend: see ``Symbol.optimize_for``. It computes predictions; training uses XLA.
             clear: see :meth:`hybridize`, also for the arguments below.
 
         Raises:
@@ -246,12 +246,12 @@ class HybridBlock(Block):
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call ``callback(name, operator, array)`` for every result, once hybridized.
 
-        While there is a hook the operators run one by one.
+        While there is a hook, the operators run one by one.
 
         Args:
             callback: gets the name of the result (``dense0_fwd_output``), the operator's name
                 (``FullyConnected``), and the array.
-            monitor_all: for the operators' inputs too.
+            monitor_all: also for the operators' inputs.
         """
         super().register_op_hook(callback, monitor_all)
         self._op_hook = (callback, monitor_all)
@@ -274,9 +274,9 @@ class HybridBlock(Block):
         return self.forward(*args)
 
     def _call_cached_op(self, *args: Any) -> Any:
-        """The block as a compiled graph; a ``forward`` of one's own calls it where ``_active`` is true.
+        """Run the block as a compiled graph; a user-defined ``forward`` calls this if ``_active`` is true.
 
-        Within a trace there is no graph in the graph: the block runs as it is.
+        Within a trace, the block is not nested as a graph: its operations are traced.
         """
         if state.trace is not None:
             return HybridBlock.forward(self, *args)
@@ -315,7 +315,7 @@ class HybridBlock(Block):
         return unflatten(iter(outputs), program.outputs, wrap=True)
 
     def _has_backend(self) -> bool:
-        """Whether something else than XLA computes predictions."""
+        """Whether a backend other than XLA computes predictions."""
         return self._flags.get("backend") not in (None, "", "XLA")
 
     def _backend(self) -> tuple[Any, dict[str, Any]]:
@@ -324,7 +324,7 @@ class HybridBlock(Block):
         return name, {n: each for n, each in self._flags.items() if n not in _OWN_FLAGS}
 
     def _call_backend(self, leaves: Sequence[NDArray], structure: Any) -> Any:
-        """The outputs by the block's backend, which holds the parameters as they were at its first call."""
+        """The outputs of the block's backend, which holds the parameters as of its first call."""
         calls = self.__dict__.setdefault("_backend_calls", {})
         key = _hashable(structure)
         if key not in calls:
@@ -396,7 +396,7 @@ class HybridBlock(Block):
         return program, graph_op(graph, self.name, self._flags.get("recompute"))
 
     def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Program:
-        """The graph for such inputs: composed of symbols, or traced where that cannot be."""
+        """The graph for such inputs: composed of symbols, or traced if that is not possible."""
         context = specs[0].context
         composition = self._composition(structure, len(specs))
         if composition is not None:
@@ -408,10 +408,10 @@ class HybridBlock(Block):
         return Traced(self.forward, specs, structure, training, context)
 
     def _composition(self, structure: Any, count: int) -> Composition | None:
-        """The block on symbols, made at the first call; None where a part takes arrays only.
+        """The block on symbols, created at the first call; None if a part accepts only arrays.
 
         Raises:
-            Exception: what the block's own code raised.
+            Exception: raised by the block's code.
         """
         key = _hashable(structure)
         if key not in self._compositions:
@@ -429,7 +429,7 @@ class HybridBlock(Block):
         return self._compositions[key]
 
     def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
-        """The parameters by name, those that waited for the data made."""
+        """The parameters by name; deferred ones are initialized."""
         parameters = self._parameters_of(composition)
         if any(not each._arrays for each in parameters.values()):
             self._take_shapes(composition, specs, parameters)
@@ -487,7 +487,7 @@ class HybridBlock(Block):
         return self._hybrid(nd, x, args, params)
 
     def _deferred_infer_shape(self, *args: Any) -> None:
-        """Shapes of parameters that waited for the data; what keeps them from it is a ``ValueError``."""
+        """Infer the shapes of deferred parameters; a failure is a ``ValueError``."""
         try:
             self.infer_shape(*args)
         except MXNetError as error:
@@ -565,13 +565,13 @@ class HybridBlock(Block):
         Args:
             inputs: arrays of the shapes and dtypes of a call; their values are not read.
             grad_req: ``null``: prediction. ``write`` or ``add``: training, forward and gradients of all
-                parameters that want one.
-            inplace: outputs may take over the memory of inputs that die there.
-            co_share: arrays may lie where others were that are dead.
-            recompute: gradients compute results of forward again rather than keep them.
+                parameters that have one.
+            inplace: outputs may reuse the memory of inputs that die there.
+            co_share: arrays may reuse the memory of dead ones.
+            recompute: backward recomputes results of forward instead of storing them.
 
         Returns:
-            The plan, as of ``Symbol.memory_plan``.
+            The plan, as for ``Symbol.memory_plan``.
         """
         leaves, structure = flatten(inputs)
         composition = self._composed(structure, len(leaves))
@@ -589,10 +589,10 @@ class HybridBlock(Block):
         """The graph as a symbol whose variables are the inputs and the parameters.
 
         Args:
-            inputs: example arrays; needed where the network has not been called yet.
+            inputs: example arrays; needed if the network has not been called yet.
 
         Raises:
-            MXNetError: there was no call and there are no inputs.
+            MXNetError: the network has not been called and there are no inputs.
         """
         if inputs:
             leaves, structure = flatten(tuple(inputs))
@@ -633,15 +633,15 @@ class HybridBlock(Block):
         Args:
             path: start of both paths.
             epoch: number in the parameters' file name.
-            remove_amp_cast: leave out the casts of automatic mixed precision.
+            remove_amp_cast: omit the casts of automatic mixed precision.
             format: ``mxnet``; or for prediction, with the shapes of the network's first call, ``onnx``: one file,
-                ``path.onnx``; or ``stablehlo``: ``path.stablehlo``, which JAX alone runs.
+                ``path.onnx``; or ``stablehlo``: ``path.stablehlo``, which runs with JAX alone.
             options: of the format. Both: ``dynamic`` and ``dynamic_input_shapes``. ``onnx``: ``opset_version`` and
                 others of ``mx.onnx.export_model``; ``stablehlo``: ``platforms``, ``parameters`` and
-                ``gradients``, as ``mx.export.export_stablehlo`` takes them.
+                ``gradients``, as for ``mx.export.export_stablehlo``.
 
         Returns:
-            The paths of what was written.
+            The paths of the written files.
 
         Raises:
             MXNetError: the network was not hybridized and called.
@@ -663,19 +663,19 @@ class HybridBlock(Block):
     def export_page(self, path: str, **options: Any) -> str:
         """Write one HTML file that runs the network in a browser, without a server or a network connection.
 
-        A person draws or drops a picture, and sees the prediction, the graph and what each layer computes.
+        Users draw or drop a picture and see the prediction, the graph and the output of each layer.
 
         Args:
-            path: where the page goes.
-            options: ``draw``, ``labels``, ``title``, ``mean`` and ``std``, as ``mx.export.export_page`` takes them.
+            path: of the page.
+            options: ``draw``, ``labels``, ``title``, ``mean`` and ``std``, as for ``mx.export.export_page``.
 
         Returns:
             ``path``.
 
         Raises:
-            MXNetError: the network was not hybridized and called; or the page does not have one of its operators,
+            MXNetError: the network was not hybridized and called; or the page lacks one of its operators,
                 which is named.
-            ShapeError: its input is no picture.
+            ShapeError: its input is not a picture.
         """
         from mixnet.export.page.export_page import export_page  # only then
 
@@ -685,7 +685,7 @@ class HybridBlock(Block):
         )
 
     def _symbol_and_arrays(self) -> tuple[Any, dict[str, NDArray]]:
-        """The graph, and its parameters by name with ``arg:`` or ``aux:`` before it.
+        """The graph, and its parameters by name with the prefix ``arg:`` or ``aux:``.
 
         Raises:
             MXNetError: the network was not hybridized and called.
@@ -720,12 +720,12 @@ class HybridBlock(Block):
     def functionalize(self, *inputs: Any) -> tuple[Any, dict[str, jax.Array]]:
         """A pure JAX function of the network, and its parameters as a pytree.
 
-        ``function(params, *arrays, training=False, key=None, states=False)`` computes what the
-        network does, for ``jax.jit``, ``jax.grad``, ``jax.vmap``, optax and the like. With
+        ``function(params, *arrays, training=False, key=None, states=False)`` computes the same as the
+        network, for ``jax.jit``, ``jax.grad``, ``jax.vmap``, optax and so on. With
         ``states`` it returns the outputs and the parameters with new moving statistics.
 
         Args:
-            inputs: example arrays, needed if shapes still wait for data.
+            inputs: example arrays, needed if shapes are still unknown.
 
         Returns:
             The function, and a dict from names to JAX arrays, which share no buffer that the
@@ -779,7 +779,7 @@ class HybridBlock(Block):
 
 
 def _takes_symbols(block: Block) -> bool:
-    """Whether a block's forward takes symbols: the library's own do, also where they override it."""
+    """Whether a block's forward accepts symbols: those of the library do, even if they override it."""
     forward = type(block).forward
     return forward is HybridBlock.forward or forward.__module__.partition(".")[0] == "mixnet"
 

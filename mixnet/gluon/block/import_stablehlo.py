@@ -22,10 +22,10 @@ class ProgramBlock(SymbolBlock):
         format: str = "mxnet",
         **options: Any,
     ) -> tuple[str, ...]:
-        """As of any block, in the format ``stablehlo``: a symbol file cannot hold the program.
+        """Export in the format ``stablehlo``; a symbol file cannot contain the program.
 
         Raises:
-            NotDefinedError: another format is asked for.
+            NotDefinedError: another format is requested.
         """
         if format != "stablehlo":
             raise NotDefinedError(
@@ -42,7 +42,7 @@ def import_stablehlo(
 ) -> SymbolBlock:
     """Create a block from a file written by ``export(format="stablehlo")`` or ``jax.export``.
 
-    It predicts; and trains on where the program has its gradient and takes its parameters (``parameters="beside"``).
+    It predicts, and can be trained if the program has a gradient and takes its parameters as arguments.
 
     Args:
         path: of the program.

@@ -1,4 +1,4 @@
-"""``Block.save`` and ``Block.load``: how blocks nest, and their parameters, in two files."""
+"""``Block.save`` and ``Block.load``: the nesting of blocks and their parameters, in two files."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def _fill(block: Block, path: str, places: Mapping[str, str]) -> None:
 
 
 def load_model(block: Block, prefix: str) -> None:
-    """Read them into a block that was made in the same way.
+    """Load them into a block with the same structure.
 
     Raises:
         MissingFileError: there are no such files.
-        FileFormatError: they are damaged, or of another kind.
-        CheckError: it was made in another way.
+        FileFormatError: they are damaged, or have another format.
+        CheckError: its structure differs.
     """
     path = f"{prefix}-model.json"
     whole = parse(text_of(path), path, "a file of Block.save")

@@ -1,7 +1,7 @@
-"""Whether a forward that failed on symbols failed because they are symbols.
+"""Whether a forward failed on symbols because it needs arrays.
 
-Then it may run on arrays; else the error is the user's own, and is told at once: running the code again
-would repeat what it does beside, and hide the error where the second run goes another way.
+If it does, forward may run on arrays. Otherwise the error is the user's own and is raised at once: running
+the code again would repeat its side effects, and hide the error if the second run takes another path.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _LIBRARY = os.path.dirname(os.path.abspath(base.__file__)) + os.sep
 
 
 def needs_arrays(error: Exception) -> bool:
-    """Whether an error of a forward on symbols says that symbols will not do.
+    """Whether an error of a forward on symbols means that it needs arrays.
 
     It does if it was raised by this library or by what the code calls, which were given a symbol; or in the code
     itself by something that symbols do not have: an attribute, or what Python asks of a number or a list.
-    What the code raises, asserts, divides or looks up is an error on arrays too.
+    Errors that the code raises itself (assertions, divisions, look-ups) would occur on arrays as well.
     """
     if isinstance(error, AttributeError):
         return isinstance(error.obj, (Symbol, ModuleType)) or _is_raised_by_library(error)
@@ -31,7 +31,7 @@ def needs_arrays(error: Exception) -> bool:
 
 
 def _is_in_words(error: Exception) -> bool:
-    """Whether a ``raise`` of the program made it, rather than Python itself."""
+    """Whether it was raised by a ``raise`` statement of the program, not by Python itself."""
     trace = error.__traceback__
     if trace is None:
         return False

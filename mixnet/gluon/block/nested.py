@@ -18,10 +18,10 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
 
     Args:
         args: nested lists or tuples.
-        inout_str: ``input`` or ``output``, for the message.
+        inout_str: ``input`` or ``output``, for error messages.
 
     Raises:
-        ValueError: something is none of these.
+        ValueError: something has another type.
     """
     if args is None:
         return [None], -1
@@ -39,7 +39,7 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
 
 
 def _regroup(args: Any, fmt: Any) -> tuple[Any, list[Any]]:
-    """The nesting that ``_flatten`` took apart, and what is left of the flat list.
+    """Undo ``_flatten``; returns the nested lists and the rest of the flat list.
 
     Raises:
         CheckError: the flat list is too short.

@@ -1,4 +1,4 @@
-"""Parameters of a file under the names that a network gives them."""
+"""Match parameters of a file to the names used by a network."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def renamed(arrays: Mapping[str, Any], names: Names, source: str) -> dict[str, A
 
     Args:
         arrays: of a file.
-        names: a function from the file's name of an array to the network's, or None to leave the array out; or a
-            dict from regular expressions to what takes the place of the text they match, None to leave the array
-            out. All expressions of a dict are tried, in order, each on what the ones before have made.
-        source: of the arrays, for messages.
+        names: a function from the file's name of an array to the network's, or None to skip the array; or a
+            dict from regular expressions to replacements of the text they match, None to skip the array.
+            All expressions of a dict are tried, in order, each on the result of the previous ones.
+        source: of the arrays, for error messages.
 
     Raises:
         AttributeTypeError: ``names`` is neither.
-        AttributeValueError: a regular expression or its replacement is none.
+        AttributeValueError: a regular expression or its replacement is invalid.
         CheckError: two arrays would get one name.
     """
     rename = _function(names)

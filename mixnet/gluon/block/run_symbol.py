@@ -24,10 +24,10 @@ def run_symbol(
 
     Args:
         symbol: the symbol.
-        handles: arrays of its variables by name; states are written.
+        handles: arrays of its variables by name; states are updated.
         cls: class of the results.
         hook: called with the name, the operator's name and the array of every result; and whether
-            of every input too.
+            also of every input.
     """
     made: dict[Entry, NDArray] = {}
     graph = complete_shapes(symbol.graph, {name: each.shape for name, each in handles.items()})

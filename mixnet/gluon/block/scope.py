@@ -1,4 +1,4 @@
-"""Where new blocks, their parameters and their symbols get their names."""
+"""Name scopes of new blocks, their parameters and their symbols."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class _BlockScope:
-    """``with block.name_scope():`` blocks made inside are parts of it and count by kind.
+    """``with block.name_scope():`` blocks created inside are named as its parts, with a counter per class.
 
-    Symbols made inside are named as parts of it too, counted anew each time.
+    Symbols created inside are also named as its parts, with a new counter each time.
     """
 
     _current = threading.local()
@@ -34,9 +34,9 @@ class _BlockScope:
         """Prefix and parameters of a new block.
 
         Args:
-            prefix: as given by the user.
-            params: parameters to share, as given by the user.
-            hint: what blocks of its kind are called.
+            prefix: passed by the user.
+            params: parameters to share, passed by the user.
+            hint: name of blocks of its class.
         """
         scope: _BlockScope | None = read(_BlockScope._current, "value")
         if scope is None:

@@ -38,7 +38,7 @@ class SymbolBlock(HybridBlock):
         params: parameters to share.
 
     Raises:
-        CheckError: an input is no variable.
+        CheckError: an input is not a variable.
     """
 
     def __init__(self, outputs: Any, inputs: Any, params: ParameterDict | None = None):
@@ -81,7 +81,7 @@ class SymbolBlock(HybridBlock):
                 )
 
     def _dtypes(self, names: list[str]) -> dict[str, Any]:
-        """Dtypes of variables that the symbol's attributes say or imply."""
+        """Dtypes of variables that the symbol's attributes state or imply."""
         graph = self._symbol.graph
         dtypes = infer(graph, {}, {}, default_dtype=None).dtypes if names else {}
         entries = {node.name: Entry(node) for node in graph.nodes if node.is_variable}
@@ -106,13 +106,13 @@ class SymbolBlock(HybridBlock):
             symbol_file: path of the symbol.
             input_names: names of its inputs.
             param_file: path of the parameters.
-            ctx: where the parameters go.
+            ctx: context of the parameters.
             allow_missing: leave parameters that the file does not have.
-            ignore_extra: leave out values that the network does not have.
+            ignore_extra: ignore values that the network does not have.
 
         Raises:
             FileFormatError: a file is truncated or corrupted.
-            CheckError: names do not fit.
+            CheckError: names do not match.
         """
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         symbol = sym.load(os.fspath(symbol_file))
@@ -185,7 +185,7 @@ class SymbolBlock(HybridBlock):
         return outputs[0] if self._single else outputs
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        """Not there: the symbol is what it does."""
+        """Not used: the symbol defines the computation."""
         raise NotDefinedError("A SymbolBlock has no hybrid_forward: call it.")
 
 
@@ -196,7 +196,7 @@ def _flat(nested: Any) -> list[Any]:
 
 
 def _common_prefix(names: list[str]) -> str:
-    """What all names begin with."""
+    """The common prefix of all names."""
     if not names:
         return ""
     low, high = min(names), max(names)

@@ -1,4 +1,4 @@
-"""``mx.gluon.contrib``: layers, cells, data and the estimator beside the core of Gluon."""
+"""``mx.gluon.contrib``: additional layers, cells, data and the estimator."""
 
 from mixnet.gluon.contrib import cnn as cnn
 from mixnet.gluon.contrib import nn as nn

@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset, made ahead by processes or threads if asked."""
+"""DataLoader: batches of a dataset, optionally prefetched by processes or threads."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def default_batchify_fn(data: Any) -> Any:
         data: a list of samples.
 
     Raises:
-        TypeError: samples that are no numbers.
+        TypeError: samples are not numeric.
         ValueError: their shapes differ.
     """
     return _batchify(data, _CPU)
@@ -99,7 +99,7 @@ def _batchify(data: Any, context: Context) -> Any:
 
 
 def _where(samples: NDArray, context: Context) -> Context:
-    """Where a batch goes: samples of a GPU stay there."""
+    """The context of a batch: samples on a GPU stay there."""
     return samples.context if samples.context.device_type == "gpu" else context
 
 
@@ -133,7 +133,7 @@ def _array(data: np.ndarray, context: Context) -> NDArray:
 
 
 def _whole(rows: Any, context: Context) -> NDArray:
-    """Samples that are together already as a batch."""
+    """Samples that are already a batch."""
     if isinstance(rows, NDArray):
         array = state.trace.array(rows._read())
         return type(rows)._wrap(host_value(array, _where(rows, context)))
@@ -141,7 +141,7 @@ def _whole(rows: Any, context: Context) -> NDArray:
 
 
 class _Maker:
-    """Makes a batch of numbers of samples; worker processes get it by being forked."""
+    """Makes a batch from sample indices; worker processes inherit it by forking."""
 
     def __init__(self, dataset: Any, batchify: Batchify):
         self.dataset, self.batchify = dataset, batchify
@@ -165,14 +165,14 @@ class _Maker:
 
 
 class _ThreadWorkers:
-    """The I/O workers of the engine as makers of batches, ``count`` at a time."""
+    """Makes batches on the engine's I/O workers, ``count`` at a time."""
 
     def __init__(self, make: _Maker, count: int):
         self._make = make
         self._lanes = itertools.cycle([Var(f"DataLoader {i}") for i in range(count)])
 
     def submit(self, numbers: Sequence[int], seed: int) -> Future[Any]:
-        """Ask for a batch."""
+        """Request a batch."""
         future: Future[Any] = Future()
         work = functools.partial(self._run, future, numbers, (is_np_shape(), is_np_array()))
         push(work, (), (next(self._lanes),), "io", name="DataLoader batch")
@@ -191,10 +191,10 @@ class _ThreadWorkers:
             set_np(*before)
 
     def result(self, job: Future[Any], timeout: float) -> Any:
-        """The batch of a job, or the exception that it ended with.
+        """The batch of a job; raises the job's exception.
 
         Raises:
-            multiprocessing.TimeoutError: it is not there after ``timeout`` seconds.
+            multiprocessing.TimeoutError: it is not ready after ``timeout`` seconds.
         """
         try:
             return job.result(timeout)
@@ -207,16 +207,16 @@ class _ThreadWorkers:
             ) from None
 
     def forget(self, jobs: Sequence[Future[Any]]) -> None:
-        """Nobody wants these any more; those that run come to their end first."""
+        """Cancel these jobs; running ones finish first."""
         for job in jobs:
             job.cancel()
 
     def stop(self) -> None:
-        """Nothing to end: the threads are the engine's."""
+        """Nothing to do: the threads belong to the engine."""
 
 
 class _MultiWorkerIter:
-    """The batches of one epoch, some of them asked for ahead."""
+    """The batches of one epoch, some of them prefetched."""
 
     def __init__(self, loader: DataLoader):
         self._loader = loader
@@ -261,13 +261,13 @@ class _MultiWorkerIter:
         return batch
 
     def close(self) -> None:
-        """Want no more batches."""
+        """Request no more batches."""
         jobs, self._jobs = list(self._jobs), deque()
         self._workers.forget(jobs)
 
 
 class _Whole:
-    """Scope around calls of a loader's workers: after an interrupt none of them is left.
+    """Scope around calls of a loader's workers: an interrupt stops all of them.
 
     If another one comes while they are being ended, the next epoch finds that something was under way
     and starts others.
@@ -289,25 +289,25 @@ class _Whole:
 class DataLoader:
     """Iterates over batches of a dataset.
 
-    Samples are made with NumPy, in the main process too: operators of ``mx.nd`` that a dataset, a
-    transform or ``batchify_fn`` calls run at once on the host, whatever the shape of a sample.
+    Samples are made with NumPy, also in the main process: operators of ``mx.nd`` that a dataset, a
+    transform or ``batchify_fn`` calls run immediately on the host, for any shape of a sample.
 
     Args:
         dataset: samples: anything with ``len`` and indexing.
         batch_size: samples per batch.
-        shuffle: random order, anew in every epoch, by NumPy's global random state.
-        sampler: gives the order instead.
+        shuffle: a new random order in every epoch, from NumPy's global random state.
+        sampler: determines the order instead.
         last_batch: ``keep`` a shorter last batch (default), ``discard`` it, or ``rollover``.
-        batch_sampler: gives the batches' numbers instead of all of those.
-        batchify_fn: makes a batch of a list of samples; by default they are stacked.
-        num_workers: processes, or threads, that make batches ahead; 0 makes them when asked for.
-        pin_memory: hand out arrays on ``cpu_pinned``.
-        pin_device_id: number of that context.
-        prefetch: batches made ahead, by default twice ``num_workers``.
-        thread_pool: threads rather than processes: for datasets that let others run meanwhile, as
-            decoding does. They are the engine's I/O workers (``MIXNET_IO_NTHREADS``).
+        batch_sampler: determines the indices of each batch, instead of the arguments above.
+        batchify_fn: makes a batch from a list of samples; by default they are stacked.
+        num_workers: number of processes or threads that prefetch batches; 0 makes them on demand.
+        pin_memory: return arrays on ``cpu_pinned``.
+        pin_device_id: device id of that context.
+        prefetch: number of batches to prefetch, by default twice ``num_workers``.
+        thread_pool: use threads instead of processes: for datasets that release the GIL, such as
+            image decoding. They are the engine's I/O workers (``MIXNET_IO_NTHREADS``).
         timeout: seconds to wait for a batch of a worker.
-        auto_reload: ask for the first batches of the next epoch when one has ended.
+        auto_reload: prefetch the first batches of the next epoch when one has ended.
 
     Raises:
         ValueError: arguments contradict each other.
@@ -398,13 +398,13 @@ class DataLoader:
             yield batch
 
     def refresh(self) -> None:
-        """Ask for the first batches of an epoch now; the next iteration takes them."""
+        """Prefetch the first batches of an epoch now, for the next iteration."""
         self.clean()
         if self._num_workers:
             self._iter = _MultiWorkerIter(self)
 
     def clean(self) -> None:
-        """Give up what was asked for ahead."""
+        """Cancel prefetched batches."""
         if self._iter is not None:
             self._iter.close()
             self._iter = None
@@ -485,20 +485,20 @@ class DataLoaderV1(DataLoader):
 
 
 def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool) -> None:
-    """Begin a process of a pool: its dataset, and the rules of shapes and arrays."""
+    """Initialize a process of a pool: its dataset and NumPy mode."""
     global _worker_dataset
     _worker_dataset = dataset
     set_np(shape=active_shape, array=active_array)
 
 
 def _worker_fn(samples: Sequence[int], batchify_fn: Batchify, dataset: Any = None) -> bytes:
-    """A batch of these samples, pickled as processes send arrays; ``dataset`` is the worker's by default."""
+    """A pickled batch of these samples; ``dataset`` is the worker's by default."""
     source = _worker_dataset if dataset is None else dataset
     return bytes(ForkingPickler.dumps(_thread_worker_fn(samples, batchify_fn, source)))
 
 
 def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
-    """Begin a thread of a pool: the rules of shapes and arrays."""
+    """Initialize a thread of a pool: its NumPy mode."""
     set_np(shape=active_shape, array=active_array)
 
 

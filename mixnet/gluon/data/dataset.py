@@ -1,4 +1,4 @@
-"""Datasets: samples by number."""
+"""Datasets: samples by index."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Dataset:
         raise NotDefinedError(f"{type(self).__name__} does not define __len__.")
 
     def filter(self, fn: Callable[[Any], Any]) -> Dataset:
-        """The samples for which ``fn(sample)`` is true; it is asked for all of them now."""
+        """The samples for which ``fn(sample)`` is true; it is called for all of them now."""
         return _SampledDataset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
-        """Part ``index`` of ``num_shards`` parts in a row; the first ones may be one longer.
+        """Part ``index`` of ``num_shards`` contiguous parts; the first ones may have one more sample.
 
         Raises:
             AssertionError: there is no such part.
@@ -51,10 +51,10 @@ class Dataset:
         return _SampledDataset(self, SequentialSampler(count))
 
     def sample(self, sampler: Sampler) -> Dataset:
-        """The samples whose numbers ``sampler`` gives, in its order; it is asked once, now.
+        """The samples at the indices of ``sampler``, in its order, which is evaluated once, now.
 
         Raises:
-            TypeError: it is no sampler.
+            TypeError: it is not a sampler.
         """
         if not isinstance(sampler, Sampler):
             raise AttributeTypeError(
@@ -64,7 +64,7 @@ class Dataset:
         return _SampledDataset(self, sampler)
 
     def transform(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
-        """A dataset of ``fn(*sample)``; computed when asked for if ``lazy``, else now."""
+        """A dataset of ``fn(*sample)``; computed on access if ``lazy``, otherwise now."""
         inner = fn._fn if isinstance(fn, _TransformFirstClosure) else fn
         if not callable(inner):
             raise AttributeTypeError(f"transform takes a function of a sample, not {inner!r:.60}.")
@@ -72,7 +72,7 @@ class Dataset:
         return made if lazy else SimpleDataset([made[i] for i in range(len(made))])
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
-        """A dataset whose samples have ``fn`` of their first part."""
+        """A dataset with ``fn`` applied to the first element of each sample."""
         return self.transform(_TransformFirstClosure(fn), lazy)
 
 
@@ -120,7 +120,7 @@ class _LazyTransformDataset(Dataset):
         self._data, self._fn = data, fn
 
     def rows(self, indices: Sequence[int]) -> list[Any] | None:
-        """Several samples at once, if the function can transform them so; else None."""
+        """Several samples at once, if the function supports that; otherwise None."""
         fn = self._fn
         first = isinstance(fn, _TransformFirstClosure)
         inner = fn._fn if isinstance(fn, _TransformFirstClosure) else fn
@@ -145,7 +145,7 @@ class _LazyTransformDataset(Dataset):
 
 
 class _TransformFirstClosure:
-    """``fn`` of the first part of a sample; a class, so that it can be pickled."""
+    """``fn`` of the first element of a sample; a class, so that it can be pickled."""
 
     def __init__(self, fn: Callable[..., Any]):
         self._fn = fn
@@ -160,7 +160,7 @@ class _SampledDataset(Dataset):
         self._indices = list(iter(sampler))
 
     def rows(self, indices: Sequence[int]) -> list[Any] | None:
-        """Several samples at once, if the dataset below has them so."""
+        """Several samples at once, if the underlying dataset supports that."""
         return rows_of(self._dataset, [self._indices[i] for i in indices])
 
     def __len__(self) -> int:
@@ -210,23 +210,23 @@ class ArrayDataset(Dataset):
         return parts[0] if len(parts) == 1 else tuple(parts)
 
     def rows(self, indices: Sequence[int]) -> list[Any] | None:
-        """Several samples at once; None if a part is no array."""
+        """Several samples at once; None if an element is not an array."""
         return _rows(self._data, indices)
 
 
 def takes_batches(transform: Any) -> bool:
-    """Whether a transform gives for several samples at once what it gives one by one.
+    """Whether a transform of several samples at once gives the same results as one by one.
 
-    A class derived from one that does may do something else: it has to say so itself.
+    This is not inherited: a subclass may behave differently and must declare it itself.
     """
     own = vars(type(transform)).get("takes_batches", False)
     return bool(getattr(transform, "__dict__", {}).get("takes_batches", own))
 
 
 def rows_of(dataset: Any, indices: Sequence[int]) -> list[Any] | None:
-    """The samples of these numbers, one array for each part, if a dataset has them at once.
+    """The samples at these indices, one array per element, if a dataset supports that.
 
-    A class derived from one that does may hand out other samples: it is not asked.
+    This is not inherited: a subclass may return other samples.
     """
     cls = type(dataset)
     for base in (ArrayDataset, _DownloadedDataset, _LazyTransformDataset, _SampledDataset):
@@ -250,7 +250,7 @@ def _rows(parts: Sequence[Any], indices: Sequence[int]) -> list[Any] | None:
 
 
 def _part(part: Any, idx: Any) -> Any:
-    """One row of an array: on the host without a view of it, which costs more than the row."""
+    """One row of an array, on the host without a view, which would cost more than the row."""
     if type(idx) is int and is_on_host() and isinstance(part, NDArray) and not part._is_sparse:
         whole = state.trace.array(part._read())
         return type(part)._wrap(host_value(whole[idx], part.context))
@@ -261,7 +261,7 @@ class RecordFileDataset(Dataset):
     """The records of a RecordIO file, as bytes.
 
     Args:
-        filename: path of the ``.rec`` file; its index lies beside it, as ``.idx``.
+        filename: path of the ``.rec`` file; its index, ``.idx``, is next to it.
     """
 
     def __init__(self, filename: str):
@@ -296,8 +296,8 @@ class _DownloadedDataset(Dataset):
     """Base of datasets that read all of their files at once.
 
     Args:
-        root: folder of the files; made if it is not there.
-        transform: called with a sample and its label, gives what the dataset hands out.
+        root: folder of the files; created if it does not exist.
+        transform: maps a sample and its label to the returned sample.
     """
 
     def __init__(self, root: str, transform: Callable[..., Any] | None):

@@ -1,4 +1,4 @@
-"""Files of datasets: found in a folder, or downloaded there and checked."""
+"""Dataset files: taken from a local folder, or downloaded there and verified."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mixnet.gluon import utils
 
 
 def fetch(root: str, name: str, sha1: str, url: str) -> str:
-    """Path of a file in ``root``, downloaded if it is not there with this hash.
+    """Path of a file in ``root``; it is downloaded unless it exists with this hash.
 
     Raises:
-        MXNetError: it cannot be downloaded; the message says where to put it by hand.
+        MXNetError: it cannot be downloaded; the message says where to put it manually.
     """
     path = os.path.join(root, name)
     if os.path.exists(path) and utils.check_sha1(path, sha1):
@@ -34,7 +34,7 @@ def fetch(root: str, name: str, sha1: str, url: str) -> str:
 
 
 def extract(archive: str, root: str, names: Sequence[str]) -> None:
-    """Put the files of these names from a .zip or .tar.gz archive into ``root``, folders left out.
+    """Extract the files with these names from a .zip or .tar.gz archive into ``root``, without folders.
 
     Raises:
         MXNetError: a file is not in the archive.

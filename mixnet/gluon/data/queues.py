@@ -1,4 +1,4 @@
-"""Queues between processes and threads, as loaders of one's own are built of them."""
+"""Queues between processes and threads, for user-defined loaders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ConnectionWrapper:
     """A connection that sends any object that can be pickled, arrays among them.
 
     Args:
-        conn: one end of ``multiprocessing.Pipe()``; its other methods are there too.
+        conn: one end of ``multiprocessing.Pipe()``; its other methods are available as well.
     """
 
     def __init__(self, conn: Any):
@@ -39,23 +39,23 @@ class ConnectionWrapper:
 
 
 class Queue(multiprocessing.queues.Queue):
-    """A queue between processes, for arrays too."""
+    """A queue between processes that also accepts arrays."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, ctx=kwargs.pop("ctx", multiprocessing.get_context()), **kwargs)
 
 
 class SimpleQueue(multiprocessing.queues.SimpleQueue):
-    """A queue between processes without a thread and a limit, for arrays too."""
+    """A queue between processes without a thread or a size limit, that also accepts arrays."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, ctx=kwargs.pop("ctx", multiprocessing.get_context()), **kwargs)
 
 
 def reduce_ndarray(data: NDArray) -> tuple[Any, Shared]:
-    """An array as shared memory: what makes it again in another process, and its arguments.
+    """Reduce an array to shared memory: the function that rebuilds it in another process, and its arguments.
 
-    The memory is there as long as ``data`` is.
+    The memory exists as long as ``data`` does.
     """
     rebuild = rebuild_np_ndarray if isinstance(data, ndarray) else rebuild_ndarray
     return rebuild, to_shared_memory(data)
@@ -65,11 +65,11 @@ reduce_np_ndarray = reduce_ndarray
 
 
 def rebuild_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: Any) -> NDArray:
-    """The array that :func:`reduce_ndarray` has put into shared memory.
+    """Rebuild an array that :func:`reduce_ndarray` has put into shared memory.
 
     Args:
-        pid: process that has it.
-        fd: number of the file there.
+        pid: process id of the owner.
+        fd: its file descriptor there.
         shape: its shape.
         dtype: its dtype.
     """
@@ -82,13 +82,13 @@ def rebuild_np_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: Any) ->
 
 
 def worker_loop_v1(dataset: Any, key_queue: Any, data_queue: Any, batchify_fn: Any) -> None:
-    """Make batches until the number None comes.
+    """Make batches until the index None arrives.
 
     Args:
         dataset: the samples.
-        key_queue: pairs of a number of a batch and numbers of samples.
-        data_queue: takes pairs of the number and the batch.
-        batchify_fn: makes a batch of a list of samples.
+        key_queue: pairs of a batch index and sample indices.
+        data_queue: receives pairs of index and batch.
+        batchify_fn: makes a batch from a list of samples.
     """
     while True:
         number, samples = key_queue.get()
@@ -104,13 +104,13 @@ def fetcher_loop_v1(
     pin_device_id: int = 0,
     data_buffer_lock: Any = None,
 ) -> None:
-    """Move batches from a queue into a dictionary until the number None comes.
+    """Move batches from a queue into a dictionary until the index None arrives.
 
     Args:
-        data_queue: pairs of a number and a batch.
-        data_buffer: batches by number.
-        pin_memory: put the arrays on ``cpu_pinned``, else on the CPU.
-        pin_device_id: number of that context.
+        data_queue: pairs of index and batch.
+        data_buffer: batches by index.
+        pin_memory: put the arrays on ``cpu_pinned``, otherwise on the CPU.
+        pin_device_id: device id of that context.
         data_buffer_lock: held while the dictionary changes.
     """
     context = cpu_pinned(pin_device_id) if pin_memory else cpu()

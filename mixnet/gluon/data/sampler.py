@@ -1,4 +1,4 @@
-"""Samplers: the order in which samples are taken."""
+"""Samplers: the order in which samples are read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError
 
 
 class Sampler:
-    """Base of samplers: iterates over numbers of samples."""
+    """Base of samplers: iterates over sample indices."""
 
     def __len__(self) -> int:
         raise NotDefinedError(f"{type(self).__name__} does not define __len__.")
@@ -21,7 +21,7 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """``start``, ``start + 1``, ... as many as ``length``."""
+    """``start``, ``start + 1``, ..., ``length`` indices."""
 
     def __init__(self, length: int, start: int = 0):
         self._length, self._start = length, start
@@ -34,7 +34,7 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    """All numbers below ``length`` in random order, by NumPy's global random state."""
+    """All indices below ``length`` in random order, from NumPy's global random state."""
 
     def __init__(self, length: int):
         self._length = length
@@ -49,10 +49,10 @@ class RandomSampler(Sampler):
 
 
 class FilterSampler(Sampler):
-    """The numbers of the samples for which ``fn(sample)`` is true, asked for once.
+    """The indices of the samples for which ``fn(sample)`` is true, evaluated once.
 
     Args:
-        fn: what a sample must fulfil.
+        fn: the condition.
         dataset: the samples.
     """
 
@@ -72,14 +72,14 @@ class FilterSampler(Sampler):
 
 
 class BatchSampler(Sampler):
-    """Batches of the numbers of another sampler.
+    """Batches of the indices of another sampler.
 
     Args:
-        sampler: gives the numbers.
+        sampler: the source of indices.
         batch_size: samples per batch.
         last_batch: ``keep`` a shorter last batch, ``discard`` it, or ``rollover`` to the next time.
 
-    An unknown ``last_batch`` is a ValueError when the batches are counted or asked for.
+    An unknown ``last_batch`` is a ValueError when the batches are counted or iterated.
     """
 
     def __init__(self, sampler: Any, batch_size: int, last_batch: str = "keep"):

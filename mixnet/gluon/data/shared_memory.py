@@ -1,4 +1,4 @@
-"""Memory that worker processes fill and the main process reads, without names and without copies."""
+"""Anonymous shared memory: worker processes fill it and the main process reads it without a copy."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def is_supported() -> bool:
 
 
 class Slot:
-    """A piece of shared memory, made before the processes that share it; it grows when needed.
+    """A piece of shared memory, created before the processes that share it; it grows when needed.
 
-    The kernel frees it when the last of the processes is gone, however they end.
+    The kernel frees it when the last of the processes has exited, in any way.
     """
 
     def __init__(self) -> None:
@@ -37,17 +37,17 @@ class Slot:
 
     @property
     def capacity(self) -> int:
-        """Bytes that this process sees."""
+        """Bytes mapped in this process."""
         return 0 if self._map is None else len(self._map)
 
     def see(self, size: int) -> None:
-        """See at least ``size`` bytes, which the file must have."""
+        """Map at least ``size`` bytes, which the file must have."""
         if self.capacity < size:
             # The memory seen so far stays as long as there are arrays on it.
             self._map = mmap.mmap(self._file, os.fstat(self._file).st_size)
 
     def grow(self, size: int) -> None:
-        """Have at least ``size`` bytes, and some more for batches to come."""
+        """Grow to at least ``size`` bytes, with a reserve for later batches."""
         if os.fstat(self._file).st_size < size:
             os.ftruncate(self._file, size + size // 8)
         self.see(size)
@@ -55,11 +55,11 @@ class Slot:
     # ---- the worker's side ----------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Start to fill it anew."""
+        """Restart filling it from the beginning."""
         self._used = 0
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
-        """An array in this memory whose content is open; None if there is too little left."""
+        """An uninitialized array in this memory; None if there is not enough space left."""
         kind = np.dtype(dtype)
         size = math.prod(shape) * kind.itemsize
         if self._map is None or self._used + size > len(self._map) or not size:
@@ -69,7 +69,7 @@ class Slot:
         return made
 
     def place(self, array: np.ndarray) -> int | None:
-        """Where in this memory an array starts; None if it lies elsewhere."""
+        """The offset of an array in this memory; None if it is elsewhere."""
         if self._map is None or not array.flags.c_contiguous or not array.size:
             return None
         start = np.frombuffer(self._map, np.uint8, 1).ctypes.data
@@ -77,7 +77,7 @@ class Slot:
         return offset if offset >= 0 and offset + array.nbytes <= len(self._map) else None
 
     def store(self, arrays: list[np.ndarray]) -> list[int]:
-        """Put arrays into this memory, those that are not there yet; where they are."""
+        """Copy arrays into this memory unless they are there already; returns their offsets."""
         placed = [self.place(each) for each in arrays]
         missing = sum(
             each.nbytes + ALIGNMENT
@@ -107,10 +107,10 @@ class Slot:
 
 
 class Lease:
-    """A slot in use by arrays of the main process; free again when the last of them is gone.
+    """A slot in use by arrays of the main process; released when the last of them is deleted.
 
     Args:
-        release: called then, by whatever thread.
+        release: called then, on any thread.
     """
 
     def __init__(self, slot: Slot, release: Callable[[], None]):
@@ -119,7 +119,7 @@ class Lease:
         self._lock = locks.renewed(threading.RLock())  # arrays die in any thread, at any line
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-        """An array in the slot, which nobody may write to."""
+        """A read-only array in the slot."""
         made = self._slot.array(offset, shape, dtype)
         made.flags.writeable = False
         with self._lock:
@@ -129,7 +129,7 @@ class Lease:
         return made
 
     def drop(self) -> None:
-        """One user less."""
+        """Drop one user."""
         with Deferred():
             with self._lock:
                 self._arrays -= 1

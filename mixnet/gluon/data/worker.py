@@ -1,8 +1,8 @@
-"""Worker processes that make the batches of a DataLoader.
+"""Worker processes that prepare the batches of a DataLoader.
 
-They are forked: a dataset is not copied and need not be picklable. A forked process has none of
-the threads that JAX works with, so nothing in it may touch a device: operations of ``mx.nd`` run
-on NumPy arrays there (``mixnet.runtime.record.host``). Batches come back through shared memory.
+They are forked: a dataset is not copied and need not be picklable. A forked process has none of JAX's
+threads, so nothing in it may use a device: operations of ``mx.nd`` run on NumPy arrays there
+(``mixnet.runtime.record.host``). Batches are returned through shared memory.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class RemoteTraceback(Exception):
 
 
 class _Here:
-    """What a worker process knows; ``slot`` is the memory of the batch that it is making."""
+    """The state of a worker process; ``slot`` is the memory of the current batch."""
 
     slot: Slot | None = None
 
@@ -67,7 +67,7 @@ here = _Here()
 
 
 def empty_shared(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An array to fill, in shared memory if this is a worker process that has some."""
+    """An uninitialized array, in shared memory if this is a worker process with a slot."""
     made = None if here.slot is None else here.slot.empty(shape, dtype)
     return aligned_empty(shape, dtype) if made is None else made
 
@@ -80,7 +80,7 @@ class _Pickler(pickle.Pickler):
         self.arrays: list[np.ndarray] = []
 
     def reducer_override(self, found: Any) -> Any:
-        """Arrays become their number."""
+        """Replace arrays by their index."""
         if isinstance(found, NDArray) and not found._is_sparse:
             array = state.trace.array(found._read())
             return _take_array, (self._number(array), type(found))
@@ -101,7 +101,7 @@ def _serve(
     numpy: tuple[bool, bool],
     parent: int,
 ) -> None:
-    """What a worker does: make one batch after the other until the connection ends."""
+    """The worker loop: make batches until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for each in others:
@@ -128,7 +128,7 @@ def _serve(
 
 
 def _quiet_libraries() -> None:
-    """Libraries with threads of their own take none: there is a process for each core."""
+    """Disable the thread pools of libraries: there is a process for each core."""
     try:
         import cv2
     except ImportError:
@@ -192,14 +192,14 @@ def _take_array(number: int, cls: type[NDArray]) -> NDArray:
 
 
 class Workers:
-    """Processes that make batches of numbers of samples.
+    """Processes that make batches from sample indices.
 
     Args:
-        make: the batch of samples of these numbers; it is called in the workers.
-        count: how many processes.
-        slots: pieces of shared memory that batches are returned in; when all are in use, a batch
-            comes through a pipe.
-        spare: slots that batches which the program holds may keep; others are copied.
+        make: makes a batch from sample indices; called in the workers.
+        count: number of processes.
+        slots: pieces of shared memory for batches; when all are in use, a batch
+            is sent through a pipe.
+        spare: number of slots that batches held by the program may occupy; others are copied.
     """
 
     def __init__(self, make: Make, count: int, slots: int, spare: int):
@@ -225,7 +225,7 @@ class Workers:
 
     @property
     def is_broken(self) -> bool:
-        """Whether an interrupt has cut a message to or from a worker in two."""
+        """Whether an interrupt has truncated a message to or from a worker."""
         return self._under_way
 
     def _start(self, make: Make, count: int) -> None:
@@ -251,7 +251,7 @@ class Workers:
             its.close()
 
     def submit(self, indices: Sequence[int], seed: int) -> int:
-        """Ask for a batch; returns the number of the job."""
+        """Request a batch; returns the id of the job."""
         with Deferred():
             job = self._jobs = self._jobs + 1
             place = self._free.pop() if self._free else None
@@ -270,9 +270,9 @@ class Workers:
         """The batch of a job.
 
         Raises:
-            multiprocessing.TimeoutError: it is not there after ``timeout`` seconds.
+            multiprocessing.TimeoutError: it is not ready after ``timeout`` seconds.
             MXNetError: a worker process has died.
-            Exception: what the worker raised; its cause is the worker's traceback.
+            Exception: raised in the worker; its cause is the worker's traceback.
         """
         end = time.monotonic() + timeout
         while job not in self._answers:
@@ -286,7 +286,7 @@ class Workers:
         return self._open(job)
 
     def forget(self, jobs: Sequence[int]) -> None:
-        """Nobody wants these any more."""
+        """Cancel these jobs."""
         with Deferred():
             for job in jobs:
                 if job in self._answers:
@@ -295,12 +295,12 @@ class Workers:
                     self._unwanted.add(job)
 
     def stop(self) -> None:
-        """End the processes; whatever is pressed meanwhile, none is left."""
+        """Stop all processes, even if interrupted."""
         with Deferred():
             self._finalizer()
 
     def _receive(self, timeout: float) -> bool:
-        """Take what has come; whether something has within ``timeout`` seconds."""
+        """Receive results; returns whether any arrived within ``timeout`` seconds."""
         sentinels = {each.sentinel: i for i, each in enumerate(self._processes)}
         ready = wait([*self._connections, *sentinels], timeout)
         dead = None

@@ -1,4 +1,4 @@
-"""Files of pretrained parameters: downloaded once, checked by their hash, kept in a folder."""
+"""Files of pretrained parameters: downloaded once, verified by hash, and cached in a folder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ FOLDER = os.path.join(base.data_dir(), "models")
 
 
 def short_hash(name: str) -> str:
-    """The eight characters of the hash that the name of a network's file has.
+    """The eight characters of the hash in the name of a network's file.
 
     Raises:
         ValueError: there are no pretrained parameters of that name.
@@ -76,15 +76,15 @@ def short_hash(name: str) -> str:
 
 
 def get_model_file(name: str, root: str = FOLDER) -> str:
-    """Path of the file of pretrained parameters, downloaded if it is not there or damaged.
+    """Path of the file of pretrained parameters, which is downloaded if it is missing or damaged.
 
     Args:
-        name: of a network, as ``get_model`` takes it.
-        root: folder to keep it in.
+        name: of a network, as for ``get_model``.
+        root: cache folder.
 
     Raises:
-        ValueError: there are no pretrained parameters of that name, or what came is another file.
-        ConnectionError: it cannot be downloaded; says where to put it by hand.
+        ValueError: there are no pretrained parameters with that name, or the download is a different file.
+        ConnectionError: it cannot be downloaded; says where to put it manually.
     """
     file = f"{name}-{short_hash(name)}"
     path = Path(root).expanduser() / f"{file}.params"

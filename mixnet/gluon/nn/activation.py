@@ -25,7 +25,7 @@ class Activation(HybridBlock):
         return self._act_type
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The function of every element."""
+        """The activation of every element."""
         return F.Activation(x, act_type=self._act_type, name="fwd")
 
     def __repr__(self) -> str:
@@ -47,7 +47,7 @@ class LeakyReLU(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The function of every element."""
+        """The activation of every element."""
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
     def __repr__(self) -> str:
@@ -59,7 +59,7 @@ class PReLU(HybridBlock):
 
     Args:
         alpha_initializer: of the slope.
-        in_channels: slopes: 1 for one that all channels share, else the number of channels.
+        in_channels: number of slopes: 1 for a slope shared by all channels, otherwise the number of channels.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -71,7 +71,7 @@ class PReLU(HybridBlock):
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
 
     def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
-        """The function of every element."""
+        """The activation of every element."""
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
@@ -88,7 +88,7 @@ class ELU(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The function of every element."""
+        """The activation of every element."""
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
@@ -99,7 +99,7 @@ class SELU(HybridBlock):
         super().__init__(**kwargs)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The function of every element."""
+        """The activation of every element."""
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
@@ -110,7 +110,7 @@ class GELU(HybridBlock):
         super().__init__(**kwargs)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The function of every element."""
+        """The activation of every element."""
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
@@ -127,5 +127,5 @@ class Swish(HybridBlock):
         self._beta = beta
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The function of every element."""
+        """The activation of every element."""
         return x * F.sigmoid(self._beta * x, name="fwd")

@@ -1,4 +1,4 @@
-"""``mx.gluon.nn.activations``: activation layers, by MXNet's import path."""
+"""``mx.gluon.nn.activations``: activation layers, under MXNet's import path."""
 
 from mixnet.gluon.block import HybridBlock as HybridBlock
 from mixnet.gluon.nn.activation import ELU as ELU

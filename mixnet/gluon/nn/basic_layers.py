@@ -1,4 +1,4 @@
-"""``mx.gluon.nn.basic_layers``: layers, by MXNet's import path."""
+"""``mx.gluon.nn.basic_layers``: layers, under MXNet's import path."""
 
 from mixnet.gluon.block import Block as Block
 from mixnet.gluon.block import HybridBlock as HybridBlock

@@ -1,4 +1,4 @@
-"""Blocks in a row."""
+"""Sequential containers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mixnet.gluon.block.block import indented
 
 
 class _Row:
-    """What both sequences share: adding, counting, picking."""
+    """The base of both sequences: adding, counting, indexing."""
 
     _children: Any
 
@@ -51,7 +51,7 @@ class Sequential(_Row, Block):
     """Blocks in sequence: each works on the output of the previous one.
 
     Args:
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -59,7 +59,7 @@ class Sequential(_Row, Block):
         super().__init__(prefix=prefix, params=params)
 
     def forward(self, x: Any) -> Any:
-        """Every block on the output of the one before."""
+        """Call the blocks in sequence."""
         for block in self._children.values():
             x = block(x)
         return x
@@ -84,7 +84,7 @@ class HybridSequential(_Row, HybridBlock):
     """Hybrid blocks in sequence: each works on the output of the previous one.
 
     Args:
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -92,7 +92,7 @@ class HybridSequential(_Row, HybridBlock):
         super().__init__(prefix=prefix, params=params)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Every block on the output of the one before."""
+        """Call the blocks in sequence."""
         for block in self._children.values():
             x = block(x)
         return x

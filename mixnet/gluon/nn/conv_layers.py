@@ -1,4 +1,4 @@
-"""``mx.gluon.nn.conv_layers``: layers of images, by MXNet's import path."""
+"""``mx.gluon.nn.conv_layers``: convolution and pooling layers, under MXNet's import path."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,11 +33,11 @@ from mixnet.gluon.nn.pooling import _Pooling as _Pooling
 def _infer_weight_shape(
     op_name: str, data_shape: Sequence[int], kwargs: Mapping[str, Any]
 ) -> list[tuple[int, ...]]:
-    """Shapes of the data, the weight and the bias of an operator, which layers of one's own ask for.
+    """Shapes of the data, the weight and the bias of an operator, for user-defined layers.
 
     Args:
-        op_name: as ``Convolution``.
-        data_shape: 0 for extents that are not known yet; they stay 0 in what follows from them.
+        op_name: such as ``Convolution``.
+        data_shape: 0 for unknown dimensions, which remain 0 in the results.
         kwargs: the operator's attributes.
     """
     made = getattr(symbol, op_name)(symbol.var("data", shape=tuple(data_shape)), **kwargs)

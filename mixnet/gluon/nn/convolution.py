@@ -20,7 +20,7 @@ def sizes(given: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]
     """One number for each of ``count`` axes.
 
     Raises:
-        CheckError: neither one number nor ``count``; it is an AssertionError too.
+        CheckError: neither one number nor ``count``; also an AssertionError.
     """
     values = (given,) * count if isinstance(given, (int, np.integer)) else tuple(given)
     if len(values) != count:
@@ -47,7 +47,7 @@ def weight_shape(
 
 
 def convolution_repr(block: Any, weight: Any, given: dict[str, Any], bias: Any) -> str:
-    """How a convolutional layer prints."""
+    """The repr of a convolutional layer."""
     shape, count = weight.shape, len(given["kernel"])
     parts = [f"{shape[1] or None} -> {shape[0]}"]  # not known yet: 0, and -1 by NumPy's rules
     parts += [f"kernel_size={given['kernel']}", f"stride={given['stride']}"]
@@ -130,21 +130,21 @@ class _Conv(HybridBlock):
 
 
 class _Convolution(_Conv):
-    """What convolutions of any number of axes have in common.
+    """The base of convolutions with any number of axes.
 
     Args:
         channels: filters.
         kernel_size: extents of the kernels: one number, or one for each axis, as all sizes.
         strides: steps of the window.
         padding: zeros around the data.
-        dilation: distance of the kernel's elements.
+        dilation: spacing of the kernel's elements.
         groups: groups of channels that do not mix.
         layout: one that the class names; channels first by default.
         activation: name of an activation, None for none.
         use_bias: whether there is a bias.
         weight_initializer: initializer of the weight.
         bias_initializer: initializer of the bias.
-        in_channels: channels of the data; 0 follows from the first data.
+        in_channels: channels of the data; 0: inferred from the first data.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -187,22 +187,22 @@ class _Convolution(_Conv):
 
 
 class _Transposed(_Conv):
-    """What transposed convolutions of any number of axes have in common.
+    """The base of transposed convolutions with any number of axes.
 
     Args:
         channels: filters.
         kernel_size: extents of the kernels: one number, or one for each axis, as all sizes.
         strides: steps of the window.
         padding: zeros around the data.
-        output_padding: elements that one side of the output has more, for each axis.
-        dilation: distance of the kernel's elements.
+        output_padding: additional elements on one side of the output, for each axis.
+        dilation: spacing of the kernel's elements.
         groups: groups of channels that do not mix.
         layout: one that the class names; channels first by default.
         activation: name of an activation, None for none.
         use_bias: whether there is a bias.
         weight_initializer: initializer of the weight.
         bias_initializer: initializer of the bias.
-        in_channels: channels of the data; 0 follows from the first data.
+        in_channels: channels of the data; 0: inferred from the first data.
         kwargs: ``prefix``, ``params``.
     """
 

@@ -1,4 +1,4 @@
-"""Affine layers, and layers that only reshape or drop: Flatten, Dropout."""
+"""Dense layers, Flatten and Dropout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Dense(HybridBlock):
         dtype: dtype of the parameters.
         weight_initializer: initializer of the weight.
         bias_initializer: initializer of the bias.
-        in_units: inputs per sample; 0 follows from the first data.
+        in_units: inputs per sample; 0: inferred from the first data.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -101,7 +101,7 @@ class Dropout(HybridBlock):
 
     Args:
         rate: probability.
-        axes: axes along which elements share their fate.
+        axes: axes along which elements are dropped together.
         kwargs: ``prefix``, ``params``.
     """
 

@@ -1,4 +1,4 @@
-"""Embedding: rows of a learned table."""
+"""Embedding: look up rows of a learned table."""
 
 from __future__ import annotations
 

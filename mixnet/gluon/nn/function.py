@@ -13,11 +13,11 @@ from mixnet.gluon.block import Block, HybridBlock
 
 
 def _name(given: Any, namespaces: Any) -> str:
-    """What a function is called.
+    """The name of a function.
 
     Raises:
-        CheckError: a name that is not in all namespaces.
-        ValueError: neither a function nor a name.
+        CheckError: the name is not in all namespaces.
+        ValueError: it is neither a function nor a name.
     """
     if isinstance(given, str):
         for namespace in namespaces:
@@ -39,7 +39,7 @@ class Lambda(Block):
 
     Args:
         function: a function of arrays, or the name of an operator of ``mx.nd``.
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
     """
 
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None):
@@ -60,7 +60,7 @@ class HybridLambda(HybridBlock):
 
     Args:
         function: a function ``f(F, x, ...)``, or the name of an operator.
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
     """
 
     def __init__(self, function: str | Callable[..., Any], prefix: str | None = None):

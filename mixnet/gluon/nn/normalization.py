@@ -11,7 +11,7 @@ from mixnet.ops.schema.attributes import Count, NonNegative, Positive, Share
 
 
 class _Normalization(HybridBlock):
-    """A layer with ``gamma`` and ``beta``, and what it is told in ``_kwargs``."""
+    """A layer with ``gamma`` and ``beta``, and its arguments in ``_kwargs``."""
 
     _kwargs: dict[str, Any]
     gamma: Any
@@ -50,7 +50,7 @@ class _Normalization(HybridBlock):
 
 
 class _BatchNorm(_Normalization):
-    """Every channel shifted and scaled to mean 0 and variance 1, then by learned numbers."""
+    """Normalizes every channel to mean 0 and variance 1, then applies a learned scale and shift."""
 
     @check_arguments
     def __init__(
@@ -99,7 +99,7 @@ class _BatchNorm(_Normalization):
             setattr(self, name, made)
 
     def cast(self, dtype: Any) -> None:
-        """Change the dtype; everything stays float32 for float16."""
+        """Change the dtype; for float16, all parameters stay float32."""
         super().cast("float32" if as_dtype(dtype).name == "float16" else dtype)
 
     def hybrid_forward(
@@ -115,13 +115,13 @@ class _BatchNorm(_Normalization):
 
 
 class BatchNorm(_BatchNorm):
-    """Every channel shifted and scaled to mean 0 and variance 1, then by learned numbers.
+    """Normalizes every channel to mean 0 and variance 1, then applies a learned scale and shift.
 
     Source: Ioffe and Szegedy, 2015.
 
     Args:
         axis: axis of the channels.
-        momentum: share of the moving statistics that stays at each step.
+        momentum: fraction of the moving statistics kept in each step.
         epsilon: added to the variance.
         center: whether the shift ``beta`` is learned.
         scale: whether the scale ``gamma`` is learned.
@@ -130,7 +130,7 @@ class BatchNorm(_BatchNorm):
         gamma_initializer: initializer of ``gamma``.
         running_mean_initializer: initializer of the moving mean.
         running_variance_initializer: initializer of the moving variance.
-        in_channels: channels; 0 follows from the first data.
+        in_channels: channels; 0: inferred from the first data.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -170,13 +170,13 @@ class BatchNorm(_BatchNorm):
 
 
 class BatchNormReLU(BatchNorm):
-    """``BatchNorm`` and then a rectifier, as one operator; arguments as ``BatchNorm``."""
+    """``BatchNorm`` followed by ReLU, as one operator; arguments as for ``BatchNorm``."""
 
     _fuse_relu = True
 
 
 class LayerNorm(_Normalization):
-    """Every sample shifted and scaled along an axis to mean 0 and variance 1.
+    """Normalizes every sample along an axis to mean 0 and variance 1.
 
     Source: Ba, Kiros and Hinton, 2016.
 
@@ -187,8 +187,8 @@ class LayerNorm(_Normalization):
         scale: whether the scale ``gamma`` is learned.
         beta_initializer: initializer of ``beta``.
         gamma_initializer: initializer of ``gamma``.
-        in_channels: extent of the axis; 0 follows from the first data.
-        prefix: text before the names of its parameters.
+        in_channels: extent of the axis; 0: inferred from the first data.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -216,7 +216,7 @@ class LayerNorm(_Normalization):
 
 
 class GroupNorm(_Normalization):
-    """Groups of channels of every sample shifted and scaled to mean 0 and variance 1.
+    """Normalizes groups of channels of every sample to mean 0 and variance 1.
 
     Source: Wu and He, 2018.
 
@@ -227,7 +227,7 @@ class GroupNorm(_Normalization):
         scale: whether the scale ``gamma`` is learned.
         beta_initializer: initializer of ``beta``.
         gamma_initializer: initializer of ``gamma``.
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -259,7 +259,7 @@ class GroupNorm(_Normalization):
 
 
 class InstanceNorm(_Normalization):
-    """Every channel of every sample shifted and scaled to mean 0 and variance 1.
+    """Normalizes every channel of every sample to mean 0 and variance 1.
 
     Source: Ulyanov, Vedaldi and Lempitsky, 2016.
 
@@ -270,7 +270,7 @@ class InstanceNorm(_Normalization):
         scale: whether the scale ``gamma`` is learned.
         beta_initializer: initializer of ``beta``.
         gamma_initializer: initializer of ``gamma``.
-        in_channels: channels; 0 follows from the first data.
+        in_channels: channels; 0: inferred from the first data.
         kwargs: ``prefix``, ``params``.
     """
 

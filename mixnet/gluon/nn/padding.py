@@ -16,7 +16,7 @@ class ReflectionPad2D(HybridBlock):
         kwargs: ``prefix``, ``params``.
 
     Raises:
-        CheckError: not eight numbers; it is an AssertionError too.
+        CheckError: there are not eight numbers; also an AssertionError.
     """
 
     def __init__(self, padding: Any = 0, **kwargs: Any):

@@ -67,9 +67,9 @@ class MaxPool1D(_Pooling):
     Args:
         pool_size: extent of the window.
         strides: steps, by default that extent.
-        padding: elements around the data, which never win.
+        padding: elements around the data, which are never the maximum.
         layout: ``NCW`` or ``NWC``.
-        ceil_mode: a last partial window counts.
+        ceil_mode: include a last partial window.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -91,9 +91,9 @@ class MaxPool2D(_Pooling):
     Args:
         pool_size: extents of the window.
         strides: steps, by default those extents.
-        padding: elements around the data, which never win.
+        padding: elements around the data, which are never the maximum.
         layout: ``NCHW`` or ``NHWC``.
-        ceil_mode: a last partial window counts.
+        ceil_mode: include a last partial window.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -115,8 +115,8 @@ class MaxPool3D(_Pooling):
     Args:
         pool_size: extents of the window.
         strides: steps, by default those extents.
-        padding: elements around the data, which never win.
-        ceil_mode: a last partial window counts.
+        padding: elements around the data, which are never the maximum.
+        ceil_mode: include a last partial window.
         layout: ``NCDHW`` or ``NDHWC``.
         kwargs: ``prefix``, ``params``.
     """
@@ -141,8 +141,8 @@ class AvgPool1D(_Pooling):
         strides: steps, by default that extent.
         padding: zeros around the data.
         layout: ``NCW`` or ``NWC``.
-        ceil_mode: a last partial window counts.
-        count_include_pad: whether the zeros around count.
+        ceil_mode: include a last partial window.
+        count_include_pad: whether padding counts in the mean.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -176,9 +176,9 @@ class AvgPool2D(_Pooling):
         pool_size: extents of the window.
         strides: steps, by default those extents.
         padding: zeros around the data.
-        ceil_mode: a last partial window counts.
+        ceil_mode: include a last partial window.
         layout: ``NCHW`` or ``NHWC``.
-        count_include_pad: whether the zeros around count.
+        count_include_pad: whether padding counts in the mean.
         kwargs: ``prefix``, ``params``.
     """
 
@@ -212,9 +212,9 @@ class AvgPool3D(_Pooling):
         pool_size: extents of the window.
         strides: steps, by default those extents.
         padding: zeros around the data.
-        ceil_mode: a last partial window counts.
+        ceil_mode: include a last partial window.
         layout: ``NCDHW`` or ``NDHWC``.
-        count_include_pad: whether the zeros around count.
+        count_include_pad: whether padding counts in the mean.
         kwargs: ``prefix``, ``params``.
     """
 

@@ -53,7 +53,7 @@ class Constant(Parameter):
             )
 
     def var(self) -> Symbol:
-        """A symbol that stands for it; its value is no attribute of it."""
+        """A variable for it, without its value as an attribute."""
         if self._var is None:
             init, self.init = self.init, None
             try:

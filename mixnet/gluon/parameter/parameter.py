@@ -1,4 +1,4 @@
-"""Parameter: an array that is learned, on every context, made when its shape is known."""
+"""Parameter: a learned array on every context, allocated when its shape is known."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class Parameter:
     Args:
         name: unique in a network.
         grad_req: ``write``, ``add`` or ``null``.
-        shape: 0 stands for an extent that follows from the first data.
+        shape: 0 for a dimension that is inferred from the first data.
         dtype: dtype.
         lr_mult: factor of the learning rate.
         wd_mult: factor of the weight decay.
-        init: its initializer, by default that of ``initialize``.
-        allow_deferred_init: an unknown shape may wait for the first data.
+        init: its initializer; by default that of ``initialize``.
+        allow_deferred_init: allow an unknown shape until the first data.
         differentiable: False for states, which have no gradient.
-        stype: storage type of the value: ``default``, or ``row_sparse`` for one of which a Trainer
-            fetches rows.
+        stype: storage type of the value: ``default``, or ``row_sparse`` if a Trainer
+            pulls its rows.
         grad_stype: storage type of the gradient: ``default`` or ``row_sparse``.
 
     Raises:
-        CheckError: an unknown request or storage type; it is an AssertionError too.
+        CheckError: an unknown request or storage type; also an AssertionError.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class Parameter:
         """Shape; 0 for unknown dimensions, or -1 under NumPy's rules.
 
         Raises:
-            CheckError: on setting, it contradicts what is known already.
+            CheckError: on setting, it contradicts the known shape.
         """
         if self._shape is not None and is_np_shape():
             return tuple(extent or -1 for extent in self._shape)
@@ -143,7 +143,7 @@ class Parameter:
 
     @property
     def dtype(self) -> Any:
-        """The dtype as it was given; setting it casts value and gradient."""
+        """The dtype; setting it casts value and gradient."""
         return self._dtype
 
     @dtype.setter
@@ -152,7 +152,7 @@ class Parameter:
 
     @property
     def grad_req(self) -> str:
-        """What backward does with its gradient: ``write``, ``add``, ``null``."""
+        """How backward stores its gradient: ``write``, ``add``, ``null``."""
         return self._grad_req
 
     @grad_req.setter
@@ -199,10 +199,10 @@ class Parameter:
             init: initializer of this parameter, by default its own, then ``default_init``.
             ctx: a context or a list; the current one by default.
             default_init: initializer of parameters without one.
-            force_reinit: start anew if it is made already.
+            force_reinit: initialize again if it has a value.
 
         Raises:
-            ValueError: the shape is unknown and may not wait.
+            ValueError: the shape is unknown and cannot be deferred.
         """
         if self._arrays and not force_reinit:
             warnings.warn(
@@ -232,7 +232,7 @@ class Parameter:
         return is_known(self._shape)
 
     def _finish_deferred_init(self) -> None:
-        """Make the arrays of a parameter whose shape is known now."""
+        """Create the arrays of a deferred parameter, whose shape is now known."""
         if not self._deferred_init:
             return
         if not self._is_shape_known():
@@ -255,7 +255,7 @@ class Parameter:
             self._init_impl(data, contexts, fresh=given is None)
 
     def _init_impl(self, data: NDArray, contexts: list[Context], fresh: bool = False) -> None:
-        """Make the arrays from a value."""
+        """Create the arrays from a value."""
         self.shape = data.shape
         if data.stype != self._stype:
             data, fresh = data.tostype(self._stype), True
@@ -275,10 +275,10 @@ class Parameter:
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
-        """Take a value from a file.
+        """Load a value from a file.
 
         Raises:
-            CheckError: shape, dtype or contexts do not fit.
+            CheckError: shape, dtype or contexts do not match.
         """
         self._check_loaded(data, ctx, cast_dtype, dtype_source)
         if cast_dtype and np.dtype(self.dtype) != np.dtype(data.dtype):
@@ -327,7 +327,7 @@ class Parameter:
         """Move the value to other contexts.
 
         Raises:
-            ValueError: it has no value and waits for none.
+            ValueError: it is not initialized, not even deferred.
         """
         contexts = _contexts(ctx)
         if self._arrays:
@@ -393,7 +393,7 @@ class Parameter:
         return list(self._arrays.values())
 
     def row_sparse_data(self, row_id: NDArray) -> NDArray:
-        """The value with the rows ``row_id``, fetched by the Trainer, on the context of ``row_id``.
+        """The value with the rows ``row_id``, pulled by the Trainer, on the context of ``row_id``.
 
         Raises:
             MXNetError: the storage type is not ``row_sparse``, or there is no Trainer.
@@ -426,7 +426,7 @@ class Parameter:
         return arrays
 
     def _on(self, ctx: Context | None) -> NDArray:
-        """The very array on a context, traced or not."""
+        """The array itself on a context, traced or not."""
         self._check()
         if ctx is None:
             if len(self._arrays) == 1:
@@ -489,7 +489,7 @@ class Parameter:
         return list(self._arrays)
 
     def _reduce(self) -> NDArray:
-        """The mean of the values over the contexts, on the host: what files hold."""
+        """The mean of the values over the contexts, on the host, as saved in files."""
         self._check()
         if self._stype != "default":
             rows = array(np.arange((self._shape or (0,))[0]), dtype="int64")
@@ -545,7 +545,7 @@ class Parameter:
                 each.grad[:] = 0  # type: ignore[index]
 
     def var(self) -> Symbol:
-        """A symbol that stands for it."""
+        """A variable for it."""
         if self._var is None:
             self._var = Variable(
                 self.name,

@@ -1,4 +1,4 @@
-"""ParameterDict: parameters by name, made on first asking, shared, saved and loaded together."""
+"""ParameterDict: parameters by name, created on first access, shared, saved and loaded together."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ParameterDict:
     """Parameters by name; ``get`` creates one whose name begins with ``prefix``.
 
     Args:
-        prefix: text before the names.
-        shared: where a parameter is looked for before it is made.
+        prefix: prefix of the names.
+        shared: searched for a parameter before it is created.
     """
 
     def __init__(self, prefix: str = "", shared: ParameterDict | None = None):
@@ -35,7 +35,7 @@ class ParameterDict:
 
     @property
     def prefix(self) -> str:
-        """Text before the names."""
+        """The prefix of the names."""
         return self._prefix
 
     def __getitem__(self, key: str) -> Parameter:
@@ -81,7 +81,7 @@ class ParameterDict:
         """The parameter ``prefix + name``: its own, a shared one, or one created with ``kwargs``.
 
         Raises:
-            CheckError: it is there with another attribute than ``kwargs`` say.
+            CheckError: it exists with attributes that differ from ``kwargs``.
         """
         name = self._prefix + name
         found = self._get_impl(name)
@@ -110,8 +110,8 @@ class ParameterDict:
         """The constant ``prefix + name``, created from ``value`` if it does not exist.
 
         Raises:
-            KeyError: it is not there and has no value.
-            CheckError: it already exists with another value, or is no constant.
+            KeyError: it does not exist and there is no value.
+            CheckError: it already exists with another value, or is not a constant.
         """
         name = self._prefix + name
         found = self._get_impl(name)
@@ -158,10 +158,10 @@ class ParameterDict:
         """Initialize all parameters.
 
         Args:
-            init: initializer of parameters without one of their own.
+            init: default initializer.
             ctx: a context or a list; the current one by default.
             verbose: log each.
-            force_reinit: start anew if they have values.
+            force_reinit: initialize again if they have values.
         """
         if init is None:
             init = initializer.Uniform()
@@ -196,11 +196,11 @@ class ParameterDict:
         """Write all values to a ``.params`` file, the mean over contexts of each.
 
         Args:
-            filename: path; the file is complete or not there.
-            strip_prefix: what is cut off the beginning of every name.
+            filename: path; the file is written atomically.
+            strip_prefix: prefix to remove from every name.
 
         Raises:
-            ValueError: a name does not begin so.
+            ValueError: a name does not start with it.
         """
         arrays = {}
         for each in self.values():
@@ -255,13 +255,13 @@ class ParameterDict:
 
         Args:
             param_dict: arrays by name; ``arg:`` and ``aux:`` are dropped.
-            ctx: where parameters that are not made yet go.
+            ctx: context of parameters that do not exist yet.
             allow_missing: leave parameters that it does not have.
-            ignore_extra: leave out values that are no parameter's.
-            restore_prefix: text before the names.
-            filename: for messages.
-            cast_dtype: cast to the parameters' dtypes, or theirs to the values'.
-            dtype_source: ``current`` or ``saved``: which dtype a parameter has afterwards.
+            ignore_extra: ignore values without a parameter.
+            restore_prefix: prefix to add to the names.
+            filename: for error messages.
+            cast_dtype: cast values to the parameters' dtypes, or parameters to the values'.
+            dtype_source: ``current`` or ``saved``: the dtype of a parameter afterwards.
 
         Raises:
             CheckError: names are missing or unknown, or a shape or dtype differs.
@@ -302,9 +302,9 @@ def fill(
     source: str,
     extra_error: type[Exception] = CheckError,
 ) -> None:
-    """Give parameters their loaded values; nothing changes unless all fit.
+    """Set parameters to loaded values; nothing changes unless all match.
 
-    A parameter that stands under several names is there if one of them is.
+    A parameter with several names is found under any of them.
 
     Raises:
         CheckError: names are missing, or a shape or dtype differs.

@@ -1,4 +1,4 @@
-"""``mx.gluon.rnn``: recurrent layers over whole sequences, and cells of one step."""
+"""``mx.gluon.rnn``: recurrent layers over whole sequences, and single-step cells."""
 
 from mixnet.gluon.rnn import rnn_cell as rnn_cell
 from mixnet.gluon.rnn import rnn_layer as rnn_layer

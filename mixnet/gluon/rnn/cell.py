@@ -24,7 +24,7 @@ class RecurrentCell(Block):
     ``HybridRecurrentCell``, ``hybrid_forward``.
 
     Args:
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -34,7 +34,7 @@ class RecurrentCell(Block):
         self.reset()
 
     def reset(self) -> None:
-        """Forget steps that were made: called before another sequence."""
+        """Reset the state of the cell object before another sequence."""
         self._init_counter = -1
         self._counter = -1
         for cell in self._children.values():
@@ -49,15 +49,15 @@ class RecurrentCell(Block):
         )
 
     def begin_state(self, batch_size: int = 0, func: Any = nd.zeros, **kwargs: Any) -> list[Any]:
-        """First states.
+        """Initial states.
 
         Args:
-            batch_size: samples of a batch.
-            func: makes a state: ``mx.nd.zeros``, ``mx.sym.zeros``, ``mx.nd.ones`` and the like.
-            kwargs: further arguments for ``func``, as ``ctx`` or ``dtype``.
+            batch_size: samples in a batch.
+            func: creates a state: ``mx.nd.zeros``, ``mx.sym.zeros``, ``mx.nd.ones`` and so on.
+            kwargs: further arguments for ``func``, such as ``ctx`` or ``dtype``.
 
         Raises:
-            AssertionError: the cell is within a modifier.
+            AssertionError: the cell is wrapped by a modifier.
         """
         self._check_alone()
         if not callable(func):
@@ -90,11 +90,11 @@ class RecurrentCell(Block):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """The cell over all steps of a batch of sequences.
+        """Run the cell over all steps of a batch of sequences.
 
         Args:
             length: steps.
-            inputs: an array or symbol as ``layout`` says, or a list with one for each step.
+            inputs: an array or symbol in this ``layout``, or a list with one per step.
             begin_state: states before the first step, by default zeros.
             layout: axes of ``inputs`` and of merged outputs: ``NTC`` or ``TNC``.
             merge_outputs: outputs as one array (True) or as a list (False, None). With
@@ -147,7 +147,7 @@ class RecurrentCell(Block):
         """One step: output and new states.
 
         Raises:
-            ShapeError: inputs and states do not fit together.
+            ShapeError: inputs and states do not match.
         """
         self._counter += 1
         try:
@@ -159,7 +159,7 @@ class RecurrentCell(Block):
             raise problem from None
 
     def _misfit(self, inputs: Any, states: Any) -> ShapeError | None:
-        """The error for a step from such inputs and states; None if their shapes fit."""
+        """The error for a step with such inputs and states; None if their shapes match."""
         if not isinstance(inputs, NDArray) or not inputs.ndim:
             return None
         batch, title = inputs.shape[0], type(self).__name__
@@ -206,7 +206,7 @@ def _carries(cell: Any) -> bool:
 
 
 class _GatedCell(HybridRecurrentCell):
-    """A cell of one affine map of the inputs and one of the state: ``gates`` parts each."""
+    """A cell with one affine map of the inputs and one of the state, of ``gates`` parts each."""
 
     gates = 1
     i2h_weight: Any
@@ -275,8 +275,8 @@ class RNNCell(_GatedCell):
         h2h_weight_initializer: initializer of the weight of the state.
         i2h_bias_initializer: initializer of the bias of the inputs.
         h2h_bias_initializer: initializer of the bias of the state.
-        input_size: inputs per sample; 0 follows from the first data.
-        prefix: text before the names of its parameters.
+        input_size: inputs per sample; 0: inferred from the first data.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -329,7 +329,7 @@ class RNNCell(_GatedCell):
 class LSTMCell(_GatedCell):
     """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997; Gers et al., 1999.
 
-    The parts of the weights are the gates in, forget, the new content, and the gate out.
+    The parts of the weights are: input gate, forget gate, new content, output gate.
 
     Args:
         hidden_size: units.
@@ -337,8 +337,8 @@ class LSTMCell(_GatedCell):
         h2h_weight_initializer: initializer of the weight of the state.
         i2h_bias_initializer: initializer of the bias of the inputs.
         h2h_bias_initializer: initializer of the bias of the state.
-        input_size: inputs per sample; 0 follows from the first data.
-        prefix: text before the names of its parameters.
+        input_size: inputs per sample; 0: inferred from the first data.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
         activation: of the new content and of the output.
         recurrent_activation: of the gates.
@@ -414,7 +414,7 @@ class LSTMCell(_GatedCell):
 class GRUCell(_GatedCell):
     """Gated recurrent unit, with the reset gate after the product. Source: Cho et al., 2014.
 
-    The parts of the weights are the gates reset and update, and the new content.
+    The parts of the weights are: reset gate, update gate, new content.
 
     Args:
         hidden_size: units.
@@ -422,8 +422,8 @@ class GRUCell(_GatedCell):
         h2h_weight_initializer: initializer of the weight of the state.
         i2h_bias_initializer: initializer of the bias of the inputs.
         h2h_bias_initializer: initializer of the bias of the state.
-        input_size: inputs per sample; 0 follows from the first data.
-        prefix: text before the names of its parameters.
+        input_size: inputs per sample; 0: inferred from the first data.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 

@@ -1,4 +1,4 @@
-"""Cells made of cells: one above the other, or in both directions."""
+"""Cells composed of cells: stacked, or bidirectional."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def _begin_states(cells: Any, **kwargs: Any) -> list[Any]:
 
 
 class _Stack:
-    """What both stacks share."""
+    """The base of both stacks."""
 
     _children: Any
 
     def add(self, cell: Any) -> None:
-        """Put a cell on top."""
+        """Add a cell on top."""
         self.register_child(cell)  # type: ignore[attr-defined]
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ class _Stack:
         return _state_info(self._children.values(), batch_size)
 
     def begin_state(self, **kwargs: Any) -> list[Any]:
-        """First states of all cells."""
+        """Initial states of all cells."""
         self._check_alone()  # type: ignore[attr-defined]
         return _begin_states(self._children.values(), **kwargs)
 
@@ -62,7 +62,7 @@ class _Stack:
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """Each cell over the whole sequence, on what the one below puts out."""
+        """Run each cell over the whole sequence, on the output of the one below."""
         self.reset()  # type: ignore[attr-defined]
         data, _, F, batch = sequence(length, inputs, layout, None)
         states = first_states(self, F, begin_state, data, batch)
@@ -102,7 +102,7 @@ class _Stack:
 
 
 class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
-    """Cells one above the other: each gets the output of the one below."""
+    """Stacked cells: each gets the output of the one below."""
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
@@ -114,12 +114,12 @@ class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
         return self._step(inputs, states)
 
     def hybrid_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Not there: HybridSequentialRNNCell has it."""
+        """Not supported: use HybridSequentialRNNCell."""
         raise NotDefinedError("SequentialRNNCell is not hybrid; use HybridSequentialRNNCell.")
 
 
 class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc]
-    """Hybrid cells one above the other: each gets the output of the one below."""
+    """Stacked hybrid cells: each gets the output of the one below."""
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
@@ -135,14 +135,14 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc
 
 
 class BidirectionalCell(HybridRecurrentCell):
-    """Two cells over a sequence, one of them backwards; outputs stand side by side.
+    """Two cells over a sequence, one of them backwards; their outputs are concatenated.
 
     Source: Schuster and Paliwal, 1997.
 
     Args:
         l_cell: from the first step to the last.
         r_cell: from the last step to the first.
-        output_prefix: text before the names of the outputs.
+        output_prefix: prefix of the outputs' names.
     """
 
     def __init__(self, l_cell: RecurrentCell, r_cell: RecurrentCell, output_prefix: str = "bi_"):
@@ -164,7 +164,7 @@ class BidirectionalCell(HybridRecurrentCell):
         return _state_info(self._children.values(), batch_size)
 
     def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
-        """First states of both cells."""
+        """Initial states of both cells."""
         self._check_alone()
         return _begin_states(self._children.values(), **kwargs)
 
@@ -177,7 +177,7 @@ class BidirectionalCell(HybridRecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """Both cells over the whole sequence."""
+        """Run both cells over the whole sequence."""
         self.reset()
         steps, time, F, batch = sequence(length, inputs, layout, False)
         turned = backwards(F, steps, length, valid_length)

@@ -1,4 +1,4 @@
-"""Recurrent layers: whole sequences through several layers in one operator."""
+"""Recurrent layers: whole sequences through several layers, in one operator."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from mixnet.util import is_np_array
 
 
 class _Zeros(tuple[Any, ...]):
-    """States that the layer made itself: the caller gets none back."""
+    """States that the layer created itself, which are not returned to the caller."""
 
     def __new__(cls, *states: Any) -> _Zeros:
         return super().__new__(cls, states)
 
 
 class _RNNLayer(HybridBlock):
-    """Base of the recurrent layers; arguments as of ``LSTM``."""
+    """Base of the recurrent layers; arguments as for ``LSTM``."""
 
     @check_arguments
     def __init__(
@@ -121,7 +121,7 @@ class _RNNLayer(HybridBlock):
                     setattr(self, name, parameter)
 
     def _unfuse(self) -> HybridSequentialRNNCell:
-        """A stack of cells with the parameters of this layer, which a program may unroll step by step.
+        """A stack of cells with the parameters of this layer, which can be unrolled step by step.
 
         Raises:
             MXNetError: the layer projects or clips its states, which cells do not.
@@ -164,7 +164,7 @@ class _RNNLayer(HybridBlock):
         return f"{type(self).__name__}({', '.join(parts)})"
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """Parameters named as those of a stack of cells, which is how files name them."""
+        """Parameters with the names of a stack of cells, as in files."""
         dot = prefix + "." if prefix else ""
         parameters = {}
         for name, each in self._reg_params.items():
@@ -182,17 +182,17 @@ class _RNNLayer(HybridBlock):
         return {"shape": shape, "__layout__": "LNC", "dtype": self._dtype}
 
     def cast(self, dtype: Any) -> None:
-        """Change the dtype of the parameters and of first states."""
+        """Change the dtype of the parameters and of initial states."""
         super().cast(dtype)
         self._dtype = dtype
 
     def begin_state(self, batch_size: int = 0, func: Any = nd.zeros, **kwargs: Any) -> list[Any]:
-        """First states: ``(layers * directions, batch, units)`` each.
+        """Initial states: ``(layers * directions, batch, units)`` each.
 
         Args:
-            batch_size: samples of a batch.
-            func: makes a state: ``mx.nd.zeros``, ``mx.sym.zeros``, ``mx.nd.ones`` and the like.
-            kwargs: further arguments for ``func``, as ``ctx`` or ``dtype``.
+            batch_size: samples in a batch.
+            func: creates a state: ``mx.nd.zeros``, ``mx.sym.zeros``, ``mx.nd.ones`` and so on.
+            kwargs: further arguments for ``func``, such as ``ctx`` or ``dtype``.
         """
         states = []
         for i, info in enumerate(self.state_info(batch_size)):
@@ -203,16 +203,16 @@ class _RNNLayer(HybridBlock):
     def __call__(  # type: ignore[override]
         self, inputs: Any, states: Any = None, sequence_length: Any = None, **kwargs: Any
     ) -> Any:
-        """Outputs, and the last states if first states were given.
+        """Outputs, and the final states if initial states were given.
 
         Args:
-            inputs: ``(time, batch, units)``, or as the layout says.
-            states: first states, as ``begin_state`` makes them; zeros by default.
+            inputs: ``(time, batch, units)``, or according to the layout.
+            states: initial states, as from ``begin_state``; zeros by default.
             sequence_length: ``(batch,)``, with ``use_sequence_length``.
 
         Raises:
             ShapeError: the inputs do not have three axes.
-            ValueError: a state does not have the shape that follows from the inputs.
+            ValueError: a state's shape does not match the inputs.
         """
         self.skip_states = states is None
         if isinstance(inputs, NDArray):
@@ -267,7 +267,7 @@ class _RNNLayer(HybridBlock):
     def hybrid_forward(  # type: ignore[override]
         self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any
     ) -> Any:
-        """The operator ``RNN`` on the parameters joined to one vector."""
+        """Call the operator ``RNN`` with the parameters concatenated to one vector."""
         numpy = is_np_array()
         if not isinstance(inputs, Symbol):
             batch = inputs.shape[self._layout.find("N")]
@@ -301,7 +301,7 @@ class _RNNLayer(HybridBlock):
         return outputs if isinstance(states, _Zeros) else (outputs, after)
 
     def _vector(self, F: Any, given: dict[str, Any]) -> Any:
-        """All parameters as the one vector that the operator takes: weights, then biases."""
+        """All parameters as one vector, as the operator needs them: weights, then biases."""
         weights = ("i2h_weight", "h2h_weight", *(["h2r_weight"] if self._projection_size else []))
         parts = [
             given[f"{side}{layer}_{kind}"]
@@ -323,13 +323,13 @@ class RNN(_RNNLayer):
         num_layers: layers, each on the outputs of the one below.
         activation: ``relu`` or ``tanh``.
         layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
-        dropout: probability that an output of a layer does not reach the one above, in training.
+        dropout: probability of dropping an output of a layer before the next layer, in training.
         bidirectional: whether each layer also runs backwards.
         i2h_weight_initializer: initializer of the weights of the inputs.
         h2h_weight_initializer: initializer of the weights of the states.
         i2h_bias_initializer: initializer of the biases of the inputs.
         h2h_bias_initializer: initializer of the biases of the states.
-        input_size: units of the inputs; 0 follows from the first data.
+        input_size: units of the inputs; 0: inferred from the first data.
         dtype: dtype of the parameters.
         kwargs: ``prefix``, ``params``, ``use_sequence_length``.
     """
@@ -383,18 +383,18 @@ class LSTM(_RNNLayer):
         hidden_size: units of a layer.
         num_layers: layers, each on the outputs of the one below.
         layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
-        dropout: probability that an output of a layer does not reach the one above, in training.
+        dropout: probability of dropping an output of a layer before the next layer, in training.
         bidirectional: whether each layer also runs backwards.
-        input_size: units of the inputs; 0 follows from the first data.
+        input_size: units of the inputs; 0: inferred from the first data.
         i2h_weight_initializer: initializer of the weights of the inputs.
         h2h_weight_initializer: initializer of the weights of the states.
         i2h_bias_initializer: initializer of the biases of the inputs.
         h2h_bias_initializer: initializer of the biases of the states.
         projection_size: units that outputs and states are projected to. Source: Sak et al., 2014.
         h2r_weight_initializer: initializer of the weights of the projection.
-        state_clip_min: least value of a cell state, with ``state_clip_max``.
-        state_clip_max: greatest value of a cell state.
-        state_clip_nan: NaN in a cell state becomes the least value.
+        state_clip_min: minimum value of a cell state, with ``state_clip_max``.
+        state_clip_max: maximum value of a cell state.
+        state_clip_nan: NaN in a cell state becomes the minimum value.
         dtype: dtype of the parameters.
         kwargs: ``prefix``, ``params``, ``use_sequence_length``.
     """
@@ -453,9 +453,9 @@ class GRU(_RNNLayer):
         hidden_size: units of a layer.
         num_layers: layers, each on the outputs of the one below.
         layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
-        dropout: probability that an output of a layer does not reach the one above, in training.
+        dropout: probability of dropping an output of a layer before the next layer, in training.
         bidirectional: whether each layer also runs backwards.
-        input_size: units of the inputs; 0 follows from the first data.
+        input_size: units of the inputs; 0: inferred from the first data.
         i2h_weight_initializer: initializer of the weights of the inputs.
         h2h_weight_initializer: initializer of the weights of the states.
         i2h_bias_initializer: initializer of the biases of the inputs.

@@ -1,4 +1,4 @@
-"""Cells that change what other cells do: dropout, zoneout, residual connections."""
+"""Cells that modify other cells: dropout, zoneout, residual connections."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from mixnet.ops.schema.attributes import Share
 
 
 class DropoutCell(HybridRecurrentCell):
-    """Dropout of the inputs, as a cell without states to put between others.
+    """Dropout of the inputs, as a stateless cell to put between others.
 
     Args:
         rate: probability that an element becomes 0.
-        axes: axes along which elements share their fate.
-        prefix: text before the names of its operations.
+        axes: axes along which elements are dropped together.
+        prefix: prefix of its operations' names.
         params: parameters to share; it has none.
 
     Raises:
-        AssertionError: ``rate`` is no number.
+        AssertionError: ``rate`` is not a number.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class DropoutCell(HybridRecurrentCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """Dropout of all steps, at once where they are one array."""
+        """Dropout of all steps, in one operation if they are one array."""
         self.reset()
         data, _, F, _ = sequence(length, inputs, layout, merge_outputs)
         if isinstance(data, TENSORS):
@@ -75,10 +75,10 @@ class DropoutCell(HybridRecurrentCell):
 
 
 class ModifierCell(HybridRecurrentCell):
-    """Base of cells that change what another does; parameters and states are the other's.
+    """Base of cells that modify another cell; parameters and states are those of the other cell.
 
     Args:
-        base_cell: the other, which can be called through this one only.
+        base_cell: the other cell, which can then be called only through this one.
     """
 
     base_cell: Any
@@ -105,12 +105,12 @@ class ModifierCell(HybridRecurrentCell):
         return self.base_cell.state_info(batch_size)
 
     def begin_state(self, func: Any = sym.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
-        """First states of the other cell."""
+        """Initial states of the other cell."""
         self._check_alone()
         return self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
 
     def _with_base(self, call: Any) -> Any:
-        """Call a function with the other cell, which may be called for as long."""
+        """Call a function with the other cell, which may be called inside."""
         self.base_cell._modified = False
         try:
             return call(self.base_cell)
@@ -125,12 +125,12 @@ class ModifierCell(HybridRecurrentCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Elements of outputs and states that keep their last value at random. Krueger et al., 2016.
+    """Zoneout: elements of outputs and states randomly keep their last value. Krueger et al., 2016.
 
     Args:
         base_cell: the cell.
-        zoneout_outputs: probability that an element of the output stays as it was.
-        zoneout_states: probability that an element of a state stays as it was.
+        zoneout_outputs: probability that an element of the output keeps its value.
+        zoneout_states: probability that an element of a state keeps its value.
 
     Raises:
         AssertionError: the cell is bidirectional, which has no steps.
@@ -163,12 +163,12 @@ class ZoneoutCell(ModifierCell):
         )
 
     def reset(self) -> None:
-        """Forget the last output."""
+        """Discard the last output."""
         super().reset()
         self._prev_output = None
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
-        """Output and states of the cell, some of whose elements stay."""
+        """Output and states of the cell; some elements keep their previous values."""
         output, after = self.base_cell(inputs, states)
 
         def mixed(rate: float, new: Any, old: Any) -> Any:
@@ -207,7 +207,7 @@ class ResidualCell(ModifierCell):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, list[Any]]:
-        """The cell over the whole sequence, plus the inputs."""
+        """Run the cell over the whole sequence, and add the inputs."""
         self.reset()
         outputs, states = self._with_base(
             lambda cell: cell.unroll(

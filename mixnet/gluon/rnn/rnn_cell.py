@@ -1,4 +1,4 @@
-"""The recurrent cells under MXNet's module path, and what cells of one's own take from there."""
+"""The recurrent cells under MXNet's module path, and helpers for user-defined cells."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Sequences as unrolled cells take them: one array with a time axis, or a list with a step each."""
+"""Input formats of unrolled cells: one array with a time axis, or a list with one array per step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TENSORS = (Symbol, NDArray)
 
 
 class Sequence(NamedTuple):
-    """A sequence in the form that was asked for, and what is known of it."""
+    """A sequence in the requested form, with its properties."""
 
     data: Any  # an array or symbol, or a list of them
     time: int  # the axis of time
@@ -30,12 +30,12 @@ def operators_of(data: Any) -> Any:
 
 
 def as_list(given: Any) -> list[Any]:
-    """A list of what may be one array or several."""
+    """One array or several as a list."""
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
 def split(F: Any, data: Any, length: int, axis: int, squeeze: Any = 1) -> list[Any]:
-    """The steps of a sequence, without the axis of time."""
+    """The steps of a sequence, without the time axis."""
     parts = F.split(data, axis=axis, num_outputs=length, squeeze_axis=squeeze)
     return list(parts) if isinstance(parts, (list, tuple, Symbol)) else [parts]
 
@@ -47,17 +47,17 @@ def sequence(
     merge: bool | None,
     in_layout: str | None = None,
 ) -> Sequence:
-    """A sequence as one array (``merge``), as a list of steps (``False``), or as it is (``None``).
+    """A sequence as one array (``merge``), as a list of steps (``False``), or unchanged (``None``).
 
     Args:
-        length: steps; None if the data says it.
-        data: an array or symbol with an axis of time, or a list of steps without it.
-        layout: where the axes are in the result, as ``NTC``: batch, time, channels.
+        length: number of steps; None: taken from the data.
+        data: an array or symbol with a time axis, or a list of steps without it.
+        layout: axis order of the result, such as ``NTC``: batch, time, channels.
         merge: the form of the result.
-        in_layout: where they are in ``data``, by default the same.
+        in_layout: axis order of ``data``, by default the same.
 
     Raises:
-        AssertionError: there are not ``length`` steps, or the layout has no axis of time or batch.
+        AssertionError: there are not ``length`` steps, or the layout has no time or batch axis.
     """
     if data is None:
         raise CheckError(
@@ -119,7 +119,7 @@ def backwards(F: Any, steps: list[Any], length: int, valid_length: Any) -> list[
 
 
 def first_states(cell: Any, F: Any, given: Any, data: Any, batch: int) -> Any:
-    """The states that are given, or zeros where the data is."""
+    """The given states, or zeros on the data's context."""
     if given is not None:
         return given
     if F is sym:

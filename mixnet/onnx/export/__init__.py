@@ -1,1 +1,1 @@
-"""Writing ONNX files: a walk over a symbol's graph, with a conversion for every operator."""
+"""ONNX export: convert a symbol's graph node by node."""

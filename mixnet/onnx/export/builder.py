@@ -1,4 +1,4 @@
-"""The ONNX graph that is being written: nodes, constants and names that no other has."""
+"""The ONNX graph under construction: nodes, constants and unique names."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Step:
 
 
 class Builder:
-    """Nodes and constants of a graph, or of the body of a loop or branch.
+    """The nodes and constants of a graph, or of the body of a loop or branch.
 
     ``builder.Relu(x)`` adds a node and returns the name of its output. An input that is a list or an array becomes
-    a constant, None an input that is left out.
+    a constant, None an omitted input.
 
     Args:
-        opset: the operator set that is written.
+        opset: the operator set to write.
         outer: the graph whose values this body may read.
     """
 
@@ -61,7 +61,7 @@ class Builder:
     # ---- names ----------------------------------------------------------------------------------
 
     def fresh(self, wanted: str) -> str:
-        """``wanted``, numbered where another value has that name."""
+        """``wanted``, with a number appended if another value has that name."""
         name, number = wanted, 0
         while name in self._taken:
             number += 1
@@ -79,7 +79,7 @@ class Builder:
         return name
 
     def body(self) -> Builder:
-        """An empty graph inside of this one."""
+        """An empty graph nested in this one."""
         return Builder(self.opset, self)
 
     # ---- nodes ----------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class Builder:
         return content if isinstance(content, str) else self.constant(content)
 
     def constant(self, value: Any, dtype: Any = None, name: str | None = None) -> str:
-        """The name of a constant; whole numbers are int64 unless ``dtype`` says otherwise."""
+        """The name of a constant; integers are int64 unless ``dtype`` is given."""
         array = np.asarray(value, dtype)
         if dtype is None and array.dtype.kind in "iu" and not isinstance(value, np.ndarray):
             array = array.astype(np.int64)
@@ -159,7 +159,7 @@ class Builder:
         return value if axes == sorted(axes) else self.Transpose(value, perm=axes)
 
     def reduce(self, op_type: str, value: str, axes: Iterable[int] | None, keep: bool) -> str:
-        """``ReduceSum`` and its kind over some axes, over all for None."""
+        """``ReduceSum`` or another reduction over some axes, over all for None."""
         listed = None if axes is None else [int(axis) for axis in axes]
         if listed == []:
             return value
@@ -183,9 +183,9 @@ class Builder:
     # ---- the finished graph ---------------------------------------------------------------------
 
     def rename(self, value: str, wanted: str, since: int) -> str:
-        """Give the result of one of the steps from number ``since`` on the name ``wanted``.
+        """Rename the result of one of the steps from index ``since`` to ``wanted``.
 
-        Where that is not possible a node ``Identity`` has it.
+        If that is not possible, add a node ``Identity`` with that name.
         """
         steps = self.steps[since:]
         maker = next((step for step in steps if value in step.outputs), None)

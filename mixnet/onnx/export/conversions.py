@@ -1,4 +1,4 @@
-"""All conversions and rules: importing this module fills both tables."""
+"""All conversions and rules; importing this module fills both tables."""
 
 from mixnet.onnx.export import elementwise as elementwise
 from mixnet.onnx.export import integers as integers

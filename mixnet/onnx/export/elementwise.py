@@ -1,4 +1,4 @@
-"""Conversions of arithmetic, comparison and maths, element by element."""
+"""Conversions of elementwise arithmetic, comparison and maths."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
 
 
 def only_floats(call: Call) -> None:
-    """Leave other dtypes to what the operator computes."""
+    """Decline other dtypes, which are converted by primitives."""
     if any(each.kind != "f" for each in (*call.dtypes, *call.out_dtypes)):
         raise NotHere
 
 
 def one_dtype(call: Call) -> None:
-    """Leave mixed dtypes to what the operator computes."""
+    """Decline mixed dtypes, which are converted by primitives."""
     only_floats(call)
     if len({*call.dtypes, *call.out_dtypes}) > 1:
         raise NotHere
@@ -93,7 +93,7 @@ def _(b: Builder, call: Call) -> str:
 
 
 def _as_number(b: Builder, call: Call, truth: str, turned: bool = False) -> str:
-    """Truth as 0 and 1: MXNet's comparisons give numbers."""
+    """Booleans as 0 and 1: MXNet's comparisons return numbers."""
     return b.cast(b.Not(truth) if turned else truth, call.out_dtypes[0], bool)
 
 

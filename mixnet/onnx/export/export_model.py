@@ -1,4 +1,4 @@
-"""``export_model``: a symbol and its parameters as an ONNX file."""
+"""``export_model``: save a symbol and its parameters as an ONNX file."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def export_model(
 
     Args:
         sym: a symbol, or the path of its file.
-        params: arrays by name, with or without ``arg:`` and ``aux:`` before it; a list of such dicts, or the path
+        params: arrays by name, optionally with ``arg:`` and ``aux:``; a list of such dicts, or the path
             of their file.
         in_shapes: shapes of the inputs, in the order of ``sym.list_inputs()`` without parameters and labels.
         in_types: dtypes of the inputs in that order, or one for all.
-        onnx_file_path: where the model goes. Parameters of more than 2 GB go to a file beside it.
-        verbose: log what is done.
-        dynamic: leave extents of the inputs to the model's user.
-        dynamic_input_shapes: with ``dynamic``: ``in_shapes`` with None, or a name, for an extent that is left
-            open; by default all are.
-        run_shape_inference: let ONNX infer the shapes of all results as well; those of results that the
-            symbol names are in the file anyway.
+        onnx_file_path: path of the model. Parameters of more than 2 GB are written to a file next to it.
+        verbose: log progress.
+        dynamic: export dynamic input dimensions.
+        dynamic_input_shapes: with ``dynamic``: ``in_shapes`` with None or a name for dynamic dimensions;
+            by default all are dynamic.
+        run_shape_inference: let ONNX infer the shapes of all results; those of results that the
+            symbol names are always in the file.
         input_type: the older name of ``in_types``.
         input_shape: the older name of ``in_shapes``.
         opset_version: ONNX's operator set, 13 to 26; 17 by default.
@@ -57,9 +57,9 @@ def export_model(
         ``onnx_file_path``.
 
     Raises:
-        MXNetError: an operator has no form in ONNX: names it, its node and the user's line. Or the package
+        MXNetError: an operator has no ONNX equivalent; names it, its node and the user's line. Or the package
             ``onnx`` is missing.
-        ShapeError: shapes are missing, or do not fit.
+        ShapeError: shapes are missing or do not match.
         FileError: the file cannot be written.
 
     Source: MXNet ``mx.onnx.export_model``; ONNX, Open Neural Network Exchange.
@@ -85,7 +85,7 @@ def checked_opset(version: int | None) -> int:
     """The operator set to write.
 
     Raises:
-        AttributeValueError: it cannot be written.
+        AttributeValueError: it is not supported.
     """
     if version is None:
         return DEFAULT_OPSET

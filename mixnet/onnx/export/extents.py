@@ -1,4 +1,4 @@
-"""Shapes with symbols for the extents that the user of a model chooses."""
+"""Shapes with symbolic dimensions, whose sizes are chosen by the user of a model."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class OpenShapes:
     """Shapes of all entries of a graph; open extents are symbols of JAX's shape polymorphism.
 
     Args:
-        graph: what is exported.
+        graph: to export.
         variable_shapes: shapes of variables by name: numbers, or names of extents.
-        inferred: shapes as the graph's inference finds them, 0 for an open extent.
-        dtypes: of variables, and of what the inference of a graph with open extents knows.
+        inferred: shapes inferred by the graph, 0 for an open dimension.
+        dtypes: of variables, and of entries inferred despite open dimensions.
 
     Raises:
-        MXNetError: nothing says the shapes of a node's results; names it, its operator and the user's line.
+        MXNetError: the shapes of a node's results are unknown; names it, its operator and the user's line.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Writing the file: parameters inside, or beside it where they are too large for it."""
+"""Writing the file: parameters inside, or in an external data file if they are too large."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _INSIDE = 1024  # smaller arrays, shapes among them, stay inside
 
 
 def write_model(model: Any, path: str | os.PathLike[str], largest: int = LARGEST) -> None:
-    """Write a model; each file is complete or not there.
+    """Write a model; each file is written atomically.
 
     Args:
-        model: a ``ModelProto``; where parameters go beside it, their content is moved out of it.
-        path: of the file; parameters beside it are in ``path`` with ``.data`` behind it.
-        largest: bytes of parameters from which on they are beside it.
+        model: a ``ModelProto``; external parameters are moved out of it.
+        path: of the file; external parameters are in ``path`` + ``.data``.
+        largest: bytes of parameters above which they are external.
 
     Raises:
         FileError: it cannot be written.
@@ -53,7 +53,7 @@ def _point_outside(tensors: list[Any], location: str) -> None:
 
 
 def check(model: Any, path: str | os.PathLike[str]) -> None:
-    """Let ONNX's checker look at what was written."""
+    """Check the written model with ONNX's checker."""
     onnx_package().checker.check_model(os.fspath(path) if _is_outside(model) else model)
 
 

@@ -1,4 +1,4 @@
-"""Nodes on constants alone, computed when the model is written: shapes, places, numbers."""
+"""Constant folding at export: shapes, indices and numbers are computed when the model is written."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FOLDS: dict[str, Callable[..., np.ndarray]] = {
 def folded(
     op_type: str, inputs: Sequence[np.ndarray], attributes: Mapping[str, Any]
 ) -> np.ndarray | None:
-    """The result of a node on constants; None where it is to be a node."""
+    """The result of a node with constant inputs; None if it must remain a node."""
     function = _FOLDS.get(op_type)
     if function is None or not inputs or any(each.size > MOST for each in inputs):
         return None

@@ -1,7 +1,7 @@
-"""Conversions of operators on integers of 8 bits: pairs of ``QuantizeLinear`` and ``DequantizeLinear``.
+"""Conversions of 8-bit integer operators: pairs of ``QuantizeLinear`` and ``DequantizeLinear``.
 
-Between the two stand ONNX's float operators; a runtime puts the three together to one on integers (ONNX calls this form QDQ). It
-needs ranges that were measured: without them an operator is written by what it computes.
+The ONNX float operators are between the two; a runtime fuses the three into one on integers (ONNX calls this
+form QDQ). It needs calibrated ranges: without them an operator is converted by primitives.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ def _known(b: Builder, name: str) -> np.ndarray:
 
 
 def _step(b: Builder, low: str, high: str, dtype: Any, steps: float | None = None) -> np.ndarray:
-    """What one step of integers stands for."""
+    """The float value of one integer step."""
     end = max(abs(_known(b, each)).max() for each in (low, high))
     number = steps or STEPS[np.dtype(dtype).name]
     return np.asarray(end / number if end > 0 else 1 / number, np.float32)
 
 
 def _restored(b: Builder, value: str, step: np.ndarray, dtype: Any, axis: int | None = None) -> str:
-    """Integers as floats."""
+    """Dequantized integers."""
     zero = b.constant(np.zeros(step.shape, dtype))
     return str(b.DequantizeLinear(value, step, zero, axis=axis))
 
 
 def _rounded(b: Builder, value: str, step: np.ndarray, dtype: Any) -> str:
-    """Floats as integers."""
+    """Quantized floats."""
     return str(b.QuantizeLinear(value, step, b.constant(np.zeros((), dtype))))
 
 
@@ -50,7 +50,7 @@ def _measured(call: Call) -> tuple[float, float]:
 
 
 def _in_range(b: Builder, call: Call, value: str) -> list[str]:
-    """Floats as integers of the range that was measured, and the range."""
+    """Floats quantized to the calibrated range, and the range."""
     low, high = _measured(call)
     ends = [b.constant(np.asarray([each], np.float32)) for each in (low, high)]
     dtype = call.out_dtypes[0]
@@ -58,7 +58,7 @@ def _in_range(b: Builder, call: Call, value: str) -> list[str]:
 
 
 def _same_range(b: Builder, call: Call, value: str) -> list[str]:
-    """Floats as integers of the range of the first input."""
+    """Floats quantized to the range of the first input."""
     _, low, high = call.inputs[:3]
     dtype = call.out_dtypes[0]
     return [_rounded(b, value, _step(b, low, high, dtype), dtype), low, high]

@@ -130,7 +130,7 @@ def _pooled(b: Builder, call: Call, x: str, kind: str) -> str:
 
 
 def _over(extent: int | None, kernel: int, stride: int, pad: int) -> int:
-    """By how much the last window of the convention "full" hangs over."""
+    """The overhang of the last window for the convention "full"."""
     if extent is None:
         raise NotHere
     rest = (extent + 2 * pad - kernel) % stride

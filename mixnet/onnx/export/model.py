@@ -1,4 +1,4 @@
-"""A symbol's graph as an ONNX model: the walk over its nodes."""
+"""A symbol's graph as an ONNX model: the traversal of its nodes."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Walk:
 
     Args:
         graph: of a symbol, or the body of a loop.
-        inputs: what stays an input.
+        inputs: variables that remain inputs.
         params: arrays of all other variables by name.
-        builder: where nodes go.
-        values: names of variables that are known already, as in the body of a loop.
+        builder: receives the nodes.
+        values: names of variables that are already known, as in the body of a loop.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Walk:
         return self.values[entry]
 
     def shape(self, entry: Entry) -> tuple[Any, ...]:
-        """The shape of an entry, None for an extent that the model's user chooses."""
+        """The shape of an entry, with None for dynamic dimensions."""
         if self.open is not None:
             return tuple(e if isinstance(e, int) else None for e in self.open.shapes.get(entry, ()))
         return tuple(e if e > 0 else 0 for e in self.shapes.get(entry) or ())
@@ -85,7 +85,7 @@ class Walk:
         return np.dtype(self.dtypes.get(entry, np.float32))
 
     def _read(self) -> list[Node]:
-        """Nodes that the heads depend on; a loss head does not read its label to predict."""
+        """Nodes that the heads depend on; a loss head does not need its label in prediction."""
         return Graph(self.graph.heads).nodes
 
     def _variables(self) -> None:
@@ -167,7 +167,7 @@ class Walk:
         return self._by_primitives(node, call)
 
     def _by_primitives(self, node: Node, call: Call) -> Any:
-        """The nodes of what the operator's function computes."""
+        """The nodes for the primitives of the operator's function."""
         if draws(node):
             raise refusal(node, "it draws random numbers in a way that ONNX does not.")
         sizes: dict[str, str] = {}
@@ -189,7 +189,7 @@ class Walk:
         return Lowering(self.b, sizes).run(closed, call.inputs)[:count]
 
     def _sizes(self, shapes: Sequence[Any]) -> dict[str, str]:
-        """Values of all symbols in shapes."""
+        """Values of all symbolic dimensions."""
         assert self.open is not None
         names = {
             name
@@ -216,13 +216,13 @@ def to_model(
 
     Args:
         graph: with operators in prediction mode.
-        inputs: what stays an input.
+        inputs: variables that remain inputs.
         params: arrays of the other variables.
         names: names of the outputs.
         opset: ONNX's operator set.
 
     Raises:
-        MXNetError: an operator has no form in ONNX; names it, its node and the user's line.
+        MXNetError: an operator has no equivalent in ONNX; names it, its node and the user's line.
     """
     onnx = onnx_package()
     builder = Builder(opset)
@@ -252,13 +252,13 @@ def to_model(
 
 
 def _ir_version(opset: int) -> int:
-    """The oldest version of the format that knows an operator set: more runtimes read it."""
+    """The oldest format version that supports an operator set, which the most runtimes can read."""
     helper = onnx_package().helper
     return max(7, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
 
 
 def _drop_unread(builder: Builder) -> None:
-    """Leave out nodes and constants that nothing reads."""
+    """Remove unused nodes and constants."""
     read = {name for name, _, _ in builder.outputs}
     steps = []
     for step in reversed(builder.steps):

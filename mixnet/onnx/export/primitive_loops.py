@@ -1,4 +1,4 @@
-"""Rules for JAX's primitives that loop and branch."""
+"""Rules for JAX's loop and branch primitives."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def _declare(low: Lowering, inner: Any, atoms: Any, names: list[str], outputs: b
 
 
 def _own(inner: Any, names: list[str]) -> list[str]:
-    """Names that nothing else has, as outputs of a body must have."""
+    """Unique names, as required for the outputs of a body."""
     return [inner.Identity(each) for each in names]
 
 
 def _any(b: Any, holds: str, rank: int) -> str:
-    """Whether one of several loops goes on."""
+    """Whether any of several loops continues."""
     return (
         b.cast(b.reduce("ReduceMax", b.cast(holds, np.int32), range(rank), False), bool)
         if rank
@@ -134,7 +134,7 @@ def _branch(
     branches: Any,
     operands: list[str],
 ) -> list[str]:
-    """The first branch for 0, the others for what is above it."""
+    """The first branch for 0, the others for larger indices."""
     first, *others = branches
     if not others:
         return Lowering(b, low.sizes).run(first, operands)

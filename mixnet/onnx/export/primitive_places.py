@@ -1,4 +1,4 @@
-"""Rules for JAX's primitives that read and write at places: in the flat array, with ONNX's ``Gather`` and ``ScatterElements``."""
+"""Rules for JAX's gather and scatter primitives, with ONNX's ``Gather`` and ``ScatterElements``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 
 
 def _clamped_starts(low: Lowering, shape: Any, sizes: Any, starts: list[str], atoms: Any) -> str:
-    """Starts of a window as one array, moved so that the window lies inside."""
+    """Starts of a window as one array, clamped so that the window lies inside."""
     b = low.b
     columns = [
         b.Unsqueeze(b.cast(s, np.int64, dtype_of(a)), [0])
@@ -56,13 +56,13 @@ def _clamped(low: Lowering, starts: str, most: Any) -> str:
 
 
 def _along(low: Lowering, row: str, axis: int, rank: int) -> str:
-    """A row of numbers as an array of ``rank`` axes that varies along one of them."""
+    """A vector as an array of ``rank`` axes that varies along one of them."""
     others = [i for i in range(rank) if i != axis]
     return low.b.Unsqueeze(row, others) if others else row
 
 
 def _flat(low: Lowering, rows: Sequence[str | None], shape: Any, out: Any) -> str:
-    """Places in the flat array, from the places along each axis; None for 0 along an axis.
+    """Flat indices from the indices along each axis; None for 0 along an axis.
 
     Args:
         rows: int64, to be broadcast to ``out``.
@@ -83,15 +83,15 @@ def _flat(low: Lowering, rows: Sequence[str | None], shape: Any, out: Any) -> st
 
 @dataclass(frozen=True)
 class _Windows:
-    """Windows of an operand, each at a start that an array of indices gives.
+    """Windows of an operand, whose starts are given by an array of indices.
 
     Args:
         shape: of the operand.
         out: of all windows together.
         inside: axes of ``out`` that run inside of windows.
         dropped: operand axes that a window does not have.
-        started: the operand axis of each number of a start.
-        batch: operand axes that the indices have, too.
+        started: the operand axis of each component of a start.
+        batch: operand axes that the indices also have.
         index_batch: those axes of the indices.
         sizes: a window's extents by operand axis.
         rank: axes of the indices.
@@ -108,7 +108,7 @@ class _Windows:
     rank: int
 
     def start(self, low: Lowering, indices: str, axis: int) -> str:
-        """The number of each start that belongs to an operand axis."""
+        """The component of each start for an operand axis."""
         column = low.b.constant(np.int64(self.started.index(axis)))
         return low.b.Gather(indices, column, axis=self.rank - 1)
 
@@ -117,7 +117,7 @@ class _Windows:
         return low.b.Unsqueeze(starts, list(self.inside)) if self.inside else starts
 
     def within(self, low: Lowering, axis: int) -> str | None:
-        """Places along an operand axis, counted from the start; None where they are all 0."""
+        """Offsets along an operand axis from the start; None if all are 0."""
         if axis in self.batch:
             outside = [i for i in range(len(self.out)) if i not in self.inside]
             place = outside[self.index_batch[self.batch.index(axis)]]
@@ -130,12 +130,12 @@ class _Windows:
 
 
 def _places(low: Lowering, windows: _Windows, indices: str, clip: bool) -> tuple[str, str | None]:
-    """Where in the flat operand each element of a window lies, and whether its window lies inside.
+    """The flat index of each element of a window, and whether its window lies inside.
 
     Args:
         windows: of the operand.
         indices: of the starts, int64.
-        clip: whether starts are moved into the operand; else what lies outside is told.
+        clip: whether starts are clamped into the operand; otherwise the result marks elements outside.
     """
     b = low.b
     rows: list[str | None] = []
@@ -178,7 +178,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 
 
 def _outside(dtype: np.dtype) -> Any:
-    """What JAX gives for an element outside of an array."""
+    """JAX's value for an element outside of an array."""
     if dtype.kind == "f":
         return np.nan
     if dtype.kind == "i":

@@ -1,4 +1,4 @@
-"""Rules for JAX's primitives of arithmetic, shape, sums and products."""
+"""Rules for JAX's primitives: arithmetic, shapes, sums and products."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def dtype_of(atom: Any) -> np.dtype:
 
 
 def is_narrow(dtype: np.dtype) -> bool:
-    """Whether runtimes do not compute with these whole numbers or truth values."""
+    """Whether runtimes do not support arithmetic with this integer or boolean dtype."""
     return dtype.kind in "iub" and dtype not in _WIDE
 
 
 def in_wide(low: Lowering, equation: Equation, inputs: list[str], compute: Any) -> str:
-    """``compute(*inputs)`` in a dtype that runtimes compute with."""
+    """``compute(*inputs)`` in a dtype that runtimes support."""
     dtype = dtype_of(equation.invars[0])
     if not is_narrow(dtype):
         return compute(*inputs)
@@ -126,10 +126,10 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 
 
 def needs(low: Lowering, op_type: str, opset: int) -> str:
-    """An operator that is there from an operator set on.
+    """Require an operator that exists from some operator set on.
 
     Raises:
-        NoRule: an older set is written.
+        NoRule: the operator set to write is older.
     """
     if low.b.opset < opset:
         raise NoRule(f"it needs ONNX's {op_type}, which is available from opset_version={opset} on")
@@ -360,7 +360,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 
 @rule("platform_index")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
-    """The program of CPUs, which knows nothing of any device."""
+    """The program for CPUs, which is independent of the device."""
     platforms = equation.params["platforms"]
     place = next(i for i, each in enumerate(platforms) if each is None or "cpu" in each)
     return low.b.constant(np.asarray(place, dtype_of(equation.outvars[0])))
@@ -497,7 +497,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 
 @rule("cumprod", "cummax", "cummin")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
-    """Every element with those before it, by a triangle of them: for axes that are not long."""
+    """Cumulative reduction by a triangular matrix, for short axes."""
     b, axis, extent = (
         low.b,
         equation.params["axis"],

@@ -1,4 +1,4 @@
-"""Rules for JAX's primitives that run a window over an array."""
+"""Rules for JAX's window primitives: convolution and windowed reductions."""
 
 from __future__ import annotations
 

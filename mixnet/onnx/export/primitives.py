@@ -1,7 +1,7 @@
-"""What an operator computes, as ONNX nodes: its JAX program, primitive by primitive.
+"""Conversion of an operator's JAX program to ONNX nodes, primitive by primitive.
 
-This is how operators are written that have no conversion of their own: nothing is declared for them, for their
-function says what they compute.
+Operators without their own conversion are exported in this way: nothing has to be declared for them, since
+their function defines the computation.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ RULES: dict[str, Rule] = {}
 
 
 class NoRule(MXNetError):
-    """A primitive, or a form of it, that ONNX has no operators for."""
+    """A primitive, or a variant of it, that has no equivalent in ONNX."""
 
 
 def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Decorator that declares how primitives are written."""
+    """Decorator that registers a rule for primitives."""
 
     def declare(function: Rule) -> Rule:
         RULES.update(dict.fromkeys(names, function))
@@ -41,7 +41,7 @@ class Lowering:
 
     Args:
         builder: the graph.
-        sizes: values of the extents that the user of the model chooses, by their symbol.
+        sizes: values of the dynamic dimensions, by symbol.
     """
 
     def __init__(self, builder: Builder, sizes: Mapping[str, str] | None = None):
@@ -96,11 +96,11 @@ class Lowering:
         return size.name if isinstance(size, _Size) else int(size)
 
     def scalar(self, extent: Any) -> str:
-        """An extent as an int64 value without axes."""
+        """A dimension as a scalar int64 value."""
         return self.scalar_of(self.size(extent))
 
     def scalar_of(self, size: Any) -> str:
-        """What :meth:`size` gave, without axes."""
+        """The result of :meth:`size` as a scalar."""
         if isinstance(size, int):
             return self.b.constant(np.int64(size))
         return str(self.b.Squeeze(size, [0]))
@@ -115,13 +115,13 @@ class Lowering:
     def reshape(
         self, value: str, extents: Sequence[Any], before: Sequence[Any] | None = None
     ) -> str:
-        """A value in another shape; the value itself where it has that shape already."""
+        """A value in another shape; the value itself if it already has that shape."""
         if before is not None and tuple(before) == tuple(extents):
             return value
         return self.b.Reshape(value, self.shape(extents), allowzero=self.zeros(extents))
 
     def zeros(self, extents: Sequence[Any]) -> int | None:
-        """``allowzero`` for a shape: 0 stands for itself where there are no elements."""
+        """``allowzero`` for a shape: needed if 0 means an empty dimension."""
         return (
             1
             if any(isinstance(e, int) and e == 0 for e in extents) and self.b.opset >= 14
@@ -129,7 +129,7 @@ class Lowering:
         )
 
     def count(self, extent: Any) -> str:
-        """The numbers from 0 below an extent, int64."""
+        """``arange`` up to a dimension, int64."""
         size = self.size(extent)
         if isinstance(size, int):
             return self.b.constant(np.arange(size))
@@ -137,7 +137,7 @@ class Lowering:
         return self.b.Range(first, self.scalar(extent), step)
 
     def product(self, extents: Sequence[Any]) -> Any:
-        """The product of extents, as :meth:`size` gives one."""
+        """The product of dimensions, in the form of :meth:`size`."""
         total: Any = 1
         for each in extents:
             total = total * each
@@ -145,7 +145,7 @@ class Lowering:
 
 
 class _Size:
-    """An int64 array of one element, with the arithmetic that extents are computed by."""
+    """An int64 array of one element, with the arithmetic needed for dimensions."""
 
     def __init__(self, builder: Builder, name: str):
         self.b, self.name = builder, name

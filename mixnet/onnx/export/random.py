@@ -1,4 +1,4 @@
-"""Conversions of random numbers: from the same distribution, drawn by the runtime in its own order."""
+"""Conversions of random operators: same distribution, but the runtime draws its own numbers."""
 
 from __future__ import annotations
 

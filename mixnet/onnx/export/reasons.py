@@ -1,4 +1,4 @@
-"""Operators that cannot be written, and why."""
+"""Operators that cannot be exported, and the reasons."""
 
 from __future__ import annotations
 

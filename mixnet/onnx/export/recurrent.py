@@ -1,4 +1,4 @@
-"""Conversion of recurrent networks: one ONNX operator for each layer."""
+"""Conversion of recurrent networks: one ONNX operator per layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversions of sums, orders, products and what picks elements."""
+"""Conversions of reductions, sorting, products and indexing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversions of operators that move elements: shapes, parts, joins."""
+"""Conversions of operators that move elements: reshaping, slicing, joining."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FAR = (1 << 31) - 1
 
 
 def shape_of(b: Builder, shape: tuple[Any, ...], like: str | None = None) -> Any:
-    """A shape of which one extent may be open, as the input of ``Reshape``."""
+    """A shape with at most one open dimension, as the input of ``Reshape``."""
     open_ones = [i for i, extent in enumerate(shape) if extent is None]
     if len(open_ones) > 1:
         raise NotHere

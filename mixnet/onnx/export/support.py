@@ -1,4 +1,4 @@
-"""Which operators can be written."""
+"""Check which operators can be exported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mixnet.ops.registry import OPERATORS
 
 
 def reason_against(name: str) -> str | None:
-    """Why an operator cannot be written; None where it can.
+    """The reason why an operator cannot be exported; None if it can.
 
     Args:
         name: registered name of an operator.
@@ -34,7 +34,7 @@ def get_operator_support(opset_version: int | None = None) -> list[str]:
     """Registered names of the operators that :func:`export_model` writes.
 
     Args:
-        opset_version: ONNX's operator set, as ``export_model`` takes it.
+        opset_version: ONNX's operator set, as for ``export_model``.
     """
     checked_opset(opset_version)
     return sorted({op.name for op in OPERATORS.values() if reason_against(op.name) is None})

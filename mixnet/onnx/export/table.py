@@ -1,4 +1,4 @@
-"""The table of conversions: an operator's name -> the function that writes it in ONNX's operators."""
+"""The conversion table: operator name -> function that writes it with ONNX operators."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mixnet.onnx.export.builder import Builder
 
 @dataclass(frozen=True)
 class Call:
-    """A node that is to be converted.
+    """A node to convert.
 
     Args:
         node: of the symbol's graph.
         inputs: names of its inputs' values.
-        shapes: of the inputs; None for an extent that the model's user chooses.
+        shapes: of the inputs; None for dynamic dimensions.
         dtypes: of the inputs.
-        out_shapes: of the outputs, in the same way.
+        out_shapes: of the outputs, likewise.
         out_dtypes: of the outputs.
         attributes: the operator's attributes.
     """
@@ -59,13 +59,13 @@ class Call:
         return value % self.ndim if self.ndim else 0
 
     def argument(self, name: str) -> str | None:
-        """The value of an array parameter; None where the call leaves it out."""
+        """The value of an array parameter; None if the call omits it."""
         names = self.node.op.argument_names(self.node.statics)
         names = names if len(names) == len(self.inputs) else self.node.op.arrays
         return dict(zip(names, self.inputs, strict=False)).get(name)
 
     def refuse(self, why: str) -> MXNetError:
-        """The error for a call that ONNX has no operators for."""
+        """The error for a call without an equivalent in ONNX."""
         return refusal(self.node, why)
 
 
@@ -78,11 +78,11 @@ REASONS: dict[str, str] = {}
 
 
 class NotHere(Exception):
-    """A conversion is not for this call: it is written by what the operator computes."""
+    """Raised by a conversion that does not cover this call, which is then converted by primitives."""
 
 
 def converts(*names: str) -> Callable[[Conversion], Conversion]:
-    """Decorator that declares how operators are written."""
+    """Decorator that registers a conversion of operators."""
 
     def declare(conversion: Conversion) -> Conversion:
         for name in names:
@@ -94,5 +94,5 @@ def converts(*names: str) -> Callable[[Conversion], Conversion]:
 
 
 def refusal(node: Node, why: str) -> MXNetError:
-    """The error for a node that cannot be written; names its operator, itself and the user's line."""
+    """The error for a node that cannot be exported; names its operator, itself and the user's line."""
     return network.refusal(node, "ONNX", why)

@@ -1,1 +1,1 @@
-"""Reading ONNX files: a table of how each ONNX operator is computed by operators of mixnet."""
+"""ONNX import: a table that maps ONNX operators to mixnet's operators."""

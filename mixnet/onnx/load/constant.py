@@ -1,4 +1,4 @@
-"""Nodes on constants alone, computed while a file is read: shapes, places, weights in another order."""
+"""Constant folding at import: shapes, indices, transposed weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST = 1 << 22
 
 
 def computed(reading: Reading, call: Call) -> Any:
-    """Results of a node whose inputs are constants; None where it is to be a part of the symbol."""
+    """Results of a node with constant inputs; None if it must be a part of the symbol."""
     node = call.node
     if node.op_type == "Constant":
         return _constant(call)
@@ -42,7 +42,7 @@ def _is_small(call: Call) -> bool:
 
 
 def _by_reference(reading: Reading, call: Call) -> Any:
-    """By the implementation that the package onnx has of every operator."""
+    """Compute a node with the reference implementation of the package onnx."""
     onnx = onnx_package()
     from onnx.reference import ReferenceEvaluator
 

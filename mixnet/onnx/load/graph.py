@@ -1,4 +1,4 @@
-"""An ONNX graph as a symbol: the walk over its nodes, and the shapes that are known on the way."""
+"""An ONNX graph as a symbol: the traversal of its nodes, and shapes known along the way."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _GIVE_AXES = {"Unsqueeze", "Reshape", "Expand", "Tile", "ConstantOfShape", "Loop
 
 
 class Reading:
-    """What is known of a graph while it is read.
+    """The state of reading a graph.
 
     Args:
-        opset: the operator set that the file is written in.
+        opset: the operator set of the file.
         arrays: parameters by name.
         outer: what is known of the graph around this one, the body of a loop or branch.
     """
@@ -75,7 +75,7 @@ class Reading:
         return value.dtype if isinstance(value, np.ndarray) else self._spec(value)[1]
 
     def constant(self, value: Any, what: str) -> np.ndarray:
-        """An input that has to be known when the file is read.
+        """An input that must be constant.
 
         Raises:
             MXNetError: it depends on the model's inputs.
@@ -87,7 +87,7 @@ class Reading:
         )
 
     def ints(self, value: Any, what: str) -> list[int]:
-        """An input that is a list of whole numbers known when the file is read."""
+        """A constant input that is a list of integers."""
         return [int(each) for each in self.constant(value, what).reshape(-1)]
 
     # ---- values without axes --------------------------------------------------------------------
@@ -128,7 +128,7 @@ class Reading:
     # ---- how it is kept -------------------------------------------------------------------------
 
     def named(self, array: np.ndarray, name: str) -> np.ndarray:
-        """An array that is a parameter of that name where something reads it."""
+        """An array that becomes a parameter of that name if it is used."""
         self._names[id(array)] = name
         self._keep = [*getattr(self, "_keep", []), array]
         return array
@@ -179,7 +179,7 @@ class Reading:
         """Read one node.
 
         Raises:
-            MXNetError: its operator is not known, or takes what mixnet cannot do.
+            MXNetError: its operator is unknown, or uses unsupported options.
         """
         helper = onnx_package().helper
         if node.domain not in ("", "ai.onnx", "ai.onnx.ml"):
@@ -254,7 +254,7 @@ class Reading:
         return self.outer.read(name, reader)
 
     def _called(self, value: Any, name: str) -> Any:
-        """The result of a node under its name in the file, where it has one of mixnet's making."""
+        """The result of a node, named as in the file."""
         if isinstance(value, np.ndarray):
             return value
         made = value._heads[0].node
@@ -276,7 +276,7 @@ def read_graph(
 
     Args:
         model: a ``ModelProto``.
-        shapes: shapes of inputs by name, for those that the file leaves open.
+        shapes: shapes of inputs by name, for inputs with dynamic dimensions.
         arrays: its initializers.
     """
     opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 0)

@@ -1,4 +1,4 @@
-"""``import_model``: an ONNX file as a symbol and its parameters."""
+"""``import_model``: load an ONNX file as a symbol and its parameters."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def import_model(
     """A symbol and its parameters from an ONNX file.
 
     Args:
-        model_file: its path. Parameters beside it are read from its folder alone.
-        input_shapes: shapes of inputs by name, where the file leaves extents open; those are 1 by default.
+        model_file: its path. External parameters are read only from its folder.
+        input_shapes: shapes of inputs by name, for dynamic dimensions, which are 1 by default.
 
     Returns:
         The symbol, its arguments and its auxiliary states by name.
 
     Raises:
         MissingFileError: there is no such file.
-        FileFormatError: it is no ONNX file, or damaged.
-        ShapeError: a shape does not fit the file's.
+        FileFormatError: it is not an ONNX file, or it is damaged.
+        ShapeError: a shape does not match the file's.
         MXNetError: an operator cannot be read; names it and its node. Or the package ``onnx`` is missing.
 
     Source: MXNet ``mx.contrib.onnx.import_model``; ONNX, Open Neural Network Exchange.
@@ -47,7 +47,7 @@ def import_model(
 def load_model(
     path: str | os.PathLike[str], shapes: Mapping[str, Any] | None
 ) -> tuple[Symbol, Arrays, Arrays, list[str]]:
-    """What ``import_model`` returns, and the names of the inputs."""
+    """The result of ``import_model``, and the names of the inputs."""
     model = read_model(path)
     return from_proto(model, os.fspath(path), shapes)
 
@@ -57,8 +57,8 @@ def from_proto(model: Any, path: str, shapes: Mapping[str, Any] | None = None) -
 
     Args:
         model: of ONNX.
-        path: of its file, for what lies beside it and for messages.
-        shapes: of inputs that the file leaves open.
+        path: of its file, for external parameters and error messages.
+        shapes: of inputs with dynamic dimensions.
     """
     folder = os.path.dirname(os.path.abspath(path))
     arrays = {each.name: _array(each, folder, path) for each in model.graph.initializer}
@@ -101,7 +101,7 @@ def _array(tensor: Any, folder: str, path: str) -> np.ndarray:
 
 
 def _outside(tensor: Any, folder: str, path: str) -> np.ndarray:
-    """A parameter from a file beside the model; from no other folder."""
+    """A parameter from an external file in the model's folder."""
     said = {each.key: each.value for each in tensor.external_data}
     location = said.get("location", "")
     place = os.path.realpath(os.path.join(folder, location))

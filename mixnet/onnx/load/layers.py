@@ -141,7 +141,7 @@ def _(g: Reading, call: Call) -> Any:
 
 
 def _hangs_over(g: Reading, x: Any, kernel: list[int], strides: list[int], pad: list[int]) -> bool:
-    """Whether rounding up gives windows that begin in the data and end behind its padding."""
+    """Whether rounding up gives windows that start in the data and end after its padding."""
     axes = zip(g.shape(x)[2:], kernel, strides, pad, strict=True)
     return any(
         (n + 2 * p - k) % s and ((n + 2 * p - k) // s + 1) * s < n + p for n, k, s, p in axes
@@ -149,7 +149,7 @@ def _hangs_over(g: Reading, x: Any, kernel: list[int], strides: list[int], pad: 
 
 
 def _mean_inside(g: Reading, call: Call, kernel: Any, strides: Any, before: Any, after: Any) -> Any:
-    """Sums over windows by how many of their elements are data."""
+    """Window sums divided by the number of data elements in each window."""
     window = {"kernel": tuple(kernel), "stride": tuple(strides), "pool_type": "sum"}
     total = g.op("Pooling", padded(g, call.x, before, after), **window)
     ones = np.ones((1, 1, *g.shape(call.x)[2:]), g.dtype(call.x))

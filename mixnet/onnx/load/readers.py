@@ -1,4 +1,4 @@
-"""All readers: importing this module fills the table."""
+"""All readers; importing this module fills the table."""
 
 from mixnet.onnx.load import elementwise as elementwise
 from mixnet.onnx.load import layers as layers

@@ -1,4 +1,4 @@
-"""Reader of recurrent layers: weights in mixnet's order, in one vector."""
+"""Reader of recurrent layers: packs the weights into one vector, in mixnet's order."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _(g: Reading, call: Call) -> Any:
 
 
 def _turned(g: Reading, value: Any) -> Any:
-    """The batch on the second axis instead of the first, or back."""
+    """Move the batch from the first axis to the second, or back."""
     return g.op("SwapAxis", value, dim1=0, dim2=1)
 
 
@@ -85,7 +85,7 @@ def _check(g: Reading, call: Call, kind: str) -> None:
 
 
 def _vector(g: Reading, call: Call, kind: str, size: int, sides: int) -> Any:
-    """All weights, then all biases; a parameter of its own where they are constants."""
+    """All weights, then all biases; a parameter if they are constants."""
     w, r = (g.constant(each, "a weight") for each in call.inputs[1:3])
     gates = len(_ORDER[kind])
     bias = call.input(3)

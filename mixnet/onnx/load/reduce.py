@@ -1,4 +1,4 @@
-"""Readers of sums, orders and random numbers."""
+"""Readers of reductions, sorting and random numbers."""
 
 from __future__ import annotations
 

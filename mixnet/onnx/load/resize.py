@@ -1,4 +1,4 @@
-"""Reader of resizing: picked elements, or a product with a matrix of interpolation along each axis."""
+"""Reader of resizing: indexing, or a product with an interpolation matrix along each axis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _(g: Reading, call: Call) -> Any:
 
 
 def _sizes(g: Reading, call: Call, shape: tuple[int, ...]) -> dict[int, tuple[int, float]]:
-    """New extent and scale of every axis that is named."""
+    """New size and scale of every given axis."""
     rank = len(shape)
     axes = [a % rank for a in call.get("axes", range(rank))]
     if call.input(3) is not None:
@@ -59,7 +59,7 @@ def _kept_ratio(
 
 
 def _coordinates(old: int, new: int, scale: float, where: str) -> np.ndarray:
-    """Where the new elements lie among the old ones."""
+    """The positions of the new elements in coordinates of the old ones."""
     place = np.arange(new)
     if where == "align_corners":
         return place * ((old - 1) / (old * scale - 1)) if new > 1 else place * 0.0
@@ -100,7 +100,7 @@ def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
 
 
 def _weights(at: np.ndarray, old: int, scale: float, call: Call) -> np.ndarray:
-    """``(new, old)``: what each old element adds to each new one."""
+    """``(new, old)``: the weight of each old element in each new one."""
     cubic = call.get("mode") == "cubic"
     reach = 2.0 if cubic else 1.0
     stretch = min(scale, 1.0) if call.get("antialias", 0) else 1.0

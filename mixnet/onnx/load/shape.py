@@ -1,4 +1,4 @@
-"""Readers of operators that move elements: shapes, parts, joins, places."""
+"""Readers of operators that move elements: reshaping, slicing, joining, gather and scatter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def axes_of(g: Reading, call: Call, since: int = 13) -> list[int] | None:
-    """Axes from the attribute, or from the second input since an operator set."""
+    """Axes from the attribute, or from the second input in newer operator sets."""
     if g.opset < since or call.get("axes") is not None:
         axes = call.get("axes")
         return None if axes is None else list(axes)

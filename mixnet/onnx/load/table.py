@@ -1,4 +1,4 @@
-"""The table: an ONNX operator -> the function that makes symbols of one of its nodes."""
+"""The reader table: ONNX operator -> function that converts one of its nodes to symbols."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Call:
     Args:
         node: a ``NodeProto``.
         attributes: by name, as Python values.
-        inputs: symbols, NumPy arrays of constants, None for what is left out.
+        inputs: symbols, NumPy arrays of constants, None for omitted ones.
     """
 
     def __init__(self, node: Any, attributes: dict[str, Any], inputs: list[Any]):
@@ -35,12 +35,12 @@ class Call:
         return self.attributes.get(name, default)
 
     def input(self, place: int) -> Any:
-        """An input; None where it is left out."""
+        """An input; None if it is omitted."""
         return self.inputs[place] if place < len(self.inputs) else None
 
 
 def reads(*names: str) -> Callable[[Reader], Reader]:
-    """Decorator that declares how ONNX operators are read."""
+    """Decorator that registers a reader of ONNX operators."""
 
     def declare(reader: Reader) -> Reader:
         for name in names:

@@ -1,4 +1,4 @@
-"""Arrays: making, reshaping, indexing."""
+"""Arrays: creation, reshaping, indexing."""
 
 from mixnet.ops.array import array_list as array_list
 from mixnet.ops.array import create as create

@@ -1,4 +1,4 @@
-"""Facts about lists of arrays of different shapes, and setting them to zero: what trainers ask."""
+"""Norms and checks of lists of arrays of different shapes, and setting them to zero; used by trainers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays made of nothing: constants and ranges."""
+"""Operators without inputs: constants and ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators whose result has as many elements as the values say: the values are read first."""
+"""Operators whose output size depends on values; the values are read first."""
 
 from __future__ import annotations
 

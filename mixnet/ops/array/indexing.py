@@ -1,4 +1,4 @@
-"""Picking elements by index arrays."""
+"""Indexing with arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes: reshape with MXNet's codes, order of axes, joining, splitting, slicing, repeating."""
+"""Reshape with MXNet's codes, transpose, join, split, slice, repeat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and writing parts of arrays: what indexing records. Positions are inputs of the program."""
+"""Reading and writing parts of arrays; indexing records these. Positions are inputs of the program."""
 
 from __future__ import annotations
 

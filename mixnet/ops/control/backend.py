@@ -1,4 +1,4 @@
-"""A part of a graph that something else than XLA computes."""
+"""A part of a graph that is computed by something other than XLA."""
 
 from __future__ import annotations
 

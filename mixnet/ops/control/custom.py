@@ -1,4 +1,4 @@
-"""Operators written by users in Python: a node that calls back from the compiled program."""
+"""User-defined operators in Python: a node that calls back from the compiled program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions on values that stop a program: looked at on the host, raised at whoever reads the result."""
+"""Conditions on values: checked on the host, raised when the result is read."""
 
 from __future__ import annotations
 

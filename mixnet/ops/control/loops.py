@@ -1,4 +1,4 @@
-"""JAX's loops and branches, for operators: they stay loops and branches in every jaxpr.
+"""JAX's loops and branches for operators: they remain loops and branches in every jaxpr.
 
 Operators are traced without nested jits (:mod:`mixnet.ops.tracing.traced`), where JAX would run a loop in Python and write
 out each of its turns.

@@ -1,1 +1,1 @@
-"""Other ways to compute an operator, for one layout or one platform; the results are the same."""
+"""Alternative implementations of operators, for one layout or platform; the results are the same."""

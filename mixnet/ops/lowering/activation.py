@@ -1,4 +1,4 @@
-"""The gradient of relu from its result, so that its argument need not be kept."""
+"""The gradient of relu from its output, so that its input need not be stored."""
 
 from __future__ import annotations
 

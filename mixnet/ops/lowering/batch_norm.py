@@ -1,4 +1,4 @@
-"""Batch normalization by the batch's statistics: its gradient in closed form, and folding."""
+"""Batch normalization with batch statistics: closed-form gradient, and folding."""
 
 from __future__ import annotations
 

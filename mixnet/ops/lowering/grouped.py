@@ -1,4 +1,4 @@
-"""Convolutions in groups of channels, for CPUs: XLA's own computes them element by element.
+"""Grouped convolutions on CPUs, where XLA's own implementation works element by element.
 
 Channels are the last axis of data and result; there may be one to three spatial axes. Two ways:
 

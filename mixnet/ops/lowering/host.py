@@ -1,4 +1,4 @@
-"""Operators on NumPy arrays, where NumPy or OpenCV is quicker than the general way.
+"""Operators on NumPy arrays, where NumPy or OpenCV is faster than the generic implementation.
 
 Any operator runs on NumPy arrays primitive by primitive (``mixnet.runtime.interpret.on_numpy``). The ones
 here are what images go through before they are a batch. A function takes arrays and attributes

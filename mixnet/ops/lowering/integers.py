@@ -1,4 +1,4 @@
-"""Fused convolutions of integers of 8 bits with channels last, and the weights that they read.
+"""Fused 8-bit integer convolutions with channels last, and their weights.
 
 oneDNN inside XLA multiplies ``uint8`` by ``int8`` into int32 with the processor's own instructions (VNNI), see ``onednn.py``. It
 has none for two signed numbers, so signed data are made unsigned: 128 more, and 128 times the weights less.

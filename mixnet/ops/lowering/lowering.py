@@ -1,4 +1,4 @@
-"""What stands in a node once a pass has chosen how to compute it."""
+"""Lowering: the operator of a node after a pass has chosen its implementation."""
 
 from __future__ import annotations
 

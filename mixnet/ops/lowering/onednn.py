@@ -1,4 +1,4 @@
-"""oneDNN's convolution, which XLA carries for its own use on x86 CPUs.
+"""oneDNN's convolution, which XLA includes on x86 CPUs.
 
 XLA compiles a custom call named ``__onednn$convolution`` into oneDNN's convolution, run on XLA's own
 threads. Its optimiser no longer places such calls by itself, and what it reads as their

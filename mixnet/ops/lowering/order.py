@@ -1,4 +1,4 @@
-"""Between the layout in which an operator is called and the one in which its lowering computes.
+"""Conversion between the layout of an operator's call and the layout of its lowering.
 
 Lowerings compute with channels last and weights ``(filters, channels / groups, *kernel)``. An operator
 has channels on axis 1 of data and weight, or last in both.

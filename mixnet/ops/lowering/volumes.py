@@ -1,4 +1,4 @@
-"""Convolution with three spatial axes, as sums of two-dimensional ones over images.
+"""Three-dimensional convolution as a sum of two-dimensional ones.
 
 Each step of the kernel along the depth is a convolution of the images that it meets, in whatever way
 is fastest for images (see ``convolution.py``). With XLA's own three-dimensional convolution

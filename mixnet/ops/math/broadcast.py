@@ -1,4 +1,4 @@
-"""Element-wise operators that repeat axes of extent one, and what repeats them alone."""
+"""Elementwise operators with broadcasting, and broadcasting alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about whole arrays: are two about the same."""
+"""Comparison of whole arrays: approximate equality."""
 
 from __future__ import annotations
 

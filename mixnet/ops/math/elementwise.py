@@ -1,4 +1,4 @@
-"""Element-wise arithmetic, comparison and maths: on arrays of one shape, and with a number."""
+"""Elementwise arithmetic, comparison and maths: arrays of equal shape, or an array and a number."""
 
 from __future__ import annotations
 

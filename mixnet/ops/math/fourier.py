@@ -1,4 +1,4 @@
-"""Fourier transforms along the last axis, and the random projection that is used with them."""
+"""Fourier transforms along the last axis, and count sketch."""
 
 from __future__ import annotations
 

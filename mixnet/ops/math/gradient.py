@@ -1,4 +1,4 @@
-"""Operators that are there for their gradient: straight through a step, or scaled."""
+"""Operators that change only the gradient: straight-through estimators and scaling."""
 
 from __future__ import annotations
 

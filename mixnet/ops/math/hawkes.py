@@ -1,4 +1,4 @@
-"""Point processes whose events excite further events."""
+"""Hawkes processes: point processes whose events excite further events."""
 
 from __future__ import annotations
 

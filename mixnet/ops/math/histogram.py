@@ -1,4 +1,4 @@
-"""Counts of elements by value."""
+"""Histograms."""
 
 from __future__ import annotations
 

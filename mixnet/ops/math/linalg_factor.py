@@ -1,4 +1,4 @@
-"""Factors, inverses and determinants of the matrices on the last two axes."""
+"""Factorizations, inverses and determinants of the matrices on the last two axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products with matrices on the last two axes, and systems with triangular ones (BLAS 3)."""
+"""Matrix products on the last two axes, and triangular systems (BLAS 3)."""
 
 from __future__ import annotations
 

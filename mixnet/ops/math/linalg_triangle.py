@@ -1,4 +1,4 @@
-"""Diagonals and triangles of the matrices on the last two axes, packed into vectors and back."""
+"""Diagonals and triangles of matrices on the last two axes, packed into vectors and back."""
 
 from __future__ import annotations
 

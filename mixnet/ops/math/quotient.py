@@ -1,4 +1,4 @@
-"""Division that stays a division.
+"""Division that XLA does not replace by a multiplication.
 
 XLA multiplies by the inverse of a constant or of a number that is repeated, turns ``a / sqrt(b)`` into
 ``a * rsqrt(b)`` and ``(a / b) / c`` into ``a / (b * c)``. The result then is off by a unit in the last

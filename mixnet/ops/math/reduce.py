@@ -1,4 +1,4 @@
-"""Reductions along axes, positions of extremes, and order."""
+"""Reductions, argmin and argmax, and sorting."""
 
 from __future__ import annotations
 

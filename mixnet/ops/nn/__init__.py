@@ -1,4 +1,4 @@
-"""Layers of networks: convolutions, normalization, recurrence, losses."""
+"""Layers: convolutions, normalization, recurrence, losses."""
 
 from mixnet.ops.nn import activation as activation
 from mixnet.ops.nn import attention as attention

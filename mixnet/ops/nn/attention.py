@@ -1,4 +1,4 @@
-"""Products of multi-head attention on projections that lie interleaved in one array."""
+"""Matrix products of multi-head attention on interleaved projections."""
 
 from __future__ import annotations
 

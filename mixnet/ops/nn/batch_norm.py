@@ -1,4 +1,4 @@
-"""Normalization by statistics of the batch, and its variants."""
+"""Normalization by batch statistics, and its variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of images as columns of a matrix, and their sum back into images."""
+"""im2col and col2im: image windows as columns of a matrix, and their sum back into images."""
 
 from __future__ import annotations
 

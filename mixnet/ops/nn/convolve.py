@@ -1,4 +1,4 @@
-"""XLA's convolution, written so that XLA can compile it, forward and backward.
+"""XLA's convolution, in forms that XLA compiles well, forward and backward.
 
 XLA's simplifier may let data and kernel change places. It leaves an axis alone that looks as if it stood for groups: no
 padding, and a kernel of ``k`` elements on data spread ``k`` apart, read in steps of ``k - 1``. A true axis can look the

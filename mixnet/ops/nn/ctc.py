@@ -1,4 +1,4 @@
-"""Connectionist temporal classification: sequences whose labels have no known place in time."""
+"""Connectionist temporal classification: sequences whose labels are not aligned in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions that sample their input where a further input says."""
+"""Deformable convolutions: a further input gives the sampling offsets."""
 
 from __future__ import annotations
 

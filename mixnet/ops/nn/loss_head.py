@@ -1,4 +1,4 @@
-"""Loss heads: operators whose gradient is that of a loss, whatever arrives from above."""
+"""Loss heads: operators whose gradient is that of a loss, whatever the head gradient is."""
 
 from __future__ import annotations
 

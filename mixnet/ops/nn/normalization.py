@@ -1,4 +1,4 @@
-"""Normalization by statistics of a sample: of a layer, a channel, or groups of channels."""
+"""Normalization by sample statistics: per layer, per channel, or per group of channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling over windows or over everything, and its opposite."""
+"""Pooling over windows or globally, and unpooling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent networks of several layers over whole sequences, in one operator."""
+"""Multi-layer recurrent networks over whole sequences, in one operator."""
 
 from __future__ import annotations
 

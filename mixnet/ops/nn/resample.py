@@ -1,4 +1,4 @@
-"""Images in another size: every output element is a weighted sum of a few input elements."""
+"""Image resizing: every output element is a weighted sum of a few input elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of sequences of different lengths: masking, the last step, reversal."""
+"""Batches of sequences of different lengths: masking, last step, reversal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's functions, where MXNet has no operator for both faces."""
+"""NumPy's functions that no MXNet operator covers for both ``nd`` and ``np``."""
 
 from mixnet.ops.numpy import arithmetic as arithmetic
 from mixnet.ops.numpy import create as create

@@ -1,4 +1,4 @@
-"""Arrays of ``mx.np`` made from shapes and ranges; shapes may be ``()`` or have zeros."""
+"""``mx.np`` arrays from shapes and ranges; shapes may be ``()`` or contain zeros."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why the subscripts of an ``einsum`` do not fit its arrays, in the words of who wrote them."""
+"""Error messages for ``einsum`` subscripts that do not match the arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins and cuts by NumPy's rules, for ``mx.np``."""
+"""Joining and splitting with NumPy semantics, for ``mx.np``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``np.linalg``, and the products of ``np``, where MXNet has no operator for both faces."""
+"""``np.linalg`` and the products of ``np`` that no MXNet operator covers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products by NumPy's rules, for ``mx.np``."""
+"""Products with NumPy semantics, for ``mx.np``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions and statistics of ``mx.np``: all axes leave an array without axes."""
+"""Reductions and statistics of ``mx.np``; reducing all axes returns an array of shape ``()``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing, replacing, inserting and deleting elements by NumPy's rules, for ``mx.np``."""
+"""Selecting, replacing, inserting and deleting elements with NumPy semantics, for ``mx.np``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes, order of axes and diagonals by NumPy's rules, for ``mx.np``."""
+"""Shapes, axis order and diagonals with NumPy semantics, for ``mx.np``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Networks on integers of 8 bits."""
+"""Networks with 8-bit integers."""
 
 from mixnet.ops.quantized import calibrate as calibrate
 from mixnet.ops.quantized import fused as fused

@@ -1,4 +1,4 @@
-"""Where to cut a range of floats so that integers of few bits tell most about it."""
+"""Calibration: choose the clipping range of floats that preserves the most information in few bits."""
 
 from __future__ import annotations
 

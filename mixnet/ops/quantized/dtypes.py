@@ -1,4 +1,4 @@
-"""The dtypes of operators on integers of 8 bits: their ranges are float32, whatever the data is."""
+"""Dtypes of 8-bit integer operators: the ranges are float32, whatever the data type."""
 
 from __future__ import annotations
 

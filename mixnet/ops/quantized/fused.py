@@ -1,4 +1,4 @@
-"""Layers with what follows them, as one operator: MXNet's oneDNN subgraphs, in float32 and in int8.
+"""Fused layers as one operator: MXNet's oneDNN subgraphs, in float32 and int8.
 
 A subgraph holds the float layers as nodes: a convolution, and perhaps a normalization, an activation, a sum with
 another array, and an activation of that. In int8 the normalization is folded into the weights, which are

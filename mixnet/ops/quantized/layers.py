@@ -1,4 +1,4 @@
-"""Layers on integers of 8 bits: exact sums in int32, and the ranges that the results stand for.
+"""Layers on 8-bit integers: exact sums in int32, and the ranges of the results.
 
 Every array of integers comes with the ends of its range, ``(1,)`` each. The end that is farther
 from 0 is the greatest integer by size, and 0 is 0.

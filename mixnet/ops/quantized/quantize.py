@@ -1,4 +1,4 @@
-"""Floats as 8-bit integers and back."""
+"""Conversion of floats to 8-bit integers and back."""
 
 from __future__ import annotations
 

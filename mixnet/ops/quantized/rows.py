@@ -1,4 +1,4 @@
-"""Rows of integers of 8 or 4 bits as floats: weights that take less room, and layers that compute in floats."""
+"""Weights as rows of 8-bit or 4-bit integers, and layers that use them and compute in floats."""
 
 from __future__ import annotations
 

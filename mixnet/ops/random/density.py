@@ -1,4 +1,4 @@
-"""Densities and probabilities of samples under distributions, differentiable in all but counts."""
+"""Densities and probabilities of samples, differentiable except in counts."""
 
 from __future__ import annotations
 

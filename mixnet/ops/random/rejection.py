@@ -1,4 +1,4 @@
-"""Gamma and Poisson numbers by rejection, in rounds over whole arrays.
+"""Gamma and Poisson numbers by rejection sampling, in rounds over whole arrays.
 
 Every round draws a candidate for each element, and an element keeps the first that is accepted; the key of a round
 follows from its number. So an element does not depend on the others, and the same steps serve the

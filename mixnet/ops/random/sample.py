@@ -1,4 +1,4 @@
-"""Random numbers. The key is an input: the same key and draw give the same numbers.
+"""Random numbers. The key is an input: the same key and draw index give the same numbers.
 
 A distribution is declared once, as how to draw from it; three operators follow: ``_random_NAME``
 with numbers as parameters, ``_random_NAME_like`` in the shape of an array, and ``_sample_NAME`` with

@@ -1,4 +1,4 @@
-"""Random bits on the host: the same as JAX makes on a device from the same key."""
+"""Random bits on the host, identical to those of JAX on a device for the same key."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What an operator declares beside its function: attributes, ranges, storage types, randomness."""
+"""The schema of an operator: attributes, ranges, storage types, randomness."""

@@ -1,4 +1,4 @@
-"""Arguments of functions and layers that have ranges, as attributes of operators have."""
+"""Range checks for arguments of functions and layers, as for operator attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributes of operators: types, defaults, parsing from the strings of a symbol file, printing."""
+"""Operator attributes: types, defaults, parsing from the strings of a symbol file, printing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dtypes of an operator's arrays that are not the one that its arrays share."""
+"""Dtypes of an operator's arrays that differ from the common dtype of the others."""
 
 from __future__ import annotations
 

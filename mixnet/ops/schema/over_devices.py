@@ -1,4 +1,4 @@
-"""Operators that compute over devices: what the parts of a batch tell each other midway."""
+"""Operators that compute over several devices, exchanging data within the operation."""
 
 from __future__ import annotations
 

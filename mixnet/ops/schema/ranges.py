@@ -1,4 +1,4 @@
-"""Ranges: which of the values of its type an attribute takes.
+"""Ranges: the values of its type that an attribute accepts.
 
 They stand in annotations. ``Annotated[int, Range(1)]`` is a whole number of 1 or more; for a tuple
 a :class:`Range` holds for each of its numbers and :class:`Length` for how many there are.

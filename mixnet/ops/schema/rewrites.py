@@ -1,4 +1,4 @@
-"""What a call is equivalent to: facts by which passes remove, merge and precompute calls, see ``passes/simplify`` and ``passes/fold_constants``."""
+"""Rewrites: equivalences by which passes remove, merge and precompute calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The storage types of an operator's outputs and gradients, from those of its inputs.
+"""Storage types of an operator's outputs and gradients, inferred from its inputs.
 
 A storage type is ``default`` (dense), ``row_sparse`` or ``csr``. What has no rule, or a rule that does not
 know the types at hand, runs on dense copies. ``storage_rules`` has those that operators declare.

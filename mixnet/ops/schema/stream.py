@@ -1,4 +1,4 @@
-"""The stream of random numbers that operators draw from.
+"""The random number stream that operators draw from.
 
 A stream is an array of three words: the two of a threefry key, and a place. Draw number ``n`` of it has the
 key that follows from the key and the place plus ``n``. So a graph that is handed a stream at a place

@@ -1,3 +1,3 @@
-"""Sparse arrays: their stored values, and which operators keep them sparse."""
+"""Sparse arrays: stored values, and the operators that preserve sparsity."""
 
 from mixnet.ops.sparse import stored_values as stored_values

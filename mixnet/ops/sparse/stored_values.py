@@ -1,4 +1,4 @@
-"""What is computed on the stored values of sparse arrays. ``mixnet.ndarray.sparse`` records these.
+"""Computations on the stored values of sparse arrays, recorded by ``mixnet.ndarray.sparse``.
 
 A row_sparse array is ``data`` (rows, ...) with the number of each row in ``indices``; a csr matrix
 is ``data`` (nnz,) with the column of each in ``indices``, and here, the row of each in ``rows``.

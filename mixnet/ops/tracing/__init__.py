@@ -1,1 +1,1 @@
-"""What is read off the programs of operators: their jaxprs, their data flow, forms for every shape."""
+"""Analysis of operator programs: jaxprs, data flow, and shape-independent forms."""

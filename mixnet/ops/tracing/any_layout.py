@@ -1,4 +1,4 @@
-"""Whether an operator computes the same on axes in another order: told from its primitive steps.
+"""Whether an operator computes the same with permuted axes, derived from its primitives.
 
 Such an operator takes images with channels last as well as with channels first. Nothing is declared: each
 primitive is followed from the axes of the inputs to those of the outputs, once for either order. The operator

@@ -1,4 +1,4 @@
-"""What an operator computes from what: its JAX program as a flat list of primitive steps.
+"""Data flow of an operator: its JAX program as a flat list of primitives.
 
 Nothing here is declared by hand: which inputs an operator reads, which outputs are an input in
 another shape, and which can be computed in place follow from its jaxpr.

@@ -1,4 +1,4 @@
-"""Jaxprs that are the same for every extent: element by element, and sums over everything.
+"""Jaxprs that are valid for every shape: elementwise operations and full reductions.
 
 An operator that was traced on ``(3, 4)`` need not be traced again on ``(5, 6)`` if all it does is element by
 element. So loops over growing shapes, and networks whose parameters all have other shapes, trace little.

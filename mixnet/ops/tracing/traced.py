@@ -1,4 +1,4 @@
-"""The jaxpr of an operator on inputs of known shapes and dtypes: traced once, for everybody who asks."""
+"""The jaxpr of an operator for given shapes and dtypes, traced once and cached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Update rules of optimizers, each for one weight, and the operators that follow from them.
+"""Update rules of optimizers, each for one weight, and the operators derived from them.
 
 A rule returns the new weight, then the new states. What changes from step to step (rates, decays,
 the number of the step) is an input of the program, so that a schedule compiles nothing.

@@ -1,4 +1,4 @@
-"""Variants of an update rule: float32 copies of half-precision weights, many weights in one call.
+"""Variants of an update rule: float32 copies of half-precision weights, many weights per call.
 
 A rule is written once, for one weight: ``rule(weight, grad, *states, **numbers)`` gives the new
 weight and the new states. The functions here declare the operators that follow from it.

@@ -1,4 +1,4 @@
-"""Boxes as four numbers: overlap, targets of a regression and back, matching in pairs."""
+"""Boxes as four numbers: overlap, regression targets and back, bipartite matching."""
 
 from __future__ import annotations
 

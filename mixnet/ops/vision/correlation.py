@@ -1,4 +1,4 @@
-"""Correlation of two feature maps: how alike they are when one is moved against the other."""
+"""Correlation of two feature maps: similarity under displacement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator ``Crop`` of older networks: an image cut to a size, or to that of another."""
+"""The operator ``Crop`` of older networks: crop an image to a size, or to the size of another."""
 
 from __future__ import annotations
 

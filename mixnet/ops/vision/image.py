@@ -1,4 +1,4 @@
-"""Images as arrays of height, width and channels: to tensors, cut out, mirrored."""
+"""Images as arrays of height, width and channels: conversion to tensors, cropping, mirroring."""
 
 from __future__ import annotations
 

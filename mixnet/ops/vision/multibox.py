@@ -1,4 +1,4 @@
-"""The single-shot detector: its anchors, what it learns at each, and the boxes it finds."""
+"""The single-shot detector: anchors, training targets, and detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions of interest whose grid has channels of its own for each group of cells."""
+"""Position-sensitive regions of interest: separate channels for each group of grid cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Region proposals: where, in a feature map, a two-stage detector should look."""
+"""Region proposals: candidate boxes of a two-stage detector, from a feature map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions of interest: a grid of fixed size from each box in a feature map.
+"""Regions of interest: a grid of fixed size from each box of a feature map.
 
 ``ROIPooling`` takes the largest element of a cell, the others the mean of samples between elements.
 """

@@ -1,4 +1,4 @@
-"""Images sampled at places that an array says: warping, and what makes the places."""
+"""Images sampled at given positions: warping, and sampling grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Non-maximum suppression: of boxes that overlap much, the one with the best score stays."""
+"""Non-maximum suppression: of overlapping boxes, the one with the best score remains."""
 
 from __future__ import annotations
 

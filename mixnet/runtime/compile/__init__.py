@@ -1,1 +1,1 @@
-"""From a graph to a compiled program, and programs on disk."""
+"""From a graph to a compiled program, and the on-disk cache of programs."""

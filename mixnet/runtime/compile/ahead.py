@@ -1,8 +1,8 @@
-"""Compiling ahead of the first call: one program for given shapes on one device, and no other.
+"""Ahead-of-time compilation: one program for given shapes on one device.
 
-A ``jax.jit`` function compiles again, unasked and unseen, when an argument differs in anything that it
-looks at: whether an array is bound to its device, say, which results of programs without inputs are
-not. What is compiled ahead takes such arguments as they are.
+A ``jax.jit`` function silently recompiles when an argument differs in any property that it checks: whether an
+array is committed to its device, for example, which results of programs without inputs are not. A program
+compiled ahead of time accepts such arguments.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _compiled = itertools.count(1)
 
 
 def make_room() -> None:
-    """Let go of programs if the process has too many memory maps; of those that JAX itself keeps, too, at twice as many."""
+    """Drop programs if the process has too many memory maps; at twice as many, also those cached by JAX."""
     if _memory_maps() <= MOST_MAPS:
         return
     for forget in forgetters:
@@ -68,8 +68,8 @@ def compile_for(
         function: of a float64 vector and arrays.
         scalars: length of the vector.
         specs: of the arrays.
-        context: whose device runs it.
-        donated: numbers of the arrays whose buffers it may take over.
+        context: the device to run it on.
+        donated: indices of the arrays whose buffers it may reuse.
         options: for XLA.
     """
     if not next(_compiled) % _EVERY:

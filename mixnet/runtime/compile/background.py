@@ -1,7 +1,7 @@
-"""One thread for what nobody waits for yet: programs that will be needed are compiled there.
+"""A background thread that compiles programs before they are needed.
 
-Jobs run one after the other, in the order of submission. At the end of the process the one that runs is waited
-for, since a thread inside of XLA cannot be stopped; those behind it are dropped.
+Jobs run one after another, in the order of submission. At the end of the process, the running job is waited
+for, since a thread inside XLA cannot be stopped; queued jobs are dropped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ended = False
 
 
 def submit(job: Callable[[], Any]) -> Future[Any]:
-    """Run a job on the thread; its result or error is in the future."""
+    """Run a job on the background thread; returns a future."""
     global _thread
     future: Future[Any] = Future()
     _jobs.put((job, future))
@@ -36,7 +36,7 @@ def submit(job: Callable[[], Any]) -> Future[Any]:
 
 
 def waiting() -> int:
-    """How many jobs have not begun."""
+    """The number of jobs that have not started."""
     return _jobs.qsize()
 
 
@@ -65,7 +65,7 @@ def _end() -> None:
 
 
 def _start_anew() -> None:
-    """In a forked process there is no such thread, and what it was doing is not finished here."""
+    """Reset the state in a forked process, which has no background thread."""
     global _jobs, _working, _thread
     _jobs, _working, _thread = queue.SimpleQueue(), threading.Lock(), None
 

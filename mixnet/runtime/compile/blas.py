@@ -1,7 +1,7 @@
-"""How many threads NumPy's BLAS takes: one while the compiler works, for then another core is busy, and for small products.
+"""Threads of NumPy's BLAS: one while the compiler uses another core, and for small products.
 
-OpenBLAS gives each of its threads a part of a product and waits for all. Where one of them finds its core taken, the
-product waits for it: on two cores, beside a compiler, it takes five times as long as on one thread.
+OpenBLAS gives each of its threads a part of a product and waits for all. If the core of one of them is busy,
+the product waits for it: on two cores, next to a compiler, it takes five times as long as on one thread.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FORMS = ("scipy_openblas_{}64_", "openblas_{}64_", "scipy_openblas_{}", "openbl
 
 
 class _OneThread:
-    """How many scopes want products on one thread, and how many threads there were before the first."""
+    """The number of open scopes, and the number of threads before the first."""
 
     def __init__(self) -> None:
         self._lock = locks.make("threads of BLAS")
@@ -48,7 +48,7 @@ class _OneThread:
                 functions[1](self._before)
 
     def forget_others(self) -> None:
-        """In a forked process the threads whose scopes are open are not there, and none will end them."""
+        """Reset the state in a forked process, where the threads with open scopes do not exist."""
         self._scopes = 0
 
 
@@ -57,16 +57,16 @@ os.register_at_fork(after_in_child=_one_thread.forget_others)
 
 
 def on_one_thread() -> _OneThread:
-    """Scope in which products of NumPy run on one thread, where its BLAS can be told so.
+    """Scope in which NumPy's matrix products run on one thread, if its BLAS supports that.
 
-    Scopes may overlap, in any threads: the last that ends brings the others back.
+    Scopes may overlap, in any threads: the last one to end restores the number of threads.
     """
     return _one_thread
 
 
 @cache
 def _functions() -> tuple[Any, Any] | None:
-    """What reads and what sets the number of threads of the OpenBLAS in NumPy's wheel; None if there is none."""
+    """The functions that get and set the number of OpenBLAS threads in NumPy's wheel; None if not found."""
     folder = Path(np.__file__).parent.parent / "numpy.libs"
     for path in sorted(folder.glob("*openblas*")):
         try:

@@ -24,7 +24,7 @@ MOST_BYTES = 2 << 30
 
 
 def folder() -> Path | None:
-    """Folder of compiled programs by the setting ``MIXNET_CACHE_DIR``; None: there is none."""
+    """The cache folder, set by ``MIXNET_CACHE_DIR``; None: no cache."""
     named = config.get("MIXNET_CACHE_DIR")
     if named.lower() == "off":
         return None
@@ -44,13 +44,13 @@ def folder() -> Path | None:
 
 
 def use() -> Path | None:
-    """Let XLA keep compiled programs in ``folder()``; before anything is compiled.
+    """Let XLA cache compiled programs in ``folder()``; call this before anything is compiled.
 
-    Where the user's own JAX configuration names a cache, or switches it off, that stays. A folder that
-    somebody else may write to is not used, with a warning: programs from there run in this process.
+    If the user's own JAX configuration sets or disables a cache, that is respected. A folder that
+    other users may write to is not used, with a warning: programs from there run in this process.
 
     Returns:
-        The folder in use; None if there is none, or it cannot be written to or trusted.
+        The folder in use; None if there is none, or it is not writable or not trusted.
     """
     settings = jax.config.values
     if settings["jax_compilation_cache_dir"] or not settings["jax_enable_compilation_cache"]:
@@ -84,7 +84,7 @@ def use() -> Path | None:
 
 
 def _danger(path: Path) -> str:
-    """Who else may write to a folder, or put another one in its place; empty: nobody."""
+    """Other users who may write to a folder or replace it; empty: none."""
     if os.name != "posix":
         return ""
     facts = path.stat()
@@ -100,7 +100,7 @@ def _danger(path: Path) -> str:
 
 
 def trim(path: Path) -> None:
-    """Once a day, remove the oldest programs until the folder holds ``MOST_BYTES`` at most.
+    """Once a day, remove the oldest programs until the folder holds at most ``MOST_BYTES``.
 
     JAX can bound the folder itself, but then looks at every file each time it writes one, which
     takes longer than compiling once there are thousands.
@@ -132,9 +132,9 @@ _kept_out: list[float] = []  # for each scope that is open, the threshold that i
 
 @contextmanager
 def kept_out() -> Iterator[None]:
-    """Programs that are compiled in this scope are not written to the folder.
+    """Scope in which compiled programs are not written to the folder.
 
-    What other threads compile meanwhile is not either, which costs them a compilation later.
+    This also affects programs that other threads compile in the meantime, which are compiled again later.
     """
     with _lock:
         _kept_out.append(_kept_out[0] if _kept_out else jax.config.values[_SECONDS])

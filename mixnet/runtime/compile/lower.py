@@ -16,7 +16,7 @@ from mixnet.passes.differentiate import BackwardOp
 
 
 def scopes(graph: Graph) -> dict[Node, str]:
-    """The name of every operation in a compiled program: no two are equal, none has a slash."""
+    """The name of every operation in a compiled program: unique, and without slashes."""
     names: dict[Node, str] = {}
     taken: set[str] = set()
     for node, name in graph.names.items():
@@ -34,9 +34,9 @@ def scopes(graph: Graph) -> dict[Node, str]:
 def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
     """A function ``(arrays of the inputs, vector of scalars) -> arrays of the heads``.
 
-    Every node runs in a ``jax.named_scope`` of its name, see :func:`scopes`, so that it can be found again in the
-    optimised program. Where a graph has an operation and its gradient, the operation is computed
-    once and the gradient reads what it keeps: XLA would merge a second computation with the first,
+    Every node runs in a ``jax.named_scope`` of its name, see :func:`scopes`, so that it can be found in the
+    optimized program. If a graph has an operation and its gradient, the operation is computed
+    once and the gradient reads its residuals: XLA would merge a second computation with the first,
     but not one with loops.
     """
     scope_of = scopes(graph)
@@ -75,7 +75,7 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
 
 
 def _forward_of(graph: Graph) -> dict[Node, Node]:
-    """The operation of which a node is the gradient, where the graph has it before that node."""
+    """The operation whose gradient a node computes, if the graph has it before that node."""
     seen: dict[Any, Node] = {}
     forward_of: dict[Node, Node] = {}
     for node in graph.nodes:
@@ -99,7 +99,7 @@ def _expression(op: Operator, statics: Statics, scalars: Any, inputs: Any) -> An
 
 
 def _shared(forward_of: dict[Node, Node]) -> dict[Node, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Of each operation whose gradient is read so: outputs with heads, inputs asked for."""
+    """For each such operation: outputs with head gradients, and inputs whose gradients are needed."""
     headed: dict[Node, set[int]] = {}
     wanted: dict[Node, set[int]] = {}
     for node, forward in forward_of.items():

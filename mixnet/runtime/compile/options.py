@@ -1,4 +1,4 @@
-"""How XLA is asked to compile a program."""
+"""XLA's compiler options."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHOSEN = {
 
 
 def compiler_options(graph: Graph, platform: str) -> dict[str, str]:
-    """Options for a graph: none, but for one on a CPU that has chosen lowerings in it."""
+    """The compiler options for a graph; there are some only for graphs with chosen lowerings on a CPU."""
     if platform != "cpu" or not any(type(node.op) is Lowering for node in graph.nodes):
         return {}
     return chosen_options()
@@ -27,7 +27,7 @@ def compiler_options(graph: Graph, platform: str) -> dict[str, str]:
 
 @cache
 def chosen_options() -> dict[str, str]:
-    """The options, if this version of XLA has them."""
+    """The options, if this version of XLA supports them."""
     try:
         jax.jit(lambda x: x + 1, compiler_options=_CHOSEN).lower(0.0).compile()
     except jax.errors.JaxRuntimeError:
@@ -36,7 +36,7 @@ def chosen_options() -> dict[str, str]:
 
 
 def can_be_written(graph: Graph) -> bool:
-    """Whether XLA can write the compiled program to disk: not with calls of oneDNN in it."""
+    """Whether XLA can write the compiled program to disk; not if it calls oneDNN."""
     return not any(
         type(node.op) is Lowering and dict(node.statics).get("method") == "onednn"
         for node in graph.nodes

@@ -1,7 +1,7 @@
-"""The files of compiled programs: written whole, read with a check, replaced when they are damaged.
+"""Files of compiled programs: written atomically, verified when read, replaced when damaged.
 
-JAX writes a program straight to its place and never replaces one: what a full disk or a kill has cut
-off would be read, refused and compiled anew at every start.
+JAX writes a program directly to its final path and never replaces one: a file truncated by a full disk or a
+kill would be read, rejected and recompiled at every start.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _DIGEST = 16  # bytes before the program
 
 
 class ProgramFiles:
-    """A folder of programs by key, with the interface of JAX's own.
+    """A folder of programs by key, with the interface of JAX's cache.
 
     Args:
-        folder: it is there.
+        folder: must exist.
     """
 
     def __init__(self, folder: Path):
         self._path = folder
 
     def get(self, key: str) -> bytes | None:
-        """The program of a key; None if there is none or it is damaged, which removes it."""
+        """The program of a key; None if there is none. A damaged one is removed."""
         path = self._path / (key + ENDING)
         try:
             content = path.read_bytes()
@@ -47,7 +47,7 @@ class ProgramFiles:
         return None
 
     def put(self, key: str, value: bytes) -> None:
-        """Keep a program, also in place of one that could not be read.
+        """Store a program, replacing an unreadable one.
 
         Raises:
             OSError: it cannot be written.
@@ -67,7 +67,7 @@ def _digest(key: str, program: bytes) -> bytes:
 
 
 def install(folder: Path) -> None:
-    """Let JAX keep the programs of ``folder`` in this way.
+    """Make JAX use this cache for ``folder``.
 
     JAX has no switch for it. Where it is built in another way than is known here, or bounds the folder
     by the user's own setting, it keeps them as it does.

@@ -1,4 +1,4 @@
-"""A warning, once a line, when a line of user code keeps compiling new programs."""
+"""A warning, once per line, when a line of user code keeps compiling new programs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _limit: int = config.get("MIXNET_COMPILE_WARNING")
 
 
 def watch(source: str | None, key: Any) -> None:
-    """Note that a program was compiled for a read at ``source``; warn if that happens often.
+    """Record that a program was compiled for a read at ``source``; warn if that happens often.
 
-    The same computation on several devices is a program for each, so devices are counted apart.
+    The same computation on several devices needs a program for each, so devices are counted separately.
 
     Args:
         source: ``file:line`` of the user's code.
@@ -54,7 +54,7 @@ def watch(source: str | None, key: Any) -> None:
 
 @contextmanager
 def told(source: str | None, key: Any) -> Iterator[None]:
-    """Scope in which a program is waited for: noted, and told of if it takes long."""
+    """Scope in which a program is waited for; reports it if it takes long."""
     watch(source, key)
     timer = threading.Timer(_PATIENCE, _tell, (source, key, time.perf_counter()))
     timer.daemon = True
@@ -85,7 +85,7 @@ def _names(op: Operator) -> str:
 
 
 def difference(before: Any, now: Any) -> str:
-    """What makes the second program another than the first, in the user's terms."""
+    """The difference between two programs, in the user's terms."""
     first, second = ([item[0] for item in key[0]] for key in (before, now))
     if len(first) != len(second):
         return f"{len(second)} operations instead of {len(first)}"
@@ -121,7 +121,7 @@ def _attributes(before: Any, now: Any) -> str:
 
 
 def history() -> list[dict[str, Any]]:
-    """Lines that compiled more than one program, those with the most first.
+    """Lines that compiled more than one program, sorted by count, descending.
 
     Returns:
         ``{"line": "file:line", "device", "programs", "reasons": [(text, times), ...]}`` for each line and device.
@@ -135,5 +135,5 @@ def history() -> list[dict[str, Any]]:
 
 
 def reset() -> None:
-    """Forget what was compiled where."""
+    """Clear the history."""
     _programs.clear()

@@ -1,1 +1,1 @@
-"""Between devices: sums and copies, meetings, what is in flight, memory of the host."""
+"""Between devices: sums and copies, meetings, programs in flight, host memory."""

@@ -1,4 +1,4 @@
-"""Sums and copies over several devices of the process, as tasks of the engine.
+"""Sums and copies over several devices of the process, as engine tasks.
 
 The arrays of a group, one for each device, become the shards of one array on a mesh, which XLA's
 collectives reduce: nothing passes through the host, and a bucket of groups is one program.
@@ -32,13 +32,13 @@ Groups = list[list[Value]]
 
 
 class LastExchange:
-    """What the last exchange between devices of the CPU computes: it may be going on after its task has ended."""
+    """The results of the last exchange between CPU devices, which may still run after its task has ended."""
 
     def __init__(self) -> None:
         self.results: Any = None
 
     def wait(self) -> None:
-        """Return when it has ended. Its errors are those of its results."""
+        """Wait until it has ended. Its errors are raised by its results."""
         results, self.results = self.results, None
         if results is not None:
             for each in results:
@@ -72,7 +72,7 @@ def all_reduce(groups: Sequence[Sequence[Value]], priority: int = 0, name: str =
 def run_on_mesh(
     exchange: Exchange, groups: Sequence[Sequence[Value]], priority: int = 0, name: str = ""
 ) -> Groups:
-    """Results of a function that every device runs on its own values, with ``AXIS`` for collectives.
+    """Run a function on every device with its own values; collectives use ``AXIS``.
 
     Args:
         exchange: hashable; gets one array of each group, returns as many of the same shapes.
@@ -97,10 +97,10 @@ def run_on_mesh(
 
 
 def exchange_variables(devices: Sequence[Any]) -> tuple[Var, ...]:
-    """What the task writes in which these devices exchange something, beside its results.
+    """The variables, besides its results, that a task writes in which these devices exchange data.
 
-    Devices of a CPU share threads, and each that waits for the others holds one: two exchanges at a time could
-    wait for each other's threads for ever. So each writes one variable, and ends before the next begins. A task
+    CPU devices share threads, and each device that waits for others holds one: two exchanges at a time could
+    deadlock. So each writes a common variable, and ends before the next begins. A task
     that writes it must wait for nothing else: see ``later``.
     """
     if devices[0].platform == "cpu" and len(set(devices)) == len(devices):
@@ -109,7 +109,7 @@ def exchange_variables(devices: Sequence[Any]) -> tuple[Var, ...]:
 
 
 def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...]) -> list[Any]:
-    """Rows of results of ``exchange``, one array for each device, from rows of its inputs.
+    """Run ``exchange`` on rows of inputs, one array per device; returns rows of results.
 
     In a task that writes ``exchange_variables(devices)``.
     """
@@ -162,7 +162,7 @@ def _program_on_one(exchange: Exchange) -> Any:
 
 
 def _sum(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """Sums over the devices; small arrays of one dtype travel as one."""
+    """Sums over the devices; small arrays of one dtype are sent as one."""
     sums: list[Any] = [None] * len(arrays)
     small: dict[Any, list[int]] = {}
     for i, each in enumerate(arrays):
@@ -181,12 +181,12 @@ def _sum(arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def gather(array: Any) -> Any:
-    """Within an exchange: the arrays of all devices, one behind the other in the order of ranks."""
+    """Within an exchange: the arrays of all devices, concatenated in rank order."""
     return jax.lax.all_gather(array, AXIS)
 
 
 def _buckets(groups: Sequence[Sequence[Value]]) -> list[list[int]]:
-    """Numbers of groups that share a program: of the same contexts, together not too large."""
+    """Indices of groups that share a program: with the same contexts, and limited total size."""
     buckets: list[list[int]] = []
     open_buckets: dict[tuple[Context, ...], tuple[list[int], int]] = {}
     for place, group in enumerate(groups):
@@ -221,11 +221,11 @@ def sum_on_host(
 def broadcast(
     values: Sequence[Value], targets: Sequence[Sequence[Context]], priority: int = 0
 ) -> Groups:
-    """Copies of each value on its target contexts, in one task; where it is already, the value.
+    """Copies of each value on its target contexts, in one task; on its own context, the value itself.
 
     Args:
         values: on any contexts.
-        targets: for each value the contexts that want it.
+        targets: for each value the target contexts.
         priority: of the task.
     """
     copies: list[list[Any]] = [[None] * len(contexts) for contexts in targets]

@@ -1,4 +1,4 @@
-"""Host memory is kept between programs instead of being given back and asked for again."""
+"""Reuse of host memory between programs, instead of returning it to the system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LIMIT = 2**31 - 1
 
 @cache
 def keep_freed_memory() -> bool:
-    """Let the C library's allocator keep what programs free; whether it does.
+    """Let the C library's allocator keep freed memory; returns whether it does.
 
     XLA allocates the results and the intermediate arrays of every run of a program. By default
     glibc maps each large one anew and gives it back, so every run pays for the kernel's zeroed

@@ -1,4 +1,4 @@
-"""Programs that a device is still working on: XLA returns before they have ended."""
+"""Programs in flight: XLA returns before they have finished."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class InFlight:
         self._results: deque[weakref.ref[Any]] = deque()
 
     def add(self, result: Any) -> None:
-        """Remember a program by one of its results."""
+        """Track a program by one of its results."""
         results = self._results
         results.append(weakref.ref(result))
         while len(results) > 16:  # usually the oldest ended long ago
@@ -31,7 +31,7 @@ class InFlight:
                 break
 
     def wait(self) -> None:
-        """Return when all of them have ended.
+        """Wait until all of them have ended.
 
         Raises:
             Exception: what a program raised while it ran.
@@ -45,7 +45,7 @@ class InFlight:
                 jax.block_until_ready(result)
 
     def settle(self) -> None:
-        """Return when all of them have ended, well or not; who waits for them is told as before."""
+        """Wait until all of them have ended, ignoring errors, which their waiters still get."""
         for each in list(self._results):
             result = each()
             if not _is_done(result):

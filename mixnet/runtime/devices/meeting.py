@@ -1,7 +1,7 @@
-"""Meetings: where devices that compute the same on parts of a batch tell each other something.
+"""Meetings: where devices that process parts of one batch exchange arrays.
 
-Every device comes with an array, and leaves with what the exchange makes of all of them. Nothing
-waits when it comes: what it takes along is pending until the last device is there.
+Every device contributes an array and gets the result of the exchange. No device blocks on arrival: its result
+is pending until the last device has arrived.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mixnet.runtime.value.value import Value, check_pending
 
 
 class _Part:
-    """What one device brings, and the value that it takes along."""
+    """The contribution of one device, and its pending result."""
 
     def __init__(self, values: tuple[Value, ...], name: str):
         self.values = values
@@ -44,12 +44,12 @@ class _Part:
 
 
 class Meeting:
-    """One exchange between devices, from the first one's coming to the end.
+    """One exchange between devices, from the arrival of the first.
 
     Args:
-        name: which of the program's exchanges it is.
+        name: identifies the exchange in the program.
         count: devices that take part.
-        exchange: see :func:`~mixnet.runtime.devices.collective.run_on_mesh`; its first result is taken along.
+        exchange: see :func:`~mixnet.runtime.devices.collective.run_on_mesh`; its first result is returned.
     """
 
     def __init__(self, name: str, count: int, exchange: Exchange):
@@ -61,16 +61,16 @@ class Meeting:
 
     @property
     def is_open(self) -> bool:
-        """Whether devices are missing that may still come."""
+        """Whether devices are missing that may still arrive."""
         return len(self.parts) < self.count and not self._ended
 
     def come(self, context: Context, values: tuple[Value, ...]) -> _Part:
-        """A device with its arrays."""
+        """Register the arrival of a device with its arrays."""
         part = self.parts[context] = _Part(values, f"{self.name} on {context}")
         return part
 
     def begin(self, part: _Part) -> None:
-        """Hand over the task that ends when the device can take its result along."""
+        """Push the task that ends when the device's result is available."""
         reads = variables_of(part.values, "a meeting of devices")
 
         def start(done: Done) -> None:
@@ -81,9 +81,9 @@ class Meeting:
         current.engine.push_async(start, reads, (var,), "communication", 0, var.name, self._asked)
 
     def _go_on(self) -> None:
-        """Hand over the exchange, if all devices are there and what they bring is computed.
+        """Push the exchange, if all devices have arrived and their values are computed.
 
-        The last two to come may both see that; the second exchange then finds nothing to do.
+        The last two may both see that; the second exchange then finds nothing to do.
         """
         if self._ended:
             self._end()
@@ -111,7 +111,7 @@ class Meeting:
         self._end()
 
     def _end(self) -> None:
-        """After the exchange, or when it was given up: end the tasks of the devices that have come."""
+        """After the exchange, or when it is aborted: end the tasks of the devices that have arrived."""
         for part in list(self.parts.values()):
             part.values = ()
             if part.done is not None:
@@ -125,7 +125,7 @@ class Meeting:
             return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
 
     def _asked(self, seconds: float) -> None:
-        """Somebody waits for what a device takes along; give up if the others will not come."""
+        """A result is being waited for; abort if the other devices will not arrive."""
         if self._var.pushed:
             current.engine.settle(self._var)  # which exchanges here, if no worker does
         elif self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
@@ -137,11 +137,11 @@ class Meeting:
             )
 
     def give_up(self, reason: str, is_known: bool = False) -> None:
-        """End it without an exchange, if devices are missing: what was taken along fails.
+        """Abort, if devices are missing: the pending results fail.
 
         Args:
-            reason: told by the error.
-            is_known: the program knows that something went wrong.
+            reason: for the error message.
+            is_known: whether the error has been reported already.
         """
         with _gathering:
             if not self.is_open:
@@ -158,28 +158,28 @@ def _number(context: Context) -> tuple[int, int]:
 
 
 def _may_others_come() -> bool:
-    """Whether another thread of the program may call for other devices."""
+    """Whether another thread of the program may still call for other devices."""
     here = threading.current_thread()
     return any(not thread.daemon and thread is not here for thread in threading.enumerate())
 
 
 class Workers(Protocol):
-    """The other processes of a job, with which an operation over devices goes on."""
+    """The other processes of a job, which take part in operations over devices."""
 
     def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
-        """What an exchange between all workers makes of arrays; pending until they have come to it."""
+        """The result of an exchange between all workers; pending until all have reached it."""
 
 
 _workers: list[Workers] = []
 
 
 def join_workers(workers: Workers) -> None:
-    """Let operations over devices be over these workers, too, from now on."""
+    """Extend operations over devices to these workers from now on."""
     _workers[:] = [workers]
 
 
 def is_over_others(count: int) -> bool:
-    """Whether an operation over so many devices of the process exchanges anything: with them, or with workers."""
+    """Whether an operation over this many devices exchanges data, with devices or workers."""
     return count > 1 or bool(_workers)
 
 
@@ -190,18 +190,18 @@ _PATIENCE = config.get("MIXNET_MEETING_SECONDS")
 
 
 def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -> Value:
-    """What an exchange with other devices makes of arrays; pending until the last device has come.
+    """The result of an exchange with other devices; pending until the last device has arrived.
 
-    The k-th call of a device belongs with the k-th of the others.
+    The k-th call of a device is matched with the k-th call of the others.
 
     Args:
         name: the same on all devices.
         count: devices that take part.
         exchange: see :func:`~mixnet.runtime.devices.collective.run_on_mesh`.
-        values: what this device brings.
+        values: of this device.
 
     Raises:
-        MXNetError: the naive engine, which waits for nothing, cannot do it.
+        MXNetError: the naive engine cannot do this.
     """
     if current.naive:
         raise MXNetError(
@@ -228,7 +228,7 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
 
 
 def leave_meetings(error: BaseException) -> None:
-    """Give up the meetings that this thread's devices wait in: their program ended with an error."""
+    """Abort the meetings in which this thread's devices wait, since their program ended with an error."""
     meetings, state.meetings = state.meetings, []
     for each in meetings:
         each.give_up(
@@ -238,7 +238,7 @@ def leave_meetings(error: BaseException) -> None:
 
 
 class _Taped(Operator):
-    """A meeting as it stands on a tape: it runs between programs, not in one."""
+    """A meeting as an operator on a tape: it runs between programs, not in one."""
 
     name = "_Meeting"
     differentiable = True
@@ -248,12 +248,12 @@ class _Taped(Operator):
         raise GradientError("A meeting of devices does not run within one program.")
 
     def run_values(self, statics: Statics, values: Sequence[Value]) -> list[Value]:
-        """What is taken along."""
+        """The results."""
         name, count, exchange = statics
         return [_made(name, count, exchange, tuple(values))]
 
     def backward_node(self, node: Node, heads: Sequence[Entry | None], wanted: Any) -> Node:
-        """The meeting in which the devices exchange the gradients of what they took along."""
+        """The meeting in which the devices exchange the gradients of their results."""
         (head,) = heads
         assert head is not None
         name, count, exchange = node.statics
@@ -285,13 +285,13 @@ _TAPED = _Taped()
 
 
 def meet_on_tape(name: str, count: int, exchange: Exchange, value: Value) -> Value:
-    """What devices make of what each brings, and then workers; while recording, with a place on the tape.
+    """Exchange between devices and then between workers; while recording, with a node on the tape.
 
     Args:
         name: the same on all devices.
         count: devices of the process that take part.
-        exchange: see ``meet``; workers run it on what their devices have made.
-        value: what this device brings.
+        exchange: see ``meet``; workers run it on the results of their devices.
+        value: of this device.
     """
     if count > 1:
         value = _on_tape(name, count, exchange, value)

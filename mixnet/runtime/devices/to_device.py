@@ -1,4 +1,4 @@
-"""NumPy arrays as arrays of a device, at the price of a few microseconds each.
+"""Fast transfer of NumPy arrays to a device, a few microseconds each.
 
 ``jax.device_put`` first looks for arrays in trees, and takes ten times as long for a small one. What it
 calls in the end is private JAX: this is the one place that knows it.
@@ -21,11 +21,11 @@ _layouts: weakref.WeakKeyDictionary[Spec, tuple[Any, Any, list[Any]]] = weakref.
 
 
 def to_device(data: np.ndarray, spec: Spec) -> Any:
-    """A JAX array of what nobody will write to any more; views of other memory are copied.
+    """A JAX array from data that will not be modified; views of other memory are copied.
 
     Args:
         data: of the shape and dtype of the spec.
-        spec: says the device.
+        spec: gives the device.
     """
     if type(data) is not np.ndarray:  # NumPy makes numbers of arrays without axes
         data = np.asarray(data)

@@ -1,1 +1,1 @@
-"""Running programs on NumPy, without a compiler, and when that pays."""
+"""Running programs on NumPy without a compiler, and when that pays off."""

@@ -1,7 +1,7 @@
 """Running a segment without a compiler: its operations one by one on NumPy.
 
-Compiling costs milliseconds an operation, running a small one this way microseconds. So what is seen for
-the first time runs so; what runs again and again is compiled (:mod:`mixnet.runtime.interpret.patience`).
+Compiling costs milliseconds per operation; running a small one this way costs microseconds. So a new segment
+is interpreted; one that runs repeatedly is compiled (:mod:`mixnet.runtime.interpret.patience`).
 """
 
 from __future__ import annotations
@@ -64,16 +64,16 @@ class _Operation(NamedTuple):
 
 
 class Interpreter:
-    """A segment's program as a list of steps: call it as a compiled one.
+    """A segment's program as a list of steps, called like a compiled one.
 
     ``work`` and ``compiling`` estimate the seconds of a run, and of compiling it. ``is_python``: all that it does is to call
     Python, which a compiled program would do no quicker.
 
     Args:
         program: operations ``(call, *slots of the inputs)``, as a segment has them.
-        slots: the outputs asked for.
-        leaves: specs of what comes in.
-        context: whose arrays the results are.
+        slots: the requested outputs.
+        leaves: specs of the inputs.
+        context: of the results.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Interpreter:
         return len(self._steps)
 
     def __call__(self, scalars: Any, *arrays: Any) -> list[Any]:
-        """Arrays of the outputs asked for, on the device."""
+        """Arrays of the requested outputs, on the device."""
         count("interpreted", len(self._steps))
         if self._has_run and self._run is None:
             self._run = _written_out(self._steps, len(arrays), self._heads)
@@ -129,7 +129,7 @@ class Interpreter:
 def _written_out(
     steps: Sequence[Step], leaves: int, heads: Sequence[int]
 ) -> Callable[..., Sequence[Any]]:
-    """The steps as one function of Python, ``(scalars, arrays) -> results``.
+    """The steps as one generated Python function, ``(scalars, arrays) -> results``.
 
     Walking over steps costs about as much as a small operation itself; this costs a tenth of that, once
     Python has compiled it, which takes as long as some ten walks.
@@ -159,7 +159,7 @@ def _written_out(
 
 
 class _Writer:
-    """Writes operations down flat: graphs in them give way to their nodes."""
+    """Flattens operations: graphs are replaced by their nodes."""
 
     def __init__(self, leaves: Sequence[Spec]):
         self.specs: list[Known] = [(spec.shape, spec.dtype) for spec in leaves]
@@ -173,7 +173,7 @@ class _Writer:
         scalars: tuple[int | float, ...],
         specs: Sequence[Any] | None = None,
     ) -> Sequence[int]:
-        """Numbers of the outputs of an operation."""
+        """Indices of the outputs of an operation."""
         if op.graph is not None:
             return self._write_graph(op, inputs, scalars)
         if specs is None:
@@ -239,7 +239,7 @@ _MOST_RUNNERS = 10_000
 def runner_of(
     op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int, context: Context
 ) -> Runner:
-    """How an operator runs on such inputs: on NumPy, or compiled by itself where NumPy cannot."""
+    """The way to run an operator on such inputs: on NumPy, or compiled separately if NumPy cannot."""
     key = (op, statics, inputs, scalars)
     found = _runners.get(key)
     if found is None:
@@ -313,5 +313,5 @@ def _compiled_alone(
 
 
 def clear() -> None:
-    """Forget how operators run."""
+    """Clear the cache of runners."""
     _runners.clear()

@@ -1,9 +1,9 @@
 """How often a program runs without a compiler before it is compiled.
 
-Compiling costs about as much for one run as for a million, interpreting costs its work every time. Whoever
-compiles when both are equal has spent at most twice of what the best choice would have cost, however often
-the program runs. Both are estimates from the program alone, not measured by a clock: two runs of a
-script change over at the same place, and print the same bits.
+Compiling costs about the same for one run as for a million; interpreting costs its work every time. Compiling
+when both are equal costs at most twice as much as the best choice, however often the program runs. Both are
+estimates from the program alone, not measured by a clock: two runs of a script switch at the same point, and
+print the same bits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _on: bool = config.get("MIXNET_INTERPRET")
 
 
 def interpreted_runs(work: float, compiling: float) -> int:
-    """How many runs come before the program is compiled; 0: it is compiled at once.
+    """The number of interpreted runs before a program is compiled; 0: it is compiled immediately.
 
     Args:
         work: estimate of the seconds of an interpreted run.
@@ -42,16 +42,16 @@ def interpreted_runs(work: float, compiling: float) -> int:
 
 
 def runs_meanwhile(work: float, compiling: float) -> int:
-    """How many runs come while the program is compiled on another thread: for twice as long as that should take."""
+    """The number of interpreted runs while a program is compiled in the background, with a margin of 2."""
     return max(int(2 * compiling / max(work, _LEAST_WORK)), 1)
 
 
 def compile_seconds(operations: int, fused: int, draws: int) -> float:
-    """Estimate of what compiling takes.
+    """Estimated compile time in seconds.
 
     Args:
-        operations: of the program, those in graphs counted.
-        fused: how many of them work element by element.
+        operations: of the program, including those in graphs.
+        fused: how many of them are elementwise.
         draws: how many of them draw random numbers.
     """
     rest = operations - fused
@@ -59,15 +59,15 @@ def compile_seconds(operations: int, fused: int, draws: int) -> float:
 
 
 def interprets() -> bool:
-    """Whether programs are interpreted at all."""
+    """Whether programs may be interpreted."""
     return _on
 
 
 @contextmanager
 def compiling_at_once() -> Iterator[None]:
-    """Scope in which every program is compiled before it runs, in all threads: to measure or look at such programs.
+    """Scope in which every program is compiled before it runs, in all threads, for measurements.
 
-    By itself mixnet runs a program without the compiler until that is worth its time (docs/concepts/lazy.md).
+    By default, mixnet runs a program without the compiler until compiling pays off (docs/concepts/lazy.md).
     """
     global _on
     before, _on = _on, False

@@ -1,1 +1,1 @@
-"""Programs: found again by structure, interpreted or compiled, with reused buffers."""
+"""Programs: cached by structure, interpreted or compiled, with reused buffers."""

@@ -1,4 +1,4 @@
-"""Which result takes over the buffer of which input, where nobody needs the input afterwards."""
+"""Buffer donation: which result reuses the buffer of which input that is no longer needed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from mixnet.runtime.value.value import Spec
 def pair(
     program: Sequence[tuple[Any, ...]], slots: Sequence[int], free: Mapping[int, Spec]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Give free buffers to outputs of the same shape and dtype.
+    """Assign free buffers to outputs of the same shape and dtype.
 
-    An output goes where the input stood that it was computed from: new weights take over the old
-    weights' buffer. Given to another output, the buffer would still be read when it is written,
+    An output gets the buffer of the input that it was computed from: new weights reuse the old
+    weights' buffer. For another output, the buffer would still be read when it is written,
     and XLA would have to copy it first. Updates come last in a program, so it is walked backwards.
 
     Args:
         program: operations with the slots of their inputs, as a segment has them.
         slots: outputs that are alive.
-        free: leaves by number, and what they hold.
+        free: leaves by number, and their arrays.
 
     Returns:
-        The slots, those that take over a buffer first, and the leaves in the same order.
+        The slots, those that reuse a buffer first, and the leaves in the same order.
     """
     left = dict(free)
     alive = set(slots)

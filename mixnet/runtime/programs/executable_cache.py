@@ -1,4 +1,4 @@
-"""Compiled programs by structure: the same segment is compiled once."""
+"""The cache of compiled programs by structure: equal segments are compiled once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ MOST_PROGRAMS = 3000
 
 
 class Program:
-    """A program of the cache, which may become another after some runs.
+    """A program in the cache, which may be replaced after some runs.
 
     Args:
         call: ``(scalars, *arrays) -> live outputs``.
@@ -66,12 +66,12 @@ _preparations: dict[Any, prepared.Preparation] = {}  # first parts of programs t
 
 
 def executable(key: Any, segment: Any) -> Callable[..., Any]:
-    """How a segment runs: the compiled program ``(scalars, *arrays) -> live outputs``, or what stands for it.
+    """The executable of a segment, ``(scalars, *arrays) -> live outputs``: compiled or interpreted.
 
     Args:
         key: ``(program, live slots, donated leaves, context, numbers of leaves and of scalars)``; equal keys
             mean equal programs.
-        segment: where the graph is taken from when the key is new.
+        segment: provides the graph if the key is new.
     """
     program = _programs.get(key)
     if program is not None:
@@ -142,12 +142,12 @@ def how_it_runs(key: Any) -> How:
 
 
 def _is_not_wanted(program: Program) -> bool:
-    """Whether it is interpreted where everything shall be compiled."""
+    """Whether it is interpreted although everything should be compiled."""
     return not patience.interprets() and isinstance(program.call, Interpreter)
 
 
 def _change(program: Program, key: Any, segment: Any) -> None:
-    """Make the program the other one; by one thread of those that run it."""
+    """Replace the program, in one of the threads that run it."""
     change, program.change = program.change, None
     if change is None:
         return
@@ -160,7 +160,7 @@ def _change(program: Program, key: Any, segment: Any) -> None:
 
 <<<<<<< HEAD
 def _interpreted(key: Any, segment: Any) -> Program | None:
-    """The program without a compiler, for as many runs as compiling would cost; None for no run."""
+    """The interpreted program, for as many runs as compiling would cost; None for no run."""
     operations, slots, _, context, _ = key
     interpreter = Interpreter(operations, slots, [value.spec for value in segment.leaves], context)
     if interpreter.is_python:
@@ -196,21 +196,21 @@ def _compile_behind(program: Program, key: Any, segment: Any) -> None:
 
 
 def _compile_whole(program: Program, key: Any, segment: Any) -> None:
-    """Compile while everybody waits."""
+    """Compile in the foreground."""
     _set_compiled(program, key, segment, partial(_compiled, key, Source(segment, key[1]), False))
 
 
 def _set_compiled(
     program: Program, key: Any, segment: Any, compiled: Callable[[], tuple[Any, bool]]
 ) -> None:
-    """Make it the compiled one."""
+    """Switch to the compiled program."""
     with compile_watch.told(segment.source, key):
         program.call, may_heat = compiled()
     program.runs, program.change = (HOT_RUNS, _heat) if may_heat else (0, None)
 
 
 def _heat(program: Program, key: Any, segment: Any) -> None:
-    """Compile the program as one that runs often, if that makes it another."""
+    """Compile the program as a frequently run one, if that makes a difference."""
     source = Source(segment, key[1])
     graph = graph_of(key, source, hot=True)
     if not can_be_written(graph):
@@ -218,11 +218,11 @@ def _heat(program: Program, key: Any, segment: Any) -> None:
 
 
 class Source:
-    """What a program is compiled from, of a segment: that has let go of it when others compile.
+    """The source of a program, taken from a segment, which may be released before compilation.
 
     Args:
         segment: before it has run.
-        slots: the outputs asked for.
+        slots: the requested outputs.
     """
 
     def __init__(self, segment: Any, slots: Any):
@@ -232,18 +232,18 @@ class Source:
 
 
 def _compiled(key: Any, source: Source, hot: bool) -> tuple[Callable[..., Any], bool]:
-    """The program, and whether it may become another if it runs often."""
+    """The program, and whether it may be replaced if it runs often."""
     graph = graph_of(key, source, hot)
     convolves = can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes)
     return _compile(graph, key, source), convolves
 
 
 def graph_of(key: Any, source: Source, hot: bool) -> Graph:
-    """What a program computes, after all passes.
+    """The graph of a program, after all passes.
 
     Args:
         key: see :func:`executable`.
-        source: what was recorded.
+        source: the recorded operations.
         hot: whether it runs often.
     """
     context = key[3]
@@ -298,13 +298,13 @@ class JointPrograms:
         graph: Graph,
         platform: str,
     ) -> Callable[..., Any]:
-        """The program of ``function(scalars, *arrays)`` of arrays that lie over devices.
+        """Compile ``function(scalars, *arrays)`` for arrays sharded over devices.
 
         Args:
             function: over a mesh.
-            structs: of the scalars and the arrays, with how they lie.
-            donated: numbers of the arrays whose buffers it may take over.
-            graph: what each device computes.
+            structs: of the scalars and the arrays, with shardings.
+            donated: indices of the arrays whose buffers it may reuse.
+            graph: of each device.
             platform: of the devices.
         """
         make_room()
@@ -322,7 +322,7 @@ joint_programs = JointPrograms()
 
 
 def forget_older_half() -> None:
-    """Forget the programs that were compiled first, to be read from disk if one is needed again."""
+    """Drop the programs that were compiled first; they can be reloaded from disk."""
     joint_programs.known.clear()
     for key in list(_programs.copy())[: len(_programs) // 2]:
         _programs.pop(key, None)
@@ -335,7 +335,7 @@ forgetters.append(forget_older_half)
 
 
 def is_compiled(key: tuple[Any, ...]) -> bool:
-    """Whether there is a program, whatever it donates.
+    """Whether there is a program with any donations.
 
     Args:
         key: ``(program, live slots, context)``.
@@ -348,7 +348,7 @@ def is_compiled(key: tuple[Any, ...]) -> bool:
 
 
 def clear() -> None:
-    """Forget all compiled programs."""
+    """Drop all compiled programs."""
     joint_programs.known.clear()
     _programs.clear()
     _preparations.clear()

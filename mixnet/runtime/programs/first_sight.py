@@ -1,4 +1,4 @@
-"""How a segment that was never seen runs: compiled whole, or operator by operator.
+"""The first run of a new segment: compiled as a whole, or operator by operator.
 
 Compiling costs a few milliseconds an operation. A cell of new operations is cheapest as one
 program; a long loop that repeats few operations is cheaper with a program for each of them, until
@@ -28,10 +28,10 @@ _singles: dict[Any, Callable[..., Any]] = {}  # call -> its compiled program
 
 
 def runs_by_operator(key: Any, program: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether a segment, new to the cache, is to run operator by operator this time.
+    """Whether a segment that is new to the cache runs operator by operator this time.
 
-    Never twice: the second time it is compiled. Segments with a whole graph in them, a hybridized
-    block, are compiled at once.
+    Never twice: the second time it is compiled. Segments that contain a whole graph, such as a hybridized
+    block, are compiled immediately.
 
     Args:
         key: the segment's key in the cache of programs.
@@ -59,7 +59,7 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
 
     Args:
         program: operations with the slots of their inputs, as a segment has them.
-        slots: the outputs asked for.
+        slots: the requested outputs.
     """
     last: dict[int, int] = {}  # slot -> the last operation that reads it
     for number, item in enumerate(program):
@@ -109,6 +109,6 @@ def _single(call: Any) -> Callable[..., Any]:
 
 
 def clear() -> None:
-    """Forget what was seen."""
+    """Clear the history."""
     _seen.clear()
     _singles.clear()

@@ -1,9 +1,9 @@
-"""What a prediction computes from its weights alone: computed once, and kept while they stay the same.
+"""The part of a prediction that depends only on weights, cached until the weights change.
 
-A normalization that is folded into the convolution before it makes new weights, as large as the old ones;
-they are the same in every call until somebody trains. So a program is cut in two: one makes them, the
-other reads them. Kept are they as long as the very arrays live that they were made from: an update of
-the parameters lets go of both.
+A normalization that is folded into the convolution before it produces new weights, as large as the old ones;
+they do not change between calls until the network is trained. So a program is split in two: one computes the
+weights, the other reads them. They are cached as long as the arrays exist that they were computed from: an
+update of the parameters releases both.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _RESULTS: dict[Any, int] = {FOLD: 2, WEIGHTS: 3}
 
 
 class Cut:
-    """A graph cut in two.
+    """A graph split in two.
 
     Args:
-        first: makes the weights; its inputs are some of the whole graph's.
+        first: computes the weights; its inputs are some of the whole graph's.
         rest: has the inputs of the whole, and then one for each head of ``first``.
         places: numbers of the inputs of ``first`` among those of the whole.
     """
@@ -39,7 +39,7 @@ class Cut:
 
     @property
     def key(self) -> Any:
-        """What ``first`` computes: equal keys mean equal programs, for inputs of equal shapes."""
+        """Key of ``first``: equal keys mean equal programs, for inputs of equal shapes."""
         number = {node: i for i, node in enumerate(self.first.inputs)}
         return tuple(
             (
@@ -53,7 +53,7 @@ class Cut:
 
 
 def cut(graph: Graph) -> Cut | None:
-    """Take what folds weights out of a graph; None if there is nothing of the kind."""
+    """Split off the part of a graph that depends only on weights; None if there is none."""
     variables = set(graph.inputs)
     folds = [
         node
@@ -87,7 +87,7 @@ def cut(graph: Graph) -> Cut | None:
 
 
 class _Kept:
-    """Results, and the arrays that they were made from, which this does not hold."""
+    """Cached results, with weak references to the arrays that they were computed from."""
 
     def __init__(
         self, arrays: Sequence[Any], results: Sequence[Any], forget: Callable[[Any], None]
@@ -96,12 +96,12 @@ class _Kept:
         self.results = results
 
     def is_of(self, arrays: Sequence[Any]) -> bool:
-        """Whether they were made from these arrays."""
+        """Whether they were computed from these arrays."""
         return all(source() is array for source, array in zip(self.sources, arrays, strict=True))
 
 
 class Preparation:
-    """Makes weights, and keeps them; one for all programs that make theirs in the same way.
+    """Computes weights and caches them; shared by all programs that compute theirs in the same way.
 
     So programs of one network for batches of several sizes share them.
 
@@ -114,7 +114,7 @@ class Preparation:
         self.kept: dict[tuple[int, ...], _Kept] = {}
 
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """The weights made of these arrays."""
+        """The weights for these arrays."""
         key = tuple(map(id, arrays))
         found = self.kept.get(key)
         if found is None or not found.is_of(arrays):
@@ -127,10 +127,10 @@ class Preparation:
 
 
 class Prepared:
-    """Calls a program that was cut in two.
+    """Calls a program that was split in two.
 
     Args:
-        first: makes the weights.
+        first: computes the weights.
         rest: ``(scalars, *arrays, *weights) -> results``.
         places: numbers of the arrays that ``first`` reads.
     """

@@ -1,4 +1,4 @@
-"""Copies between devices and the host: tasks of the engine, as everything that runs."""
+"""Copies between devices and the host, as engine tasks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ wait: Any = jax.block_until_ready
 def to_host(value: Value, reason: str) -> np.ndarray:
     """A NumPy array with a copy of the content.
 
-    What is computed waits for nothing, so it is copied right here; while the timeline is on the
-    engine does it, to have a row of it.
+    A computed value is copied right here; while the timeline is on, the
+    engine does it, so that there is a row for it.
 
     Args:
         value: computed or pending.
@@ -46,7 +46,7 @@ def to_host(value: Value, reason: str) -> np.ndarray:
 
 
 class RecordedCopy(CrossDeviceCopy):
-    """The copy as it stands on a tape: it runs between programs, not in one."""
+    """A copy as an operator on a tape: it runs between programs, not in one."""
 
     def run_values(self, statics: Any, values: Sequence[Value]) -> list[Value]:
         """The value on the device that ``statics`` names second."""
@@ -57,7 +57,7 @@ RECORDED = RecordedCopy()
 
 
 def copy_across(value: Value, context: Context) -> Value:
-    """A value on another context; while recording, with a place on the tape if ``value`` has one.
+    """Copy a value to another context; while recording, with a node on the tape if ``value`` has one.
 
     The gradient of a copy is the copy of the gradient back.
     """
@@ -75,11 +75,11 @@ def copy_across(value: Value, context: Context) -> Value:
 
 
 def _start(value: Value, context: Context) -> Value:
-    """The copy of a value; it starts when the value is computed.
+    """Copy a value, once it is computed.
 
     Args:
-        value: computed or pending; of one that is being traced there is nothing to copy.
-        context: where to.
+        value: computed or pending; a traced one has nothing to copy.
+        context: the target.
     """
     spec = Spec.of(value.spec.shape, value.spec.dtype, context)
 

@@ -1,4 +1,4 @@
-"""Files under the engine's order: reads and writes of one path take turns, also asynchronous ones."""
+"""Files in the engine: reads and writes of one path are ordered, including asynchronous ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _FileVar(Var):
 
 
 def variable(path: str | os.PathLike[str]) -> Var:
-    """The variable of a file: the same for every name of the path, and called by the first of them."""
+    """The variable of a file: the same for every spelling of the path, and named after the first."""
     key = os.path.realpath(path)
     found = _variables.get(key)
     if found is None:
@@ -45,14 +45,14 @@ class Saving:
 
     @property
     def done(self) -> bool:
-        """Whether the file is complete, or writing it has failed."""
+        """Whether the file is complete or has failed."""
         return self._var.version >= self._version
 
     def wait(self) -> None:
-        """Return when the file is complete.
+        """Wait until the file is complete.
 
         Raises:
-            Exception: what kept it from being written; also raised by ``mx.nd.waitall()``.
+            Exception: the error of writing it; also raised by ``mx.nd.waitall()``.
         """
         current.engine.wait_for_var(self._var)
 
@@ -63,13 +63,13 @@ class Saving:
 def write(
     path: str | os.PathLike[str], work: Callable[[], None], values: Iterable[Value], wait: bool
 ) -> Saving | None:
-    """Let the engine run ``work``, which writes a file.
+    """Push ``work``, which writes a file, to the engine.
 
     Args:
         path: of the file.
         work: called by an I/O worker when the values are computed.
-        values: what it writes.
-        wait: return when the file is complete; else at once, with a handle.
+        values: to write.
+        wait: return when the file is complete; otherwise return a handle immediately.
     """
     name = os.fspath(path)
     var = variable(path)
@@ -82,11 +82,11 @@ def write(
 
 
 def read(path: str | os.PathLike[str], work: Callable[[], Found]) -> Found:
-    """What ``work`` returns, run when all that was to write the file has done so.
+    """The result of ``work``, run after all pending writes of the file.
 
     Raises:
-        Exception: what kept the file from being written, unless the program knows of it: then what is
-            read is the file as it was before.
+        Exception: the error of a failed write, unless it has been reported already: then the file
+            is read as it was before.
     """
     found: list[Found] = []
     var = variable(path)

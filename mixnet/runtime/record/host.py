@@ -1,4 +1,4 @@
-"""Computing on the host: operations of a thread run at once, on NumPy arrays.
+"""Computing on the host: a thread's operations run immediately, on NumPy arrays.
 
 Samples of a data loader are made this way: each has another shape and a few small operations, so
 that compiling programs for them would take longer than anything else; and worker processes have
@@ -25,11 +25,11 @@ from mixnet.runtime.value.value import Spec, Value, adopt
 
 
 class HostRun:
-    """Stands where a thread has its trace: operations run at once, and nothing is recorded.
+    """Takes the place of a thread's trace: operations run immediately, and nothing is recorded.
 
     Args:
-        alone: this process has no devices: an operation that NumPy cannot do is an error. Else
-            it runs on its device as always.
+        alone: this process has no devices, so an operation that NumPy cannot do is an error; otherwise
+            it runs on its device as usual.
     """
 
     host = True
@@ -70,7 +70,7 @@ class HostRun:
         return [host_value(each, where) for each in results]
 
     def array(self, value: Value) -> np.ndarray:
-        """The content of a value as a NumPy array, which nobody may write to."""
+        """The content of a value as a read-only NumPy array."""
         array = value.array
         if type(array) is np.ndarray:
             return array
@@ -94,7 +94,7 @@ class HostRun:
         values: Sequence[Value],
         context: Context | None,
     ) -> list[Value]:
-        """Run an operation on its device after all."""
+        """Run an operation on its device."""
         if self.alone:
             raise MXNetError(
                 f"{op.name} needs a device, and worker processes of a DataLoader have none: they "
@@ -106,7 +106,7 @@ class HostRun:
 
 
 def host_value(array: Any, context: Context) -> Value:
-    """A value around a NumPy array that nobody writes to any more."""
+    """A value from a NumPy array that will not be modified."""
     array = np.asarray(array)
     value = Value(Spec.of(array.shape, array.dtype, context), array)
     value.shared = True  # arrays share memory, as views do: it is never reused for results
@@ -114,7 +114,7 @@ def host_value(array: Any, context: Context) -> Value:
 
 
 def on_device(value: Value) -> Value:
-    """The value on its device, if a host computed it; else itself.
+    """The value on its device, if it was computed on the host; otherwise itself.
 
     Its memory is kept where the device can use that: nobody writes to it.
     """
@@ -128,7 +128,7 @@ def on_device(value: Value) -> Value:
 
 
 def check_context(context: Context) -> None:
-    """Raise if a worker process is to put an array on a device.
+    """Raise an error if a worker process would put an array on a device.
 
     Raises:
         ContextError: the device is a GPU.
@@ -141,7 +141,7 @@ def check_context(context: Context) -> None:
 
 
 def copied(value: Value, context: Context) -> Value | None:
-    """``value`` on another context, if this thread computes on the host and needs no device."""
+    """``value`` on another context, if this thread computes on the host."""
     if state.trace.alone:
         check_context(context)
     elif context.device_type == "gpu" or value.spec.context.device_type == "gpu":
@@ -170,7 +170,7 @@ def on_host(alone: bool = False) -> Iterator[None]:
 
 
 def put_on_device(found: Any) -> None:
-    """Bring the arrays in nested lists, tuples and dictionaries from the host to their devices."""
+    """Move the arrays in nested lists, tuples and dictionaries from the host to their devices."""
     if isinstance(found, (list, tuple)):
         for each in found:
             put_on_device(each)

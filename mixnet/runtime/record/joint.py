@@ -1,9 +1,9 @@
-"""One program over several devices: what is pending on each of them, the sums over all, and what follows.
+"""Joint programs over several devices: pending work of each, the sums over all, and what follows.
 
-Devices that train on parts of a batch record the same operations, each in a segment of its own. ``sums_over``
-puts sums over the devices into these segments, ``JointStep.follow`` repeats on the other devices what the first
-one records from then on, and ``JointStep.hand_over`` gives all of them to the engine as one program of XLA over
-a mesh of the devices: nothing waits in between, and XLA sees backward, sums and updates together.
+Devices that train on parts of a batch record the same operations, each in its own segment. ``sums_over`` adds
+sums over the devices to these segments, ``JointStep.follow`` repeats on the other devices what the first one
+records from then on, and ``JointStep.hand_over`` pushes all of them to the engine as one XLA program over a
+mesh of the devices: there is no wait in between, and XLA sees backward, sums and updates together.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SumsOver(Operator):
     """The operator that sums each of its inputs over all devices of a team; only a joint program has it.
 
     Args:
-        exchange: makes the sums, with collectives along ``AXIS``.
+        exchange: computes the sums, with collectives along ``AXIS``.
     """
 
     name = "sums_over_devices"
@@ -90,11 +90,11 @@ class Team:
         self.sums = SumsOver(_sum)
 
     def whole(self, struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
-        """The array over all devices of which these are the parts here."""
+        """The global array with these local parts."""
         return _assembled(struct, parts)
 
     def parts(self, whole: Any) -> list[Any]:
-        """The parts of an array on the devices here, in their order."""
+        """The local parts of an array, in the order of devices."""
         return [whole.addressable_data(place) for place in range(len(self.devices))]
 
     def call(self, program: Callable[..., Any], scalars: Any, wholes: list[Any]) -> list[Any]:
@@ -109,7 +109,7 @@ class Team:
     def start(
         self, run: Callable[[], None], reads: Sequence[Var], writes: Sequence[Var], name: str
     ) -> None:
-        """Run a task that runs a joint program: here, if all that it reads is there, since XLA does not wait.
+        """Run a task with a joint program: here, if all its inputs are available, since XLA does not block.
 
         Otherwise the engine runs it later.
         """
@@ -139,11 +139,11 @@ class Team:
         engine.push_async(start, reads, writes, "communication", 0, name, asked)
 
     def fail(self, error: BaseException) -> None:
-        """Take note that what a program reads could not be computed."""
+        """Record that an input of a program could not be computed."""
 
 
 class JointStep:
-    """The segments of all devices of a team, from the sums on until they are handed over.
+    """The segments of all devices of a team, from the sums until they are pushed.
 
     Args:
         team: the devices.
@@ -168,7 +168,7 @@ class JointStep:
             rows: values of one shape and dtype, one for each device.
 
         Returns:
-            None where something else was recorded on a device meanwhile: then nothing is left of the sums.
+            None if something else was recorded on a device in the meantime; then the sums are discarded.
         """
         before = [len(segment.entries) for segment in self.segments]
         for segment in self.segments:
@@ -192,7 +192,7 @@ class JointStep:
         self._handed_over.set()
 
     def follow(self, followers: weakref.WeakKeyDictionary[Value, list[Value]]) -> None:
-        """Record on the other devices what the first one has recorded since the sums.
+        """Repeat the operations that the first device has recorded since the sums on the other devices.
 
         Args:
             followers: for values of the first device their copies on the others, which stand for them there.
@@ -236,7 +236,7 @@ class JointStep:
     def are_followed(
         self, values: Sequence[Value], followers: weakref.WeakKeyDictionary[Value, list[Value]]
     ) -> bool:
-        """Whether values of the first device have copies on the others, read in the same places."""
+        """Whether values of the first device have copies on the others that are read in the same places."""
         for value in values:
             row = followers.get(value)
             if row is None:
@@ -250,10 +250,10 @@ class JointStep:
     # ---- running --------------------------------------------------------------------------------
 
     def wait(self) -> None:
-        """Return when the segments are handed over: for other threads, that want a value of them.
+        """Wait until the segments are pushed; for other threads that need one of their values.
 
         Raises:
-            MXNetError: this thread is to hand them over.
+            MXNetError: this is the thread that must push them.
         """
         if threading.get_ident() == self._owner:
             raise MXNetError(
@@ -263,7 +263,7 @@ class JointStep:
         self._handed_over.wait()
 
     def hand_over(self) -> None:
-        """Give the segments to the engine."""
+        """Push the segments to the engine."""
         segments = self.segments
         try:
             if len({len(segment.entries) for segment in segments}) > 1:
@@ -315,7 +315,7 @@ class JointStep:
 
 
 def _assembled(struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
-    """An array over devices of its parts, which fit.
+    """A sharded array from its parts, without checks.
 
     JAX's public function looks at every part again, which takes longer than a small program.
     """
@@ -333,7 +333,7 @@ _avals: dict[Any, Any] = {}
 
 
 def _are_alike(segments: Sequence[Segment]) -> bool:
-    """Whether segments of different devices have recorded the same."""
+    """Whether segments of different devices have recorded the same operations."""
     first, *others = segments
     for other in others:
         if len(other.entries) != len(first.entries) or len(other.leaf_slots) != len(
@@ -374,7 +374,7 @@ _twins: defaultdict[Context, dict[Call, Call]] = defaultdict(dict)
 
 
 class _Program:
-    """A compiled joint program, with the shapes of what goes in and comes out."""
+    """A compiled joint program, with the shapes of its inputs and outputs."""
 
     def __init__(self, team: Team, segment: Segment, slots: Any, donated: tuple[int, ...]):
         counts = len(segment.leaves), len(segment.scalars)
@@ -464,7 +464,7 @@ def _program(
 
 
 def can_be_joint(contexts: Sequence[Context]) -> bool:
-    """Whether what this thread records on contexts may become one program."""
+    """Whether this thread's operations on these contexts may become one program."""
     devices = {context.device for context in contexts}
     return (
         len(devices) == len(contexts)

@@ -1,7 +1,7 @@
-"""Streams of random numbers: one per context, drawn from by number, so that a seed makes runs repeatable.
+"""Random streams: one per context, with numbered draws, so that a seed makes runs reproducible.
 
-A call of an operator takes one number, a call of a graph as many as its operators would have taken: a
-hybridized block draws what it draws operator by operator. A loop takes one, from which follows a stream of its own.
+A call of an operator takes one draw, a call of a graph as many as its operators: a hybridized block draws the
+same numbers as operator by operator. A loop takes one draw, from which its own stream is derived.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _seed = 0
 
 
 class _Stream:
-    """The stream of a context and the number of the next draw from it."""
+    """The stream of a context and the index of its next draw."""
 
     __slots__ = ("at", "key", "lock", "value")
 
@@ -34,7 +34,7 @@ class _Stream:
         self.lock = locks.make("random numbers")
 
     def take(self, count: int) -> int:
-        """The first of ``count`` numbers in a row, which nobody else gets."""
+        """Reserve ``count`` consecutive draws; returns the index of the first."""
         with self.lock:
             first = self.at
             self.at = first + count
@@ -45,7 +45,7 @@ _streams: dict[Context, _Stream] = {}
 
 
 def seed(number: int, context: Context | None = None) -> None:
-    """Start the stream of random numbers of one context, or of all, anew.
+    """Restart the random stream of one context, or of all.
 
     Of one context: the stream does not depend on its device's number.
     """
@@ -58,9 +58,9 @@ def seed(number: int, context: Context | None = None) -> None:
 
 
 class Reserved:
-    """A place in the stream of a context for what is drawn later, by :func:`drawing_from`.
+    """A reserved place in the stream of a context for later draws, see :func:`drawing_from`.
 
-    A parameter that waits for its shape takes its place when it is to be initialized. So its numbers are
+    A parameter that waits for its shape reserves its place when it is to be initialized. So its numbers are
     those of a parameter that does not wait, and do not depend on what draws before its shape is known.
     """
 
@@ -72,7 +72,7 @@ class Reserved:
 
     @property
     def is_valid(self) -> bool:
-        """Whether the stream was not started anew since."""
+        """Whether the stream has not been restarted since."""
         return _streams.get(self.context) is self._root
 
     def take(self, count: int) -> tuple[_Stream, int]:
@@ -88,7 +88,7 @@ class Reserved:
 
 
 class _Apart(Reserved):
-    """A place from which all draws are of the stream that follows from it."""
+    """A place whose draws all come from a derived stream."""
 
     def take(self, count: int) -> tuple[_Stream, int]:
         if self._own is None:
@@ -105,7 +105,7 @@ _drawing = _Drawing()
 
 @contextmanager
 def drawing_from(reserved: Reserved | None) -> Iterator[None]:
-    """Scope in which this thread draws from a place that was reserved, if that is still there."""
+    """Scope in which this thread draws from a reserved place, if it is still valid."""
     before, _drawing.reserved = _drawing.reserved, reserved
     try:
         yield
@@ -114,7 +114,7 @@ def drawing_from(reserved: Reserved | None) -> Iterator[None]:
 
 
 def drawing_apart(context: Context) -> AbstractContextManager[None]:
-    """Scope of a loop on arrays: it takes one number, and what it contains draws from a stream of its own.
+    """Scope of a loop on arrays: it takes one draw, and its body draws from a derived stream.
 
     So does the operator that a loop becomes in a graph, see :mod:`mixnet.ops.schema.stream`.
     """
@@ -122,11 +122,11 @@ def drawing_apart(context: Context) -> AbstractContextManager[None]:
 
 
 def next_draw(context: Context, count: int = 1) -> tuple[Value, float]:
-    """The context's stream and the number of the next draw from it.
+    """The context's stream and the index of its next draw.
 
     Args:
-        context: where the numbers are drawn.
-        count: how many numbers in a row are taken; 0 where an operator is given a stream and draws nothing.
+        context: of the stream.
+        count: number of consecutive draws; 0 if an operator needs a stream but no draw.
     """
     if is_tracing():
         return state.trace.next_draw(context, count)
@@ -153,7 +153,7 @@ def _stream_of(context: Context) -> _Stream:
 
 @contextmanager
 def preserved() -> Iterator[None]:
-    """Scope after which all streams go on as if nothing had been drawn inside."""
+    """Scope after which all streams continue as if nothing had been drawn inside."""
     seed_before = _seed
     before = {context: (stream, stream.at) for context, stream in _streams.items()}
     try:

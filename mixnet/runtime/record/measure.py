@@ -1,4 +1,4 @@
-"""Operators whose result has as many elements as values say: the values are read, the size follows."""
+"""Operators whose output size depends on values: the values are read to determine the size."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mixnet.runtime.value.value import Value
 
 
 class UnknownSizeError(TraceError):
-    """A size depends on values while a graph is being traced, which has none."""
+    """A size depends on values, which are not available while a graph is traced."""
 
 
 class _Readable:
-    """A value whose numbers a rule of sizes may read."""
+    """A value that a size rule may read."""
 
     def __init__(self, value: Value):
         self._value = value
@@ -31,15 +31,15 @@ class _Readable:
 
 
 def measured_size(op: Any, statics: Any, values: Sequence[Value]) -> int:
-    """How many elements the result has; waits for the values that say so.
+    """The number of elements of the result; waits for the values that determine it.
 
     Args:
-        op: an operator with a rule of sizes, see ``Op.set_size``.
+        op: an operator with a size rule, see ``Op.set_size``.
         statics: its bound attributes.
         values: its inputs.
 
     Raises:
-        UnknownSizeError: a graph is being traced, where there are no values.
+        UnknownSizeError: a graph is being traced, so there are no values.
     """
     if is_tracing():
         raise UnknownSizeError(
@@ -59,6 +59,6 @@ def measured_size(op: Any, statics: Any, values: Sequence[Value]) -> int:
 def record_measured(
     op: Any, statics: Any, scalars: tuple[float, ...], values: Sequence[Value]
 ) -> list[Value]:
-    """Read the size off the values, then record the operator as one of known shape."""
+    """Determine the size from the values, then record the operator with a known shape."""
     size = measured_size(op, statics, values)
     return record(op, op.rebind(statics, size=size), scalars, tuple(values))

@@ -1,4 +1,4 @@
-"""States that an operation moves: at once, or when backward passes the operation, as BatchNorm's do."""
+"""States that an operation updates: immediately, or in backward, as for BatchNorm."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from mixnet.runtime.value.value import Value
 
 @dataclass(frozen=True)
 class Move:
-    """A new value of a state that waits for backward.
+    """A state update that waits for backward.
 
     Args:
         handle: the array that is the state: ``_read()``, ``_write(value)``.
-        before: what it held when the operation was called.
-        after: what follows from that.
-        kept: share of ``before`` in ``after``.
+        before: its value when the operation was called.
+        after: the new value computed from that.
+        kept: fraction of ``before`` in ``after``.
     """
 
     handle: Any
@@ -31,7 +31,7 @@ class Move:
     kept: float
 
     def do(self) -> None:
-        """Move the state. What else has moved it since the call counts, too."""
+        """Update the state, including other updates since the call."""
         change(self._write)
 
     def _write(self, attempt: Change) -> None:
@@ -48,14 +48,14 @@ class Move:
 def move(
     handle: Any, before: Value, after: Value, kept: float | None, attempt: Change | None = None
 ) -> None:
-    """Give a state its new value: now, or when backward passes what made it.
+    """Update a state: now, or when backward passes the operation.
 
     Args:
         handle: the array that is the state.
-        before: what the operation read.
-        after: what it made of it; taken off the tape. In a trace it is a head of the graph.
-        kept: share of ``before`` in ``after`` of a state that moves with backward, else None.
-        attempt: what the new value is written with, if other arrays change with it.
+        before: the value that the operation read.
+        after: the new value, detached from the tape. In a trace it is a head of the graph.
+        kept: fraction of ``before`` in ``after`` for a state that is updated in backward, otherwise None.
+        attempt: the change that writes the new value, if other arrays change with it.
     """
     node = after.node
     if state.trace is None:
@@ -75,12 +75,12 @@ def move(
 
 
 def moves_of(node: Node) -> tuple[Move, ...]:
-    """What moves when backward passes a node of a tape."""
+    """The state updates that happen when backward passes a node of a tape."""
     return getattr(node, "moves", ())
 
 
 def move_all(nodes: Iterable[Node]) -> None:
-    """Move what waits for backward to pass these nodes."""
+    """Perform the state updates that wait for backward to pass these nodes."""
     for node in nodes:
         for each in moves_of(node):
             each.do()

@@ -1,4 +1,4 @@
-"""The precision in use: casts of the inputs of operators that imperative code calls."""
+"""The current precision: casts of the inputs of operators called imperatively."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mixnet.runtime.value.value import Value
 
 
 class Current:
-    """Where the precision in use stands; None: operators take what they are given."""
+    """Holds the current precision; None: operators use their inputs' dtypes."""
 
     rule: Precision | None = None
 
@@ -23,7 +23,7 @@ _listeners: list[Callable[[], None]] = []
 
 
 def on_change(listener: Callable[[], None]) -> Callable[[], None]:
-    """Let those know who remember something that depends on the precision."""
+    """Register a listener for caches that depend on the precision."""
     _listeners.append(listener)
     return listener
 
@@ -47,7 +47,7 @@ def using(rule: Precision | None) -> Iterator[None]:
 
 
 def fitted(op: Any, statics: Any, values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The inputs of an operator in the dtypes that it wants: casts are recorded."""
+    """The inputs of an operator, cast to the required dtypes; casts are recorded."""
     rule = current.rule
     kind = None if rule is None else rule.kind(op, statics)
     if rule is None or kind is None or (kind == WIDEST and len(values) < 2):

@@ -1,4 +1,4 @@
-"""Recording: an operation is appended to what is pending, and nothing runs.
+"""Recording: an operation is appended to the pending ones, and nothing runs.
 
 This is the path that every operation of an imperative program takes; it costs about a
 microsecond, so it is written for speed: memo look-ups, list appends, no checks that the memo has
@@ -72,7 +72,7 @@ def record(
 
 
 def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
-    """``record`` for a known call, if nothing is traced and no other device takes part."""
+    """``record`` for a known call, if nothing is traced and no other device is involved."""
     here = state
     where = call.context
     if call.alone:  # runs Python: in a segment of its own, which is handed over at once
@@ -116,14 +116,14 @@ def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]
 
 
 def _brought(value: Value, context: Context) -> Value:
-    """A value on another CPU context, where it is read as if it were there."""
+    """A value of another CPU context, used as if it were on this one."""
     from mixnet.runtime.record.copy import copy_across  # it stands on this module
 
     return value if value.spec.context.compute is context else copy_across(value, context)
 
 
 def _over_devices(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
-    """Record an operation in which devices exchange something: on this one what comes before and after."""
+    """Record an operation in which devices exchange data: its parts before and after, on this device."""
     how, (name, count) = call.op.over_devices, call.parties
     (own,) = record(how.own, (), (), values[:1])
     shared = meet_on_tape(name, count, how.exchange, own)
@@ -131,9 +131,9 @@ def _over_devices(call: Any, scalars: tuple[float, ...], values: tuple[Value, ..
 
 
 def record_small(call: Any, number: float | None, first: Value, second: Value | None) -> Value:
-    """``record`` for a call that is known, of one output, one or two inputs and at most a number.
+    """``record`` for a known call with one output, one or two inputs and at most one number.
 
-    Python's operators on arrays come here: it is the same as ``record`` with nothing left to ask.
+    The fast path for Python's operators on arrays: the same as ``record`` without checks.
     """
     here = state
     if here.trace is not None or here.recording:
@@ -168,7 +168,7 @@ def record_small(call: Any, number: float | None, first: Value, second: Value | 
 
 
 def open_segment(context: Context) -> Segment:
-    """The segment in which this thread records on a context."""
+    """This thread's open segment on a context."""
     return _open(context.compute)
 
 
@@ -208,9 +208,9 @@ def _set_engine(naive: bool) -> None:
 
 
 def run_one_by_one(on: bool) -> None:
-    """Run every operation of every thread by itself from now on, or no longer.
+    """Run every operation of every thread as a separate program from now on, or stop doing so.
 
-    What is pending runs first. This is for profilers: each operation's own time can be told.
+    Pending operations run first. This is for profilers, which time each operation.
     """
     global _one_by_one
     hand_over_all("one operation at a time")
@@ -219,7 +219,7 @@ def run_one_by_one(on: bool) -> None:
 
 
 def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
-    """Keep the operation for backward.
+    """Put an operation on the tape.
 
     A node holds the values of its inputs, never of its outputs, so that a tape which nobody holds
     is freed at once rather than by the cycle collector. Residuals, hidden outputs that only
@@ -245,7 +245,7 @@ def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Va
 
 
 def flush(reason: str = "asked for") -> None:
-    """Hand everything that this thread has recorded to the engine."""
+    """Push everything that this thread has recorded to the engine."""
     if state.isolation is not None:
         state.isolation.cut(reason)
         return
@@ -255,16 +255,16 @@ def flush(reason: str = "asked for") -> None:
 
 
 def hand_over_all(reason: str) -> None:
-    """Hand everything that any thread has recorded to the engine."""
+    """Push everything that any thread has recorded to the engine."""
     for segment in pending_segments():
         segment.finish(reason, wait=False)
 
 
 def wait_for_all() -> None:
-    """Run everything that any thread has recorded or pushed, and wait for it.
+    """Run everything that any thread has recorded or pushed, and wait until it has finished.
 
     Raises:
-        BaseException: the first error that nobody was told of yet.
+        BaseException: the first error that has not been raised yet.
     """
     hand_over_all("waitall")
     current.engine.wait_for_all()
@@ -275,8 +275,8 @@ def array_of(value: Value, reason: str = "value read") -> Any:
     """The JAX array of a value, computed now if it is pending.
 
     Raises:
-        TraceError: the value belongs to a graph that is being traced and has no number yet.
-        BaseException: what the work that should have made the value raised.
+        TraceError: the value belongs to a graph that is being traced and has no data.
+        BaseException: the error of the work that should have computed the value.
     """
     tried = None
     while value.array is None:

@@ -38,11 +38,11 @@ from mixnet.runtime.value.value import Value, check_pending
 
 
 class Failed:
-    """Stands where a value had its segment, if the value could not be computed.
+    """Replaces the segment of a value that could not be computed.
 
     Args:
-        error: why.
-        value: what failed; its segment is this object from now on.
+        error: the reason.
+        value: the failed value; its segment is this object from now on.
         before: what was held in its place before, if that is known. So an update that fails loses nothing:
             once somebody has been told of the error, the value is what was there before.
     """
@@ -58,7 +58,7 @@ class Failed:
         value.segment = self
 
     def finish(self, reason: str, wait: bool = True) -> None:
-        """Go back to what was before, if the error is known; else raise it, if this waits."""
+        """Restore the previous value, if the error has been reported; otherwise raise it, if this waits."""
         value, before = self.value(), self.before
         if is_told(self.var.error) and before is not None and before.array is not None:
             if value is not None:
@@ -68,14 +68,14 @@ class Failed:
             current.engine.wait_for_var(self.var)
 
     def alias(self, value: Value) -> Value:
-        """Another value that failed for the same reason."""
+        """Create another value that failed for the same reason."""
         other = Value(value.spec, None)
         assert self.var.error is not None
         Failed(self.var.error, other, self.before)
         return other
 
     def replaces(self, value: Value, old: Value) -> None:
-        """Note what its holder held before."""
+        """Record the previous value of its holder."""
         if self.before is None:
             self.before = old
 
@@ -88,30 +88,30 @@ KINDS_TOLD = 6
 
 
 class Entries(list[Any]):
-    """The entries of a segment, each with the line of the program that it came from."""
+    """The entries of a segment, each with its source line."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sources: dict[int, Source | None] = {}  # by the entry's place
 
     def append(self, entry: Any) -> None:
-        """Add an operation that the user's code is recording now."""
+        """Append an operation of the user's code."""
         self.sources[len(self)] = user_source()
         super().append(entry)
 
 
 class _TooLate(list[Any]):
-    """The entries of a segment that was handed over: always empty."""
+    """The entries of a segment that has been pushed: always empty."""
 
     def append(self, entry: Any) -> None:
-        """Nothing: whoever appends asks ``took`` afterwards, and records again."""
+        """Does nothing: the recorder checks ``took`` afterwards and records again."""
 
 
 _TOO_LATE = _TooLate()
 
 
 class Segment:
-    """Pending operations as one flat list: appending to it is all that recording does.
+    """Pending operations as one flat list; recording only appends to it.
 
     An entry is ``(item, end, scalars, references)``: the operation as ``(call, *slots of the inputs)``, how
     many outputs there are up to here, its numbers, and weak references to the values of its outputs. All that
@@ -178,7 +178,7 @@ class Segment:
         self.results: list[list[Any]] = []
 
     def leaf(self, value: Value) -> int:
-        """Slot of a value that this segment does not compute; what computes it is handed over.
+        """Slot of a value that this segment does not compute; the segment that computes it is pushed.
 
         Without the lock, as that may wait.
         """
@@ -194,11 +194,11 @@ class Segment:
         return slot
 
     def took(self, entries: list[Any], end: int) -> bool:
-        """Whether an entry is part of what was handed over, or is pending.
+        """Whether an entry has been pushed or is pending.
 
         Args:
-            entries: where it was appended.
-            end: how many outputs there are up to it.
+            entries: the list it was appended to.
+            end: number of outputs up to it.
         """
         with self.lock:
             self._close_if_pushed()
@@ -210,12 +210,12 @@ class Segment:
             return end <= self.end
 
     def _close_if_pushed(self) -> None:
-        """With the lock: finish what an interrupt has left half done, if the engine has the task."""
+        """With the lock: complete an interrupted push, if the engine has the task."""
         if not self.finished and self.var is not None and self.var.pushed:
             self._close()
 
     def alias(self, value: Value) -> Value:
-        """Another value for the same content as ``value``, which was pending here."""
+        """Create another value with the same content as ``value``, which was pending here."""
         with self.lock:
             self._close_if_pushed()
             other = Value(value.spec, value.array, value.segment, value.slot)
@@ -225,7 +225,7 @@ class Segment:
         return other
 
     def replaces(self, value: Value, old: Value) -> None:
-        """Note what the holder of a pending value held before: it will do so again if this fails.
+        """Record the previous value of a pending value's holder, which is restored if this fails.
 
         Only of what is an input or an output here: anything else would be kept alive by it.
         """
@@ -245,7 +245,7 @@ class Segment:
         return next((-1 - i for i, leaf in enumerate(self.leaves) if leaf is value), None)
 
     def read_entries(self) -> None:
-        """Set what is known of the operations when all of them are there, from their entries."""
+        """Derive the program of the segment from its entries, when it is complete."""
         entries = tuple(self.entries)
         self.program, ends, scalars, references = (
             zip(*entries, strict=True) if entries else ((), (0,), (), ())
@@ -258,14 +258,14 @@ class Segment:
         self.sources = getattr(self.entries, "sources", {})
 
     def finish(self, reason: str, wait: bool = True) -> None:
-        """Hand what is pending to the engine, once.
+        """Push the pending operations to the engine, once.
 
         Args:
             reason: counted, see ``mx.runtime.counters()``.
-            wait: return when it has run; the program then runs in this thread.
+            wait: wait until it has run; the program then runs in this thread.
 
         Raises:
-            BaseException: what running raised, if this waits.
+            BaseException: the error of the run, if this waits.
         """
         engine = current.engine
         if self.joint is not None and not self.finished:
@@ -319,7 +319,7 @@ class Segment:
             return task
 
     def close_jointly(self, name: str) -> list[Var]:
-        """Read what is recorded, to be run with the segments of other devices; the variables that it reads."""
+        """Close the segment to run with those of other devices; returns the variables that it reads."""
         with self.lock:
             self.closing = True
             self.source = user_line()
@@ -328,7 +328,7 @@ class Segment:
         return self._reads()
 
     def check_leaves(self) -> None:
-        """Raise what kept a leaf from being computed.
+        """Raise the error of a failed leaf.
 
         Raises:
             BaseException: that.
@@ -342,12 +342,12 @@ class Segment:
                 raise error or MXNetError("The value of an input was lost.")
 
     def _close(self) -> None:
-        """What is recorded from now on belongs to another segment."""
+        """Close the segment: later operations go to another one."""
         self.finished = True
         self.entries, self.leaf_slots, self.aliases = _TOO_LATE, {}, []
 
     def _resume(self, engine: Engine) -> None:
-        """After an interrupt that came while this was handed over: it stays pending, or workers run it."""
+        """After an interrupt during a push: it stays pending, or workers run it."""
         with self.lock:
             self._close_if_pushed()
             var = self.var
@@ -358,7 +358,7 @@ class Segment:
                 engine.release(task)
 
     def _hold_back(self, engine: Engine) -> None:
-        """Wait for an earlier segment if many have not run: a loop must not outrun the device."""
+        """Wait for an earlier segment if many are queued: a loop must not run too far ahead of the device."""
         assert self.var is not None
         ahead = state.handed_over[self.context]
         ahead.append(self.var)
@@ -368,7 +368,7 @@ class Segment:
             engine.settle(ahead.popleft())
 
     def _name(self) -> str:
-        """What it computes: the operator's name if there is one operation; else kinds and numbers."""
+        """A name: that of the operator if there is only one; otherwise operators and counts."""
         program = self.program
         if len(program) == 1:
             return program[0][0].op.name
@@ -393,15 +393,15 @@ class Segment:
         return reads
 
     def _alive(self) -> tuple[int, ...]:
-        """Slots of the outputs that somebody holds; the others are forgotten."""
+        """Slots of the outputs that are still referenced; the others are dropped."""
         held = [(v.slot, r) for r in self.references if (v := r()) is not None]
         self.references = [r for _, r in held]
         return tuple(sorted({slot for slot, _ in held}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
-        """Run what is alive; after an interrupt, what is left of that.
+        """Compute the live outputs; after an interrupt, the remaining ones.
 
-        Else the weights would be lost whose buffers the program has taken over.
+        Otherwise weights whose buffers were donated to the program would be lost.
         """
         try:
             if slots and self.program:
@@ -417,7 +417,7 @@ class Segment:
         self.references, self.before, self.arrays, self.results = [], {}, None, []
 
     def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
-        """Run the program and give what is alive its arrays."""
+        """Run the program and set the arrays of live outputs."""
         if self.arrays is None:
             for leaf in self.leaves:
                 if leaf.array is None and isinstance(leaf.segment, Failed):
@@ -449,7 +449,7 @@ class Segment:
         self.fill(slots, results)
 
     def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
-        """Give what is alive the arrays that the program gave for these slots."""
+        """Set the arrays of live outputs from the program's results for these slots."""
         in_flight.add(results[0])
         computed = dict(zip(slots, results, strict=True))
         with self.lock:  # nobody makes an alias meanwhile
@@ -463,7 +463,7 @@ class Segment:
             self.references = []
 
     def _call(self, slots: tuple[int, ...], donated: tuple[int, ...], arrays: list[Any]) -> None:
-        """Run the program; what it computed is in ``results`` whenever an interrupt comes."""
+        """Run the program; its results are in ``results`` even if an interrupt occurs."""
         for i in donated:  # the program is the last to hold these buffers
             self.leaves[i].array = None
         counts = len(self.leaves), len(self.scalars)
@@ -479,7 +479,7 @@ class Segment:
                 count("donated_bytes", self.leaves[i].spec.nbytes)
 
     def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
-        """Pass the errors of failed leaves on to what is computed from them; the slots that stay.
+        """Propagate the errors of failed leaves to dependent outputs; returns the remaining slots.
 
         So an error reaches what depends on it and nothing else that was recorded beside it.
         """
@@ -525,13 +525,13 @@ class Segment:
         return tuple(sorted(kept))
 
     def _place_before(self, slot: int, failed: Collection[int]) -> int:
-        """What was held before an output and has not failed, or the last there was."""
+        """The last previous value of an output's holder that has not failed."""
         while slot in failed and slot in self.before:
             slot = self.before[slot]
         return slot
 
     def _fall_back(self, error: Exception) -> None:
-        """After the program failed: what it should have replaced is what it was."""
+        """After a failure of the program: restore the previous values."""
         with self.lock:
             failed = range(sum(len(call.outputs) for call, *_ in self.program))
             for reference in self.references:
@@ -543,7 +543,7 @@ class Segment:
             self.references = []
 
     def _unheld(self) -> list[int]:
-        """Numbers of leaves that only this segment holds: nobody can ask for them any more."""
+        """Indices of leaves that only this segment references."""
         unheld = []
         for i, value in enumerate(self.leaves):
             if (
@@ -557,9 +557,9 @@ class Segment:
     def _donated(
         self, program: tuple[Any, ...], slots: tuple[int, ...], unheld: Sequence[int]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The slots in another order, and the leaves of ``unheld`` whose buffers they take over.
+        """The slots in a new order, and the leaves of ``unheld`` whose buffers they reuse.
 
-        The order is the message: XLA gives the first buffer to the first output that fits it.
+        The order matters: XLA assigns the first buffer to the first matching output.
         """
         # Another value, or another library, may hold the same buffer.
         free = tuple(i for i in unheld if sys.getrefcount(self.leaves[i].array) <= 2)
@@ -573,7 +573,7 @@ class Segment:
         return found
 
     def pending_graph(self, slots: tuple[int, ...]) -> tuple[Graph, list[Value]]:
-        """What has been recorded so far as a graph with these heads, and the leaves, its inputs."""
+        """The operations recorded so far as a graph with these heads, and the leaves, its inputs."""
         with self.lock:
             if not self.finished:
                 self.read_entries()
@@ -608,9 +608,9 @@ if not config.get("MXNET_EXEC_ENABLE_INPLACE"):
 
 
 def _count_unheld() -> int:
-    """References that ``Segment._donated`` sees of a value that only its segment holds.
+    """The reference count that ``Segment._donated`` sees for a value that only its segment references.
 
-    Measured rather than known: interpreters differ in what a loop variable counts for.
+    It is measured, because interpreters differ in how they count a loop variable.
     """
     slots = {Value.__new__(Value): -1}
     leaves = list(slots)

@@ -1,8 +1,8 @@
-"""What autograd does for tasks of asyncio that take turns in one thread.
+"""Autograd state for asyncio tasks that take turns in one thread.
 
 The state of a thread has a plain ``True`` or ``False`` for whether it records, which every operation reads.
-While a scope is open that a task has entered, a :class:`Flag` stands there: its truth is that of the task
-which asks.
+While a scope is open that a task has entered, it is replaced by a :class:`Flag`, whose truth value is that of
+the current task.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mixnet.runtime.value.state import state
 
 
 class Flag(PerTask):
-    """True or false, by the task that asks."""
+    """A boolean that depends on the current task."""
 
     __slots__ = ()
 
@@ -22,19 +22,19 @@ class Flag(PerTask):
 
 
 class Scope:
-    """A scope of autograd that a task has entered."""
+    """An autograd scope that a task has entered."""
 
     def __init__(self) -> None:
         self._entered: list[Entered] = []
 
     def enter(self, recording: bool | None, training: bool | None) -> None:
-        """Set what operations of the task do from now on; None: as before."""
+        """Set the flags for operations of the task; None: unchanged."""
         for name, value in (("recording", recording), ("training", training)):
             if value is not None:
                 self._entered.append(enter(state, name, value, Flag))
 
     def leave(self) -> None:
-        """Give the task what it had before."""
+        """Restore the task's previous flags."""
         while self._entered:
             self._entered[-1].leave()
             self._entered.pop()

@@ -16,8 +16,8 @@ from mixnet.runtime.value.value import Spec, Value
 class BodyTrace(Trace):
     """``with BodyTrace() as trace:`` operations of this thread become nodes of one subgraph.
 
-    What the body reads from outside, values and placeholders of an outer trace alike, is captured
-    and becomes an input behind the placeholders.
+    Values and placeholders of an outer trace that the body reads are captured
+    and become inputs after the placeholders.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class BodyTrace(Trace):
         return value
 
     def record(self, call: Any, scalars: tuple[float, ...], values: Sequence[Value]) -> list[Value]:
-        """A node for one operation; its stream, if it draws, comes when the subgraph runs."""
+        """A node for one operation; its random stream, if any, is supplied when the subgraph runs."""
         if not call.op.takes_key:
             outputs = super().record(call, scalars, values)
         else:
@@ -45,7 +45,7 @@ class BodyTrace(Trace):
         return outputs
 
     def entry(self, value: Value) -> Entry:
-        """Where a value stands in the subgraph."""
+        """The entry of a value in the subgraph."""
         if value.node in self._own:
             return Entry(value.node, value.index)
         if value not in self._variables:
@@ -60,19 +60,19 @@ class BodyTrace(Trace):
         return outer.parameter(parameter, data) if hasattr(outer, "parameter") else data
 
     def subgraph(self, outputs: Sequence[Value]) -> SubGraph:
-        """The subgraph; its inputs are those that it reads, in the order in which it does.
+        """The subgraph; its inputs are those that it reads, in order of first use.
 
-        That is the order which a symbol file has, and in which the real MXNet counts.
+        That is the order in a symbol file and in MXNet.
         """
         return SubGraph(Graph(tuple(self.entry(value) for value in outputs)), self.called)
 
     def places(self, body: SubGraph) -> list[int]:
-        """Where the placeholders stand among the inputs, -1 for one that is not read."""
+        """Positions of the placeholders among the inputs, -1 for one that is not read."""
         order = {node: i for i, node in enumerate(body.graph.inputs)}
         return [order.get(node, -1) for node in self.placeholders]
 
     def read(self, body: SubGraph) -> list[tuple[int, Value]]:
-        """Places and values of the inputs that come from outside."""
+        """Positions and values of captured inputs."""
         return [
             (i, self.captured[node])
             for i, node in enumerate(body.graph.inputs)
@@ -80,7 +80,7 @@ class BodyTrace(Trace):
         ]
 
     def sources(self, body: SubGraph, first: int) -> list[int]:
-        """Which argument of a loop each input is.
+        """The loop argument of each input.
 
         The placeholders are the loop's first arguments; what comes from outside stands from
         ``first`` on.

@@ -36,14 +36,14 @@ class GraphOp(Operator):
     """An operator that computes a graph.
 
     Its outputs are the graph's: outputs, new values of states, then ``residuals`` more that only
-    the backward graph reads. So backward never computes the forward graph again, even where the
+    the backward graph reads. So backward never recomputes the forward graph, even if the
     two run as separate programs.
 
     Args:
         graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets the stream of
             random numbers, of which a call takes as many as that input says.
         name: shown in graphs and timelines.
-        residuals: how many of the last heads are residuals.
+        residuals: number of residuals, which are the last heads.
         recompute: ``mirror`` or ``sublinear``: backward computes most of forward's results again, so
             that there are fewer residuals; see :mod:`mixnet.passes.recompute`.
     """
@@ -80,7 +80,7 @@ class GraphOp(Operator):
 
     @property
     def is_over_devices(self) -> bool:
-        """Whether operations exchange something midway: they cannot be in one program, and run one by one."""
+        """Whether operations exchange data over devices; they run one by one, not in one program."""
         return self.most_devices > 0 and is_over_others(self.most_devices)
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
@@ -92,7 +92,7 @@ class GraphOp(Operator):
         return self.residuals
 
     def draws(self, statics: Statics = ()) -> int:
-        """As many as the operators of the graph draw together."""
+        """The total number of draws of the graph's operators."""
         return 0 if self.key is None else draws_of(self.graph.inputs[self.key])
 
     def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
@@ -104,7 +104,7 @@ class GraphOp(Operator):
 
     @cached_property
     def _run(self) -> Callable[[Sequence[Any], Any], list[Any]]:
-        """Not before it is needed: most graphs are inlined in others, or interpreted."""
+        """Created on demand: most graphs are inlined in others, or interpreted."""
         return lower(self.graph)
 
     def output_specs(self, statics: Statics, inputs: Sequence[Known]) -> list[Known]:
@@ -119,14 +119,14 @@ class GraphOp(Operator):
     # ---- states -------------------------------------------------------------------------------
 
     def kept_of_state(self, number: int) -> float | None:
-        """Share of a state that stays when backward moves it; None if it is written at once."""
+        """Fraction of a state that remains when backward updates it; None if it is written immediately."""
         if self._kept_shares is None:
             heads = self.graph.heads[self.graph.num_outputs :]
             self._kept_shares = tuple(_kept(head) for head in heads[: len(self.states)])
         return self._kept_shares[number]
 
     def is_passed(self, number: int) -> bool:
-        """Whether backward passes what gives a state its new value."""
+        """Whether backward passes the operation that updates a state."""
         return self.graph.heads[self.graph.num_outputs + number].node in self.passed
 
     # ---- backward -----------------------------------------------------------------------------
@@ -192,7 +192,7 @@ class GraphOp(Operator):
         return list(kept)
 
     def names_rows(self, position: int) -> bool:
-        """Whether the gradient of an input can be told by rows: only such operators read it."""
+        """Whether the gradient of an input can be row-sparse: only suitable operators read it."""
         if position not in self._wanted:
             return False
         if position not in self._by_rows:
@@ -207,7 +207,7 @@ class GraphOp(Operator):
         """The node of the row gradients of inputs: pairs of outputs, and how many pairs for each.
 
         Raises:
-            GradientError: a gradient of a gradient asks for it.
+            GradientError: it is needed for a gradient of a gradient.
         """
         headed = tuple(i for i, head in enumerate(heads) if head is not None)
         if any(i >= self.graph.num_outputs for i in headed):
@@ -286,7 +286,7 @@ def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
 
 
 def _kept(entry: Entry) -> float | None:
-    """Share of a state in its new value, over all operations that move it one after the other."""
+    """Fraction of a state in its new value, over all operations that update it in sequence."""
     share = 1.0
     while not entry.node.is_variable:
         node = entry.node
@@ -303,7 +303,7 @@ def _kept(entry: Entry) -> float | None:
 
 
 def _devices(node: Node) -> int:
-    """Over how many devices of a process an operation is; 0: it knows of no others."""
+    """The number of devices of an operation over devices; 0: it is not one."""
     if isinstance(node.op, GraphOp):
         return node.op.most_devices
     parties = node.op.parties(node.statics)
@@ -326,8 +326,8 @@ def call_graph(
 
     Args:
         op: the graph.
-        values: one for each input, the key left out.
-        context: where it runs.
+        values: one for each input except the key.
+        context: to run on.
     """
     given = tuple(values)
     scalars: tuple[float, ...] = ()
@@ -354,7 +354,7 @@ def call_graph(
 def _record_operators(
     op: GraphOp, given: Sequence[Value], scalars: tuple[float, ...], context: Context
 ) -> list[Value]:
-    """Record the operations of a graph as if they were called one after the other."""
+    """Record the operations of a graph as if they were called one after another."""
     graph = op.graph
     results: dict[Node, Sequence[Value]] = {
         node: (value,) for node, value in zip(graph.inputs, given, strict=True)
@@ -385,13 +385,13 @@ def _record_operators(
 def move_states(
     op: GraphOp, handles: Sequence[Any], before: Sequence[Value], after: Sequence[Value]
 ) -> None:
-    """Give the states of a graph that was called their new values, now or with backward.
+    """Update the states after a call of a graph, now or in backward.
 
     Args:
         op: the graph.
         handles: the arrays that are its states, in order.
-        before: what they held at the call.
-        after: what ``call_graph`` gave.
+        before: their values at the call.
+        after: the results of ``call_graph``.
     """
     for number, (handle, old, new) in enumerate(zip(handles, before, after, strict=True)):
         kept = op.kept_of_state(number)
@@ -405,9 +405,9 @@ _shared: weakref.WeakValueDictionary[Any, GraphOp] = weakref.WeakValueDictionary
 
 
 def graph_op(graph: Graph, name: str, recompute: str | None = None) -> GraphOp:
-    """The operator of a graph: one for all graphs that say the same, so that they are one program.
+    """The operator of a graph: shared by all equivalent graphs, so that they are one program.
 
-    Binding a symbol in a loop, or hybridizing anew, would otherwise compile each time. Graphs say the same with
+    Binding a symbol in a loop, or hybridizing again, would otherwise recompile. Graphs are equivalent with
     equal operators, attributes, numbers, names and connections. Those that call Python have operators of
     their own, as those objects may keep state; so do all graphs while lines are kept.
     """
@@ -421,7 +421,7 @@ def graph_op(graph: Graph, name: str, recompute: str | None = None) -> GraphOp:
 
 
 def _key(graph: Graph, name: str, recompute: str | None) -> Any:
-    """What the graph says, without its nodes; None if its attributes cannot be compared."""
+    """A key for the graph's content; None if its attributes cannot be compared."""
     number = {
         node: i
         for i, node in enumerate((*graph.inputs, *(n for n in graph.nodes if not n.is_variable)))

@@ -1,4 +1,4 @@
-"""A graph that runs in parts: on several devices, or cut where a shape depends on values."""
+"""A graph that runs in parts: on several devices, or split where a shape depends on values."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from mixnet.runtime.value.value import Value
 class PlacedGraph:
     """Runs a :class:`~mixnet.passes.place_devices.Placement`.
 
-    A part is a program of its device, so it starts when all that it reads has been computed. JAX
+    A part is a program on its device, so it starts when all its inputs have been computed. JAX
     dispatches programs without waiting for them: parts that do not need each other's results run at
     one time on their devices. Only an operation whose shape depends on values waits for these.
 
     Args:
-        placement: the graph, cut.
+        placement: the split graph.
         name: shown in graphs and timelines.
         recompute: see :class:`~mixnet.runtime.trace.graph_op.GraphOp`.
     """
@@ -75,12 +75,12 @@ class PlacedGraph:
         return [read(head) for head in heads[: graph.num_outputs]], new
 
     def move_states(self, handles: Sequence[Any], before: Sequence[Value], after: Any) -> None:
-        """Give the states their new values.
+        """Update the states.
 
         Args:
             handles: the arrays that are the states, in order.
-            before: what they held at the call.
-            after: what :meth:`run` gave.
+            before: their values at the call.
+            after: the results of :meth:`run`.
         """
         for handle, old, new in zip(handles, before, after, strict=True):
             move(handle, old, new, None)

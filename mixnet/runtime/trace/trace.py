@@ -40,7 +40,7 @@ class Trace:
         state.trace, state.recording = self._before.pop()
 
     def placeholder(self, spec: Spec, name: str) -> Value:
-        """A value without numbers: an input of the graph."""
+        """A value without data: an input of the graph."""
         value = Value(spec)
         value.node, value.index = Node(None, name=name), 0
         self.placeholders.append(value.node)
@@ -61,7 +61,7 @@ class Trace:
         return outputs
 
     def entry(self, value: Value) -> Entry:
-        """Where a value stands in the graph; one from outside becomes an input."""
+        """The entry of a value in the graph; a value from outside becomes an input."""
         if value.array is None and value.segment is None and value.node is not None:
             return Entry(value.node, value.index)
         if value not in self._variables:
@@ -71,7 +71,7 @@ class Trace:
         return Entry(self._variables[value])
 
     def next_draw(self, context: Context, count: int) -> tuple[Value, float]:
-        """The graph's stream and the number of the next draw, of which ``count`` are taken."""
+        """The graph's stream and the index of the next draw; reserves ``count`` draws."""
         stream = Value(Spec.of(*STREAM_SPEC, context))
         if self._key is None:
             self._key = key_variable(0)
@@ -83,11 +83,11 @@ class Trace:
     def graph(self, outputs: Sequence[Value], states: Sequence[tuple[int, Value]] = ()) -> Graph:
         """The traced graph.
 
-        Its inputs are the placeholders in the order of making, what was captured, then the key.
+        Its inputs are the placeholders in order of creation, captured values, then the key.
 
         Args:
-            outputs: what the traced function returned.
-            states: pairs of the number of a placeholder and its new value.
+            outputs: of the traced function.
+            states: pairs of the index of a placeholder and its new value.
         """
         heads = tuple(self.entry(value) for value in outputs)
         heads += tuple(self.entry(value) for _, value in states)

@@ -1,4 +1,4 @@
-"""What a traced graph was made for, readable, and why the next call needs another one."""
+"""The readable key of a traced graph, and why the next call needs another graph."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from mixnet.runtime.value.value import Spec
 
 @dataclass(frozen=True)
 class TraceKey:
-    """What a traced graph depends on.
+    """The properties that a traced graph depends on.
 
     Args:
         inputs: specs of the arrays among the arguments.
         training: whether operators train.
-        names: of the inputs; numbered where there are none.
+        names: of the inputs; numbered if they have none.
         arguments: the other arguments, as text.
-        parameters: specs of the parameters by name, as far as they are known.
-        structure: hash of the recorded graph, empty where it is not known.
+        parameters: specs of the parameters by name, as far as known.
+        structure: hash of the recorded graph, empty if unknown.
     """
 
     inputs: tuple[Spec, ...]
@@ -48,7 +48,7 @@ class TraceKey:
         return self.names or [f"input {i}" for i in range(len(self.inputs))]
 
     def reasons(self, before: TraceKey | None) -> list[str]:
-        """Why a graph that was traced for ``before`` does not do; empty if it does."""
+        """The reasons why a graph traced for ``before`` cannot be reused; empty if it can."""
         if before is None:
             return ["first trace"]
         reasons = []

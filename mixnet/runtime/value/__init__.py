@@ -1,1 +1,1 @@
-"""What arrays hold: values, their specs and devices, the state of a thread, what is counted."""
+"""The contents of arrays: values, their specs and devices, per-thread state, counters."""

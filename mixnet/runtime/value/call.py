@@ -1,4 +1,4 @@
-"""A call: an operator with static attributes on inputs of known specs. Made once, remembered."""
+"""A call: an operator with static attributes on inputs of known specs. Created once and cached."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ class Call:
 def make_call(
     op: Operator, statics: Statics, specs: tuple[Spec, ...], scalars: int, context: Context | None
 ) -> Call:
-    """Check a call that was never seen and remember it in ``op.calls``.
+    """Check a new call and cache it in ``op.calls``.
 
     Raises:
         ContextError: the inputs are on different devices.
-        ShapeError: the operator does not take these shapes and dtypes.
+        ShapeError: the operator does not accept these shapes and dtypes.
     """
     where = context or specs[0].context.compute
     for spec in specs:
@@ -97,7 +97,7 @@ def make_call(
 
 
 def is_on_several_cpus(specs: tuple[Spec, ...]) -> bool:
-    """Whether inputs are on different contexts, all of them CPUs: one memory to a program of MXNet."""
+    """Whether inputs are on different CPU contexts, which share one memory in MXNet."""
     contexts = {spec.context.compute for spec in specs}
     return len(contexts) > 1 and all(each.device_type == "cpu" for each in contexts)
 
@@ -105,7 +105,7 @@ def is_on_several_cpus(specs: tuple[Spec, ...]) -> bool:
 def explained(
     op: Operator, statics: Statics, specs: tuple[Spec, ...], error: Exception
 ) -> Exception:
-    """An error in the caller's words for one that was raised while shapes were evaluated.
+    """Rephrase an error of shape evaluation in the caller's terms.
 
     It begins where it is raised next: where in an operator of mixnet a shape did not fit says
     nothing to its caller. What JAX said is its ``__context__``, which is not shown; the author of

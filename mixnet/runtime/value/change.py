@@ -1,4 +1,4 @@
-"""Changes of arrays: several arrays get new contents at once, or none does.
+"""Atomic changes: several arrays get new contents together, or none does.
 
 Handles are arrays of any face. What is used of one is ``_value``, its content; ``_link.version``, which views look at;
 ``_base()``, the array whose content a view is a part of; and ``_written_to()``, that content with the view's part replaced.
@@ -18,7 +18,7 @@ array_lock = locks.make("array")
 
 
 class Change:
-    """New contents of arrays, which they get at once when it is committed.
+    """New contents of arrays, written atomically when it is committed.
 
     What was computed from a content that another thread has replaced meanwhile is not written: then the change
     is begun again. So no thread waits for another to finish an update, and none is lost.
@@ -32,14 +32,14 @@ class Change:
         self._sparse: list[tuple[Any, Value]] = []
 
     def reads(self, handle: Any) -> None:
-        """Note that the new contents are computed from what an array holds now."""
+        """Record that the new contents depend on the current content of an array."""
         if handle._is_sparse:
             return
         base = handle._base()
         self._seen.setdefault(base, base._value)
 
     def write(self, handle: Any, value: Value) -> None:
-        """Let an array hold ``value``, of its own shape, dtype and context; a view is a part of another array."""
+        """Set an array to ``value``, of the same shape, dtype and context; views write to their base."""
         if handle._is_sparse:  # holds other arrays, which it replaces itself
             self._sparse.append((handle, value))
             return
@@ -55,7 +55,7 @@ class Change:
         self._new[base] = value
 
     def commit(self) -> bool:
-        """Give the arrays their new contents; False, and nothing has changed, if one was written meanwhile."""
+        """Write the new contents; returns False without changes if an array was written in the meantime."""
         isolation = state.isolation
         for handle, value in self._new.items():
             if isolation is not None:
@@ -81,7 +81,7 @@ class Change:
 
 
 def replace(handle: Any, value: Value) -> None:
-    """Give an array that is no view another content."""
+    """Replace the content of an array that is not a view."""
     link = handle._link
     if link is None:
         handle._value = value
@@ -93,7 +93,7 @@ def replace(handle: Any, value: Value) -> None:
 
 
 def assign(handle: Any, value: Value) -> None:
-    """Give one array that is no view another content, whatever it holds now."""
+    """Replace the content of an array that is not a view unconditionally."""
     before = handle._value  # dropped when the lock is free
     segment = value.segment
     if segment is not None:
@@ -103,7 +103,7 @@ def assign(handle: Any, value: Value) -> None:
 
 
 def swap(handle: Any, seen: Value, value: Value) -> bool:
-    """``assign``, if the array still holds what was ``seen``; whether it does."""
+    """``assign`` if the array still holds ``seen``; returns whether it did."""
     segment = value.segment
     if segment is not None:
         segment.replaces(value, seen)
@@ -115,10 +115,10 @@ def swap(handle: Any, seen: Value, value: Value) -> bool:
 
 
 def change(body: Callable[[Change], Any]) -> Any:
-    """Run ``body``, which reads arrays and writes to the change, until no other thread has come in between.
+    """Run ``body``, which reads arrays and writes to the change, until no other thread interferes.
 
     Args:
-        body: may be called several times; what it does beside recording operations has to bear that.
+        body: may be called several times, so its side effects must be repeatable.
     """
     while True:
         attempt = Change()

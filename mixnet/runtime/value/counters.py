@@ -1,4 +1,4 @@
-"""Counters of the runtime that a user can read: programs compiled, cache hits, flushes."""
+"""User-visible counters of the runtime: programs compiled, cache hits, flushes."""
 
 from __future__ import annotations
 

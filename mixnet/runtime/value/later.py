@@ -1,4 +1,4 @@
-"""Values that one task of the engine makes outside of programs: copies, reductions over devices."""
+"""Values that one engine task produces outside of programs: copies, reductions over devices."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Work = Callable[[list[Any]], Sequence[Any]]
 
 
 class Later:
-    """Where values come from that a task makes.
+    """The source of values that an engine task computes.
 
-    It stands where a pending value has its segment: who needs the value waits for ``var``.
+    It takes the place of a pending value's segment: readers of the value wait for ``var``.
     """
 
     __slots__ = ("__weakref__", "before", "lock", "references", "var")
@@ -43,13 +43,13 @@ class Later:
             current.engine.wait_for_var(self.var)
 
     def replaces(self, value: Value, old: Value) -> None:
-        """Note what the holder of a value held before: it will do so again if the task fails."""
+        """Record the previous value of a value's holder, which is restored if the task fails."""
         with self.lock:
             if value.array is None:
                 self.before[value.slot] = old
 
     def _go_back(self) -> None:
-        """After the task failed and somebody knows: what should have been replaced is what it was."""
+        """After a failure has been reported: restore the previous values."""
         with self.lock:
             for reference in self.references:
                 value = reference()
@@ -70,7 +70,7 @@ class Later:
         return other
 
     def fill(self, arrays: Sequence[Any]) -> None:
-        """Give those values that somebody still holds their arrays."""
+        """Set the arrays of values that are still referenced."""
         with self.lock:  # nobody makes an alias meanwhile
             for reference in self.references:
                 value = reference()
@@ -91,9 +91,9 @@ def later(
     kind: str = "copy",
     turns: Sequence[Var] = (),
 ) -> list[Value]:
-    """Values of ``specs`` that ``work`` makes from the arrays of ``sources``; nothing waits here.
+    """Values of ``specs`` that ``work`` computes from the arrays of ``sources``; does not block.
 
-    The task starts when all sources are computed; where one failed, so do the results.
+    The task starts when all sources are computed; if one has failed, so do the results.
 
     Args:
         name: of the task, shown in timelines.
@@ -102,8 +102,8 @@ def later(
         work: gets the JAX arrays of the sources, returns those of the results.
         resource: the engine's worker, such as ``copy:cpu(0)`` or ``communication``.
         priority: larger runs earlier among what is ready.
-        kind: what the memory profiler calls the results.
-        turns: variables that ``work`` writes while it runs, which tasks use one after the other.
+        kind: name of the results in the memory profiler.
+        turns: variables that ``work`` writes, so that tasks use them one after another.
     """
     for value in sources:
         check_pending(value)
@@ -152,11 +152,11 @@ def later(
 
 
 def variables_of(values: Sequence[Value], reason: str) -> list[Var]:
-    """What a task that reads these values has to wait for; of all of them while traced.
+    """The variables that a task must wait for to read these values; of all of them while traced.
 
     Args:
-        values: computed, or pending: these are handed over now.
-        reason: why, counted.
+        values: computed or pending; pending ones are pushed now.
+        reason: for the counters.
     """
     variables = []
     for value in values:
@@ -173,7 +173,7 @@ def arrays_of(values: Sequence[Value], name: str) -> list[Any]:
     """The arrays of values, in a task that has waited for them.
 
     Raises:
-        BaseException: what kept one of them from being computed.
+        BaseException: the error of one of them.
     """
     arrays = [value.array for value in values]
     for value, array in zip(values, arrays, strict=True):

@@ -1,4 +1,4 @@
-"""Live memory: bytes of arrays on devices, over time, with the lines that made them."""
+"""Live memory: bytes of arrays on devices over time, with the lines that created them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SHOWN = 8
 
 
 def live_bytes(ctx: Context | None = None) -> int:
-    """Bytes of all arrays that are alive on a context's device, by default on all devices.
+    """Bytes of all live arrays on a context's device, by default on all devices.
 
-    Two arrays that share a buffer count once. Pending operations and what a program holds while it
-    runs do not count.
+    Two arrays that share a buffer count once. Pending operations and a running program's buffers
+    do not count.
     """
     device = None if ctx is None else ctx.device
     return sum(size for _, size in _buffers(device))
 
 
 def _buffers(device: Any) -> list[tuple[jax.Array, int]]:
-    """Live arrays with the bytes that they have on a device (on all if it is None)."""
+    """Live arrays with their bytes on a device (on all if it is None)."""
     buffers = []
     seen: set[int] = set()
     for array in jax.live_arrays():
@@ -54,12 +54,12 @@ class Allocation:
     """One array.
 
     Args:
-        id: number, in the order of making.
-        name: the operation that made it; ``before`` for one that was there at the start.
+        id: number, in order of creation.
+        name: the operation that created it; ``before`` for one that existed at the start.
         shape, dtype, bytes, context: of the array.
-        source: the user's line that made it, None if that is not known.
+        source: the user's line that created it, None if unknown.
         born: seconds since the start.
-        died: the same; None while it lives.
+        died: the same; None while it is alive.
     """
 
     id: int
@@ -85,9 +85,9 @@ class Allocation:
 
 @dataclass
 class MemoryLog:
-    """What ``with mx.runtime.memory() as log:`` has seen: every array, when it was made and freed.
+    """The log of ``with mx.runtime.memory() as log:``: every array, when it was created and freed.
 
-    Buffers that a program uses while it runs are not arrays, so they are not here.
+    Buffers inside a running program are not arrays, so they are not included.
     """
 
     allocations: list[Allocation] = field(default_factory=list)
@@ -118,12 +118,12 @@ class MemoryLog:
     # ---- noting -------------------------------------------------------------------------------
 
     def made(self, array: Any, name: str, source: Source | None, context: Context) -> None:
-        """Note an array that was just made."""
+        """Record a new array."""
         if id(array) not in self._known:
             self._add(array, name, source, str(context), array.nbytes)
 
     def freed(self, array: Any) -> None:
-        """Note an array whose buffer another one has taken over."""
+        """Record that the buffer of an array has been reused by another one."""
         self._end(id(array))
 
     def _add(self, array: Any, name: str, source: Source | None, context: str, size: int) -> None:
@@ -154,8 +154,8 @@ class MemoryLog:
         """Arrays alive at a time, the largest first.
 
         Args:
-            at: seconds since the start; now by default.
-            ctx: on which context; any by default.
+            at: seconds since the start; by default now.
+            ctx: the context; by default any.
         """
         alive = [
             each
@@ -166,7 +166,7 @@ class MemoryLog:
         return sorted(alive, key=lambda each: (-each.bytes, each.id))
 
     def timeline(self, ctx: Context | None = None) -> list[tuple[float, int]]:
-        """Pairs of seconds since the start and the bytes alive from then on."""
+        """Pairs of seconds since the start and the live bytes from then on."""
         events: list[tuple[float, int, int]] = []
         for each in list(self.allocations):
             if ctx is None or each.context == str(ctx):
@@ -180,19 +180,19 @@ class MemoryLog:
         return points
 
     def peak(self, ctx: Context | None = None) -> tuple[float, int]:
-        """When most bytes were alive for the first time, and how many."""
+        """The time of the first maximum of live bytes, and its size."""
         return max(self.timeline(ctx), key=lambda point: point[1], default=(0.0, 0))
 
     @property
     def peak_bytes(self) -> int:
-        """The most bytes that were alive at once, over all contexts."""
+        """The maximum of live bytes, over all contexts."""
         return self.peak()[1]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data.
 
         ``allocations``, ``contexts`` with ``timeline`` and ``peak`` each, and ``at_peak``: the
-        numbers of the allocations that were alive then.
+        ids of the allocations that were alive then.
         """
         contexts = {}
         for name in dict.fromkeys(each.context for each in self.allocations):
@@ -232,20 +232,20 @@ _last: list[MemoryLog] = []  # the log that ended last
 
 
 def last_log() -> MemoryLog | None:
-    """The log that ended last; None if there was none. It holds no array, only what is known of them."""
+    """The last finished log, or None. It holds no arrays, only data about them."""
     return _last[0] if _last else None
 
 
 def memory() -> MemoryLog:
     """Scope that logs every array: ``with mx.runtime.memory() as log: ...; print(log)``.
 
-    Operations keep their lines inside, which costs a few microseconds each.
+    Operations record their source lines inside, which costs a few microseconds each.
     """
     return MemoryLog()
 
 
 def note(array: Any, name: str, context: Context) -> None:
-    """Tell the logs of an array that the user's code is just making."""
+    """Add an array that the user's code is creating to the logs."""
     if logs:
         source = user_source()
         for log in logs:
@@ -256,9 +256,9 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
     """An error that names the largest live arrays, if ``error`` says that memory ran out.
 
     Args:
-        error: what running a program raised.
-        context: where it ran.
-        line: ``file:line`` of the user's code that made it run.
+        error: of running a program.
+        context: it ran on.
+        line: ``file:line`` of the user's code that triggered it.
     """
     reason = str(error).strip()
     if not isinstance(error, MemoryError) and "RESOURCE_EXHAUSTED" not in reason:
@@ -298,13 +298,13 @@ def _first_line(reason: str) -> str:
 def note_results(
     segment: Any, slots: Sequence[int], results: Sequence[Any], taken: Sequence[Any]
 ) -> None:
-    """Tell the logs of the results of a segment.
+    """Add the results of a segment to the logs.
 
     Args:
-        segment: what ran.
-        slots: of its outputs that are alive.
+        segment: that ran.
+        slots: of its live outputs.
         results: their arrays.
-        taken: arrays whose buffers the program has taken over.
+        taken: arrays whose buffers were donated to the program.
     """
     made_by = {}
     slot = 0

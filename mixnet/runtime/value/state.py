@@ -1,4 +1,4 @@
-"""What a thread is doing: its pending segments, whether it records a tape, trains or traces."""
+"""Per-thread state: pending segments, and whether the thread records a tape, trains or traces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class Segments(dict[Any, Any]):
-    """Pending segments of one thread by context; others can find them to wait for them."""
+    """Pending segments of one thread by context; other threads can wait for them."""
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
@@ -23,7 +23,7 @@ _all: weakref.WeakSet[Segments] = weakref.WeakSet()
 
 
 def pending_segments() -> list[Any]:
-    """Segments of all threads that have not been handed over yet."""
+    """Segments of all threads that have not been pushed yet."""
     return [s for segments in list(_all) for s in list(segments.values()) if not s.finished]
 
 
@@ -54,7 +54,7 @@ state = ThreadState()
 
 @contextmanager
 def apart() -> Iterator[None]:
-    """A scope for Python that a program calls back: what it records is apart from what is pending.
+    """Scope for Python code that a program calls back: its recording is separate from pending operations.
 
     The thread that waits for a program may be the one that runs it. What that thread had recorded
     before may read the program's results, so the callback must not wait for it.
@@ -76,10 +76,10 @@ def apart() -> Iterator[None]:
 
 
 def is_tracing() -> bool:
-    """Whether operations of this thread become nodes of a graph, so that values have no numbers."""
+    """Whether operations of this thread become nodes of a graph, so that values have no data."""
     return state.trace is not None and not state.trace.host
 
 
 def is_on_host() -> bool:
-    """Whether operations of this thread run at once on NumPy arrays."""
+    """Whether operations of this thread run immediately on NumPy arrays."""
     return state.trace is not None and state.trace.host

@@ -1,7 +1,7 @@
-"""Objects of users that several calls share: a variable of the engine for each, which the calls write.
+"""User objects shared by several calls: an engine variable for each, which the calls write.
 
-So calls of one operator in Python run one after the other, in the order in which they were recorded, whatever threads they come from; none
-holds a lock meanwhile.
+So calls of one Python operator run one after another, in the order in which they were recorded, on any
+threads, and without holding a lock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _lock = locks.make("custom operator")
 
 
 def turns_of(keys: Sequence[Hashable]) -> tuple[Var, ...]:
-    """The variables of shared objects, which are there as long as somebody holds them."""
+    """The variables of shared objects, which exist as long as they are referenced."""
     turns = []
     for key in keys:
         with _lock:

@@ -1,4 +1,4 @@
-"""Values: what an array holds. Computed, or one output of an operation that is still pending."""
+"""Values: the content of an array, computed or an output of a pending operation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Spec:
 
     @classmethod
     def of(cls, shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Spec:
-        """The one spec with these."""
+        """The unique spec with these."""
         key = (shape, dtype, context)
         known = cls._made.get(key)
         if known is not None:
@@ -56,7 +56,7 @@ class Value:
     """One version of an array's content; never changes once computed.
 
     ``array`` is the JAX array, None while pending in ``segment`` at ``slot``. ``node`` and
-    ``index`` say where it stands on a tape or in a trace, ``node`` None if nowhere. ``var`` orders
+    ``index`` are its position on a tape or in a trace, ``node`` None if there is none. ``var`` orders
     readers after the work that computes it. ``shared`` marks buffers that other libraries can see.
     """
 
@@ -84,7 +84,7 @@ class Value:
         self.shared = False
 
     def alias(self) -> Value:
-        """The same content without its place on the tape."""
+        """The same content, detached from the tape."""
         segment = self.segment
         other = segment.alias(self) if segment is not None else Value(self.spec, self.array)
         other.var, other.shared, other.index = self.var, self.shared, 0
@@ -103,7 +103,7 @@ adopted: Any = jax.make_array_from_callback
 def from_host(data: np.ndarray, context: Context) -> Value:
     """A value with a copy of host data on the device of ``context``.
 
-    The copy is ours alone: the caller may write to ``data`` afterwards.
+    The caller may write to ``data`` afterwards.
     """
     spec = Spec.of(data.shape, data.dtype, context)
     if is_on_host():
@@ -121,7 +121,7 @@ def _on_host(spec: Spec, data: np.ndarray) -> Value:
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An array without content, at an address from which XLA reads it in place (64 bytes)."""
+    """An uninitialized array, aligned to 64 bytes so that XLA can use it without a copy."""
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     memory = np.empty(size + 64, np.uint8)
@@ -130,10 +130,10 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def adopt(data: np.ndarray, context: Context) -> Value:
-    """A value of host data that the caller gives away: on the host nothing is copied.
+    """A value that takes ownership of host data; on the host nothing is copied.
 
     Args:
-        data: best made by ``aligned_empty``; must not be written to any more.
+        data: preferably from ``aligned_empty``; must not be modified afterwards.
         context: device.
     """
     spec = Spec.of(data.shape, data.dtype, context)
@@ -158,7 +158,7 @@ _shardings: dict[Any, jax.sharding.SingleDeviceSharding] = {}
 
 
 def from_device(array: jax.Array, context: Context) -> Value:
-    """A value around a JAX array that the caller may keep; a copy if it is not on the device."""
+    """A value from a JAX array, which the caller may still use; a copy if it is on another device."""
     if array.sharding != _sharding(context.device):
         with jax.enable_x64(True):
             array = put(array, context.device)
@@ -168,11 +168,11 @@ def from_device(array: jax.Array, context: Context) -> Value:
 
 
 def check_pending(value: Value) -> None:
-    """Raise if running what is pending cannot give ``value`` an array.
+    """Raise an error if running pending operations cannot compute ``value``.
 
     Raises:
         TraceError: the value is a placeholder of a graph that is being traced.
-        MXNetError: the program that should have made it failed.
+        MXNetError: the program that should have computed it failed.
     """
     if value.segment is not None or value.array is not None:
         return

@@ -1,4 +1,4 @@
-"""The functions of ``mx.np`` with symbols as the face: the same functions, composing."""
+"""The functions of ``mx.np`` on symbols: the same functions, composing a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mx.sym.np._Symbol``: symbols by NumPy's rules."""
+"""``mx.sym.np._Symbol``: symbols with NumPy semantics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators of ``mx.npx`` as functions of symbols that follow NumPy's rules."""
+"""The operators of ``mx.npx`` as functions of symbols with NumPy semantics."""
 
 from __future__ import annotations
 

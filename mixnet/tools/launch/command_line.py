@@ -1,4 +1,4 @@
-"""The command line of ``mixnet-launch``, which is that of MXNet's ``launch.py``, with some options more."""
+"""The command line of ``mixnet-launch``: that of MXNet's ``launch.py``, with additional options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The processes of a plan, for each launcher. Existing programs start them; here are their command lines."""
+"""The launchers (local, ssh, mpirun, ...): command lines that start the processes of a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be started: processes with their command lines and environments."""
+"""The launch plan: processes with their command lines and environments."""
 
 from __future__ import annotations
 

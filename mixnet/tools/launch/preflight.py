@@ -1,4 +1,4 @@
-"""Before anything starts: can every machine be reached, does it know the way back, has it the same versions?"""
+"""Checks before a launch: every machine is reachable, can connect back, and has the same versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting the processes of a job, marking what they print, and ending all when one fails."""
+"""Start the processes of a job, prefix their output, and end all of them if one fails."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""TrainingBoard: curves of a training while it runs, and its pause, step and stop."""
+"""TrainingBoard: curves of a running training, with pause, step and stop."""
 
 from mixnet.widgets.board.view import TrainingBoard as TrainingBoard

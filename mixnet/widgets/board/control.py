@@ -75,6 +75,6 @@ class Control:
                 self.waiting = False
             if self._stopping:
                 self._stopping, self._paused, self.stopped = False, False, True
-                raise StopTraining("The training was stopped from its board.")
+                raise StopTraining("Training was stopped from the board.")
             if self._paused:
                 self._steps -= 1

@@ -1,4 +1,4 @@
-"""What a training board keeps: curves of bounded size, histograms, small images."""
+"""The data of a training board: curves of bounded size, histograms, small images."""
 
 from __future__ import annotations
 

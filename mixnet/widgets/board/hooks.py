@@ -1,4 +1,4 @@
-"""A training board in the training loops of the library: Estimator and Module.fit."""
+"""Training boards in the library's training loops: Estimator and Module.fit."""
 
 from __future__ import annotations
 

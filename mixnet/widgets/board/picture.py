@@ -1,4 +1,4 @@
-"""A training board as a still picture: the final curves."""
+"""A training board as a static picture: the final curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thread that sends a board to its page: not too often, and always the last."""
+"""The thread that sends a board's state to its page: rate-limited, and always the latest state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a training has said: read where it is computed, held where it is not."""
+"""The storage of logged values: pending values are read when they have been computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TrainingBoard: curves of a training while it runs, and its pause, step and stop."""
+"""TrainingBoard: curves of a running training, with pause, step and stop."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ class TrainingBoard(View):
 
     schema = "mixnet.train/1"
     bundle = "board"
-    sight = "Look at the loss [curve]: it falls while the network learns, and a mark stands at each [step] at which something happened."  # fmt: skip
+    sight = (
+        "Look at the loss [curve]: it falls while the network learns. Marks show the [step]s "
+        "of events."
+    )
     _data: Store | None = None  # a stored board has a payload alone
 
     def __init__(self, title: str = "training", rate: float = 10):
@@ -344,7 +347,7 @@ class TrainingBoard(View):
 
     @payload.setter
     def payload(self, payload: dict[str, Any]) -> None:
-        raise MXNetError("A board's payload is what was logged; use log().")
+        raise MXNetError("A board's payload cannot be set; use log().")
 
     @property
     def widget(self) -> Any:

@@ -1,3 +1,3 @@
-"""GraphView: graphs as boxes that open."""
+"""GraphView: a graph of boxes that open."""
 
 from mixnet.widgets.graph.view import GraphView as GraphView

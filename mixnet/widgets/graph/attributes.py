@@ -1,4 +1,4 @@
-"""What operations are called in the program: the attributes that lead to the block that made them."""
+"""Names of operations in the program: attribute paths of the blocks that created them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blocks of a picture: those worth a box, and runs of equal ones folded to one."""
+"""The blocks of a picture: which blocks get a box, and repeated blocks folded into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which block was running when a node of a network's graph was made."""
+"""Which block was running when a node of a network's graph was created."""
 
 from __future__ import annotations
 

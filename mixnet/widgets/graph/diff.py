@@ -1,4 +1,4 @@
-"""The difference of two graphs as one graph, nodes told apart by their names."""
+"""The difference of two graphs as one graph; nodes are matched by name."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
             else:
                 status = REMOVED
         elif name not in old:
-            status, text = ADDED, "a part of what was one node" if name in inside else ""
+            status, text = ADDED, "part of a node that was expanded" if name in inside else ""
         elif _operation(old[name]) != _operation(row):
             status, text = CHANGED, f"from {_text(old[name])} to {_text(row)}"
         else:

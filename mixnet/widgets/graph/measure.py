@@ -1,4 +1,4 @@
-"""What is known of a graph's operations only after running them: times, storages, what XLA computes together."""
+"""Measurements of a graph's operations: times, storages, XLA's fusion groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of networks, with the blocks that made them."""
+"""Rows of networks, with the blocks that created them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def of_block(
     for each in block._walk():
         parameters.update({one.name: one for one in each._reg_params.values()})
     asked = [name for name, each in parameters.items() if each.grad_req != "null"]
-    notes = [] if not train or asked else ["There are no gradients: no parameter asks for one."]
+    notes = [] if not train or asked else ["There are no gradients: no parameter requires one."]
     count = len(leaves)
     try:
         with calls, source_lines(boundary):
@@ -99,7 +99,7 @@ def _last_inputs(block: HybridBlock, loss: Any) -> Sequence[Any]:
         if loss is None and structure[0] is tuple and all(isinstance(s, type) for s in structure[1]):  # fmt: skip
             return [_Struct(spec.shape, spec.dtype) for spec in specs]
     raise AttributeTypeError(
-        f"GraphView: {block.name} was given no input. Pass the arrays that you would call it with, such as "
+        f"GraphView: {block.name} needs an input. Pass the arrays that you would call it with, such as "
         f"mx.nd.zeros((1, 3, 224, 224)), or their shapes."
     )
 

@@ -1,4 +1,4 @@
-"""The payload ``mixnet.graph/1``: columns, each with one entry for each node, and tables of what repeats."""
+"""The payload ``mixnet.graph/1``: columns with one entry per node, and tables of repeated values."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
         notes.insert(0, "✗ " + payload["error"]["text"].splitlines()[0])
     if hidden:
         notes.append(
-            f"{hidden} more boxes are left out of this picture; the view and the table have them."
+            f"{hidden} more boxes are omitted from this picture; the view and the table have them."
         )
     scale = min(1.0, _WIDEST / laid.width)
     head = 30 + 16 * len(notes)

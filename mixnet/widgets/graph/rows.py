@@ -1,4 +1,4 @@
-"""What GraphView pictures, as rows: one for each node, whatever the target was."""
+"""The rows that GraphView draws: one per node, for any target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Pictured:
         heads: pairs of node and output.
         blocks: by path the class of a block, and what the names in it begin with.
         notes: what a reader should know.
-        error: ``{"node": id or None, "text": ...}`` where shapes do not fit.
+        error: ``{"node": id or None, "text": ...}`` if shapes do not match.
         data: names of variables that are inputs, whatever reads them.
         weights: names of variables that are parameters or states, whatever reads them.
         graph: the graph itself, for what is measured later.

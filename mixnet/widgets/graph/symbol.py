@@ -1,4 +1,4 @@
-"""Rows of symbols: forward with what can be inferred, or forward and backward."""
+"""Rows of symbols: forward with inferred shapes, or forward and backward."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def composed(
         made.error = {"node": at, "text": str(failed).strip()}
     elif not complete and shapes:
         missing = [n for n, entry in variables.items() if not is_known(inferred.shapes.get(entry))]
-        made.notes.append(f"Nothing says the shape of {', '.join(missing[:6])}.")
+        made.notes.append(f"The shape is unknown for {', '.join(missing[:6])}.")
     return made
 
 

@@ -72,14 +72,14 @@ def _of_array(array: NDArray) -> Pictured:
         node = Node(None, name="array")
         spec = value.spec
         made = rows_of(Graph((Entry(node),)), {Entry(node): (spec.shape, spec.dtype)}, "array", "pending")  # fmt: skip
-        made.notes.append("Nothing is pending: the array is computed, or being computed.")
+        made.notes.append("Nothing is pending: the array has been computed, or is being computed.")
         made.rows[0]["device"] = str(spec.context)
         return made
     graph, leaves = segment.pending_graph((value.slot,))
     for node, leaf in zip(graph.inputs, leaves, strict=True):
         node.name = node.name or ("constant" if leaf.array is not None else "pending elsewhere")
     known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
-    made = rows_of(graph, specs_of(graph, known), "what is pending", "pending")
+    made = rows_of(graph, specs_of(graph, known), "pending operations", "pending")
     made.graph, made.inputs = graph, known
     for row in made.rows:
         row["device"] = str(segment.context)
@@ -141,7 +141,7 @@ def _of_call(
         whole.heads += [[i + first, k] for i, k in made.heads]
     whole.error = _error(failed)
     whole.notes.append(
-        f"A value is read in between: {len(parts)} programs run, one after the other."
+        f"Values are read during the call, so {len(parts)} programs run, one after another."
     )
     return whole
 

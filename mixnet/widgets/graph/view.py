@@ -1,4 +1,4 @@
-"""GraphView: a graph as boxes that open."""
+"""GraphView: a graph of boxes that open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mixnet.widgets.view import View
 class GraphView(View):
     """The graph of a symbol, a network or a function, or of the pending operations behind an array.
 
-    Blocks are closed at first, and runs of equal blocks folded to one. Where shapes do not fit, the graph is
+    Blocks are closed at first, and runs of equal blocks folded to one. If shapes do not match, the graph is
     drawn as far as it is known, and the operation that refuses is marked.
 
     Args:
@@ -46,7 +46,10 @@ class GraphView(View):
 
     schema = "mixnet.graph/1"
     bundle = "graph"
-    sight = "Follow the arrows down from the input: each box is a [node] or a closed [block], and a double click opens a block."  # fmt: skip
+    sight = (
+        "Follow the arrows down from the input: each box is a [node] or a closed [block]; "
+        "double-click a block to open it."
+    )
 
     def __init__(
         self,
@@ -107,7 +110,7 @@ class GraphView(View):
         facts = {} if made is None else measured(made)
         if not facts:
             raise MXNetError(
-                "measure: nothing here can run: the shapes are not known, or this is a stored or compared "
+                "measure: this graph cannot run: the shapes are not known, or this is a stored or compared "
                 "picture. Make a GraphView of the network with its inputs."
             )
         self.payload = {**self.payload, "facts": {**self.payload["facts"], **facts}}
@@ -142,7 +145,7 @@ class GraphView(View):
             text += f", parameters {size_text(weights)}"
         if p["error"]:
             at = p["error"]["node"]
-            text += "; shapes do not fit" + ("" if at is None else f" at {read.names[at]}")
+            text += "; shapes do not match" + ("" if at is None else f" at {read.names[at]}")
         return text
 
     def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:

@@ -1,4 +1,4 @@
-"""``mx.look(net, x, y)``: source, graph, memory, engine, what runs, and numbers, with one selection and one time."""
+"""``mx.look(net, x, y)``: source, graph, memory, engine, what runs, and numbers, linked to each other."""
 
 import sys
 import types

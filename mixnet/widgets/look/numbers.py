@@ -1,4 +1,4 @@
-"""What a reader wants to know of the numbers in an array: its range, its spread, what is not finite, its first values."""
+"""Statistics of an array: range, spread, non-finite values, and its first values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panes of ``mx.look`` as one still picture."""
+"""The panes of ``mx.look`` as one static picture."""
 
 from __future__ import annotations
 

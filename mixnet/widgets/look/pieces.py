@@ -1,4 +1,4 @@
-"""What runs: the pieces of the compiled program, each with the rows of the graph that it computes."""
+"""The pieces of the compiled program, each with the graph rows that it computes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running a graph operator by operator as tasks of the engine: a time for each of them, and the numbers it made."""
+"""Running a graph operator by operator as engine tasks: the time and the values of each."""
 
 from __future__ import annotations
 

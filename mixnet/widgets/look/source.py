@@ -1,4 +1,4 @@
-"""The user's lines, and which of them each row of a graph comes from."""
+"""The user's source lines, and the lines that each row of a graph comes from."""
 
 from __future__ import annotations
 

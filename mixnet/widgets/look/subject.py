@@ -1,4 +1,4 @@
-"""What ``mx.look`` takes, made one thing: a graph with its rows, its memory, the values of its inputs, and its stages."""
+"""The target of ``mx.look`` in one form: a graph with rows, memory, input values and stages."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def subject_of(
         return _of_torch(target, inputs, train, loss, named)
     if not callable(target):
         raise AttributeTypeError(
-            f"look: {type(target).__name__} is no network. Pass a HybridBlock and its arrays, a Symbol with "
+            f"look: {type(target).__name__} is not a network. Pass a HybridBlock and its arrays, a Symbol with "
             f"arrays or shapes by name, a torch module and its tensors, "
             f"a function of NDArrays or of JAX arrays and its arrays, or the path of "
             f"a symbol (.json) or ONNX (.onnx) file."
@@ -129,7 +129,7 @@ def _of_symbol(
     subject = Subject(made)
     if made.graph is None or made.inputs is None:
         subject.notes.append(
-            "Shapes are not known everywhere: memory and time need them. Pass arrays or shapes by name."
+            "Some shapes are unknown; memory and time need them. Pass arrays or shapes by name."
         )
         return subject
     arrays = {name: each for name, each in known.items() if isinstance(each, NDArray)}
@@ -151,7 +151,7 @@ def _of_block(
     notes = []
     if loss is None and len(inputs) == 2 and _takes_one(block):
         loss = SoftmaxCrossEntropyLoss()
-        notes.append("The last array is taken as labels of classes: loss=... chooses another loss.")
+        notes.append("The last array is used as class labels; pass loss=... for another loss.")
     if train is None:
         train = loss is not None
     made = pictured(block, inputs, train, loss, named, boundary)
@@ -160,13 +160,13 @@ def _of_block(
         return subject
     leaves, _ = flatten(tuple(inputs))
     if not all(isinstance(each, NDArray) and hasattr(each, "_spec") for each in leaves):
-        notes.append("Shapes were given, no arrays: nothing runs.")
+        notes.append("Nothing runs: you passed shapes, not arrays.")
         return subject
     try:
         complete(block, inputs if loss is None else inputs[:-1])
     except AttributeTypeError as error:  # a recurrent layer that was called without its states
         notes.append(
-            f"Only the graph is known: {str(error).rstrip('.')}. A recurrent layer takes its states too, as of "
+            f"Only the graph is available: {str(error).rstrip('.')}. A recurrent layer takes its states too, as of "
             f"begin_state()."
         )
         return subject
@@ -246,15 +246,15 @@ def _of_torch(
 ) -> Subject:
     if train or loss is not None:
         raise AttributeTypeError(
-            "look: of a torch module forward is shown, in the mode that the module is in; leave out train= and "
-            "loss=, and call module.train() before."
+            "look: for a torch module, only forward is shown, in the module's current mode; omit train= and "
+            "loss=, and call module.train() first."
         )
     made, values = torch_module.pictured(module, inputs, named)
     assert made.graph is not None and made.inputs is not None
     graph, known = made.graph, made.inputs
     subject = Subject(made, torch_module.code_of(module), values)
     subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
-    subject.runs = "torch runs its modules operator by operator, as the engine shows; torch.compile is not asked."
+    subject.runs = "torch runs modules operator by operator, as the engine pane shows; torch.compile is not used."
     return subject
 
 

@@ -1,4 +1,4 @@
-"""A torch module as a graph: ``torch.export`` lists its aten operators, each with its module and line."""
+"""A torch module as a graph: aten operators from ``torch.export``, each with its module and line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look: everything that is known of a program side by side, with one selection and one time."""
+"""Look: linked panes of everything that is known of a program."""
 
 from __future__ import annotations
 
@@ -55,7 +55,11 @@ class Look(View):
 
     schema = "mixnet.look/1"
     bundle = "look"
-    sight = "The slider stands at the [peak]: read across, and the same [step] is marked as a line, a [node], an array in the [memory plan], a [task] of the engine and a [piece] that runs."  # fmt: skip
+    sight = (
+        "The slider is at the [peak]: every pane marks this [step], as a source line, a "
+        "[node], an array in the [memory plan], a [task] of the engine and a [piece] that "
+        "runs."
+    )
 
     def __init__(
         self,
@@ -97,7 +101,9 @@ class Look(View):
         names, labels = self.payload["graph"]["names"], self.payload["labels"]
         asked = [n for n in names if name in (n, labels.get(n))]
         if not asked:
-            raise MXNetError(f"nothing is called {name!r}; there are {', '.join(labels.values() or names)}.")  # fmt: skip
+            raise MXNetError(
+                f"nothing is named {name!r}; the names are {', '.join(labels.values() or names)}."
+            )
         number, memory = names.index(asked[0]), self.payload["memory"]
         steps = [] if memory is None else memory["graphs"][0]["steps"]["name"]
         at = steps.index(asked[0]) if asked[0] in steps else self.state.get("at")
@@ -115,7 +121,7 @@ class Look(View):
         if p["pieces"]:
             parts.append(f"{sum('parent' not in each for each in p['pieces'])} pieces that run")
         if p["graph"]["error"]:
-            parts.append("shapes do not fit")
+            parts.append("shapes do not match")
         return ", ".join(parts)
 
     def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
@@ -151,9 +157,9 @@ def payload_of_subject(
         made.title = title
     missing: dict[str, str] = {}
     if not run:
-        missing["engine"] = "Left out: run=False."
+        missing["engine"] = "Omitted: run=False."
     if not compile:
-        missing["runs"] = "Left out: compile=False."
+        missing["runs"] = "Omitted: compile=False."
     files, places = source_of(subject.target, made.rows)
     ran = _ran(subject, missing) if run else None
     memory = _memory(subject, missing)
@@ -181,7 +187,7 @@ def payload_of_subject(
 
 def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
     if subject.values is None:
-        shapes = "Nothing ran: not every input has an array. Pass arrays in place of shapes."
+        shapes = "Nothing ran: some inputs have no array. Pass arrays instead of shapes."
         missing["engine"] = shapes if subject.memory is not None else _unknown(subject)
         return None
     try:
@@ -226,7 +232,7 @@ def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dic
 def _unknown(subject: Subject) -> str:
     """Why there is no single graph whose shapes are all known."""
     notes = [*subject.notes, *subject.made.notes]
-    return notes[-1] if notes else "The shapes of some arrays are not known."
+    return notes[-1] if notes else "The shapes of some arrays are unknown."
 
 
 def _both(memory: dict[str, Any]) -> dict[str, Any]:

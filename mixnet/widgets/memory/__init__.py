@@ -1,3 +1,3 @@
-"""MemoryView: the planner's boxes, and memory as it was."""
+"""MemoryView: the boxes of a memory plan, and recorded live memory."""
 
 from mixnet.widgets.memory.view import MemoryView as MemoryView

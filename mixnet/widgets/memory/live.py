@@ -1,4 +1,4 @@
-"""The payload of MemoryView from a log of live memory."""
+"""The payload of MemoryView for a log of live memory."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
         by_context.setdefault(each.context, []).append(each)
     if ctx is not None and str(ctx) not in by_context:
         raise MXNetError(
-            f"MemoryView.live: the log saw no array on {ctx}, only on "
+            f"MemoryView.live: the log has no array on {ctx}, only on "
             f"{', '.join(by_context) or 'no device'}."
         )
     if not by_context:
-        raise MXNetError("MemoryView.live: the log saw no array; make some inside its scope.")
+        raise MXNetError("MemoryView.live: the log has no arrays; create some inside its scope.")
     end = max(max(a.born, a.died or 0.0) for a in log.allocations)
     table = Table()
     graphs: list[dict[str, Any]] = []
@@ -62,7 +62,7 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
         **table.to_dict(),
         "graphs": graphs,
         "plans": plans,
-        "check": {"xla": None, "note": "buffers inside of a running program are no arrays"},
+        "check": {"xla": None, "note": "buffers inside a running program are not arrays"},
     }
 
 

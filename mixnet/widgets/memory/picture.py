@@ -1,4 +1,4 @@
-"""MemoryView's picture: all plans at one scale, and the boxes of the chosen one with who is alive at its peak."""
+"""MemoryView's static picture: all plans on one scale, and the boxes and peak of the selected one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from mixnet.units import size_text, ticks, time_text
 from mixnet.widgets.svg import Svg, short
 
-KINDS = {"A": (0, "activation kept for backward"), "F": (5, "forward alone"),
+KINDS = {"A": (0, "activation saved for backward"), "F": (5, "forward only"),
          "B": (1, "made by backward"), "R": (3, "recomputed"), "O": (2, "output"),
-         "L": (0, "array"), "E": (7, "there before")}  # fmt: skip
+         "L": (0, "array"), "E": (7, "existed before")}  # fmt: skip
 """Colour and meaning of each letter."""
 
 MOST = 1500
@@ -121,7 +121,7 @@ def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> 
     highest = max(*(each["total"] for each in plans), check["xla"] or 0, 1)
     floor, scale = 176.0, 140 / highest
     none = plans[0]["total"]
-    svg.text(10, 18, "Memory of each plan, to one scale", bold=True)
+    svg.text(10, 18, "Memory of each plan, on the same scale", bold=True)
     for i, each in enumerate(plans):
         x = 10 + i * width
         graph = payload["graphs"][each["graph"]]
@@ -137,7 +137,7 @@ def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> 
             12,
             bold=True,
         )
-        note = than(none, each["total"]) if i else "every array for itself"
+        note = than(none, each["total"]) if i else "no sharing"
         svg.text(x + 4, floor + 30, note, "f-dim", 11)
     if check["xla"] is not None:
         x, high = 10 + len(plans) * width, check["xla"] * scale

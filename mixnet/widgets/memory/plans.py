@@ -1,4 +1,4 @@
-"""The payload of MemoryView from a network: its graph once, and where each plan puts the arrays."""
+"""The payload of MemoryView for a network: its graph once, and the offsets of each plan."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Asked:
         if not leaves or (loss is not None and len(inputs) < 2):
             given = ", ".join(type(each).__name__ for each in inputs) or "nothing"
             raise AttributeTypeError(
-                f"{self._who}: {block.name} was given {given}. Pass the arrays that "
+                f"{self._who}: {block.name} got {given}. Pass the arrays that "
                 f"you would call it with, such as mx.nd.zeros((32, 784)), followed by the label "
                 f"if there is a loss."
             )
@@ -278,7 +278,7 @@ def _by_xla(plan: MemoryPlan, wanted: bool | None) -> dict[str, Any]:
     if wanted is None:
         wanted = len(plan.schedule.steps) <= SMALL
     if not wanted:
-        return {"xla": None, "note": "XLA was not asked: xla=True compiles the network"}
+        return {"xla": None, "note": "not measured: pass xla=True to compile the network"}
     graph, arrays = plan.schedule.graph, plan.schedule.arrays
     inputs = [next(a for e, a in arrays.items() if e.node is node) for node in graph.inputs]
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in inputs]
@@ -286,7 +286,7 @@ def _by_xla(plan: MemoryPlan, wanted: bool | None) -> dict[str, Any]:
         compiled = jax.jit(lower(graph)).lower(structs).compile()
     analysis = compiled.memory_analysis()
     if analysis is None:
-        return {"xla": None, "note": "XLA tells no figures on this device"}
+        return {"xla": None, "note": "XLA reports no memory figures on this device"}
     outputs = sum(each.nbytes for each in plan.arrays if each.kind == "output")
     temporaries = int(analysis.temp_size_in_bytes)
     return {

@@ -1,4 +1,4 @@
-"""MemoryView: where every array lies, and when: plans of a network, or what a program really held."""
+"""MemoryView: the position and lifetime of every array, planned or recorded."""
 
 from __future__ import annotations
 
@@ -45,13 +45,17 @@ class MemoryView(View):
 
     Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``),
     ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive), ``plans`` (storage of each array, offset and size of each storage, total, peak),
-    ``strings`` and ``sources`` that columns point into, and ``check`` (XLA). Letters of kinds: F read in forward alone,
-    A activation kept for backward, B made by backward, R recomputed, O output; for live memory L, and E for what was there before.
+    ``strings`` and ``sources`` that columns point into, and ``check`` (XLA). Letters of kinds: F forward
+    only, A activation saved for backward, B made by backward, R recomputed, O output; for live memory L,
+    and E for arrays that existed before.
     """
 
     schema = SCHEMA
     bundle = "memory"
-    sight = "Look at the red line, the [peak]: what lies on it is needed at once, and the cheaper [memory plan] is the lower [arena]."  # fmt: skip
+    sight = (
+        "Look at the red line, the [peak]: arrays that it crosses are needed at the same "
+        "time. The better [memory plan] has the smaller [arena]."
+    )
 
     def __init__(
         self, target: Any, *inputs: Any, train: bool = True, loss: Any = None,

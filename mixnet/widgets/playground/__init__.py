@@ -1,3 +1,3 @@
-"""Playground: a network that trains, with the numbers of every operation, and buttons that change it."""
+"""Playground: a network in training, with statistics of every operation, and controls that change it."""
 
 from mixnet.widgets.playground.view import Playground as Playground

@@ -1,4 +1,4 @@
-"""The layers of a network by their attributes, and replacing one by another."""
+"""The layers of a network by attribute path, and replacing one by another."""
 
 from __future__ import annotations
 

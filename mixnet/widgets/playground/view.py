@@ -1,4 +1,4 @@
-"""Playground: train a network step by step, inspect every number in it, and change it on the way."""
+"""Playground: train a network step by step, inspect its values, and change it during training."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Playground(Look):
         self._live_net()
         self._layers.restore()
         self._use(self._looked())
-        self.payload = self._whole("all layers are back")
+        self.payload = self._whole("all layers are restored")
 
     def poison(self, value: float = float("nan")) -> str | None:
         """Show the effect of a value in the input, without training on it: the first number of the batch is set to it.
@@ -236,10 +236,10 @@ class Playground(Look):
         """Record the graph of the network in its current state.
 
         Raises:
-            AttributeValueError: its shapes do not fit.
+            AttributeValueError: its shapes do not match.
         """
         if subject.again is None or subject.made.error is not None:
-            told = (subject.made.error or {}).get("text") or "; ".join(subject.notes) or "its graph is not known"  # fmt: skip
+            told = (subject.made.error or {}).get("text") or "; ".join(subject.notes) or "its graph is unknown"  # fmt: skip
             raise AttributeValueError(f"Playground: {str(told).splitlines()[0]}")
         self._subject = subject
 
@@ -254,7 +254,7 @@ class Playground(Look):
             self._layers.set(before)
             self._use(self._looked())
             raise AttributeValueError(
-                f"{layer} stays as it was, because the shapes would not match: {str(error).splitlines()[0]}"
+                f"{layer} was not changed, because the shapes would not match: {str(error).splitlines()[0]}"
             ) from error
         self.payload = self._whole(said)
 

@@ -1,4 +1,4 @@
-"""Fusion puzzles: the operations of a graph, which of them cannot share a kernel, and how XLA groups them."""
+"""Fusion puzzles: the operations of a graph, fusion constraints, and XLA's own grouping."""
 
 from __future__ import annotations
 
@@ -89,14 +89,17 @@ def references(
         means = "no answer is better: all groupings were tried"
     else:
         name, least = "lower bound", _bound(items, values)
-        means = "what no grouping saves: inputs, outputs, and what library calls and reductions hand over"  # fmt: skip
+        means = (
+            "bytes that no grouping saves: inputs, outputs, and the results of library calls and "
+            "reductions"
+        )
     rows: list[dict[str, Any]] = [
         {"name": name, "means": means, "score": least, "place": None, "bound": True},
         {"name": "greedy", "means": "repeatedly join the two groups that save most", "place": greedy(payload)},
     ]  # fmt: skip
     if plan is not None:
         rows.append(_by_xla(payload, xla_groups(items, plan)))
-    rows.append({"name": "no fusion", "means": "every operation by itself", "place": alone})
+    rows.append({"name": "no fusion", "means": "every operation on its own", "place": alone})
     return rows, alone
 
 
@@ -153,7 +156,7 @@ def _bound(items: Items, values: Values) -> int:
 def _by_xla(payload: dict[str, Any], pieces: list[Piece]) -> dict[str, Any]:
     """XLA's row: with its groups if they are a valid answer of this puzzle, else with the bytes of its program."""
     items = payload["items"]
-    means = f"what XLA compiles for {jax.default_backend()}, which runs mixnet's graphs"
+    means = f"XLA's fusion for {jax.default_backend()}; XLA runs mixnet's graphs"
     # A library call may leave its bias to the kernel behind it: it counts where its product is.
     own = {n for piece in pieces if piece.is_library for n in piece.items}
     place, again = [-1 - number for number in range(len(items))], []
@@ -168,9 +171,12 @@ def _by_xla(payload: dict[str, Any], pieces: list[Piece]) -> dict[str, Any]:
     if not again and not judge(payload, place)["conflicts"]:
         return {"name": "XLA", "means": means, "place": place}
     means += (
-        f"; it computes {', '.join(dict.fromkeys(again))} in several kernels, so as not to store it, which is no answer here"
+        (
+            f"; it recomputes {', '.join(dict.fromkeys(again))} in several kernels instead of "
+            "storing it, which the puzzle does not allow"
+        )
         if again
-        else "; it joins what is apart here"
+        else "; it fuses more than this puzzle allows"
     )
     return {"name": "XLA", "means": means, "score": sum(piece.nbytes for piece in pieces), "place": None}  # fmt: skip
 

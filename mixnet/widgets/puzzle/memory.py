@@ -1,4 +1,4 @@
-"""Memory puzzles: the storages of a plan as boxes, and where planners put them."""
+"""Memory puzzles: the storages of a plan as boxes, and the answers of planners."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def references(items: Items) -> tuple[list[dict[str, Any]], list[int]]:
         [each["size"] for each in items], meets, [each["begin"] for each in items], bound
     )
     return [
-        {"name": "lower bound", "means": "the bytes needed at once, at the step with most of them", "score": bound, "place": None, "bound": True},
-        {"name": "mixnet", "means": "its own planner: the largest first, into the tightest gap", "place": ours},
-        {"name": "MXNet", "means": "MXNet's rule: in the order of the program, take over a whole free block of similar size", "place": whole_blocks(items)},
+        {"name": "lower bound", "means": "the bytes needed in the worst step", "score": bound, "place": None, "bound": True},
+        {"name": "mixnet", "means": "mixnet's planner: largest array first, into the tightest gap", "place": ours},
+        {"name": "MXNet", "means": "MXNet's rule: in program order, reuse a whole free block of similar size", "place": whole_blocks(items)},
         {"name": "no sharing", "means": "every array has its own memory", "place": apart},
     ], apart  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The static picture of a puzzle: the current answer, and its score beside the others."""
+"""The static picture of a puzzle: the current answer, and its score compared with others."""
 
 from __future__ import annotations
 

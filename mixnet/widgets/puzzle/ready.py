@@ -65,7 +65,13 @@ NETWORKS: dict[str, Network] = {
     ),
     "tasks-branches": ("tasks", "three branches", _branches, {"data": (4, 4, 16, 16)}, False),
     "fusion": ("fusion", "a gate", _gate, {"x": (32, 64), "h": (32, 64)}, False),
-    "fusion-softmax": ("fusion", "softmax written out", _softmax, {"scores": (64, 128)}, False),
+    "fusion-softmax": (
+        "fusion",
+        "softmax from basic operations",
+        _softmax,
+        {"scores": (64, 128)},
+        False,
+    ),
 }
 """Networks of ready-made puzzles, by name."""
 

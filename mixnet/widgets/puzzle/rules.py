@@ -140,7 +140,7 @@ def _fusion(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
             elif items[made]["kind"] == "reduction":
                 name = items[made]["name"]
                 text = (
-                    f"{each['name']} needs all of {name} before it begins: one loop cannot do both."
+                    f"{each['name']} needs all of {name} before it starts: one loop cannot do both."
                 )
                 conflicts.append({"items": [made, number], "text": text})
     seen: set[int] = set()
@@ -153,7 +153,7 @@ def _fusion(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
         steps = ", ".join(f"{items[b]['name']} reads {items[a]['name']}" for a, b in edges)
         names = " and ".join(letter(each) for each in ring)
         touched = sorted({number for edge in edges for number in edge})
-        text = f"Groups {names} wait for each other: {steps}."
+        text = f"Groups {names} depend on each other in a cycle: {steps}."
         conflicts.append({"items": touched, "text": text})
     return {"score": score, "conflicts": conflicts}
 

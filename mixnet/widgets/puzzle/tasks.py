@@ -1,4 +1,4 @@
-"""Puzzles of tasks on threads: the operations of a graph as tasks, and when the engine runs them."""
+"""Scheduling puzzles: the operations of a graph as tasks on threads, and the engine's schedule."""
 
 from __future__ import annotations
 

@@ -21,10 +21,16 @@ MOST = 40
 
 KINDS = ("memory", "tasks", "fusion")
 _SIGHTS = {
-    "memory": "Drag the highest box down to where nothing lies at the same [step]: the [arena] shrinks; the score is its height.",
+    "memory": (
+        "Drag the highest box down to a place that is free at its [step]s: the [arena] "
+        "shrinks; the score is its height."
+    ),
     "tasks": "Move the first [task] that could run earlier to another [lane]: the score is the end of the last one, and the [longest chain] shows how short it can get.",
-    "fusion": "Drag one [node] onto its neighbour: they run as one [piece], and values between them do not move through memory; the score is the bytes moved.",
-}  # fmt: skip
+    "fusion": (
+        "Drag one [node] onto its neighbour: they run as one [piece], and values between "
+        "them do not go through memory; the score is the bytes moved."
+    ),
+}
 
 
 class Puzzle(View):

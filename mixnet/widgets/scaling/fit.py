@@ -1,4 +1,4 @@
-"""Fitting the scaling model to measured points: by least squares, or from the parts of two of them."""
+"""Fitting the scaling model to measurements: by least squares, or from the parts of two of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from mixnet.widgets.scaling.model import DEFAULTS, behind, step_parts
 
-_WORDS = {"t_compute": "computing", "serial": "share one after another", "alpha": "latency", "beta": "bandwidth"}  # fmt: skip
+_WORDS = {"t_compute": "computing", "serial": "serial share", "alpha": "latency", "beta": "bandwidth"}  # fmt: skip
 
 
 def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
@@ -42,7 +42,7 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     settings = len({row[:2] for row in rows})
     if settings < 3 or len(set(n)) < 2:
         return None, (
-            f"no fit: {settings} different points are too few; measure at least three counts of devices"
+            f"no fit: {settings} different points are too few; measure at least three device counts"
         )
     columns = {
         "t_compute": batch,
@@ -66,7 +66,10 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
         "batch": float(batch[0]),
     }
     if found["t_compute"] <= 0:
-        return None, "no fit: the points leave no time for computing; they do not follow the model"
+        return (
+            None,
+            "no fit: the points do not follow the model, which would need a negative computing time",
+        )
     found["serial"] = found["serial"] / found["t_compute"]
     predicted = np.array(
         [step_parts(found, int(k), b)["step"] for k, b in zip(n, batch, strict=True)]
@@ -80,7 +83,10 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     note = f"fitted to {settings} points of {first['label']} ({first['origin']}): {', '.join(_WORDS[name] for name in names)}"
     return (
         found,
-        f"{note}; taken as 0, not told apart: {', '.join(_WORDS[name] for name in missing)}"
+        (
+            f"{note}; set to 0, because these points cannot separate them: "
+            f"{', '.join(_WORDS[name] for name in missing)}"
+        )
         if missing
         else note,
     )
@@ -149,9 +155,9 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     model["r2"], model["label"], model["origin"] = None, run["label"], run["origin"]
     note = f"calibrated on {first['n']} and {n} of {run['label']} ({run['origin']}), "
     if not checked:
-        return model, f"{note}checked on nothing: measure a third count"
+        return model, f"{note}not checked: measure a third device count"
     errors = ", ".join(f"{each['n']}: {each['error']:+.0%}" for each in checked)
-    return model, f"{note}checked on the others: {errors}"
+    return model, f"{note}checked on the other points: {errors}"
 
 
 def _seconds(point: dict[str, Any], batch: float) -> float:

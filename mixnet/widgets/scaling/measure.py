@@ -1,4 +1,4 @@
-"""Measuring how a training step scales with devices of one process."""
+"""Measure how a training step scales with the devices of one process."""
 
 from __future__ import annotations
 

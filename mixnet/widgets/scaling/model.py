@@ -1,4 +1,4 @@
-"""How long a data-parallel step takes on n devices or machines: a model with few parameters.
+"""A model of the time of a data-parallel step on n devices or machines, with few parameters.
 
 A step on n devices with a batch of b samples each takes
 

@@ -1,4 +1,4 @@
-"""The still picture of ``ScalingView``: curves over devices, and bars of what a step's seconds go to."""
+"""The static picture of ``ScalingView``: curves over devices, and bars of the parts of a step."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from mixnet.widgets.svg import Svg
 
 PARTS = {
     "compute": ("C", "computing", 2),
-    "serial": ("S", "one after another", 6),
+    "serial": ("S", "serial", 6),
     "waiting": ("W", "waiting for the slowest", 3),
     "latency": ("L", "latency", 1),
     "transfer": ("T", "transfer", 4),
-    "exchange": ("E", "exchange, measured by itself", 0),
+    "exchange": ("E", "exchange, measured alone", 0),
 }
 """Letter, name and colour of what a step's seconds go to; ``widgets/src/scaling.js`` has them too."""
 
@@ -116,9 +116,9 @@ def model_text(model: dict[str, Any]) -> str:
     """The model's parameters and how well it fits, in a line."""
     parts = [f"{time_text(step_parts(model, 1)['compute'])} computing"]
     if model["serial"]:
-        parts.append(f"{model['serial']:.0%} of it one after another")
+        parts.append(f"{model['serial']:.0%} of it serial")
     if model["alpha"]:
-        parts.append(f"{time_text(model['alpha'])} a message")
+        parts.append(f"{time_text(model['alpha'])} per message")
     if model["beta"]:
         parts.append(
             f"{size_text(1 / model['beta'])}/s for {size_text(model['bytes'])} of gradients"

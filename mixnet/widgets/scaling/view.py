@@ -1,4 +1,4 @@
-"""ScalingView: how throughput grows with devices, measured, fitted, and what if."""
+"""ScalingView: how throughput grows with devices: measured, fitted and predicted."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class ScalingView(View):
         run = {"label": "MXNet 2015", "origin": "published", "batch": batch, "points": points}
         made = cls([run], {**model, "label": "MXNet 2015", "origin": "published"}, samples=images)
         made.payload["note"] = (
-            "the paper's numbers; computing hides everything here, so this checks little"
+            "the paper's numbers; computing dominates here, so this is a weak check"
         )
         return made
 
@@ -170,7 +170,7 @@ class ScalingView(View):
                 value = throughput(self.model, n)
                 share = value / n / throughput(self.model, 1)
                 rows.append(["model", "model", n, digits_text(self.model["batch"]), digits_text(value), "", "", f"{share:.1%}", digits_text(value), "", ""])  # fmt: skip
-        header = ["program", "how", "devices", "batch of a device", "samples/s", "spread", "repeats", "efficiency",
+        header = ["program", "how", "devices", "batch per device", "samples/s", "spread", "repeats", "efficiency",
                   "model", "model's error", "use"]  # fmt: skip
         return header, rows
 
@@ -201,7 +201,8 @@ def _listed(runs: Any) -> list[Any]:
 def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(run, Mapping):
         raise AttributeTypeError(
-            f"runs: expected a list of dicts, as measure_scaling returns it, got one of {type(run).__name__}."
+            "runs: expected a list of dicts, as returned by measure_scaling, got a list of "
+            f"{type(run).__name__}."
         )
     missing = {"label", "origin", "batch", "points"} - set(run)
     if missing or not run["points"]:
@@ -260,7 +261,7 @@ def _checked_model(model: Mapping[str, Any]) -> dict[str, Any]:
             f"{', '.join(sorted(known))}, of which t_compute and batch are needed."
         )
     if not model["t_compute"] > 0 or not model["batch"] > 0:
-        raise AttributeValueError("model: t_compute and batch are above 0.")
+        raise AttributeValueError("model: t_compute and batch must be positive.")
     return {**DEFAULTS, "r2": None, "error": None, "label": None, "origin": "model", **model}
 
 

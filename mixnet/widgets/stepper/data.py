@@ -1,4 +1,4 @@
-"""What HybridizeStepper draws: the stages of ``mx.stages`` as a small payload, all tied to the same things."""
+"""The payload of HybridizeStepper: the stages of ``mx.stages``, linked to each other."""
 
 from __future__ import annotations
 
@@ -16,36 +16,45 @@ CHARACTERS = 120_000  # most characters of one stage's text: what is beyond is l
 FEW = 20_000  # the same for the programs beside the largest
 LINE = 240  # most characters of a line
 
-# Stage: title, and what happens there and why, for somebody who sees it for the first time.
+# Stage: title, and what happens there and why, for a first-time reader.
 WORDS = {
-    "source": ("your code", "Your Python runs once, as always. mixnet notes which operations it asks for and which "
-               "line asked; it computes nothing yet. What it notes holds for these shapes, dtypes and this mode."),
-    "graph recorded": ("recorded graph", "Each operation that the code asked for is a node, each array that flows "
-                       "between two of them an edge. Nothing has been computed."),
-    "segment recorded": ("what will run", "What one call runs, before anything is improved: a traced block is a "
-                         "single node here; gradients and updates stand beside it."),
-    "fold_constants": ("fold constants", "What depends on constants alone is computed now, once, and not in every run."),
-    "simplify": ("simplify", "Operations that change nothing, or undo each other, are left out."),
-    "eliminate_common": ("merge equals", "The same operation on the same inputs is computed once: equal nodes are merged."),
-    "inline": ("inline blocks", "A node that stands for a whole block gives way to the block's own nodes, so that block, "
-               "gradients and updates are improved as one graph."),
-    "drop_gradient_rules": ("drop gradient rules", "Operators that only say what a gradient shall be have done their "
-                            "work, and go."),
-    "fold_batch_norm": ("fold batch norm", "In prediction a BatchNorm is a fixed scale and shift: behind a convolution it "
-                        "goes into the convolution's weights."),
-    "expand_layers": ("expand layers", "A layer that a file holds as one, a convolution with what follows it, becomes its own operations again, "
-                      "which the passes behind this one know."),
-    "choose_layout": ("choose layout", "Convolutions and pooling get the order of axes and the method that are fastest "
-                      "on this device; transposes stand only where such a run begins and ends."),
-    "plan": ("memory plan", "When each array is born and dies is known now. So arrays can share memory: a result is "
-             "written over an input that dies (in place), or takes the place of one that is dead (co-share)."),
-    "jaxpr": ("jaxpr", "Each node is a JAX function. Tracing it gives JAX's primitives: this list of equations."),
-    "stablehlo": ("StableHLO", "JAX translates its equations into the language that compilers read. One operation, one "
-                  "line; nothing is fused, no memory is assigned."),
-    "hlo": ("optimised HLO", "XLA has improved the program for this device: neighbouring operations are fused into one "
-            "kernel, which reads and writes memory once. The entry comes first, then what it calls."),
-    "run": ("what runs", "The pieces that run, in order. A fusion is one kernel of several operations; a library call is "
-            "a product or a convolution; the less is read and written, the faster."),
+    "source": ("your code", "Your Python runs once, as usual. mixnet records which operations it calls, "
+               "and from which lines; nothing is computed yet. The recording is valid for these shapes, "
+               "dtypes and this mode."),
+    "graph recorded": ("recorded graph", "Each operation that the code called is a node; each array that "
+                       "flows between two of them is an edge. Nothing has been computed."),
+    "segment recorded": ("what will run", "Everything that one call runs, before optimization: a traced "
+                         "block is a single node here, next to gradients and updates."),
+    "fold_constants": ("fold constants", "Results that depend only on constants are computed once, now, "
+                       "instead of in every run."),
+    "simplify": ("simplify", "Operations that have no effect, or cancel each other, are removed."),
+    "eliminate_common": ("merge equals", "An operation that occurs twice on the same inputs is computed "
+                         "once: equal nodes are merged."),
+    "inline": ("inline blocks", "A node that represents a whole block is replaced by the block's own "
+               "nodes, so that block, gradients and updates are optimized as one graph."),
+    "drop_gradient_rules": ("drop gradient rules", "Operators that only define a gradient have served "
+                            "their purpose and are removed."),
+    "fold_batch_norm": ("fold batch norm", "In prediction, a BatchNorm is a fixed scale and shift: after "
+                        "a convolution, it is folded into the convolution's weights."),
+    "expand_layers": ("expand layers", "A layer that a file stores as one operation, such as a "
+                      "convolution with its activation, is split into its operations, which later passes "
+                      "can optimize."),
+    "choose_layout": ("choose layout", "Convolutions and pooling get the axis order and the method that "
+                      "are fastest on this device; transposes are needed only where a chain of such "
+                      "operations starts or ends."),
+    "plan": ("memory plan", "The lifetime of each array is known now, so arrays can share memory: a "
+             "result overwrites an input that is no longer needed (in place), or reuses the memory of a "
+             "dead array (co-share)."),
+    "jaxpr": ("jaxpr", "Each node is a JAX function. Tracing it yields JAX's primitives: this list of "
+              "equations."),
+    "stablehlo": ("StableHLO", "JAX translates its equations into a language for compilers. One "
+                  "operation per line; nothing is fused yet, and no memory is assigned."),
+    "hlo": ("optimised HLO", "XLA has optimized the program for this device: neighbouring operations are "
+            "fused into kernels that read and write memory once. The entry computation comes first, then "
+            "the computations that it calls."),
+    "run": ("what runs", "The pieces that run, in order. A fusion is one kernel of several operations; a "
+            "library call is a matrix product or a convolution. The less a piece reads and writes, the "
+            "faster it is."),
 }  # fmt: skip
 
 _METADATA = re.compile(r", (?:metadata|frontend_attributes|backend_config)=\{")

@@ -1,4 +1,4 @@
-"""What operations of a program are called in the network that it was recorded from: ``conv2`` of ``self.conv2``."""
+"""Names of a program's operations in the network: ``conv2`` for ``self.conv2``."""
 
 from __future__ import annotations
 

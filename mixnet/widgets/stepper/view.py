@@ -47,7 +47,10 @@ class HybridizeStepper(View):
 
     schema = "mixnet.stages/1"
     bundle = "stepper"
-    sight = "Select one line of your code, then go through the [stage]s: a mark Δ stands at each [pass] that changed something."  # fmt: skip
+    sight = (
+        "Select one line of your code, then go through the [stage]s: a Δ marks each [pass] "
+        "that changed something."
+    )
 
     def __init__(
         self,
@@ -89,7 +92,7 @@ class HybridizeStepper(View):
         numbers = [n for n, each in enumerate(things) if each["name"].endswith(names)]
         if not numbers:
             raise MXNetError(
-                f"no operation is called {', '.join(names)}; there are "
+                f"no operation is named {', '.join(names)}; the names are "
                 f"{', '.join(each['name'] for each in things if 'lines' in each)}."
             )
         self.choose(things=numbers)
@@ -136,7 +139,7 @@ class HybridizeStepper(View):
             if n + 1 < len(shown):
                 picture.path(f"M89,{y + 24} V{y + 33}", arrow=True)
         if hidden:
-            picture.text(14, 34 * len(shown) + 50, f"{hidden} passes that changed nothing are left out.", "f-dim", 11)  # fmt: skip
+            picture.text(14, 34 * len(shown) + 50, f"{hidden} passes that changed nothing are omitted.", "f-dim", 11)  # fmt: skip
         return str(picture)
 
 
@@ -172,7 +175,7 @@ def stages_magic(line: str, text: str) -> HybridizeStepper:
     """
     words = line.split()
     if unknown := [word for word in words if word != "--only"]:
-        raise MXNetError(f"%%stages takes --only or nothing, not {' '.join(unknown)}.")
+        raise MXNetError(f"%%stages accepts only --only, not {' '.join(unknown)}.")
     view = HybridizeStepper(cell.function(text))
     if not words:
         run_cell(text)

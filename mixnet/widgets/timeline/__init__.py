@@ -1,3 +1,3 @@
-"""EngineTimeline: who ran when, and what waited for what."""
+"""EngineTimeline: when each task ran, and what it waited for."""
 
 from mixnet.widgets.timeline.view import EngineTimeline as EngineTimeline

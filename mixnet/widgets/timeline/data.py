@@ -1,4 +1,4 @@
-"""What the engine did as columns: lanes, places of bars, dependencies between operations, the longest chain."""
+"""The engine's tasks as columns: lanes, bar positions, dependencies, and the longest chain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mixnet.runtime.programs.how import sentence
 
 KINDS = ("compute", "copy", "io", "communication", "other")
 SEATS = 6
-"""Lines below a lane for operations that wait; more than so many at once are counted, not drawn."""
+"""Lines below a lane for waiting operations; if more wait at once, they are counted, not drawn."""
 
 Row = dict[str, Any]
 Run = dict[str, Any]

@@ -1,4 +1,4 @@
-"""The engine's timeline as a still picture."""
+"""The engine's timeline as a static picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EngineTimeline: what ran when, on which thread, and what it waited for."""
+"""EngineTimeline: when each task ran, on which thread, and what it waited for."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class EngineTimeline(View):
 
     schema = "mixnet.engine/1"
     bundle = "timeline"
-    sight = "Look for gaps between bars: a [lane] without work waits, and the red frame of the [longest chain] says for whom."  # fmt: skip
+    sight = (
+        "Look for gaps between bars: there a [lane] has no work. The red frames of the "
+        "[longest chain] show what it waits for."
+    )
 
     def __init__(self, rows: Iterable[Row] | None = None, first: int = 0, most: int = MOST):
         if not 0 < most <= MOST or first < 0:
@@ -67,7 +70,7 @@ class EngineTimeline(View):
 
     def __enter__(self) -> Self:
         if self._began is not None:
-            raise MXNetError("This timeline is running; a scope inside it needs one of its own.")
+            raise MXNetError("This timeline is already running; use a new one for an inner scope.")
         waitall()
         self._was_on, self._began = timeline.on, now()
         self._clean = not self._was_on and not timeline.to_dict()["rows"]
@@ -212,7 +215,7 @@ def _checked(rows: Iterable[Row]) -> list[Row]:
 def _timeline(line: str, cell: str) -> EngineTimeline:
     """``%%timeline`` runs the cell and shows what the engine did, also if the cell fails."""
     if line.strip():
-        raise AttributeValueError(f"%%timeline takes nothing on its line, got {line.strip()!r}.")
+        raise AttributeValueError(f"%%timeline takes no arguments, got {line.strip()!r}.")
     view = EngineTimeline()
     try:
         with view:

@@ -1,4 +1,4 @@
-"""``mx.why``: what it can be asked about, and where the answers come from."""
+"""``mx.why``: its possible subjects, and the sources of its answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Answers(list[Answer]):
     """A list of answers that prints one paragraph for each."""
 
     def __str__(self) -> str:
-        return "\n\n".join(map(str, self)) or "Nothing that would answer this was recorded."
+        return "\n\n".join(map(str, self)) or "No data was recorded that would answer this."
 
     __repr__ = __str__
 
@@ -69,7 +69,7 @@ def why(thing: Any = None, name: str | None = None) -> Answers:
     if isinstance(thing, NDArray):
         return Answers([holders.of_array(thing)])
     raise AttributeTypeError(
-        f"why: {type(thing).__name__} has no recorded facts. Ask about a HybridBlock, an NDArray or a view such as "
+        f"why: {type(thing).__name__} has no recorded data. Ask about a HybridBlock, an NDArray or a view such as "
         f"mx.look(net, x); mx.why() without arguments lists the lines that were compiled again."
     )
 

@@ -1,4 +1,4 @@
-"""Why was this compiled again? From the keys of traces, which record what they were made for."""
+"""Why was this compiled again? Answered from trace keys."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def of_block(block: Any) -> Answer:
         why = (
             "It has no compiled graph yet: it has not been called since hybridize() or its last change."
             if block._active
-            else "It is not hybridized: its operations are compiled together with those around them; see mx.why()."
+            else (
+                "It is not hybridized: its operations are compiled together with those around it; "
+                "see mx.why()."
+            )
         )
         return Answer(ASK, block.name, why)
     text, *more = _said(traces)
@@ -61,12 +64,16 @@ def of_block(block: Any) -> Answer:
 def _said(traces: list[list[Any]]) -> list[str]:
     count = len(traces)
     many = f"{count} graphs were compiled, one for each key" if count > 1 else "One graph was compiled"  # fmt: skip
-    advice = "; keep shapes and attributes equal to compile less often (pad, or drop the last batch)" if count > 2 else ""  # fmt: skip
+    advice = (
+        ("; keep shapes and attributes constant to compile less often (pad or drop the last batch)")
+        if count > 2
+        else ""
+    )
     return [f"{many}{advice}.", *(f"{key}: {_because(reasons)}" for key, reasons in traces)]
 
 
 def _because(reasons: list[str]) -> str:
-    return f"{'; '.join(reasons) or 'nothing differs from the previous one'}."
+    return f"{'; '.join(reasons) or 'nothing differs from the previous entry'}."
 
 
 def of_lines() -> list[Answer]:

@@ -1,4 +1,4 @@
-"""Why are these not one piece? XLA records no reasons; the kinds of the pieces show which rule separates them."""
+"""Why is this not fused? XLA records no reasons; the kinds of the pieces show which rule separates them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from mixnet.widgets.why.question import Payload, question
 
 _ALONE = {
-    "library call": "a library computes it and takes whole arrays, so its inputs are written to memory first and its results are read from there",
-    "copy": "it moves elements to another layout or place, and its readers need the whole result",
-    "loop": "a loop is a program of its own: only its body is fused, not the code around it",
-    "branch": "a branch is a program of its own: only its sides are fused, not the code around it",
-    "call": "XLA calls it as a program of its own",
-    "collective": "all devices take part, so its input is complete before it begins",
-}  # fmt: skip
+    "library call": (
+        "a library computes it on whole arrays, so its inputs are written to memory first "
+        "and its results are read from memory"
+    ),
+    "copy": "it moves elements to another layout or position, and its readers need the whole result",
+    "loop": "a loop is a separate program: its body is fused, but not with the code around it",
+    "branch": "a branch is a separate program: its two sides are fused, but not with the code around them",
+    "call": "XLA calls it as a separate program",
+    "collective": "all devices take part, so its input must be complete before it starts",
+}
 _ASK = "Why not fused?"
 
 
@@ -32,7 +35,11 @@ def rule(first: str, second: str, readers: int, output: bool) -> str:
         return "The result of the first leaves the program, so it must be written to memory anyway."
     if readers > 1:
         return f"{readers} pieces read the result of the first: fused into each of them, it would be computed {readers} times."  # fmt: skip
-    return "Both are loops over elements, and XLA records no reason for its choice; it ends a piece at a sum over many elements, and wherever it estimates that fusing costs more than it saves."  # fmt: skip
+    return (
+        "Both are loops over elements, and XLA records no reason for its choice; it ends a "
+        "piece at a reduction over many elements, and wherever it estimates that fusing "
+        "costs more than it saves."
+    )
 
 
 @question("mixnet.stages/1", "fused", _ASK)
@@ -43,7 +50,7 @@ def of_stages(payload: Payload) -> Iterator[tuple[str, list[str]]]:
         readers = [sum(i in each["reads"] for each in groups) for i in range(len(groups))]
         for i, group in enumerate(groups):
             found = [
-                f"Piece {k + 1} ({groups[k]['kind']}) and piece {i + 1} ({group['kind']}) are two. "
+                f"Piece {k + 1} ({groups[k]['kind']}) and piece {i + 1} ({group['kind']}) are separate. "
                 f"{rule(groups[k]['kind'], group['kind'], readers[k], False)}"
                 for k in group["reads"]
                 if k < i and groups[k].get("parent") == group.get("parent")

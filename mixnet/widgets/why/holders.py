@@ -1,4 +1,4 @@
-"""Why is this array alive? What holds it, found by walking from the array along the references to it."""
+"""Why is this array alive? Answered by following the references to it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ def of_array(array: NDArray) -> Answer:
     about = f"{value.spec.dtype.name}{list(value.spec.shape)} on {value.spec.context}"
     [found] = holders([[array, value, *([] if value.array is None else [value.array])]])
     if value.array is None and value.segment is not None:
-        pending = "It is not computed yet: it is a recorded operation, which holds the arrays that it reads"  # fmt: skip
+        pending = (
+            "It has not been computed yet: it is a recorded operation, which holds the arrays it "
+            "reads"
+        )
         return Answer(ASK, about, f"{pending}.", tuple(f"It is {each}." for each in found))
     if not found:
-        return Answer(ASK, about, "Only the expression in the question holds it.")
+        return Answer(ASK, about, "Only the expression in your question holds it.")
     return Answer(ASK, about, f"It is {found[0]}.", tuple(f"It is {each}." for each in found[1:]))
 
 

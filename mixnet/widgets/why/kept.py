@@ -1,4 +1,4 @@
-"""Why is this array kept? From the plan: what reads it last; from live memory: what holds it."""
+"""Why is this array still in memory? Answered from the plan (its last reader) or from live references."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mixnet.widgets.why.question import Payload, question
 
 
-@question("mixnet.memory/1", "kept", "Why is it kept?")
+@question("mixnet.memory/1", "kept", "Why is it still in memory?")
 def kept(payload: Payload) -> Iterator[tuple[str, list[str]]]:
     """For each array, by graph number and array number: ``0/17``."""
     for g, graph in enumerate(payload["graphs"]):
@@ -30,15 +30,23 @@ def _needed(graph: Payload, kind: str, readers: list[int]) -> list[str]:
         )
         return [text, f"In the graph {_many(readers)}."] if readers else [text]
     if not readers:
-        return ["No step reads it: its operation produces it besides the needed results, and its memory is free at once."]  # fmt: skip
+        return [
+            (
+                "No step reads it: its operation produces it in addition to the results that are "
+                "needed, and its memory is freed at once."
+            )
+        ]
     if kind == "A":
         forward = [each for each in readers if each < turn]
         found = [f"It is saved for a gradient: {last}."]
         if forward:
-            found.append(f"Forward alone would need it only until step {forward[-1] + 1}, {names[forward[-1]]}.")  # fmt: skip
+            found.append(
+                f"Without backward, it would be needed only until step {forward[-1] + 1}, "
+                f"{names[forward[-1]]}."
+            )
         return found
     if kind == "R":
-        return [f"It was recomputed rather than saved: {last}."]
+        return [f"It was recomputed instead of saved: {last}."]
     found = [f"A later operation needs it: {last}."]
     return [*found, f"{_many(readers).capitalize()}."] if len(readers) > 1 else found
 
@@ -52,5 +60,10 @@ def _many(readers: list[int]) -> str:
 
 def _held(holders: list[str]) -> list[str]:
     if not holders:
-        return ["Nothing that Python's garbage collector tracks holds it: perhaps a running program or an extension does."]  # fmt: skip
+        return [
+            (
+                "Nothing that Python's garbage collector tracks holds it; a running program or an "
+                "extension may."
+            )
+        ]
     return [f"It was alive when the view was made: {holders[0]}.", *(f"Also {each}." for each in holders[1:])]  # fmt: skip

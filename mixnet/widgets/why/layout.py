@@ -1,4 +1,4 @@
-"""Why this layout? From the pass choose_layout."""
+"""Why this layout? Answered from the pass choose_layout."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from mixnet.widgets.why.question import Payload, question
 
 METHODS = {
-    "onednn": "oneDNN computes it, the fastest with channels last; it is used where the convolutions of a program are large enough to be worth compiling anew in each process",
+    "onednn": (
+        "oneDNN computes it, which is fastest with channels last; it is used where the "
+        "convolutions of a program are large enough to be worth recompiling in each process"
+    ),
     "grouped": "its channels are in groups, which mixnet's own lowering computes group by group",
     "dot": "its kernel is 1×1 without padding, so with channels last it is one matrix product",
     "xla": "XLA computes it, which on CPUs is faster with channels last",
-}  # fmt: skip
+}
 """Ways to compute a convolution, and why the pass chose them."""
 
 
@@ -26,7 +29,10 @@ def layout(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             if method in METHODS
             else "It runs with channels last, like the operation before it: a transpose here would cost more."
         )
-        said = [f"{text} The pass choose_layout did this; MIXNET_LAYOUT=off switches it off."]
+        said = [f"{text} The pass choose_layout did this; MIXNET_LAYOUT=off disables it."]
         if moved:
-            said.append("A chain of such operations begins or ends here, so an array is transposed: that is the copy beside it.")  # fmt: skip
+            said.append(
+                "A chain of such operations starts or ends here, so an array is transposed: that is "
+                "the copy next to it."
+            )
         yield row, said

@@ -1,4 +1,4 @@
-"""Questions of views: each is answered only from the facts in a payload."""
+"""Questions of views, answered only from the data of a payload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why slower than the model? From where the seconds of a measured step went, beside the model's."""
+"""Why slower than the model? Answered by comparing the parts of a measured step with the model's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mixnet.widgets.scaling.model import step_parts
 from mixnet.widgets.why.question import Payload, question
 
 LEAST = 0.02
-"""Differences below this share of a step are noise, and not explained."""
+"""Differences below this share of a step are noise and are not explained."""
 
 
 @question("mixnet.scaling/1", "slower", "Why slower than the model?")
@@ -27,18 +27,27 @@ def slower(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             late = measured - parts["step"]
             if late < LEAST * measured:
                 continue
-            text = f"A step on {n} devices took {time_text(measured)}, the model says {time_text(parts['step'])}: {time_text(late)} more."  # fmt: skip
+            text = (
+                f"A step on {n} devices took {time_text(measured)}, the model predicts "
+                f"{time_text(parts['step'])}: {time_text(late)} more."
+            )
             if "compute" not in point:
                 yield f"{r}/{i}", [text, "Only the whole step was measured; mx.distributed.measure records its parts too."]  # fmt: skip
                 continue
             expected = {
                 "computing": parts["compute"] + parts["serial"],
-                "waiting for the slowest": parts["waiting"],
+                "waiting for the slowest worker": parts["waiting"],
                 "the exchange of gradients": parts["latency"] + parts["transfer"] + parts["hidden"],
             }
             took = dict(zip(expected, (point["compute"], point["waiting"], point["exchange"]), strict=True))  # fmt: skip
             more = sorted(took, key=lambda name: expected[name] - took[name])
-            said = [f"{name}: {time_text(max(took[name], 0))} measured, {time_text(expected[name])} by the model" for name in more]  # fmt: skip
+            said = [
+                (
+                    f"{name}: {time_text(max(took[name], 0))} measured, {time_text(expected[name])} "
+                    "predicted by the model"
+                )
+                for name in more
+            ]
             if took[more[0]] > expected[more[0]]:
                 text += f" Most of it is {more[0]}."
             yield f"{r}/{i}", [text, *(f"{each}." for each in said)]

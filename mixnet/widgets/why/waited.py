@@ -1,4 +1,4 @@
-"""Why did this task wait? From the engine's rows: the task that released it, the array, and what ran in the thread."""
+"""Why did this task wait? Answered from the engine's rows: the releasing task, the array, and the thread."""
 
 from __future__ import annotations
 
@@ -63,11 +63,13 @@ def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _
     queued, waited = ops["queued"][op], ops["waited"][op]
     found = []
     if said:
-        last = " That was the last to end." if len(causes) > 1 else ""
+        last = " That was the last to finish." if len(causes) > 1 else ""
         found.append(f"It waited {time_text(queued / 1e9)} for an array: {said[0]}.{last}")
         found += [f"Before that, {each}." for each in said[1:]]
     elif queued > waited:
-        found.append(f"It was held for {time_text(queued / 1e9)} by tasks that this view does not show.")  # fmt: skip
+        found.append(
+            f"It was delayed for {time_text(queued / 1e9)} by tasks that this view does not show."
+        )
     if waited:
         home = run["lanes"][ops["lane"][op]]["name"]
         others = [name(i) for i in lanes.busy(op)]

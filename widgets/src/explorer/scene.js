@@ -43,7 +43,7 @@ function windowScene(payload, state) {
   return {
     panes, out, row, column,
     size: [`rows: ${sizeText(height, options)}`, `columns: ${sizeText(width, options)}`],
-    ...(out.length ? (convolved ? convolutionWords(input, weights, row, column, options, out) : poolingWords(cell, row, column, options)) : { head: "The kernel does not fit.", rows: [], total: "" }),
+    ...(out.length ? (convolved ? convolutionWords(input, weights, row, column, options, out) : poolingWords(cell, row, column, options)) : { head: "The kernel is larger than the input.", rows: [], total: "" }),
   };
 }
 

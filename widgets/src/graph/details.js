@@ -33,7 +33,7 @@ function ofNode(g, i, go) {
       ["operator", op ?? PARTS[g.part[i]]],
       ["part", [op && PARTS[g.part[i]], isOutput(g, i) && "an output of the graph"].filter(Boolean).join(", ")],
       ["block", nodes.block[i] < 0 ? null : link(g, ~nodes.block[i], go)],
-      [outs.length > 1 ? "outputs" : "output", outs.length ? outs.map((text) => h("div", null, text)) : "not known"],
+      [outs.length > 1 ? "outputs" : "output", outs.length ? outs.map((text) => h("div", null, text)) : "unknown"],
       ["bytes", g.specs[i].length > 1 ? bytes(g.bytes[i]) : null],
       ["FLOPs", nodes.flops[i] ? count(nodes.flops[i]) : null],
       ["time", facts.time?.[i] ? seconds(facts.time[i]) : null],
@@ -62,7 +62,7 @@ function ofBlock(g, b, go, toggle, open) {
     button(open.has(b) ? "Close" : "Open", open.has(b) ? "close this block" : "open this block", () => toggle(b)),
     rows([
       ["class", strings[blocks.kind[b]]],
-      ["repeated", blocks.repeat[b] ? `${blocks.repeat[b]} equal blocks` : null],
+      ["repeated", blocks.repeat[b] ? `${blocks.repeat[b]} identical blocks` : null],
       ["operations", operations.length],
       ["of these", kinds],
       ["parameters", weights.length ? `${weights.length}, ${bytes(weights.reduce((total, i) => total + g.bytes[i], 0))}` : null],
@@ -77,7 +77,7 @@ function ofBlock(g, b, go, toggle, open) {
 function legend(g) {
   const families = [...new Set(Object.values(g.p.categories))].sort();
   const line = (colour, dash) => h("span", { style: `display:inline-block;width:1.6em;border-top:2px ${dash} var(--mx-${colour});vertical-align:middle` });
-  const edges = [["line", "solid", "values"], ["k1", "solid", "gradients"], ["k3", "dashed", "values kept for backward"]].slice(0, g.part.includes(2) ? 3 : 1);
+  const edges = [["line", "solid", "values"], ["k1", "solid", "gradients"], ["k3", "dashed", "values saved for backward"]].slice(0, g.part.includes(2) ? 3 : 1);
   return [
     h("h3", null, "Colours and marks"),
     h("ul", { class: "mx-legend" },
@@ -91,10 +91,10 @@ function overview(g, go) {
   const { title, notes, error, direction } = g.p, operations = g.p.nodes.op.filter((i) => i >= 0).length;
   return [
     h("h2", null, title),
-    error ? [h("p", { class: "mx-error" }, `✗ Shapes do not fit. ${error.text}`), error.node === null ? null : link(g, error.node, go)] : null,
+    error ? [h("p", { class: "mx-error" }, `✗ Shapes do not match. ${error.text}`), error.node === null ? null : link(g, error.node, go)] : null,
     rows([["operations", operations], ["direction", direction], ["parameters", g.part.filter((part) => part === 3).length]]),
     notes.map((note) => h("p", null, note)),
-    h("p", null, "Click a box for its facts; a block opens with a double click or Enter."),
+    h("p", null, "Click a box for details; double-click a block or press Enter to open it."),
     ...legend(g),
   ];
 }

@@ -18,7 +18,7 @@ export function shades(g, sight, overlay) {
   const values = items.map((item, i) => (sight.children[i] ? null : boxValue(g, item, overlay)));
   if (["bytes", "flops", "time"].includes(overlay)) {
     const most = Math.max(...values.map((v) => v ?? 0), 1e-30);
-    return { fill: () => 1, strength: (i) => (values[i] ? 0.12 + 0.88 * Math.sqrt(values[i] / most) : 0), told: "the fuller the colour, the more" };
+    return { fill: () => 1, strength: (i) => (values[i] ? 0.12 + 0.88 * Math.sqrt(values[i] / most) : 0), told: "stronger colour means more" };
   }
   const names = [...new Set(values.filter((v) => v !== null && v !== ""))];
   const number = new Map(names.map((name, i) => [name, i % 8]));

@@ -22,7 +22,7 @@ export function ofAll(x) {
     ]),
     ...[...p.notes, ...g.notes].map((text) => h("p", null, text)),
     g.error ? h("p", { class: "mx-error" }, `✗ ${g.error.text}`) : null,
-    h("p", null, "Choose a line, a box, an array or a piece, or move the slider: all panes follow."),
+    h("p", null, "Select a line, a box, an array or a piece, or move the slider: all panes follow."),
   ].filter(Boolean);
 }
 
@@ -36,7 +36,7 @@ export function ofRow(x, row, rows, at) {
   return [
     h("h3", null, label(x, row)),
     ...why(p, row), ...(array === undefined || array < 0 ? [] : why(p.memory, `0/${array}`)), ...(task === undefined ? [] : why(p.engine, `0/${task}`)),
-    rows.length > 1 ? h("p", null, `the first of ${rows.length} chosen operations; together ${count(sum(rows.map((i) => g.nodes.flops[i])))} FLOPs`) : null,
+    rows.length > 1 ? h("p", null, `the first of ${rows.length} selected operations; together ${count(sum(rows.map((i) => g.nodes.flops[i])))} FLOPs`) : null,
     ...(p.numbers?.[row] ?? []).flatMap((stats, i, all) => values(stats, all.length > 1 ? `values of output ${i}` : "values")),
     h("h3", null, "facts"),
     facts([
@@ -45,7 +45,7 @@ export function ofRow(x, row, rows, at) {
       ["FLOPs", g.nodes.flops[row] ? count(g.nodes.flops[row]) : null],
       ["ran", task === undefined ? null : seconds(run.ops.ran[task] / 1e9)],
       ["runs in piece", pieces.slice(0, 6).join(", ") + (pieces.length > 6 ? " …" : "")],
-      ["alive then", alive && `${alive.count} arrays, ${bytes(alive.sum)}`],
+      ["alive in this step", alive && `${alive.count} arrays, ${bytes(alive.sum)}`],
       ["line", source && `${g.strings[source[0]].split(/[\\/]/).pop()}:${source[1]}`],
     ]),
   ].filter(Boolean);

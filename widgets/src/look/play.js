@@ -24,10 +24,10 @@ export function playground(ctx) {
         layer = value;
         update();
       }),
-      button(off ? "on" : "off", off ? "on: put the layer back" : "off: the layer hands on what it gets", () => send({ do: off ? "on" : "off", layer })),
+      button(off ? "on" : "off", off ? "on: put the layer back" : "off: the layer returns its input", () => send({ do: off ? "on" : "off", layer })),
       act && select("activation", ["", ...p.choices].map((name) => [name, name || "as it was"]), off ? "" : (p.changes[layer] ?? ""), (name) => send(name ? { do: "activate", layer, name } : { do: "on", layer })),
-      button("poison", "poison: set a number of the input to NaN and see where it goes", () => send({ do: "poison" })),
-      button("restore", "restore: put all layers back", () => send({ do: "restore" })),
+      button("poison", "poison: set one number of the input to NaN and see where it spreads", () => send({ do: "poison" })),
+      button("restore", "restore: undo all changes of layers", () => send({ do: "restore" })),
     ];
   }
 

@@ -171,11 +171,11 @@ export function than(none, size) {
 }
 
 export const KINDS = {
-  A: [0, "activation kept for backward"],
-  F: [5, "read in forward alone"],
+  A: [0, "activation saved for backward"],
+  F: [5, "forward only"],
   B: [1, "made by backward"],
   R: [3, "recomputed"],
   O: [2, "output"],
   L: [0, "array"],
-  E: [7, "there before"],
+  E: [7, "existed before"],
 };

@@ -12,7 +12,7 @@ export function graphBoard(ctx, game) {
   const plan = layered({ boxes: items.map(() => ({ w: W, h: H })), edges });
   const lines = s("svg", { width: plan.width, height: plan.height, "aria-hidden": "true" });
   const sheet = h("div", { class: "mx-sheet", style: `width:${plan.width}px;height:${plan.height}px` }, lines);
-  ctx.stage.append(h("div", { class: "mx-nodes", role: "group", "aria-label": "operations; drag one onto another to run both as one" }, sheet), h("p", { class: "mx-legend" }, h("i", { class: "mx-thick" }), " through memory", h("i", { class: "mx-thin" }), " stays in the kernel; inputs and outputs of the graph always move"));
+  ctx.stage.append(h("div", { class: "mx-nodes", role: "group", "aria-label": "operations; drag one onto another to fuse both" }, sheet), h("p", { class: "mx-legend" }, h("i", { class: "mx-thick" }), " through memory", h("i", { class: "mx-thin" }), " stays in the kernel; inputs and outputs of the graph always move"));
   const paths = plan.paths.map((points) => {
     let d = `M${points[0]},${points[1]}`;
     for (let k = 2; k < points.length; k += 2) {
@@ -30,7 +30,7 @@ export function graphBoard(ctx, game) {
   sheet.append(...nodes);
 
   const join = (i, other) => game.put(numbered(game.place().map((group, j) => (j === i ? game.place()[other] : group))), `${items[i].name} joins ${items[other].name}`);
-  const leave = (i) => game.put(numbered(game.place().map((group, j) => (j === i ? -1 : group))), `${items[i].name} by itself`);
+  const leave = (i) => game.put(numbered(game.place().map((group, j) => (j === i ? -1 : group))), `${items[i].name} on its own`);
 
   function drag(node, i) {
     let from = null, moved = false;
@@ -108,11 +108,11 @@ export function graphBoard(ctx, game) {
     const others = [...new Map(neighbours(i).filter((j) => group[j] !== group[i]).map((j) => [group[j], j]))];
     return [
       h("h3", null, each.name),
-      tableOf(["", ""], [["operator", each.op], ["kind", { library: "library call: runs alone", reduction: "reduction: what reads it waits for all of it", pointwise: "pointwise: number by number" }[each.kind]], ["reads", sizes(each.reads)], ["writes", sizes(each.writes)], ["runs with", members.join(", ") || "nothing"]]),
+      tableOf(["", ""], [["operator", each.op], ["kind", { library: "library call: runs alone", reduction: "reduction: its readers wait for all of it", pointwise: "elementwise" }[each.kind]], ["reads", sizes(each.reads)], ["writes", sizes(each.writes)], ["runs with", members.join(", ") || "nothing"]]),
       h("p", null, others.map(([of, j]) => button(`Join ${letter(of)} (${items[j].name})`, `Join ${letter(of)} (${items[j].name})`, () => join(i, j))), members.length ? button("Take out", "Take out of its group", () => leave(i)) : ""),
     ];
   }
 
-  const keys = [["drag", "onto another node: both run as one; onto nothing: by itself"], ["↑ ↓", "join what it reads, or what reads it"], ["Delete", "by itself"], ["Enter", "what it is, and buttons to join it"]];
+  const keys = [["drag", "onto another node: fuse both; onto empty space: on its own"], ["↑ ↓", "join an operation it reads, or one that reads it"], ["Delete", "on its own"], ["Enter", "details, and buttons to join it"]];
   return { update, about, keys };
 }

@@ -103,11 +103,11 @@ export function planeBoard(ctx, game) {
     const each = items[i], place = game.place();
     if (isMemory) return [h("h3", null, each.name), tableOf(["", ""], [["size", bytes(each.size)], ["needed", `steps ${each.begin + 1} to ${each.end}`], ["at", bytes(place[i])]])];
     const waits = edges.filter(([, later]) => later === i).map(([, , why]) => h("li", null, why));
-    return [h("h3", null, each.name), tableOf(["", ""], [["time", each.time], ["reads", each.reads.join(", ") || "nothing"], ["writes", each.writes.join(", ") || "nothing"], ["runs", `thread ${place[i][0] + 1}, ${place[i][1]} to ${place[i][1] + each.time}`]]), waits.length ? h("h3", null, "Waits for what is marked") : "", h("ul", { class: "mx-wrongs" }, waits)];
+    return [h("h3", null, each.name), tableOf(["", ""], [["time", each.time], ["reads", each.reads.join(", ") || "nothing"], ["writes", each.writes.join(", ") || "nothing"], ["runs", `thread ${place[i][0] + 1}, ${place[i][1]} to ${place[i][1] + each.time}`]]), waits.length ? h("h3", null, "Waits for the marked tasks") : "", h("ul", { class: "mx-wrongs" }, waits)];
   }
 
   const keys = isMemory
-    ? [["drag, ↑ ↓", "to the next place above or below that fits something"], ["Home", "down to the lowest place without a conflict"]]
-    : [["drag, ← →", "to the next start before or after"], ["↑ ↓", "to another thread"], ["Home", "to the earliest start without a conflict"]];
+    ? [["drag, ↑ ↓", "to the next free place above or below"], ["Home", "down to the lowest place without a conflict"]]
+    : [["drag, ← →", "to the previous or next start time"], ["↑ ↓", "to another thread"], ["Home", "to the earliest start without a conflict"]];
   return { update, about, keys };
 }

@@ -92,7 +92,7 @@ function fusion({ items, values }, place) {
         if (!waits.has(group[made])) waits.set(group[made], new Map());
         if (!waits.get(group[made]).has(group[i])) waits.get(group[made]).set(group[i], [made, i]);
       } else if (items[made].kind === "reduction") {
-        conflicts.push({ items: [made, i], text: `${each.name} needs all of ${items[made].name} before it begins: one loop cannot do both.` });
+        conflicts.push({ items: [made, i], text: `${each.name} needs all of ${items[made].name} before it starts: one loop cannot do both.` });
       }
     }
   });
@@ -103,7 +103,7 @@ function fusion({ items, values }, place) {
     ring.forEach((each) => seen.add(each));
     const edges = ring.map((a, k) => waits.get(a).get(ring[(k + 1) % ring.length]));
     const steps = edges.map(([a, b]) => `${items[b].name} reads ${items[a].name}`).join(", ");
-    conflicts.push({ items: [...new Set(edges.flat())].sort((a, b) => a - b), text: `Groups ${ring.map(letter).join(" and ")} wait for each other: ${steps}.` });
+    conflicts.push({ items: [...new Set(edges.flat())].sort((a, b) => a - b), text: `Groups ${ring.map(letter).join(" and ")} depend on each other in a cycle: ${steps}.` });
   });
   return { score, conflicts };
 }

@@ -13,9 +13,9 @@ export function overview(payload, program) {
   return [
     h("h2", null, `${payload.kind} ${payload.name}`),
     ...why(payload, "all"),
-    h("p", null, "Step through the stages with the buttons or [ and ]. Select any row: the same thing is marked in every stage, and listed here."),
+    h("p", null, "Step through the stages with the buttons or [ and ]. Select any row: it is marked in every stage and listed here."),
     rows.length ? tableOf(["stage", "time"], rows, "Times") : null,
-    Object.keys(memory).length ? tableOf(["memory", "bytes"], Object.entries(memory).map(([name, value]) => [name, bytes(value)]), "By XLA") : null,
+    Object.keys(memory).length ? tableOf(["memory", "bytes"], Object.entries(memory).map(([name, value]) => [name, bytes(value)]), "According to XLA") : null,
     cost.flops ? h("p", null, `About ${count(cost.flops)} floating-point operations and ${bytes(cost.bytes ?? 0)} moved, XLA says.`) : null,
   ].filter(Boolean);
 }
@@ -42,8 +42,8 @@ export function details({ payload, program, state, stages, rows, go }) {
   const pieces = group !== null && group !== undefined ? [group] : [...new Set(things.flatMap((n) => program.things[n].groups ?? []))];
   parts.push(...pieces.slice(0, MOST).flatMap((n) => why(payload, `${payload.programs.indexOf(program)}/${n}`)));
   const listed = places.filter(([, number]) => number > 0);
-  parts.push(h("h3", null, "Where it is"), h("div", { class: "mx-places" }, listed.map(([index, number]) => button(`${program.stages[index].title} · ${number}`, `${program.stages[index].title} · ${number} marked: go there`, () => go(index)))));
-  if (!listed.length) parts.push(h("p", null, "Nowhere else: it only is what you see."));
+  parts.push(h("h3", null, "Where it appears"), h("div", { class: "mx-places" }, listed.map(([index, number]) => button(`${program.stages[index].title} · ${number}`, `${program.stages[index].title} · ${number} marked: go there`, () => go(index)))));
+  if (!listed.length) parts.push(h("p", null, "It appears in no other stage."));
   return parts;
 }
 
@@ -69,6 +69,6 @@ function groupText(program, index) {
     h("p", null, `${group.name} computes ${group.things.length || "no"} operation${group.things.length === 1 ? "" : "s"} of yours, reads ${bytes(group.in)} and writes ${bytes(group.out)}.`),
     group.reads.length ? h("p", null, `It reads the results of piece ${group.reads.map((n) => n + 1).join(", ")}.`) : null,
     group.inputs.length ? h("p", null, `It reads ${group.inputs.join(", ")}.`) : null,
-    group.inferred ? h("p", null, "XLA made it without saying for whom: the operations are those beside it.") : null,
+    group.inferred ? h("p", null, "XLA created it without recording its origin; the operations are those next to it.") : null,
   ].filter(Boolean);
 }

@@ -84,9 +84,9 @@ function planRows(program, stage) {
   if (!stage.plan) return [note(`no plan: ${stage.missing}`)];
   const p = stage.plan;
   const saved = p.alone ? Math.round((1 - p.total / p.alone) * 100) : 0;
-  const head = [note(`${bytes(p.total)} for results in between; ${bytes(p.alone)} if none shared (${saved}% saved); at least ${bytes(p.least)} · arguments ${bytes(p.arguments)}`)];
-  if (program.memory.temporaries !== undefined) head.push(note(`XLA, which plans for itself: ${bytes(program.memory.temporaries)} temporaries, ${bytes(program.memory.outputs)} outputs`));
-  head.push(note("One row is one piece of memory, from the first operation (left) to the last (right); a box is the life of one array in it."));
+  const head = [note(`${bytes(p.total)} for intermediate results; ${bytes(p.alone)} without sharing (${saved}% saved); at least ${bytes(p.least)} · arguments ${bytes(p.arguments)}`)];
+  if (program.memory.temporaries !== undefined) head.push(note(`XLA's own plan: ${bytes(program.memory.temporaries)} temporaries, ${bytes(program.memory.outputs)} outputs`));
+  head.push(note("One row is one piece of memory, from the first operation (left) to the last (right); a box is the lifetime of one array in it."));
   return [
     ...head,
     ...p.storages.map((size, storage) => {
@@ -111,16 +111,16 @@ function keyRows(payload) {
   const say = (text, kind = "note") => rows.push({ kind, text, things: [] });
   say(`A ${payload.kind}, ${payload.kind === "function" ? "" : payload.training ? "training, " : "predicting, "}on ${payload.context}`);
   payload.notes.forEach((text) => say(text));
-  say("The key: what is recorded holds as long as these stay the same", "head");
+  say("The key: the recorded graph is valid while these stay the same", "head");
   cache.inputs.forEach((text) => say(`  ${text}`));
   if (cache.arguments) say(`  other arguments ${cache.arguments}`);
   if (payload.kind !== "function") say(`  mode ${payload.training ? "training" : "predicting"}`);
-  if (cache.parameters.length) say(`Parameters, ${cache.parameters.length} of them (a part of the key)`, "head");
+  if (cache.parameters.length) say(`${cache.parameters.length} parameters (part of the key)`, "head");
   cache.parameters.forEach((text) => say(`  ${text}`));
-  say(cache.known ? "This key has been compiled before: a call runs at once" : "Why it has to be traced", "head");
+  say(cache.known ? "This key has been compiled before: a call runs immediately" : "Why it has to be traced", "head");
   if (!cache.known) cache.reasons.forEach((text) => say(`  ${text}`));
-  if (cache.entries.length) say(`Compiled so far: ${cache.entries.length} entries of the cache, and why each was needed`, "head");
-  cache.entries.forEach(({ key, reasons }, i) => say(`  ${i + 1}. ${key}  —  ${reasons.join("; ") || "nothing differs from the one before"}`));
+  if (cache.entries.length) say(`Compiled so far: ${cache.entries.length} cache entries, and why each was needed`, "head");
+  cache.entries.forEach(({ key, reasons }, i) => say(`  ${i + 1}. ${key}  —  ${reasons.join("; ") || "nothing differs from the previous entry"}`));
   return rows;
 }
 

@@ -28,7 +28,7 @@ const words = ({ label, name }) => label ?? name.slice(name.lastIndexOf("/") + 1
 export function picture(ctx, { pick }) {
   let scene = null, rows = [], marked = () => false, key = null;
   const self = surface(ctx, {
-    label: "the graph as a picture: operations from top to bottom; up and down walk through them, g shows the list",
+    label: "the graph as a picture: operations from top to bottom; the up and down keys move through them, g shows the list",
     height: 360,
     bounds: () => ({ x: 0, y: 0, width: scene?.width ?? 100, height: scene?.height ?? 100 }),
     draw: (g) => scene && paint(g),

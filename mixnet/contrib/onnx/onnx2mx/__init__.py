@@ -1,4 +1,4 @@
-"""``mx.contrib.onnx.onnx2mx``: MXNet's path of what reads ONNX files; that is imported when it is called."""
+"""``mx.contrib.onnx.onnx2mx``: MXNet's import path of the ONNX importer, loaded on first use."""
 
 from __future__ import annotations
 

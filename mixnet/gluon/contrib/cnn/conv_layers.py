@@ -1,4 +1,4 @@
-"""``mx.gluon.contrib.cnn.conv_layers``: deformable convolutions, by MXNet's import path."""
+"""``mx.gluon.contrib.cnn.conv_layers``: deformable convolutions, under MXNet's import path."""
 
 from mixnet.gluon.contrib.cnn.deformable import DeformableConvolution as DeformableConvolution
 from mixnet.gluon.contrib.cnn.deformable import (

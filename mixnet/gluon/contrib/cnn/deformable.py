@@ -1,4 +1,4 @@
-"""Deformable convolutions: a small convolution says where each element of the kernel reaches."""
+"""Deformable convolutions: a small convolution computes the offset of each kernel element."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mixnet.gluon.nn.convolution import Size, convolution_repr, sizes, weight_sh
 
 
 class _Deformable(HybridBlock):
-    """What both have in common: the two convolutions' parameters and attributes."""
+    """The base of both: the two convolutions' parameters and attributes."""
 
     _per_element: int  # numbers that the first convolution gives for an element of the kernel
     _offset_first = True
@@ -114,16 +114,16 @@ class DeformableConvolution(_Deformable):
         num_deformable_group: groups of channels with offsets of their own.
         layout: ``NCHW``.
         use_bias: whether there is a bias.
-        in_channels: channels of the data; 0 follows from the first data.
+        in_channels: channels of the data; 0: inferred from the first data.
         activation: name of an activation, None for none.
         weight_initializer: initializer of the weight.
         bias_initializer: initializer of the bias.
-        offset_weight_initializer: initializer of the weight that gives the offsets.
+        offset_weight_initializer: initializer of the weight that computes the offsets.
         offset_bias_initializer: initializer of its bias.
         offset_use_bias: whether it has a bias.
         op_name: the operator; None for that of the class.
         adj: for a transposed operator.
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 

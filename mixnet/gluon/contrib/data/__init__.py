@@ -1,4 +1,4 @@
-"""Samplers and texts beside ``mx.gluon.data``."""
+"""Additional samplers and text datasets."""
 
 from mixnet.gluon.contrib.data import sampler as sampler
 from mixnet.gluon.contrib.data import text as text

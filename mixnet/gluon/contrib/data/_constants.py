@@ -1,3 +1,3 @@
-"""Tokens that texts end with."""
+"""End-of-text tokens."""
 
 EOS_TOKEN = "<eos>"

@@ -1,4 +1,4 @@
-"""Samplers in other orders."""
+"""Additional samplers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class IntervalSampler(sampler.Sampler):
     """0, ``interval``, ``2 interval``, ... then 1, ``interval + 1``, ... as far as ``length``.
 
     Args:
-        length: how many samples there are.
-        interval: distance of the numbers.
-        rollover: start again from the next number; else only the first round.
+        length: number of samples.
+        interval: distance between indices.
+        rollover: continue from the next offset; otherwise only the first pass.
 
     Raises:
         AssertionError: the interval is larger than the length.
@@ -45,15 +45,15 @@ class IntervalSampler(sampler.Sampler):
 
 
 class SplitSampler(sampler.Sampler):
-    """The numbers of one worker: all workers have as many, and none has another's.
+    """The indices of one worker: all workers get equally many, without overlap.
 
     What is left over when ``length`` is divided is in no part: workers that go in step need as many batches each.
 
     Args:
-        length: how many samples there are.
-        num_parts: how many workers, ``kv.num_workers``.
-        part_index: which one, ``kv.rank``.
-        shuffle: in random order, another one at each pass, by NumPy's global random state; the part stays the same.
+        length: number of samples.
+        num_parts: number of workers, ``kv.num_workers``.
+        part_index: index of this worker, ``kv.rank``.
+        shuffle: a new random order in each pass, from NumPy's global random state; the part stays the same.
 
     Raises:
         AssertionError: there is no such part, or it would be empty.

@@ -1,4 +1,4 @@
-"""Texts to model language with."""
+"""Text datasets for language modelling."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["WikiText2", "WikiText103"]
 
 
 class _LanguageModelDataset(dataset._DownloadedDataset):
-    """Base of texts: a vocabulary, and how often each token occurs.
+    """Base of text datasets: a vocabulary, and token frequencies.
 
     Args:
         root: folder of the files.
-        namespace: where they are downloaded from.
-        vocabulary: numbers of the tokens; made of the text for None.
+        namespace: source of the download.
+        vocabulary: vocabulary; None: created from the text.
     """
 
     def __init__(self, root: str, namespace: str, vocabulary: Any):
@@ -43,12 +43,12 @@ class _LanguageModelDataset(dataset._DownloadedDataset):
 
     @property
     def vocabulary(self) -> Any:
-        """The numbers of the tokens."""
+        """The vocabulary."""
         return self._vocab
 
     @property
     def frequencies(self) -> Counter[str] | None:
-        """How often each token occurs; None if the vocabulary was given."""
+        """Token frequencies; None if the vocabulary was given."""
         return self._counter
 
 
@@ -98,12 +98,12 @@ class _WikiText(_LanguageModelDataset):
 
 
 class WikiText2(_WikiText):
-    """Articles of Wikipedia, two million words: rows of numbers, and those moved on by one.
+    """Articles of Wikipedia, two million words: rows of token indices, and the same shifted by one.
 
     Args:
-        root: folder of the files; they are downloaded to it if they are not there.
+        root: folder of the files; missing files are downloaded to it.
         segment: ``train``, ``validation`` or ``test``.
-        vocab: numbers of the tokens; made of the text for None.
+        vocab: vocabulary; None: created from the text.
         seq_len: length of a row.
 
     Raises:
@@ -133,9 +133,9 @@ class WikiText103(_WikiText):
     """The same as :class:`WikiText2` with 103 million words.
 
     Args:
-        root: folder of the files; they are downloaded to it if they are not there.
+        root: folder of the files; missing files are downloaded to it.
         segment: ``train``, ``validation`` or ``test``.
-        vocab: numbers of the tokens; made of the text for None.
+        vocab: vocabulary; None: created from the text.
         seq_len: length of a row.
 
     Raises:

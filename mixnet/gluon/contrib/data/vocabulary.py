@@ -1,4 +1,4 @@
-"""Vocabularies: numbers for the tokens of a text, and counting them."""
+"""Vocabularies: indices for the tokens of a text, and token counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def count_tokens_from_str(
     to_lower: bool = False,
     counter_to_update: Counter[str] | None = None,
 ) -> Counter[str]:
-    """How often each token occurs in a text.
+    """Count the tokens of a text.
 
     Args:
         source_str: the text.
-        token_delim: regular expression of what stands between two tokens.
-        seq_delim: regular expression of what stands between two sequences.
+        token_delim: regular expression that separates tokens.
+        seq_delim: regular expression that separates sequences.
         to_lower: count in lower case.
         counter_to_update: add to this one; a new one by default.
 
@@ -36,17 +36,17 @@ def count_tokens_from_str(
 
 
 class Vocabulary:
-    """Numbers for the tokens of a text: the unknown token, reserved ones, the others by frequency.
+    """Indices for the tokens of a text: the unknown token, reserved ones, the others by frequency.
 
     Args:
-        counter: how often each token occurs.
-        most_freq_count: number only so many, the most frequent ones; all for None.
-        min_freq: number only those that occur so often.
-        unknown_token: stands for every token without a number; its own number is 0.
-        reserved_tokens: tokens that are numbered in any case, such as padding.
+        counter: token frequencies.
+        most_freq_count: maximum number of tokens, the most frequent ones; None for all.
+        min_freq: minimum frequency of a token.
+        unknown_token: represents every token without an index; its own index is 0.
+        reserved_tokens: tokens that always have an index, such as padding.
 
     Raises:
-        AssertionError: an argument is not as it should be.
+        AssertionError: an argument is invalid.
     """
 
     def __init__(
@@ -96,35 +96,35 @@ class Vocabulary:
 
     @property
     def token_to_idx(self) -> dict[Any, int]:
-        """Numbers by token."""
+        """Indices by token."""
         return self._token_to_idx
 
     @property
     def idx_to_token(self) -> list[Any]:
-        """Tokens by number."""
+        """Tokens by index."""
         return self._idx_to_token
 
     @property
     def unknown_token(self) -> Hashable:
-        """What stands for tokens without a number."""
+        """The token that represents unknown tokens."""
         return self._unknown_token
 
     @property
     def reserved_tokens(self) -> list[Any] | None:
-        """Tokens that are numbered in any case; None if there are none."""
+        """Tokens that always have an index; None if there are none."""
         return self._reserved_tokens
 
     def to_indices(self, tokens: Any) -> Any:
-        """The number of a token, or numbers of a list of tokens; 0 for unknown ones."""
+        """The index of a token, or the indices of a list of tokens; 0 for unknown ones."""
         if not isinstance(tokens, list):
             return self._token_to_idx.get(tokens, 0)
         return [self._token_to_idx.get(token, 0) for token in tokens]
 
     def to_tokens(self, indices: Any) -> Any:
-        """The token of a number, or tokens of a list of numbers.
+        """The token of an index, or the tokens of a list of indices.
 
         Raises:
-            ValueError: there is no such number.
+            ValueError: there is no such index.
         """
         if isinstance(indices, list):
             return [self._token(index) for index in indices]

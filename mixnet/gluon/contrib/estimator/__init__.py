@@ -1,4 +1,4 @@
-"""A training loop as an object: what happens in it is told to handlers."""
+"""Estimator: a training loop as an object that calls event handlers."""
 
 from mixnet.gluon.contrib.estimator import batch_processor as batch_processor
 from mixnet.gluon.contrib.estimator import estimator as estimator

@@ -1,4 +1,4 @@
-"""What is done with one batch; derive from it to do something else."""
+"""BatchProcessor: what is done with one batch; derive from it to change that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CheckpointHandler: parameters and states of the trainer on disk, and back."""
+"""CheckpointHandler: save and restore parameters and trainer states."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from mixnet.metric import EvalMetric
 
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Saves parameters and trainer after so many epochs or batches.
+    """Saves parameters and trainer states every few epochs or batches.
 
     The files are ``PREFIX-epochEbatchB.params`` and ``.states``, where E and B count from 0, and
     ``PREFIX-symbol.json`` for a hybridized network; ``PREFIX-best.params`` is the best one.
 
     Args:
-        model_dir: folder; made if it is not there.
-        model_prefix: how the names of the files begin.
-        monitor: the metric by which the best one is found.
+        model_dir: folder; created if it does not exist.
+        model_prefix: prefix of the file names.
+        monitor: the metric that determines the best one.
         verbose: 1 logs each file.
-        save_best: keep the best one beside the last ones.
-        mode: ``min`` or ``max``, which way the metric improves; ``auto`` guesses by the name.
-        epoch_period: epochs between two files; None for none.
-        batch_period: batches between two files; None for none.
-        max_checkpoints: how many of the last ones to keep.
-        resume_from_checkpoint: go on from the last one in the folder.
+        save_best: keep the best one in addition to the last ones.
+        mode: ``min`` or ``max``, the direction of improvement; ``auto`` infers it from the name.
+        epoch_period: epochs between checkpoints; None to disable.
+        batch_period: batches between checkpoints; None to disable.
+        max_checkpoints: number of recent checkpoints to keep.
+        resume_from_checkpoint: resume from the last one in the folder.
 
     Raises:
         ValueError: ``save_best`` without a metric.
@@ -70,11 +70,11 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     # ---- events -------------------------------------------------------------------------------
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Make the folder; go on from the last checkpoint if that is wanted.
+        """Create the folder; resume from the last checkpoint if requested.
 
         Raises:
-            AssertionError: training counts epochs and checkpoints batches, or the other way round.
-            ValueError: the checkpoint has all of the epochs or batches already.
+            AssertionError: training counts epochs and checkpoints count batches, or vice versa.
+            ValueError: the checkpoint already contains all epochs or batches.
         """
         os.makedirs(self.model_dir, exist_ok=True)
         self.current_batch = self.current_epoch = 0
@@ -85,7 +85,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self._resume(estimator)
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Count a batch; save if it is time."""
+        """Count a batch; save if due."""
         if self.current_batch == 0:
             self._save_symbol(estimator)
         if self.batch_period and (self.current_batch + 1) % self.batch_period == 0:
@@ -93,7 +93,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         self.current_batch += 1
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Count an epoch; save if it is time."""
+        """Count an epoch; save if due."""
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save_checkpoint(estimator)
         self.current_epoch += 1

@@ -1,4 +1,4 @@
-"""Estimator: a network, its loss and its data brought together for training."""
+"""Estimator: trains a network with a loss on data."""
 
 from __future__ import annotations
 
@@ -41,23 +41,23 @@ __all__ = ["Estimator"]
 
 
 class Estimator:
-    """Trains and validates a network; what happens on the way is told to handlers.
+    """Trains and validates a network, and calls event handlers.
 
     Args:
         net: the network.
         loss: a Gluon loss.
         train_metrics: metrics of training; by default the loss, and accuracy for
             ``SoftmaxCrossEntropyLoss``.
-        val_metrics: metrics of validation; by default as those of training.
-        initializer: gives the parameters their first values, if they have none.
+        val_metrics: metrics of validation; by default the same as for training.
+        initializer: initializes the parameters, if they have no values.
         trainer: by default SGD with learning rate 0.001.
-        context: where to train, one or several; all GPUs' first by default, else the CPU.
-        val_net: the network that is validated, by default ``net``.
+        context: one or several contexts; by default the first GPU, or the CPU if there is none.
+        val_net: the network to validate, by default ``net``.
         val_loss: the loss of validation, by default ``loss``.
         batch_processor: forward and backward of a batch.
 
     Raises:
-        ValueError: an argument is of another kind.
+        ValueError: an argument has the wrong type.
     """
 
     logger: Any = None
@@ -196,10 +196,10 @@ class Estimator:
         Args:
             val_data: a DataLoader of data and labels.
             batch_axis: axis that is split over the contexts.
-            event_handlers: are told of it.
+            event_handlers: handlers to call.
 
         Raises:
-            ValueError: ``val_data`` is no DataLoader.
+            ValueError: ``val_data`` is not a DataLoader.
         """
         _check_loader(val_data)
         for metric in self.val_metrics:
@@ -226,19 +226,19 @@ class Estimator:
         batches: int | None = None,
         batch_axis: int = 0,
     ) -> None:
-        """Train for so many epochs or batches.
+        """Train for a number of epochs or batches.
 
         Args:
             train_data: a DataLoader of data and labels.
-            val_data: likewise, to validate with after each epoch.
-            epochs: how many epochs.
-            event_handlers: are told of it; stopping, updating, metrics, validation and logging
-                have handlers by themselves where none is given.
-            batches: how many batches, instead of epochs.
+            val_data: likewise, for validation after each epoch.
+            epochs: number of epochs.
+            event_handlers: handlers to call; default handlers for stopping, updating, metrics, validation
+                and logging are added if there are none.
+            batches: number of batches, instead of epochs.
             batch_axis: axis that is split over the contexts.
 
         Raises:
-            ValueError: not one of ``epochs`` and ``batches`` was given, or no DataLoader.
+            ValueError: neither or both of ``epochs`` and ``batches`` are given, or there is no DataLoader.
         """
         _check_loader(train_data)
         if (epochs is None) == (batches is None):
@@ -262,12 +262,12 @@ class Estimator:
         handlers_by_kind.train_end()
 
     def _categorize_handlers(self, event_handlers: Any) -> tuple[list[Any], ...]:
-        """The handlers of each event, those of lower priority first: six lists, from the begin of
+        """The handlers of each event, in ascending order of priority: six lists, from the beginning of
         training to its end."""
         return tuple(_HandlersByKind(self, event_handlers).of_kinds.values())
 
     def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[Any]:
-        """The handlers that ``fit`` runs with, those of lower priority first."""
+        """The handlers that ``fit`` uses, in ascending order of priority."""
         handlers = _check_handlers(event_handlers, EventHandler)
         made: list[Any] = [StoppingHandler(self.max_epoch, self.max_batch)]
         defaults = (
@@ -299,7 +299,7 @@ def _priority(handler: Any) -> float:
 
 
 class _HandlersByKind:
-    """Handlers by event, those of lower priority first."""
+    """Handlers by event, in ascending order of priority."""
 
     def __init__(self, estimator: Estimator, handlers: Iterable[Any]):
         self._estimator = estimator
@@ -344,5 +344,5 @@ def _check_loader(data: Any) -> None:
 
 
 def _has_values(parameter: Any) -> bool:
-    """Whether a parameter has values, or will have them with the first data."""
+    """Whether a parameter is initialized, possibly deferred to the first data."""
     return bool(parameter._arrays) or bool(parameter._deferred_init)

@@ -1,4 +1,4 @@
-"""Handlers: what is told when training, an epoch or a batch begins or ends."""
+"""Event handlers: called when training, an epoch or a batch begins or ends."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from mixnet.metric import CompositeEvalMetric, EvalMetric, Loss
 
 
 class EventHandler:
-    """Base of handlers. Those with a lower ``priority`` (0 without one) are told first."""
+    """Base of handlers. Those with a lower ``priority`` (default 0) are called first."""
 
 
 class TrainBegin(EventHandler):
-    """Is told when training begins."""
+    """Called when training begins."""
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Override it."""
 
 
 class TrainEnd(EventHandler):
-    """Is told when training has ended."""
+    """Called when training has ended."""
 
     def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Override it."""
 
 
 class EpochBegin(EventHandler):
-    """Is told when an epoch begins."""
+    """Called when an epoch begins."""
 
     def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Override it."""
 
 
 class EpochEnd(EventHandler):
-    """Is told when an epoch has ended; training stops if one returns True."""
+    """Called when an epoch has ended; training stops if a handler returns True."""
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Override it."""
@@ -49,14 +49,14 @@ class EpochEnd(EventHandler):
 
 
 class BatchBegin(EventHandler):
-    """Is told of a ``batch`` before it is processed."""
+    """Called with a ``batch`` before it is processed."""
 
     def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Override it."""
 
 
 class BatchEnd(EventHandler):
-    """Is told of a ``batch``, its ``pred``, ``label`` and ``loss``; the epoch stops on True."""
+    """Called with a ``batch``, its ``pred``, ``label`` and ``loss``; the epoch stops on True."""
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> Any:
         """Override it."""
@@ -64,7 +64,7 @@ class BatchEnd(EventHandler):
 
 
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Stops after so many epochs or batches, which the estimator's own take the place of.
+    """Stops after a number of epochs or batches; the estimator's own limits take precedence.
 
     Args:
         max_epoch: number of epochs.
@@ -77,7 +77,7 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
         self.stop_training = False
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Start to count."""
+        """Start counting."""
         self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
         self.current_batch = self.current_epoch = 0
 
@@ -97,11 +97,11 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
 
 
 class MetricHandler(EpochBegin, BatchEnd):
-    """Updates metrics after each batch; an epoch starts them anew.
+    """Updates metrics after each batch and resets them at each epoch.
 
     Args:
-        metrics: of the estimator; losses are given the loss, the others labels and predictions.
-        priority: low, so that other handlers see the values with the batch.
+        metrics: of the estimator; loss metrics get the loss, the others labels and predictions.
+        priority: low, so that other handlers see the updated values.
     """
 
     def __init__(self, metrics: Any, priority: float = -1000):
@@ -109,7 +109,7 @@ class MetricHandler(EpochBegin, BatchEnd):
         self.priority = priority
 
     def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Start the metrics anew."""
+        """Reset the metrics."""
         for metric in self.metrics:
             metric.reset()
 
@@ -123,15 +123,15 @@ class MetricHandler(EpochBegin, BatchEnd):
 
 
 class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
-    """Validates after so many epochs or batches.
+    """Validates every few epochs or batches.
 
     Args:
         val_data: the loader.
         eval_fn: ``estimator.evaluate``.
-        epoch_period: epochs between two validations; None for none.
-        batch_period: batches between two validations; None for none.
-        priority: low, so that other handlers see what came of it.
-        event_handlers: are told during validation.
+        epoch_period: epochs between validations; None to disable.
+        batch_period: batches between validations; None to disable.
+        priority: low, so that other handlers see its results.
+        event_handlers: handlers to call during validation.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         self.current_batch = self.current_epoch = 0
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Start to count."""
+        """Start counting."""
         self.current_batch = self.current_epoch = 0
 
     def _validate(self, estimator: Any) -> None:
@@ -160,28 +160,28 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         )
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Count a batch; validate if it is time."""
+        """Count a batch; validate if due."""
         self.current_batch += 1
         if self.batch_period and self.current_batch % self.batch_period == 0:
             self._validate(estimator)
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Count an epoch; validate if it is time."""
+        """Count an epoch; validate if due."""
         self.current_epoch += 1
         if self.epoch_period and self.current_epoch % self.epoch_period == 0:
             self._validate(estimator)
 
 
 class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, BatchEnd):
-    """Logs what happens, with ``estimator.logger``.
+    """Logs the progress with ``estimator.logger``.
 
     Args:
-        log_interval: ``'epoch'``, or a number of batches between two lines.
-        metrics: whose values the lines have.
-        priority: high, so that the values are those after all other handlers.
+        log_interval: ``'epoch'``, or the number of batches between two lines.
+        metrics: the metrics to log.
+        priority: high, so that it runs after all other handlers.
 
     Raises:
-        ValueError: another interval, or no metrics.
+        ValueError: an invalid interval, or no metrics.
     """
 
     def __init__(
@@ -203,7 +203,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         return ", ".join("{}: {:.4f}".format(*metric.get()) for metric in self.metrics)
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Log the optimizer, its learning rate, and for how long."""
+        """Log the optimizer, its learning rate, and the planned duration."""
         self.train_start = time.time()
         trainer = estimator.trainer
         estimator.logger.info(
@@ -225,12 +225,12 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         estimator.logger.info((text + self._values()).rstrip(", "))
 
     def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Look at the clock."""
+        """Record the time."""
         if isinstance(self.log_interval, int):
             self.batch_start = time.time()
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Log the time and the metrics if it is time."""
+        """Log the time and the metrics if due."""
         if not isinstance(self.log_interval, int):
             return
         self.log_interval_time += time.time() - self.batch_start
@@ -265,12 +265,12 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
 
 def better(monitor: EvalMetric, mode: str, who: str) -> Any:
-    """``np.less`` or ``np.greater``: which way a metric improves.
+    """``np.less`` or ``np.greater``: the direction in which a metric improves.
 
     Args:
         monitor: the metric.
-        mode: ``min``, ``max``, or ``auto``: losses shall be small, others large.
-        who: named in warnings.
+        mode: ``min``, ``max``, or ``auto``: ``min`` for losses, ``max`` for others.
+        who: name for warnings.
     """
     if mode not in ("auto", "min", "max"):
         warnings.warn(
@@ -292,17 +292,17 @@ def better(monitor: EvalMetric, mode: str, who: str) -> Any:
 
 
 class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
-    """Stops when a metric does not improve any more.
+    """Stops when a metric no longer improves.
 
     Args:
         monitor: a metric of the estimator.
-        min_delta: what counts as an improvement.
+        min_delta: minimum change that counts as an improvement.
         patience: epochs to wait for one.
-        mode: ``min`` or ``max``, which way it improves; ``auto`` guesses by the name.
-        baseline: value that has to be reached at first.
+        mode: ``min`` or ``max``, the direction of improvement; ``auto`` infers it from the name.
+        baseline: value that must be exceeded first.
 
     Raises:
-        ValueError: ``monitor`` is no metric.
+        ValueError: ``monitor`` is not a metric.
     """
 
     def __init__(
@@ -331,14 +331,14 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
             self.min_delta *= -1
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Forget what was best."""
+        """Reset the best value."""
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
         worst = np.inf if self.monitor_op is np.less else -np.inf
         self.best: float = worst if self.baseline is None else self.baseline
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
-        """Compare with what was best."""
+        """Compare with the best value."""
         name, value = self.monitor.get()
         if math.isnan(value):
             warnings.warn(
@@ -359,7 +359,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         return self.stop_training
 
     def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        """Log that it was this handler who stopped."""
+        """Log that this handler stopped training."""
         if self.stopped_epoch > 0:
             estimator.logger.info(
                 "[Epoch %d] EarlyStoppingHanlder: early stopping due to %s not improving",
@@ -369,10 +369,10 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
 
 
 class GradientUpdateHandler(BatchEnd):
-    """Updates the parameters after a batch: a step of the trainer by the number of losses.
+    """Updates the parameters after a batch with a trainer step; the batch size is the number of losses.
 
     Args:
-        priority: the lowest: parameters are updated before anything else.
+        priority: the lowest, so that parameters are updated first.
     """
 
     def __init__(self, priority: float = -2000):

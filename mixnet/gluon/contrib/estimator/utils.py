@@ -1,4 +1,4 @@
-"""What the estimator and its handlers share."""
+"""Helpers of the estimator and its handlers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _check_metrics(metrics: Any) -> list[EvalMetric]:
     """One metric or several as a list.
 
     Raises:
-        ValueError: something else.
+        ValueError: an invalid type.
     """
     if isinstance(metrics, EvalMetric):
         return [metrics]
@@ -30,7 +30,7 @@ def _check_handlers(handlers: Any, kind: type) -> list[Any]:
     """One handler or several as a new list.
 
     Raises:
-        ValueError: something else.
+        ValueError: an invalid type.
     """
     if handlers is None:
         return []
@@ -43,7 +43,7 @@ def _check_handlers(handlers: Any, kind: type) -> list[Any]:
 
 
 def _suggest_metric_for_loss(loss: Any) -> EvalMetric | None:
-    """The metric that is usual beside a loss; None if there is none."""
+    """The usual metric for a loss; None if there is none."""
     from mixnet.gluon.loss import SoftmaxCrossEntropyLoss
     from mixnet.metric import Accuracy
 

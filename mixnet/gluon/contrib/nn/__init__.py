@@ -1,4 +1,4 @@
-"""``mx.gluon.contrib.nn``: further layers."""
+"""``mx.gluon.contrib.nn``: additional layers."""
 
 from mixnet.gluon.contrib.nn import basic_layers as basic_layers
 from mixnet.gluon.contrib.nn.concurrent import Concurrent as Concurrent

@@ -1,4 +1,4 @@
-"""``mx.gluon.contrib.nn.basic_layers``: further layers, by MXNet's import path."""
+"""``mx.gluon.contrib.nn.basic_layers``: additional layers, under MXNet's import path."""
 
 from mixnet.gluon.contrib.nn.concurrent import Concurrent as Concurrent
 from mixnet.gluon.contrib.nn.concurrent import HybridConcurrent as HybridConcurrent

@@ -1,4 +1,4 @@
-"""Blocks side by side, and one that does nothing."""
+"""Parallel blocks, and the identity block."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mixnet.gluon.nn.container import HybridSequential, Sequential
 
 
 class Concurrent(Sequential):
-    """Blocks on the same input, their outputs joined.
+    """Parallel blocks on the same input; their outputs are concatenated.
 
     Args:
-        axis: along which they are joined.
-        prefix: text before the names of its parameters.
+        axis: of the concatenation.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -25,16 +25,16 @@ class Concurrent(Sequential):
         self.axis = axis
 
     def forward(self, x: Any) -> Any:
-        """The outputs of all blocks, joined."""
+        """The concatenated outputs of all blocks."""
         return nd.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
 class HybridConcurrent(HybridSequential):
-    """Hybrid blocks on the same input, their outputs joined.
+    """Parallel hybrid blocks on the same input; their outputs are concatenated.
 
     Args:
-        axis: along which they are joined.
-        prefix: text before the names of its parameters.
+        axis: of the concatenation.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -45,15 +45,15 @@ class HybridConcurrent(HybridSequential):
         self.axis = axis
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The outputs of all blocks, joined."""
+        """The concatenated outputs of all blocks."""
         return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
 class Identity(HybridBlock):
-    """Its input: the way round in a ``HybridConcurrent``.
+    """Returns its input: the shortcut in a ``HybridConcurrent``.
 
     Args:
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 

@@ -1,4 +1,4 @@
-"""Pixel shuffle: channels become a finer grid. Source: Shi et al., 2016."""
+"""Pixel shuffle: rearrange channels into a finer grid. Source: Shi et al., 2016."""
 
 from __future__ import annotations
 

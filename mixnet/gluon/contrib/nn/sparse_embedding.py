@@ -1,4 +1,4 @@
-"""SparseEmbedding: a table of which each batch fetches the rows that it reads."""
+"""SparseEmbedding: an embedding table of which each batch pulls only the rows it reads."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mixnet.gluon.block import Block
 
 
 class SparseEmbedding(Block):
-    """Rows of a learned table at whole numbers; table and gradient are row_sparse.
+    """Looks up rows of a learned table by integer indices; table and gradient are row_sparse.
 
-    A Trainer with a kvstore holds the table; each forward fetches the rows that it reads.
+    A Trainer with a kvstore holds the table; each forward pulls the rows that it reads.
 
     Args:
         input_dim: rows.

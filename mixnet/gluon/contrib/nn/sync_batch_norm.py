@@ -1,4 +1,4 @@
-"""Batch normalization over the batches of several devices."""
+"""Batch normalization with statistics over the batches of several devices."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from mixnet.util import get_gpu_count
 
 
 class SyncBatchNorm(BatchNorm):
-    """``BatchNorm`` for a batch that is spread over devices, by the statistics of the whole of it.
+    """``BatchNorm`` for a batch split over devices, with the statistics of the whole batch.
 
-    In training each device's results are there once all devices have called the layer: call the
-    network with the parts on all devices, then read. In prediction every device is by itself. In
-    a hybridized network the parts before, between and behind such layers are programs of their own.
+    In training, each device's results are available once all devices have called the layer: call the
+    network with the parts on all devices, then read them. In prediction, devices are independent. In
+    a hybridized network, the parts before, between and after such layers are separate programs.
 
     Args:
-        in_channels: channels; 0 follows from the first data.
-        num_devices: devices that train, over which all calls are; all GPUs by default.
-        momentum: share of the moving statistics that stays at each step.
+        in_channels: channels; 0: inferred from the first data.
+        num_devices: number of devices that take part; by default all GPUs.
+        momentum: fraction of the moving statistics kept in each step.
         epsilon: added to the variance.
         center: whether the shift ``beta`` is learned.
         scale: whether the scale ``gamma`` is learned.

@@ -1,4 +1,4 @@
-"""Recurrent cells whose maps are convolutions. Source: Shi et al., 2015."""
+"""Recurrent cells with convolutional state transitions. Source: Shi et al., 2015."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def _extents(given: Any, dims: int, what: str) -> tuple[int, ...]:
 
 
 def _steps(size: int, kernel: int, pad: int, dilate: int) -> int:
-    """Places of a window along an axis."""
+    """The number of window positions along an axis."""
     return size + 2 * pad - dilate * (kernel - 1)
 
 
 class _BaseConvRNNCell(HybridRecurrentCell):
-    """Base of the convolutional cells; arguments as of ``Conv2DLSTMCell``."""
+    """Base of the convolutional cells; arguments as for ``Conv2DLSTMCell``."""
 
     gates = 1
     dims: int  # axes of the convolutions
@@ -240,7 +240,7 @@ def _over(dims: int, layout: str) -> Any:
 class Conv1DRNNCell(_ConvRNNCell):
     """A cell as ``RNNCell`` whose maps are convolutions over one axis.
 
-    Arguments as of ``Conv2DLSTMCell``.
+    Arguments as for ``Conv2DLSTMCell``.
     """
 
     dims = 1
@@ -250,7 +250,7 @@ class Conv1DRNNCell(_ConvRNNCell):
 class Conv2DRNNCell(_ConvRNNCell):
     """A cell as ``RNNCell`` whose maps are convolutions over two axes.
 
-    Arguments as of ``Conv2DLSTMCell``.
+    Arguments as for ``Conv2DLSTMCell``.
     """
 
     dims = 2
@@ -260,7 +260,7 @@ class Conv2DRNNCell(_ConvRNNCell):
 class Conv3DRNNCell(_ConvRNNCell):
     """A cell as ``RNNCell`` whose maps are convolutions over three axes.
 
-    Arguments as of ``Conv2DLSTMCell``.
+    Arguments as for ``Conv2DLSTMCell``.
     """
 
     dims = 3
@@ -270,7 +270,7 @@ class Conv3DRNNCell(_ConvRNNCell):
 class Conv1DLSTMCell(_ConvLSTMCell):
     """A cell as ``LSTMCell`` whose maps are convolutions over one axis. Shi et al., 2015.
 
-    Arguments as of ``Conv2DLSTMCell``.
+    Arguments as for ``Conv2DLSTMCell``.
     """
 
     dims = 1
@@ -281,7 +281,7 @@ class Conv2DLSTMCell(_ConvLSTMCell):
     """A cell as ``LSTMCell`` whose maps are convolutions over two axes. Shi et al., 2015.
 
     Args:
-        input_shape: shape of a sample of the inputs, ``(channels, height, width)`` or as the layout says.
+        input_shape: shape of a sample of the inputs, ``(channels, height, width)`` or as in the layout.
         hidden_channels: channels of the state.
         i2h_kernel: extents of the kernel of the inputs.
         h2h_kernel: extents of the kernel of the state, odd.
@@ -294,7 +294,7 @@ class Conv2DLSTMCell(_ConvLSTMCell):
         h2h_bias_initializer: initializer of the bias of the state.
         conv_layout: axes of the arrays: ``NCHW`` or ``NHWC``.
         activation: name of an activation, a layer, or a function of data and name.
-        prefix: text before the names of its parameters.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
 
     Raises:
@@ -308,7 +308,7 @@ class Conv2DLSTMCell(_ConvLSTMCell):
 class Conv3DLSTMCell(_ConvLSTMCell):
     """A cell as ``LSTMCell`` whose maps are convolutions over three axes. Shi et al., 2015.
 
-    Arguments as of ``Conv2DLSTMCell``.
+    Arguments as for ``Conv2DLSTMCell``.
     """
 
     dims = 3
@@ -318,7 +318,7 @@ class Conv3DLSTMCell(_ConvLSTMCell):
 class Conv1DGRUCell(_ConvGRUCell):
     """A cell as ``GRUCell`` whose maps are convolutions over one axis.
 
-    Arguments as of ``Conv2DLSTMCell``.
+    Arguments as for ``Conv2DLSTMCell``.
     """
 
     dims = 1
@@ -328,7 +328,7 @@ class Conv1DGRUCell(_ConvGRUCell):
 class Conv2DGRUCell(_ConvGRUCell):
     """A cell as ``GRUCell`` whose maps are convolutions over two axes.
 
-    Arguments as of ``Conv2DLSTMCell``.
+    Arguments as for ``Conv2DLSTMCell``.
     """
 
     dims = 2
@@ -338,7 +338,7 @@ class Conv2DGRUCell(_ConvGRUCell):
 class Conv3DGRUCell(_ConvGRUCell):
     """A cell as ``GRUCell`` whose maps are convolutions over three axes.
 
-    Arguments as of ``Conv2DLSTMCell``.
+    Arguments as for ``Conv2DLSTMCell``.
     """
 
     dims = 3

@@ -1,4 +1,4 @@
-"""A cell with a projection, dropout that keeps its mask over a sequence, unrolling as one loop."""
+"""An LSTM cell with projection, dropout with one mask per sequence, and unrolling as one loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["LSTMPCell", "VariationalDropoutCell", "dynamic_unroll"]
 class VariationalDropoutCell(ModifierCell):
     """Dropout with the same mask at all steps of a sequence. Source: Gal and Ghahramani, 2016.
 
-    ``reset`` draws new masks; ``unroll`` does so at its start.
+    ``reset`` samples new masks; ``unroll`` does so at its start.
 
     Args:
         base_cell: the cell.
@@ -26,7 +26,7 @@ class VariationalDropoutCell(ModifierCell):
         drop_outputs: the same of the output.
 
     Raises:
-        AssertionError: the states of a bidirectional cell, which has no steps.
+        AssertionError: ``drop_states`` for a bidirectional cell, which has no steps.
     """
 
     _carries = True
@@ -60,12 +60,12 @@ class VariationalDropoutCell(ModifierCell):
         return f"{type(self).__name__}(p_out = {self.drop_outputs}, p_state = {self.drop_states})"
 
     def reset(self) -> None:
-        """Forget the masks."""
+        """Discard the masks."""
         super().reset()
         self._forget_masks()
 
     def _mask(self, F: Any, part: str, like: Any) -> Any:
-        """The mask of inputs, states or outputs, drawn the first time."""
+        """The mask of inputs, states or outputs, sampled at first use."""
         name = f"drop_{part}_mask"
         if getattr(self, name) is None:
             rate = getattr(self, f"drop_{part}")
@@ -119,8 +119,8 @@ class LSTMPCell(_GatedCell):
         h2r_weight_initializer: initializer of the weight of the projection.
         i2h_bias_initializer: initializer of the bias of the inputs.
         h2h_bias_initializer: initializer of the bias of the state.
-        input_size: inputs per sample; 0 follows from the first data.
-        prefix: text before the names of its parameters.
+        input_size: inputs per sample; 0: inferred from the first data.
+        prefix: prefix of its parameters' names.
         params: parameters to share.
     """
 
@@ -206,7 +206,7 @@ def dynamic_unroll(
 
     Args:
         cell: the cell.
-        inputs: an array or symbol as ``layout`` says.
+        inputs: an array or symbol in this ``layout``.
         begin_state: states before the first step.
         drop_inputs: probability that an element of the inputs becomes 0 at all steps.
         drop_outputs: the same of the outputs.

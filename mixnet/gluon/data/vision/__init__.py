@@ -1,4 +1,4 @@
-"""Datasets of images and what is done to an image before it is a sample."""
+"""Image datasets and transforms."""
 
 from mixnet.gluon.data.vision import datasets as datasets
 from mixnet.gluon.data.vision import transforms as transforms

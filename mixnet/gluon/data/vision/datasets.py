@@ -1,4 +1,4 @@
-"""Datasets of images: digits, clothes, small photographs, and images in files of your own."""
+"""Image datasets: MNIST, Fashion-MNIST, CIFAR, and image files of your own."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def _images(pixels: np.ndarray) -> Any:
 
 
 class MNIST(dataset._DownloadedDataset):
-    """Handwritten digits: 60000 to train and 10000 to test, ``(28, 28, 1)`` in uint8.
+    """Handwritten digits: 60000 for training and 10000 for testing, ``(28, 28, 1)`` in uint8.
 
-    A sample is an image and its label, int32. The files may lie there unpacked.
+    A sample is an image and its label, int32. The files may be unpacked.
 
     Args:
-        root: folder of the files; they are downloaded to it if they are not there.
-        train: the images to train with, else those to test.
-        transform: called with an image and a label, gives the sample.
+        root: folder of the files; missing files are downloaded to it.
+        train: the training images; otherwise the test images.
+        transform: maps an image and a label to the sample.
 
     Source: LeCun, Bottou, Bengio and Haffner, "Gradient-based learning applied to document
     recognition" (1998).
@@ -96,7 +96,7 @@ class MNIST(dataset._DownloadedDataset):
 
 
 class FashionMNIST(MNIST):
-    """Pictures of clothes in the form of :class:`MNIST`, ten kinds.
+    """Pictures of clothes in the format of :class:`MNIST`, ten classes.
 
     Source: Xiao, Rasul and Vollgraf, "Fashion-MNIST" (2017).
     """
@@ -119,14 +119,14 @@ class FashionMNIST(MNIST):
 
 
 class CIFAR10(dataset._DownloadedDataset):
-    """Photographs of ten kinds: 50000 to train and 10000 to test, ``(32, 32, 3)`` in uint8.
+    """Photographs of ten classes: 50000 for training and 10000 for testing, ``(32, 32, 3)`` in uint8.
 
     A sample is an image and its label, int32.
 
     Args:
-        root: folder of the files; they are downloaded to it if they are not there.
-        train: the images to train with, else those to test.
-        transform: called with an image and a label, gives the sample.
+        root: folder of the files; missing files are downloaded to it.
+        train: the training images; otherwise the test images.
+        transform: maps an image and a label to the sample.
 
     Source: Krizhevsky, "Learning multiple layers of features from tiny images" (2009).
     """
@@ -175,13 +175,13 @@ class CIFAR10(dataset._DownloadedDataset):
 
 
 class CIFAR100(CIFAR10):
-    """Photographs of 100 kinds in 20 groups, in the form of :class:`CIFAR10`.
+    """Photographs of 100 classes in 20 groups, in the format of :class:`CIFAR10`.
 
     Args:
         root: folder of the files.
-        fine_label: the label is one of the 100 kinds; else one of the 20 groups.
-        train: the images to train with, else those to test.
-        transform: called with an image and a label, gives the sample.
+        fine_label: the label is one of the 100 classes; otherwise one of the 20 groups.
+        train: the training images; otherwise the test images.
+        transform: maps an image and a label to the sample.
     """
 
     _namespace = "cifar100"
@@ -205,12 +205,12 @@ class CIFAR100(CIFAR10):
 
 
 class ImageRecordDataset(dataset.RecordFileDataset):
-    """Images and labels of a RecordIO file, as ``im2rec`` packs them.
+    """Images and labels of a RecordIO file, as packed by ``im2rec``.
 
     Args:
-        filename: path of the ``.rec`` file; its index lies beside it, as ``.idx``.
+        filename: path of the ``.rec`` file; its index, ``.idx``, is next to it.
         flag: 0 for gray images, 1 for colours.
-        transform: called with an image and a label, gives the sample.
+        transform: maps an image and a label to the sample.
     """
 
     def __init__(self, filename: str, flag: int = 1, transform: Transform | None = None):
@@ -229,13 +229,13 @@ _EXTENSIONS = (".jpg", ".jpeg", ".png")
 class ImageFolderDataset(dataset.Dataset):
     """Images in folders, one folder for each category: ``root/car/0001.jpg``.
 
-    ``synsets`` lists the categories, sorted; a label is a place in it. ``items`` lists paths and
+    ``synsets`` lists the categories, sorted; a label is an index into it. ``items`` lists paths and
     labels.
 
     Args:
-        root: folder of the folders.
+        root: parent folder.
         flag: 0 for gray images, 1 for colours.
-        transform: called with an image and a label, gives the sample.
+        transform: maps an image and a label to the sample.
     """
 
     def __init__(self, root: str, flag: int = 1, transform: Transform | None = None):
@@ -278,10 +278,10 @@ class ImageFolderDataset(dataset.Dataset):
 
 
 class ImageListDataset(dataset.Dataset):
-    """Images whose paths and labels stand in a list.
+    """Images whose paths and labels are in a list.
 
     Args:
-        root: folder that the paths start from.
+        root: folder that the paths are relative to.
         imglist: path of a ``.lst`` file (number, labels, path, with tabs between), or a list of
             ``[label, path]`` or ``[[labels], path]``.
         flag: 0 for gray images, 1 for colours.

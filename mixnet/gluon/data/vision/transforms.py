@@ -1,9 +1,9 @@
-"""What is done to an image before it is a sample: each is a block, called with an image.
+"""Image transforms: blocks that are called with an image.
 
-Images are ``(height, width, channels)``, or several with a batch axis before; ``ToTensor`` makes
-``(channels, height, width)`` of them. On the CPU they are computed with NumPy and OpenCV at once:
-images have many sizes, and a program would have to be compiled for each. Inside a network that is
-hybridized they become part of its graph.
+Images are ``(height, width, channels)``, optionally with a leading batch axis; ``ToTensor`` converts them to
+``(channels, height, width)``. On the CPU they are computed immediately with NumPy and OpenCV: images have
+many sizes, and each would need its own compiled program. Inside a hybridized network they become part of its
+graph.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from mixnet.util import is_np_array
 
 
 class _OnHost:
-    """Runs the block on the host if its input is there.
+    """Runs the block on the host if its input is on the host.
 
-    ``takes_batches`` says that several images at once give what they give one by one.
+    ``takes_batches`` declares that a batch of images gives the same results as single images.
     """
 
     takes_batches = False
@@ -50,7 +50,7 @@ class _OnHost:
 
 
 class Compose(_OnHost, Sequential):
-    """Transforms one after the other; those in a row that can be are one hybrid block.
+    """A sequence of transforms; consecutive hybridizable ones become one hybrid block.
 
     Args:
         transforms: blocks, or any functions of an image.
@@ -83,13 +83,13 @@ class Compose(_OnHost, Sequential):
 
 
 class HybridCompose(_OnHost, HybridSequential):
-    """Transforms that can be hybridized, one after the other, hybridized.
+    """A hybridized sequence of hybridizable transforms.
 
     Args:
         transforms: hybrid blocks.
 
     Raises:
-        ValueError: one of them is none.
+        ValueError: one of them is not a hybrid block.
     """
 
     def __init__(self, transforms: Sequence[Any]):
@@ -105,10 +105,10 @@ class HybridCompose(_OnHost, HybridSequential):
 
 
 class Cast(_OnHost, HybridBlock):
-    """Another dtype.
+    """Convert to a dtype.
 
     Args:
-        dtype: the dtype to have.
+        dtype: of the result.
     """
 
     takes_batches = True
@@ -123,7 +123,7 @@ class Cast(_OnHost, HybridBlock):
 
 
 class RandomApply(Sequential):
-    """A transform that is applied to some images only.
+    """Apply a transform to images at random.
 
     Args:
         transforms: a block or a function.
@@ -171,7 +171,7 @@ class HybridRandomApply(HybridSequential):
 
 
 class ToTensor(_OnHost, HybridBlock):
-    """Images with values up to 255 as float32 up to 1, channels first."""
+    """Convert images with values up to 255 to float32 up to 1, channels first."""
 
     takes_batches = True
 
@@ -203,10 +203,10 @@ class Normalize(_OnHost, HybridBlock):
 
 
 class Rotate(_OnHost, Block):
-    """Images turned about their centre; float32, channels first.
+    """Rotate images about their centre; float32, channels first.
 
     Args:
-        rotation_degrees: angle, anticlockwise; what is outside is 0.
+        rotation_degrees: angle, anticlockwise; uncovered pixels are 0.
         zoom_in: enlarge until no corner is empty.
         zoom_out: shrink until no corner is cut off.
     """
@@ -228,13 +228,13 @@ class RandomRotation(_OnHost, Block):
     """:class:`Rotate` by a random angle.
 
     Args:
-        angle_limits: least and greatest angle.
+        angle_limits: minimum and maximum angle.
         zoom_in: enlarge until no corner is empty.
         zoom_out: shrink until no corner is cut off.
-        rotate_with_proba: probability of turning an image at all.
+        rotate_with_proba: probability of rotating an image.
 
     Raises:
-        ValueError: the limits are in the wrong order, or the probability is none.
+        ValueError: the limits are in the wrong order, or the probability is invalid.
     """
 
     def __init__(
@@ -268,7 +268,7 @@ def _size(owner: Block, size: Any) -> Any:
     """``(width, height)``.
 
     Raises:
-        AttributeValueError: it is none, nor one number for both.
+        AttributeValueError: it is neither a pair nor one number for both.
     """
     both = (size, size) if isinstance(size, numeric_types) else size
     is_pair = isinstance(both, (list, tuple)) and len(both) == 2
@@ -289,12 +289,12 @@ def _by_channel(name: str, value: Any) -> Any:
 
 
 class RandomResizedCrop(_OnHost, Block):
-    """A random part of an image, in another size.
+    """Crop a random part of an image and resize it.
 
     Args:
         size: ``(width, height)`` of the result, or one number for both.
-        scale: least and greatest share of the area.
-        ratio: least and greatest width by height of the part.
+        scale: minimum and maximum fraction of the area.
+        ratio: minimum and maximum aspect ratio (width / height) of the part.
         interpolation: 0 nearest, 1 linear, 2 cubic, 3 area, 4 Lanczos, 9 as the sizes suggest, 10
             a random one.
     """
@@ -315,14 +315,14 @@ class RandomResizedCrop(_OnHost, Block):
 
 
 class RandomCrop(_OnHost, Block):
-    """A random part of an image, which may be padded before.
+    """Crop a random part of an image, optionally after padding.
 
     Args:
         size: ``(width, height)`` of the part, or one number for both.
         pad: rows and columns to add around the image: a number, or ``((top, bottom), (left,
             right))``.
-        pad_value: what they are filled with.
-        interpolation: as of :class:`RandomResizedCrop`, for images smaller than the part.
+        pad_value: fill value.
+        interpolation: as for :class:`RandomResizedCrop`, for images smaller than the part.
     """
 
     def __init__(self, size: Any, pad: Any = None, pad_value: float = 0, interpolation: int = 1):
@@ -342,7 +342,7 @@ class RandomCrop(_OnHost, Block):
 
 
 class CropResize(_OnHost, HybridBlock):
-    """A part of an image, in another size if one is given.
+    """Crop a part of an image, and resize it if a size is given.
 
     Args:
         x: column of its upper left corner.
@@ -350,7 +350,7 @@ class CropResize(_OnHost, HybridBlock):
         width: columns.
         height: rows.
         size: ``(width, height)`` of the result, or one number for both.
-        interpolation: as of :class:`RandomResizedCrop`.
+        interpolation: as for :class:`RandomResizedCrop`.
     """
 
     takes_batches = True
@@ -372,11 +372,11 @@ class CropResize(_OnHost, HybridBlock):
 
 
 class CenterCrop(_OnHost, Block):
-    """The middle of an image; a smaller image is enlarged.
+    """Crop the centre of an image; a smaller image is enlarged.
 
     Args:
         size: ``(width, height)``, or one number for both.
-        interpolation: as of :class:`RandomResizedCrop`.
+        interpolation: as for :class:`RandomResizedCrop`.
     """
 
     def __init__(self, size: Any, interpolation: int = 1):
@@ -389,12 +389,12 @@ class CenterCrop(_OnHost, Block):
 
 
 class Resize(_OnHost, HybridBlock):
-    """Another size.
+    """Resize images.
 
     Args:
         size: ``(width, height)``, or one number for both.
         keep_ratio: one number is the length of the shorter side.
-        interpolation: as of :class:`RandomResizedCrop`, 0 to 4.
+        interpolation: as for :class:`RandomResizedCrop`, 0 to 4.
     """
 
     takes_batches = True
@@ -411,7 +411,7 @@ class Resize(_OnHost, HybridBlock):
 
 
 class RandomFlipLeftRight(_OnHost, HybridBlock):
-    """An image, or its mirror image, with equal chances."""
+    """Mirror an image left to right with probability 1/2."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -422,7 +422,7 @@ class RandomFlipLeftRight(_OnHost, HybridBlock):
 
 
 class RandomFlipTopBottom(_OnHost, HybridBlock):
-    """An image as it is or upside down, with equal chances."""
+    """Flip an image upside down with probability 1/2."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -433,7 +433,7 @@ class RandomFlipTopBottom(_OnHost, HybridBlock):
 
 
 class RandomBrightness(_OnHost, HybridBlock):
-    """Another brightness.
+    """Change the brightness at random.
 
     Args:
         brightness: the factor is drawn from ``[max(0, 1 - brightness), 1 + brightness)``.
@@ -450,7 +450,7 @@ class RandomBrightness(_OnHost, HybridBlock):
 
 
 class RandomContrast(_OnHost, HybridBlock):
-    """Another contrast.
+    """Change the contrast at random.
 
     Args:
         contrast: the factor is drawn from ``[max(0, 1 - contrast), 1 + contrast)``.
@@ -467,7 +467,7 @@ class RandomContrast(_OnHost, HybridBlock):
 
 
 class RandomSaturation(_OnHost, HybridBlock):
-    """More or less colour.
+    """Change the saturation at random.
 
     Args:
         saturation: the factor is drawn from ``[max(0, 1 - saturation), 1 + saturation)``.
@@ -484,7 +484,7 @@ class RandomSaturation(_OnHost, HybridBlock):
 
 
 class RandomHue(_OnHost, HybridBlock):
-    """Other colours.
+    """Change the hue at random.
 
     Args:
         hue: the factor is drawn from ``[max(0, 1 - hue), 1 + hue)``.
@@ -501,13 +501,13 @@ class RandomHue(_OnHost, HybridBlock):
 
 
 class RandomColorJitter(_OnHost, HybridBlock):
-    """Brightness, contrast, saturation and hue changed in a random order.
+    """Change brightness, contrast, saturation and hue, in random order.
 
     Args:
         brightness: the factor is drawn from ``[1 - brightness, 1 + brightness)``; none for 0.
         contrast: likewise.
         saturation: likewise.
-        hue: the colours turn by ``[-hue, hue)`` rounds of the colour wheel.
+        hue: the hue is rotated by ``[-hue, hue)`` turns of the colour wheel.
     """
 
     @check_arguments
@@ -527,7 +527,7 @@ class RandomColorJitter(_OnHost, HybridBlock):
 
 
 class RandomLighting(_OnHost, HybridBlock):
-    """A random colour added, along the principal colours of ImageNet.
+    """Add random colour noise along the principal components of ImageNet's colours.
 
     Args:
         alpha: standard deviation of the amount.
@@ -547,7 +547,7 @@ class RandomLighting(_OnHost, HybridBlock):
 
 
 class RandomGray(_OnHost, HybridBlock):
-    """An image in colours or in gray, of as many channels.
+    """Convert an image to gray at random, with the same number of channels.
 
     Args:
         p: probability of gray.

@@ -103,8 +103,8 @@ def get_model(name: str, **kwargs: Any) -> Any:
     """A network by name.
 
     Args:
-        name: as ``resnet18_v1``, ``vgg16_bn``, ``mobilenetv2_0.5``; capitals do not matter.
-        kwargs: ``pretrained``, ``ctx``, ``root``, ``classes`` and what else the class takes.
+        name: such as ``resnet18_v1``, ``vgg16_bn``, ``mobilenetv2_0.5``; case-insensitive.
+        kwargs: ``pretrained``, ``ctx``, ``root``, ``classes`` and other arguments of the class.
 
     Raises:
         ValueError: no network has that name.

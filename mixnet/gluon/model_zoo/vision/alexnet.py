@@ -55,7 +55,7 @@ def alexnet(
 
     Args:
         pretrained: load the parameters trained on ImageNet.
-        ctx: where those go.
+        ctx: context of the parameters.
         root: folder of their file.
         kwargs: arguments of the class.
     """

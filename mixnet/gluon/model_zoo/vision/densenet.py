@@ -34,7 +34,7 @@ def _make_dense_block(
 
 
 def _make_dense_layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
-    """The inputs, and beside them ``growth_rate`` new channels."""
+    """Concatenate ``growth_rate`` new channels to the inputs."""
     new = nn.HybridSequential(prefix="")
     new.add(
         nn.BatchNorm(),
@@ -69,7 +69,7 @@ class DenseNet(HybridBlock):
         num_init_features: channels of the first convolution.
         growth_rate: channels that every layer adds.
         block_config: layers of each block.
-        bn_size: how many times ``growth_rate`` the narrow convolutions have.
+        bn_size: channels of the bottleneck convolutions, as a multiple of ``growth_rate``.
         dropout: probability that an element of new channels becomes 0, in training.
         classes: outputs.
         kwargs: ``prefix`` and ``params``.
@@ -127,7 +127,7 @@ def get_densenet(
     Args:
         num_layers: 121, 161, 169 or 201.
         pretrained: load the parameters trained on ImageNet.
-        ctx: where those go.
+        ctx: context of the parameters.
         root: folder of their file.
         kwargs: arguments of the class.
 
@@ -142,20 +142,20 @@ def get_densenet(
 
 
 def densenet121(**kwargs: Any) -> DenseNet:
-    """DenseNet of 121 layers; arguments as of ``get_densenet``."""
+    """DenseNet of 121 layers; arguments as for ``get_densenet``."""
     return get_densenet(121, **kwargs)
 
 
 def densenet161(**kwargs: Any) -> DenseNet:
-    """DenseNet of 161 layers; arguments as of ``get_densenet``."""
+    """DenseNet of 161 layers; arguments as for ``get_densenet``."""
     return get_densenet(161, **kwargs)
 
 
 def densenet169(**kwargs: Any) -> DenseNet:
-    """DenseNet of 169 layers; arguments as of ``get_densenet``."""
+    """DenseNet of 169 layers; arguments as for ``get_densenet``."""
     return get_densenet(169, **kwargs)
 
 
 def densenet201(**kwargs: Any) -> DenseNet:
-    """DenseNet of 201 layers; arguments as of ``get_densenet``."""
+    """DenseNet of 201 layers; arguments as for ``get_densenet``."""
     return get_densenet(201, **kwargs)

@@ -30,7 +30,7 @@ def _convolution(channels: int, kernel: Any, strides: Any = 1, padding: Any = 0)
 
 
 def _branch(*convolutions: Convolution, pool: Any = None) -> nn.HybridSequential:
-    """Convolutions in a row, after a pooling if one is given."""
+    """A sequence of convolutions, after a pooling if one is given."""
     out = nn.HybridSequential(prefix="")
     if pool is not None:
         out.add(pool)
@@ -95,7 +95,7 @@ def _make_d(prefix: str) -> HybridConcurrent:
 
 def _make_e(prefix: str) -> HybridConcurrent:
     def split(*before: Convolution) -> nn.HybridSequential:
-        """Convolutions in a row, then a wide and a tall one side by side."""
+        """A sequence of convolutions, then a wide and a tall one in parallel."""
         row = _branch(*before)
         ends = HybridConcurrent(axis=1, prefix="")
         ends.add(_branch((384, (1, 3), 1, (0, 1))), _branch((384, (3, 1), 1, (1, 0))))
@@ -162,7 +162,7 @@ def inception_v3(
 
     Args:
         pretrained: load the parameters trained on ImageNet.
-        ctx: where those go.
+        ctx: context of the parameters.
         root: folder of their file.
         kwargs: arguments of the class.
     """

@@ -56,12 +56,12 @@ def _add_convolution(
 
 
 class LinearBottleneck(HybridBlock):
-    """A wide depthwise convolution between narrow ends, plus the inputs where shapes allow it.
+    """A wide depthwise convolution between narrow ends, plus the inputs if shapes allow it.
 
     Args:
         in_channels: channels of the inputs.
         channels: channels of the outputs.
-        t: how many times as wide the middle is.
+        t: expansion factor of the middle.
         stride: steps of the depthwise convolution.
         kwargs: ``prefix`` and ``params``.
     """
@@ -86,7 +86,7 @@ class MobileNet(HybridBlock):
     """MobileNet, for images of 224 x 224.
 
     Args:
-        multiplier: how wide the layers are.
+        multiplier: width multiplier.
         classes: outputs.
         kwargs: ``prefix`` and ``params``.
     """
@@ -120,7 +120,7 @@ class MobileNetV2(HybridBlock):
     """MobileNetV2, for images of 224 x 224.
 
     Args:
-        multiplier: how wide the layers are.
+        multiplier: width multiplier.
         classes: outputs.
         kwargs: ``prefix`` and ``params``.
     """
@@ -167,9 +167,9 @@ def get_mobilenet(
     """MobileNet by its width.
 
     Args:
-        multiplier: how wide the layers are; 1.0, 0.75, 0.5 and 0.25 have trained parameters.
+        multiplier: width multiplier; 1.0, 0.75, 0.5 and 0.25 have trained parameters.
         pretrained: load the parameters trained on ImageNet.
-        ctx: where those go.
+        ctx: context of the parameters.
         root: folder of their file.
         kwargs: arguments of the class.
     """
@@ -186,7 +186,7 @@ def get_mobilenet_v2(
     root: str = FOLDER,
     **kwargs: Any,
 ) -> MobileNetV2:
-    """MobileNetV2 by its width; arguments as of ``get_mobilenet``."""
+    """MobileNetV2 by its width; arguments as for ``get_mobilenet``."""
     net = MobileNetV2(multiplier, **kwargs)
     if pretrained:
         load_pretrained(net, f"mobilenetv2_{_suffix(multiplier)}", ctx, root)
@@ -194,40 +194,40 @@ def get_mobilenet_v2(
 
 
 def mobilenet1_0(**kwargs: Any) -> MobileNet:
-    """MobileNet of width 1.0; arguments as of ``get_mobilenet``."""
+    """MobileNet of width 1.0; arguments as for ``get_mobilenet``."""
     return get_mobilenet(1.0, **kwargs)
 
 
 def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2 of width 1.0; arguments as of ``get_mobilenet_v2``."""
+    """MobileNetV2 of width 1.0; arguments as for ``get_mobilenet_v2``."""
     return get_mobilenet_v2(1.0, **kwargs)
 
 
 def mobilenet0_75(**kwargs: Any) -> MobileNet:
-    """MobileNet of width 0.75; arguments as of ``get_mobilenet``."""
+    """MobileNet of width 0.75; arguments as for ``get_mobilenet``."""
     return get_mobilenet(0.75, **kwargs)
 
 
 def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2 of width 0.75; arguments as of ``get_mobilenet_v2``."""
+    """MobileNetV2 of width 0.75; arguments as for ``get_mobilenet_v2``."""
     return get_mobilenet_v2(0.75, **kwargs)
 
 
 def mobilenet0_5(**kwargs: Any) -> MobileNet:
-    """MobileNet of width 0.5; arguments as of ``get_mobilenet``."""
+    """MobileNet of width 0.5; arguments as for ``get_mobilenet``."""
     return get_mobilenet(0.5, **kwargs)
 
 
 def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2 of width 0.5; arguments as of ``get_mobilenet_v2``."""
+    """MobileNetV2 of width 0.5; arguments as for ``get_mobilenet_v2``."""
     return get_mobilenet_v2(0.5, **kwargs)
 
 
 def mobilenet0_25(**kwargs: Any) -> MobileNet:
-    """MobileNet of width 0.25; arguments as of ``get_mobilenet``."""
+    """MobileNet of width 0.25; arguments as for ``get_mobilenet``."""
     return get_mobilenet(0.25, **kwargs)
 
 
 def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
-    """MobileNetV2 of width 0.25; arguments as of ``get_mobilenet_v2``."""
+    """MobileNetV2 of width 0.25; arguments as for ``get_mobilenet_v2``."""
     return get_mobilenet_v2(0.25, **kwargs)

@@ -51,7 +51,7 @@ def _conv1x1(channels: int, stride: int, in_channels: int = 0) -> nn.Conv2D:
 
 
 class _BlockV1(HybridBlock):
-    """``relu(body(x) + x)``, with ``x`` brought to the body's shape where that is another."""
+    """``relu(body(x) + x)``, with ``x`` projected to the body's shape if that differs."""
 
     body: Any
     downsample: Any
@@ -77,8 +77,8 @@ class BasicBlockV1(_BlockV1):
     Args:
         channels: channels of the outputs.
         stride: steps of the first convolution.
-        downsample: bring the inputs to the shape of the outputs.
-        in_channels: channels of the inputs; 0 follows from the first data.
+        downsample: project the inputs to the shape of the outputs.
+        in_channels: channels of the inputs; 0: inferred from the first data.
         kwargs: ``prefix`` and ``params``.
     """
 
@@ -108,8 +108,8 @@ class BottleneckV1(_BlockV1):
     Args:
         channels: channels of the outputs; the middle has a quarter.
         stride: steps of the first convolution.
-        downsample: bring the inputs to the shape of the outputs.
-        in_channels: channels of the inputs; 0 follows from the first data.
+        downsample: project the inputs to the shape of the outputs.
+        in_channels: channels of the inputs; 0: inferred from the first data.
         kwargs: ``prefix`` and ``params``.
     """
 
@@ -144,8 +144,8 @@ class BasicBlockV2(HybridBlock):
     Args:
         channels: channels of the outputs.
         stride: steps of the first convolution.
-        downsample: bring the inputs to the shape of the outputs.
-        in_channels: channels of the inputs; 0 follows from the first data.
+        downsample: project the inputs to the shape of the outputs.
+        in_channels: channels of the inputs; 0: inferred from the first data.
         kwargs: ``prefix`` and ``params``.
     """
 
@@ -181,8 +181,8 @@ class BottleneckV2(HybridBlock):
     Args:
         channels: channels of the outputs; the middle has a quarter.
         stride: steps of the middle convolution.
-        downsample: bring the inputs to the shape of the outputs.
-        in_channels: channels of the inputs; 0 follows from the first data.
+        downsample: project the inputs to the shape of the outputs.
+        in_channels: channels of the inputs; 0: inferred from the first data.
         kwargs: ``prefix`` and ``params``.
     """
 
@@ -217,7 +217,7 @@ class BottleneckV2(HybridBlock):
 
 
 class _ResNet(HybridBlock):
-    """What both versions share: a start, stages of blocks, and an end."""
+    """The base of both versions: a stem, stages of blocks, and a head."""
 
     features: nn.HybridSequential
     output: nn.Dense
@@ -276,13 +276,13 @@ class ResNetV1(_ResNet):
     Args:
         block: ``BasicBlockV1`` or ``BottleneckV1``.
         layers: blocks of each stage.
-        channels: channels of the start, then of each stage.
+        channels: channels of the stem, then of each stage.
         classes: outputs.
-        thumbnail: a small start without pooling, for images of 32 x 32.
+        thumbnail: a small stem without pooling, for images of 32 x 32.
         kwargs: ``prefix`` and ``params``.
 
     Raises:
-        AssertionError: there is not one more of ``channels`` than of ``layers``.
+        AssertionError: ``channels`` does not have one more entry than ``layers``.
     """
 
     def __init__(
@@ -310,13 +310,13 @@ class ResNetV2(_ResNet):
     Args:
         block: ``BasicBlockV2`` or ``BottleneckV2``.
         layers: blocks of each stage.
-        channels: channels of the start, then of each stage.
+        channels: channels of the stem, then of each stage.
         classes: outputs.
-        thumbnail: a small start without pooling, for images of 32 x 32.
+        thumbnail: a small stem without pooling, for images of 32 x 32.
         kwargs: ``prefix`` and ``params``.
 
     Raises:
-        AssertionError: there is not one more of ``channels`` than of ``layers``.
+        AssertionError: ``channels`` does not have one more entry than ``layers``.
     """
 
     def __init__(
@@ -371,7 +371,7 @@ def get_resnet(
         version: 1 or 2.
         num_layers: 18, 34, 50, 101 or 152.
         pretrained: load the parameters trained on ImageNet.
-        ctx: where those go.
+        ctx: context of the parameters.
         root: folder of their file.
         kwargs: arguments of the class.
 
@@ -391,50 +391,50 @@ def get_resnet(
 
 
 def resnet18_v1(**kwargs: Any) -> ResNetV1:
-    """Residual network of 18 layers, version 1; arguments as of ``get_resnet``."""
+    """Residual network of 18 layers, version 1; arguments as for ``get_resnet``."""
     return get_resnet(1, 18, **kwargs)
 
 
 def resnet34_v1(**kwargs: Any) -> ResNetV1:
-    """Residual network of 34 layers, version 1; arguments as of ``get_resnet``."""
+    """Residual network of 34 layers, version 1; arguments as for ``get_resnet``."""
     return get_resnet(1, 34, **kwargs)
 
 
 def resnet50_v1(**kwargs: Any) -> ResNetV1:
-    """Residual network of 50 layers, version 1; arguments as of ``get_resnet``."""
+    """Residual network of 50 layers, version 1; arguments as for ``get_resnet``."""
     return get_resnet(1, 50, **kwargs)
 
 
 def resnet101_v1(**kwargs: Any) -> ResNetV1:
-    """Residual network of 101 layers, version 1; arguments as of ``get_resnet``."""
+    """Residual network of 101 layers, version 1; arguments as for ``get_resnet``."""
     return get_resnet(1, 101, **kwargs)
 
 
 def resnet152_v1(**kwargs: Any) -> ResNetV1:
-    """Residual network of 152 layers, version 1; arguments as of ``get_resnet``."""
+    """Residual network of 152 layers, version 1; arguments as for ``get_resnet``."""
     return get_resnet(1, 152, **kwargs)
 
 
 def resnet18_v2(**kwargs: Any) -> ResNetV2:
-    """Residual network of 18 layers, version 2; arguments as of ``get_resnet``."""
+    """Residual network of 18 layers, version 2; arguments as for ``get_resnet``."""
     return get_resnet(2, 18, **kwargs)
 
 
 def resnet34_v2(**kwargs: Any) -> ResNetV2:
-    """Residual network of 34 layers, version 2; arguments as of ``get_resnet``."""
+    """Residual network of 34 layers, version 2; arguments as for ``get_resnet``."""
     return get_resnet(2, 34, **kwargs)
 
 
 def resnet50_v2(**kwargs: Any) -> ResNetV2:
-    """Residual network of 50 layers, version 2; arguments as of ``get_resnet``."""
+    """Residual network of 50 layers, version 2; arguments as for ``get_resnet``."""
     return get_resnet(2, 50, **kwargs)
 
 
 def resnet101_v2(**kwargs: Any) -> ResNetV2:
-    """Residual network of 101 layers, version 2; arguments as of ``get_resnet``."""
+    """Residual network of 101 layers, version 2; arguments as for ``get_resnet``."""
     return get_resnet(2, 101, **kwargs)
 
 
 def resnet152_v2(**kwargs: Any) -> ResNetV2:
-    """Residual network of 152 layers, version 2; arguments as of ``get_resnet``."""
+    """Residual network of 152 layers, version 2; arguments as for ``get_resnet``."""
     return get_resnet(2, 152, **kwargs)

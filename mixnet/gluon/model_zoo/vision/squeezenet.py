@@ -28,7 +28,7 @@ def _convolution(channels: int, kernel_size: int, padding: int = 0) -> nn.Hybrid
 
 
 def _fire(squeeze: int) -> nn.HybridSequential:
-    """A narrow convolution, then wide ones of 1 x 1 and 3 x 3 side by side, 4 times as wide each."""
+    """A narrow convolution, then parallel convolutions of 1 x 1 and 3 x 3, each 4 times as wide."""
     out = nn.HybridSequential(prefix="")
     out.add(_convolution(squeeze, 1))
     wide = HybridConcurrent(axis=1, prefix="")
@@ -88,7 +88,7 @@ def get_squeezenet(
     Args:
         version: ``1.0`` or ``1.1``.
         pretrained: load the parameters trained on ImageNet.
-        ctx: where those go.
+        ctx: context of the parameters.
         root: folder of their file.
         kwargs: arguments of the class.
     """
@@ -99,10 +99,10 @@ def get_squeezenet(
 
 
 def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.0; arguments as of ``get_squeezenet``."""
+    """SqueezeNet 1.0; arguments as for ``get_squeezenet``."""
     return get_squeezenet("1.0", **kwargs)
 
 
 def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """SqueezeNet 1.1; arguments as of ``get_squeezenet``."""
+    """SqueezeNet 1.1; arguments as for ``get_squeezenet``."""
     return get_squeezenet("1.1", **kwargs)

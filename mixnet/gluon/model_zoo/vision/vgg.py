@@ -46,7 +46,7 @@ class VGG(HybridBlock):
         kwargs: ``prefix`` and ``params``.
 
     Raises:
-        AssertionError: there are not as many ``filters`` as ``layers``.
+        AssertionError: the lengths of ``filters`` and ``layers`` differ.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ def get_vgg(
     Args:
         num_layers: 11, 13, 16 or 19.
         pretrained: load the parameters trained on ImageNet.
-        ctx: where those go.
+        ctx: context of the parameters.
         root: folder of their file.
         kwargs: arguments of the class.
 
@@ -122,40 +122,40 @@ def get_vgg(
 
 
 def vgg11(**kwargs: Any) -> VGG:
-    """VGG of 11 layers; arguments as of ``get_vgg``."""
+    """VGG of 11 layers; arguments as for ``get_vgg``."""
     return get_vgg(11, **kwargs)
 
 
 def vgg13(**kwargs: Any) -> VGG:
-    """VGG of 13 layers; arguments as of ``get_vgg``."""
+    """VGG of 13 layers; arguments as for ``get_vgg``."""
     return get_vgg(13, **kwargs)
 
 
 def vgg16(**kwargs: Any) -> VGG:
-    """VGG of 16 layers; arguments as of ``get_vgg``."""
+    """VGG of 16 layers; arguments as for ``get_vgg``."""
     return get_vgg(16, **kwargs)
 
 
 def vgg19(**kwargs: Any) -> VGG:
-    """VGG of 19 layers; arguments as of ``get_vgg``."""
+    """VGG of 19 layers; arguments as for ``get_vgg``."""
     return get_vgg(19, **kwargs)
 
 
 def vgg11_bn(**kwargs: Any) -> VGG:
-    """VGG of 11 layers with batch normalization; arguments as of ``get_vgg``."""
+    """VGG of 11 layers with batch normalization; arguments as for ``get_vgg``."""
     return get_vgg(11, **{**kwargs, "batch_norm": True})
 
 
 def vgg13_bn(**kwargs: Any) -> VGG:
-    """VGG of 13 layers with batch normalization; arguments as of ``get_vgg``."""
+    """VGG of 13 layers with batch normalization; arguments as for ``get_vgg``."""
     return get_vgg(13, **{**kwargs, "batch_norm": True})
 
 
 def vgg16_bn(**kwargs: Any) -> VGG:
-    """VGG of 16 layers with batch normalization; arguments as of ``get_vgg``."""
+    """VGG of 16 layers with batch normalization; arguments as for ``get_vgg``."""
     return get_vgg(16, **{**kwargs, "batch_norm": True})
 
 
 def vgg19_bn(**kwargs: Any) -> VGG:
-    """VGG of 19 layers with batch normalization; arguments as of ``get_vgg``."""
+    """VGG of 19 layers with batch normalization; arguments as for ``get_vgg``."""
     return get_vgg(19, **{**kwargs, "batch_norm": True})

@@ -1,4 +1,4 @@
-"""Found as ``mxnet`` where this folder's parent is on the path of modules: mixnet takes its place."""
+"""Imported as ``mxnet`` if the parent folder is on the module path; replaces itself with mixnet."""
 
 from mixnet.legacy.as_mxnet import as_mxnet
 

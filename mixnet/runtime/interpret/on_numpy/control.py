@@ -1,4 +1,4 @@
-"""Loops and branches: programs inside programs."""
+"""Loops and branches: nested programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From one dtype to another."""
+"""Dtype conversion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions: the windows of the data as rows of a matrix, and a product of matrices by BLAS.
+"""Convolutions: data windows as matrix rows, and a BLAS matrix product.
 
 Inside, data has the axes ``(groups, batch, features, *places)`` and a kernel ``(groups, filters,
 features, *taps)``, whatever their order in memory, which decides how windows are copied: along

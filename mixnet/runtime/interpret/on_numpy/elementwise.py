@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, bits and choices, element by element."""
+"""Elementwise arithmetic, comparisons, bit operations and selection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading and writing at places that are computed."""
+"""Gather and scatter: reading and writing at computed positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factors of matrices, solutions and Fourier transforms, by LAPACK and NumPy's FFT."""
+"""Matrix factorizations, solvers and Fourier transforms, by LAPACK and NumPy's FFT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of products, by BLAS."""
+"""Matrix products, by BLAS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums, products, extremes and logic over axes, and along one."""
+"""Reductions and cumulative operations."""
 
 from __future__ import annotations
 

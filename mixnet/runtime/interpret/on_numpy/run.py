@@ -1,9 +1,8 @@
-"""From a jaxpr to a function of NumPy arrays.
+"""Conversion of a jaxpr to a function of NumPy arrays.
 
-Preparing flattens functions inside functions into one list of equations, leaves out those whose
-results nobody reads, computes what depends on constants alone, and asks the table for a function
-of every other equation. Running goes through these functions; results lie in numbered slots and
-are dropped after their last use.
+The preparation flattens nested functions into one list of equations, removes those whose results are not
+used, evaluates those that depend only on constants, and takes a function from the table for every other
+equation. A run calls these functions; results are in numbered slots and are dropped after their last use.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _quiet.run(np.seterr, all="ignore")
 
 
 def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
-    """The function called where NumPy warns of nothing: infinities and NaN are results as others.
+    """Call a function with NumPy's warnings disabled: infinities and NaN are ordinary results.
 
     NumPy keeps its settings in the context of contextvars; another one costs less than np.errstate.
     """
@@ -42,10 +41,10 @@ def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def compiled(function: Callable[..., Any], *specs: Any) -> Program:
-    """A function of JAX arrays as one of NumPy arrays, for arguments of these specs.
+    """Convert a function of JAX arrays to one of NumPy arrays, for arguments of these specs.
 
     Raises:
-        NoRuleError: it uses a primitive that is not known here.
+        NoRuleError: it uses an unsupported primitive.
     """
     with jax.enable_x64(True):
         program = closed(jax.make_jaxpr(function)(*specs))
@@ -53,13 +52,13 @@ def compiled(function: Callable[..., Any], *specs: Any) -> Program:
 
 
 def closed(jaxpr: ClosedJaxpr) -> Program:
-    """A closed jaxpr as a function of NumPy arrays, which returns a list of NumPy arrays.
+    """Convert a closed jaxpr to a function of NumPy arrays that returns a list of NumPy arrays.
 
     They have the shapes and dtypes of the jaxpr's results; what depends on no input is a new array,
     others may be views of inputs. Call it by ``quietly``, or a function that calls many.
 
     Raises:
-        NoRuleError: it uses a primitive that is not known here.
+        NoRuleError: it uses an unsupported primitive.
     """
     flat = _Flat()
     count = len(jaxpr.jaxpr.invars)
@@ -120,7 +119,7 @@ class _Flat:
         return [place(variable) for variable in jaxpr.outvars]
 
     def steps(self, outputs: Sequence[int]) -> list[Step]:
-        """What there is to compute for these results."""
+        """The steps needed for these results."""
         wanted = set(outputs)
         live = []
         for each in reversed(self.equations):
@@ -169,13 +168,13 @@ def _constant(value: Any) -> Any:
 def _runner(
     count: int, steps: Sequence[Step], outputs: Sequence[int], flat: _Flat, bare: Sequence[int]
 ) -> Program:
-    """A function that goes through the steps.
+    """A function that runs the steps.
 
     Args:
-        count: how many inputs there are, in the first slots.
+        count: number of inputs, in the first slots.
         outputs: slots of the results.
-        flat: where the constants are.
-        bare: which results have no axes: NumPy may have given scalars.
+        flat: holds the constants.
+        bare: which results have no axes, since NumPy may return scalars.
     """
     if len(steps) == 1 and list(outputs) == steps[0][2] and len(outputs) == 1:
         one = _one(count, *steps[0][:2], flat.constants, bool(bare))
@@ -212,7 +211,7 @@ def _runner(
 def _one(
     count: int, function: Callable[..., Any], read: Sequence[int], constants: Any, bare: bool
 ) -> Program | None:
-    """The shortest way through a single step that reads the inputs in their order."""
+    """The fast path for a single step that reads the inputs in order."""
     if bare:
         return None
     if list(read) == list(range(count)):
@@ -230,7 +229,7 @@ def _one(
 
 
 def _ways(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Each step with how its inputs are read, where results go, and what nobody reads after it."""
+    """Each step with its input and result slots, and the slots that are unused afterwards."""
     needed = set(outputs)
     ways: list[tuple[Any, ...]] = []
     for function, read, written in reversed(steps):

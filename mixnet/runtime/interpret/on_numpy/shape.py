@@ -1,4 +1,4 @@
-"""Forms of arrays: what can be a view is one."""
+"""Reshaping, transposing, slicing and joining, as views where possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorting: NaN comes behind all numbers, equal elements stay in their order."""
+"""Stable sorting, with NaN after all numbers."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The table of rules: from a primitive of JAX to what computes it with NumPy.
+"""The rule table: from a JAX primitive to the NumPy function that computes it.
 
-A rule gets an equation and its parameters, once, and returns a function of arrays, which is called
-at every run. That function returns one array, or a sequence of them where the equation has several
-results, of exactly the shapes and dtypes that the equation says; a NumPy scalar may stand for an
-array without axes. It never writes to what it is given; what it returns may be a view of that.
+A rule gets an equation and its parameters, once, and returns a function of arrays, which is called in every
+run. That function returns one array, or a sequence of them if the equation has several results, with exactly
+the shapes and dtypes of the equation; a NumPy scalar may replace an array without axes. It never modifies its
+arguments; its result may be a view of them.
 """
 
 from __future__ import annotations

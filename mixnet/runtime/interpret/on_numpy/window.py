@@ -1,4 +1,4 @@
-"""Reductions over windows, as pooling has them, and their gradients."""
+"""Reductions over windows, as in pooling, and their gradients."""
 
 from __future__ import annotations
 

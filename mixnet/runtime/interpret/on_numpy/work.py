@@ -1,4 +1,4 @@
-"""How long a program of NumPy takes, by estimate: the same at every call and on every machine."""
+"""Estimated cost of a NumPy program, the same at every call and on every machine."""
 
 from __future__ import annotations
 
