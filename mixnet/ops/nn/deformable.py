@@ -85,6 +85,7 @@ def _convolve(
 ) -> Any:
     """The convolution; ``zeros_outside`` fades to 0 within an element outside, else cut off."""
     groups, parts = num_group, num_deformable_group
+    given = {**given, "bias": None if no_bias else given["bias"]}
     _check(operator, data, kernel, num_filter, groups, parts)
     wanted = _shapes(data.shape, kernel, stride, dilate, pad, num_filter, groups, parts)
     for name, each in given.items():
@@ -134,10 +135,15 @@ def _convolve(
     if mask is not None:
         value = value * mask.reshape(batch, parts, 1, *kernel, rows, columns)
     value = value.reshape(batch, groups, channels // groups * area, rows, columns)
-    filters = weight.reshape(groups, num_filter // groups, -1)
+    return _filtered(value, weight, given["bias"])
+
+
+def _filtered(value: jax.Array, weight: jax.Array, bias: jax.Array | None) -> Any:
+    """The products of sampled values ``(batch, groups, taps, rows, columns)`` with the filters of each group."""
+    batch, groups, _, rows, columns = value.shape
+    filters = weight.reshape(groups, weight.shape[0] // groups, -1)
     out = jnp.einsum("ngkhw,gfk->ngfhw", value, filters)
-    out = out.reshape(batch, num_filter, rows, columns)
-    bias = None if no_bias else given["bias"]
+    out = out.reshape(batch, weight.shape[0], rows, columns)
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
 
 
