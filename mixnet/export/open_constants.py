@@ -10,7 +10,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
-from mixnet.passes.complete_shapes import CONSTANTS, attributes_of, complete_shapes
+from mixnet.passes.complete_shapes import attributes_of, complete_shapes
 
 Shape = tuple[Any, ...]
 _Origin = tuple[str, int]  # an input's name, and one of its axes
@@ -55,9 +55,9 @@ def follow_inputs(
 def _constants(graph: Graph) -> dict[str, Shape]:
     """Shapes of constants, by names that no other node has."""
     return {
-        graph.names[node]: tuple(node.op.keywords(node.statics)["shape"])
+        graph.names[node]: tuple(node.op.keywords(node.statics)[node.op.shaped_by])
         for node in graph.nodes
-        if not node.is_variable and node.op.name in CONSTANTS
+        if not node.is_variable and node.op.shaped_by is not None and not node.op.arrays
     }
 
 
@@ -87,10 +87,12 @@ def _change(graph: Graph, found: Mapping[str, Mapping[int, _Origin]]) -> Callabl
         axes = found.get(graph.names[node], {})
         if not axes:
             return node.replaced(entries)
-        shape = node.op.keywords(node.statics)["shape"]
+        attribute = node.op.shaped_by
+        assert attribute is not None
+        shape = node.op.keywords(node.statics)[attribute]
         shape = tuple(1 if i in axes else extent for i, extent in enumerate(shape))
-        statics, _ = node.op.bind({**attributes_of(node), "shape": shape})
-        attrs = {**node.attrs, "shape": to_text(shape)}
+        statics, _ = node.op.bind({**attributes_of(node), attribute: shape})
+        attrs = {**node.attrs, attribute: to_text(shape)}
         made = Node(node.op, statics, node.scalars, entries, node.name, attrs).made_from(node)
         for axis, (name, place) in axes.items():
             statics, scalars = like.bind({"lhs_axes": (axis,), "rhs_axes": (place,)})

@@ -14,7 +14,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeTypeError, DTypeError, MXNetError, ShapeError, did_you_mean
+from mixnet.base import (
+    AttributeTypeError,
+    DTypeError,
+    MXNetError,
+    OperatorTypeError,
+    ShapeError,
+    did_you_mean,
+)
 from mixnet.ops.operator import Arrays, Family, FlopsRule, Operator, Statics
 from mixnet.ops.schema.attributes import (
     ONE,

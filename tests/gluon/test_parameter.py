@@ -44,7 +44,9 @@ def test_arguments_that_are_not_there() -> None:
 def test_before_there_is_a_value() -> None:
     parameter = nn.Dense(2, prefix="d_").weight
     for call in (parameter.data, parameter.grad, parameter.list_data, parameter.list_ctx):
-        with pytest.raises(RuntimeError, match=r"'d_weight' has not been initialized.*initialize\(\)"):
+        with pytest.raises(
+            RuntimeError, match=r"'d_weight' has not been initialized.*initialize\(\)"
+        ):
             call()
     with pytest.raises(ValueError, match="no value to move"):
         parameter.reset_ctx(mx.cpu())

@@ -41,6 +41,11 @@ def _round(data: Any) -> Any:
     return jnp.trunc(data + jnp.copysign(jnp.asarray(0.5, data.dtype), data))
 
 
+def _rint(data: Any) -> Any:
+    below, above = jnp.floor(data), jnp.ceil(data)
+    return jnp.where(data - below <= above - data, below, above)
+
+
 def _cbrt(data: Any) -> Any:
     return jnp.cbrt(data)
 
@@ -105,7 +110,7 @@ UNARY = {
     "negative": Unary(jnp.negative, "Sign changed.", False, True, storage=ZERO_STAYS_LINEAR, sparse=True, aliases=("_negative",), numpy=True),
     "sign": Unary(sign, "-1, 0 or 1.", False, False, storage=ZERO_STAYS_IN_BOTH, sparse=True, numpy=True),
     "round": Unary(_round, "Nearest whole number, halves away from zero.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True),
-    "rint": Unary(lambda x: jnp.ceil(x - 0.5), "Nearest whole number, halves downwards.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
+    "rint": Unary(_rint, "Nearest whole number, halves downwards.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
     "ceil": Unary(jnp.ceil, "Next whole number above.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
     "floor": Unary(jnp.floor, "Next whole number below.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),
     "trunc": Unary(jnp.trunc, "Whole part.", True, False, storage=ZERO_STAYS_WITHOUT_GRADIENT, sparse=True, numpy=True),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import AttributeValueError, ShapeError
+from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolution import spatial
 from mixnet.ops.registry import op

@@ -86,28 +86,23 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     on_cpu = context.device.platform == "cpu"
     if on_cpu:
         keep_freed_memory()
-<<<<<<< HEAD
-    may_be_python = operations[0][0].alone  # then it is the only one
-    interprets = on_cpu and (patience.interprets() or may_be_python)
-    program = _interpreted(key, segment) if interprets else None
-    if program is None:
-        if first_sight.runs_by_operator(key, operations):
-            return first_sight.stepwise(operations, slots)
-        program = Program(segment)
-=======
     interpreter = None
-    if on_cpu and patience.interprets():
+    may_be_python = operations[0][0].alone  # then it is the only one
+    if on_cpu and (patience.interprets() or may_be_python):
         specs = [value.spec for value in segment.leaves]
         interpreter = Interpreter(operations, slots, specs, context)
+        if not (patience.interprets() or interpreter.is_python):
+            interpreter = None
     first = _first(key, interpreter)
-    if first.way == "interpreted":
+    if first.way == "interpreted" and interpreter is not None and interpreter.is_python:
+        program = Program(interpreter, how=first)
+    elif first.way == "interpreted":
         program = Program(interpreter, first.runs, _compile_behind, first)
     elif first_sight.runs_by_operator(key, operations):
         how.decided(segment.source, _by_operator(key))
         return first_sight.stepwise(operations, slots)
     else:
         program = Program(None, how=first)
->>>>>>> h-view
         _compile_whole(program, key, segment)
     how.decided(segment.source, first)
     if len(_programs) >= MOST_PROGRAMS:
@@ -123,6 +118,8 @@ def _first(key: Any, interpreter: Interpreter | None) -> How:
     if interpreter is None:
         on_cpu = context.device.platform == "cpu"
         return How("compiled", "setting" if on_cpu else "platform", len(operations))
+    if interpreter.is_python:
+        return How("interpreted", "python", len(operations))
     work, compiling = interpreter.work, interpreter.compiling
     runs = patience.interpreted_runs(work, compiling)
     if runs:
@@ -158,21 +155,6 @@ def _change(program: Program, key: Any, segment: Any) -> None:
         raise
 
 
-<<<<<<< HEAD
-def _interpreted(key: Any, segment: Any) -> Program | None:
-    """The interpreted program, for as many runs as compiling would cost; None for no run."""
-    operations, slots, _, context, _ = key
-    interpreter = Interpreter(operations, slots, [value.spec for value in segment.leaves], context)
-    if interpreter.is_python:
-        return Program(interpreter)
-    if not patience.interprets():
-        return None
-    runs = patience.interpreted_runs(interpreter.work, interpreter.compiling)
-    return Program(interpreter, runs, _compile_behind) if runs else None
-
-
-=======
->>>>>>> h-view
 def _compile_behind(program: Program, key: Any, segment: Any) -> None:
     """Compile on another thread, and take over after some more runs."""
     before = program.how

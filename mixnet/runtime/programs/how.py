@@ -16,7 +16,7 @@ class How(NamedTuple):
             ``by operator`` (a compiled program for each operation).
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs`` (they have cost as much),
             ``slow`` (one interpreted run would take too long), ``platform`` (nothing is interpreted there),
-            ``setting`` (everything shall be compiled).
+            ``setting`` (everything shall be compiled), ``python`` (another library computes it, so there is nothing to compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
@@ -77,6 +77,8 @@ def sentence(how: How | list[Any]) -> str:
         )
     estimate = f"one interpreted run is estimated at {time_text(work)}, compiling at {time_text(compiling)}"
     many = "1 run" if runs == 1 else f"{runs:,} runs"
+    if because == "python":
+        return "It was interpreted: another library computes it, such as a backend, so there is nothing to compile."
     if way == "interpreted":
         return f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {many} both have cost the same, and it is compiled."
     if way == "compiling":

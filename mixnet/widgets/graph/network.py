@@ -75,21 +75,14 @@ def of_block(
         if each._shape is not None:
             shapes.setdefault(name, each._shape)
     title = block.name if loss is None else f"{block.name} and loss"
-<<<<<<< HEAD
     parts = parts_of_block(block, composition.symbol, train or loss is not None)
     symbol = parts.symbol if boxes else composition.symbol
     for name, each in parts.arrays.items():
         shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
     made = composed(symbol, shapes, dtypes, train, asked, title, "block")
-    made.data = frozenset(composition.names)
+    made.data, made.weights = frozenset(composition.names), frozenset(parameters)
     _place(made, calls, composition.symbol.graph, inputs, parts)
     made.notes += [each for each in (*notes, parts.note()) if each]
-=======
-    made = composed(composition.symbol, shapes, dtypes, train, asked, title, "block")
-    made.data, made.weights = frozenset(composition.names), frozenset(parameters)
-    _place(made, calls, composition.symbol.graph, inputs)
-    made.notes += notes
->>>>>>> h-view
     return made
 
 
