@@ -12,7 +12,8 @@ from mixnet.widgets.freeze import freeze
 
 INDEX = """# Notebooks
 
-Each runs from top to bottom in a few minutes: `make lab` opens them. On these pages they are as they were run, and the figures
+Each runs from top to bottom in a few minutes: `make lab` opens them. On these pages they are as they
+were run, and the figures
 still answer to clicks and keys. They are listed in reading order; the numbers are those of the files.
 
 ```{toctree}

@@ -1,7 +1,9 @@
-"""The directive ``view``: a live view in a page, made anew in each build by the functions in ``pictures/views.py``.
+"""The directive ``view``: a live view in a page, made anew in each build by the functions in
+``pictures/views.py``.
 
-A page contains ``{view} memory`` and a caption. Views run networks, and Sphinx forks; so all views that pages contain are made before
-any page is read, by ``python docs/pictures/views.py --html FOLDER NAME …`` in a separate process.
+A page contains ``{view} memory`` and a caption. Views run networks, and Sphinx forks; so all
+views that pages contain are made before any page is read, by ``python docs/pictures/views.py
+--html FOLDER NAME …`` in a separate process.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def make(names: list[str], folder: Path) -> None:
 
 
 class LiveView(SphinxDirective):
-    """``{view} memory`` is the view that ``memory()`` of ``pictures/views.py`` makes; the content is its caption."""
+    """``{view} memory`` is the view that ``memory()`` of ``pictures/views.py`` makes; the
+    content is its caption.
+    """
 
     required_arguments = 1
     has_content = True

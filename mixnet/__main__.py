@@ -17,7 +17,8 @@ usage: python -m mixnet program.py [argument ...]
        python -m mixnet --path
 
 Runs a program in which `import mxnet` gives mixnet, also in the processes that it starts.
---path prints a folder that does the same from the outside: PYTHONPATH=$(python -m mixnet --path) python program.py"""
+--path prints a folder that does the same from the outside:
+PYTHONPATH=$(python -m mixnet --path) python program.py"""
 
 
 def main(arguments: list[str]) -> int | None:

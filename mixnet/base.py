@@ -24,8 +24,9 @@ _jax_logger.setLevel(_jax_logger.level or logging.WARNING)
 class MXNetError(RuntimeError):
     """Base of all errors of the library; the name is MXNet's.
 
-    Programs print ``type(error).__name__``. MXNet has few classes of errors, so the ``__name__`` of a class is that of
-    the class which MXNet raises there, if ``mxnet_name`` states it. Tracebacks show ``__qualname__``, the class itself.
+    Programs print ``type(error).__name__``. MXNet has few classes of errors, so the ``__name__``
+    of a class is that of the class which MXNet raises there, if ``mxnet_name`` states it.
+    Tracebacks show ``__qualname__``, the class itself.
     """
 
     def __init_subclass__(cls, mxnet_name: str = "", **kwargs: Any):
@@ -73,7 +74,9 @@ class OperatorValueError(AttributeValueError, mxnet_name="MXNetError"):
 class AttributeKindError(
     AttributeTypeError, AttributeValueError, CheckError, mxnet_name="MXNetError"
 ):
-    """An argument, or attribute of an operator, is something else than its kind: text where a number is taken."""
+    """An argument, or attribute of an operator, is something else than its kind: text where a
+    number is taken.
+    """
 
 
 class ZeroError(AttributeValueError, ZeroDivisionError, mxnet_name="ZeroDivisionError"):

@@ -210,8 +210,9 @@ def set_cpu_devices(count: int) -> None:
 def _run_in_calling_thread() -> None:
     """Let a program on a CPU run in the thread that calls it.
 
-    XLA would hand it to a thread of its own. That sleeps by then, and waking it takes longer than a program of
-    small arrays runs; the engine has workers for what nobody waits for. It has no effect once JAX has started.
+    XLA would hand it to a thread of its own. That sleeps by then, and waking it takes longer
+    than a program of small arrays runs; the engine has workers for what nobody waits for. It has
+    no effect once JAX has started.
     """
     with suppress(AttributeError):  # a JAX without that switch
         jax.config.update("jax_cpu_enable_async_dispatch", False)

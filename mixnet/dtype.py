@@ -42,7 +42,9 @@ class HasDType(Protocol):
 
 
 DTypeLike = str | int | type | np.dtype | HasDType | None
-"""What names a dtype: its name, a NumPy or Python type, a dtype, MXNet's code, an array of it; None for float32."""
+"""What names a dtype: its name, a NumPy or Python type, a dtype, MXNet's code, an array of it;
+None for float32.
+"""
 
 
 def as_dtype(dtype: DTypeLike) -> np.dtype:

@@ -180,7 +180,9 @@ class PropRunner:
         return [tuple(each) for each in shapes], [as_dtype(each) for each in dtypes]
 
     def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Dtypes of arguments and states, and of outputs, from those that are known; None for unknown ones."""
+        """Dtypes of arguments and states, and of outputs, from those that are known; None for
+        unknown ones.
+        """
         if type(self.prop).infer_type is CustomOpProp.infer_type:
             return [], []  # all are alike, as of any operator
         given = [None if each is None else each.type for each in known[: len(self.arguments)]]

@@ -365,7 +365,8 @@ def pack(header: Any, s: bytes) -> bytes:
     """
     if not isinstance(header, (list, tuple)) or len(header) != len(IRHeader._fields):
         raise AttributeTypeError(
-            f"pack: header is an IRHeader(flag, label, id, id2), as IRHeader(0, 3.0, 7, 0), not {header!r:.60}."
+            "pack: header is an IRHeader(flag, label, id, id2), as IRHeader(0, 3.0, 7, 0), "
+            f"not {header!r:.60}."
         )
     header = IRHeader(*header)
     if isinstance(header.label, numbers.Number):
@@ -427,7 +428,8 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
         done = False
     if not done:
         raise MXNetError(
-            f"pack_img: OpenCV could not encode an image of shape {np.shape(pixels)} as {img_fmt!r}; use '.jpg' or '.png'."
+            f"pack_img: OpenCV could not encode an image of shape {np.shape(pixels)} as "
+            f"{img_fmt!r}; use '.jpg' or '.png'."
         )
     return pack(header, encoded.tobytes())
 

@@ -1,6 +1,7 @@
 """Bytes, seconds and counts for people: one rule for every text, axis and table.
 
-Three digits, and the unit that leaves one to three of them before the point. Units are powers of 1,000, for bytes
+Three digits, and the unit that leaves one to three of them before the point. Units are powers of
+1,000, for bytes
 too: 1 kB is 1,000 bytes, 1 MB is 1,000,000. ``widgets/src/core/format.js`` writes the same texts.
 """
 
@@ -52,7 +53,9 @@ def digits(number: float) -> str:
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Round numbers from ``low`` to ``high``, at most ``most`` and two: steps of 1, 2 or 5 times a power of ten."""
+    """Round numbers from ``low`` to ``high``, at most ``most`` and two: steps of 1, 2 or 5 times
+    a power of ten.
+    """
     span = high - low
     if not span > 0:
         return [low]

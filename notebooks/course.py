@@ -112,7 +112,10 @@ def show_page(path: str | os.PathLike[str], height: int = 860) -> None:
 
     text = Path(path).read_text(encoding="utf-8")
     name, size = Path(path).name, len(text.encode()) / 1000
-    frame = f'<iframe srcdoc="{html.escape(text)}" title="{name}" height="{height}" style="width:100%;border:0"></iframe>'
+    frame = (
+        f'<iframe srcdoc="{html.escape(text)}" title="{name}" height="{height}" '
+        'style="width:100%;border:0"></iframe>'
+    )
     display({"text/html": frame, "text/plain": name}, raw=True, metadata={LIVE: True})
     print(f"{name}, {size:.0f} kB: any browser opens it.")
 

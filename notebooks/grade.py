@@ -2,9 +2,10 @@
 
 Usage: python notebooks/grade.py NOTEBOOK... [--run] [--csv FILE]
 
-By default the stored outputs are read; the notebooks must have been run and saved. With ``--run`` the answers are put into the course's
-own copy of the notebook, which is then executed: checks that were edited, and outputs that were typed in or printed, do not count. That
-runs other people's code, so do it in a container.
+By default the stored outputs are read; the notebooks must have been run and saved. With
+``--run`` the answers are put into the course's own copy of the notebook, which is then executed:
+checks that were edited, and outputs that were typed in or printed, do not count. That runs other
+people's code, so do it in a container.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ def course_notebook(submission: Path) -> Any:
     paths = sorted(HERE.glob(f"{number[0]}_*.ipynb")) if number else []
     if not paths:
         raise GradingError(
-            f"{submission}: the course has no notebook of this number. Keep the beginning of its name, as in 03_autograd_alice.ipynb"
+            f"{submission}: the course has no notebook of this number. Keep the beginning of "
+            "its name, as in 03_autograd_alice.ipynb"
         )
     return read(paths[0])
 
@@ -89,7 +91,8 @@ def check_calls(source: str) -> str:
 def with_answers(notebook: Any, submission: Any) -> Any:
     """The course's notebook with the answers of a submission, ready to run.
 
-    The check is called once more, in a cell of its own that takes over the exercise's id, so that what an answer prints gives no point.
+    The check is called once more, in a cell of its own that takes over the exercise's id, so
+    that what an answer prints gives no point.
     """
     answers = {cell.id: cell.source for cell in submission.cells}
     cells = []

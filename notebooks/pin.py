@@ -1,6 +1,8 @@
-"""Pin what the notebooks need: ``python notebooks/pin.py`` writes ``constraints.txt`` from what is installed here.
+"""Pin what the notebooks need: ``python notebooks/pin.py`` writes ``constraints.txt`` from what
+is installed here.
 
-Run it in a fresh environment (``make clean lab CONSTRAINTS=``), run the notebooks there, then commit the file.
+Run it in a fresh environment (``make clean lab CONSTRAINTS=``), run the notebooks there, then
+commit the file.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from packaging.requirements import Requirement
 
 FILE = Path(__file__).parent / "constraints.txt"
 
-HEAD = """# What the notebooks were run with: `make lab`, `make tour` and Binder install these versions, so that a course given
+HEAD = """# What the notebooks were run with: `make lab`, `make tour` and Binder install these versions, \
+so that a course given
 # next year still runs. CPU only; Python 3.11 to 3.13. Written by `python notebooks/pin.py`.
 """
 

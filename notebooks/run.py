@@ -2,9 +2,9 @@
 
 Usage: python notebooks/run.py NOTEBOOK... | --all  [--out FOLDER | --freeze]
 
-By default the executed notebook and a page are written to a folder; the page needs no kernel and no network. With ``--freeze``
-each notebook is replaced by the executed one, its figures kept and its live widgets taken out: the form
-in which they are stored.
+By default the executed notebook and a page are written to a folder; the page needs no kernel and
+no network. With ``--freeze`` each notebook is replaced by the executed one, its figures kept and
+its live widgets taken out: the form in which they are stored.
 """
 
 from __future__ import annotations
@@ -98,7 +98,9 @@ def write(notebook: Any, path: Path, out: Path | None) -> list[Path]:
 
 
 def without_live(notebook: Any) -> None:
-    """Take out outputs that ``course`` marks as live: whole pages, which are larger than a notebook may be."""
+    """Take out outputs that ``course`` marks as live: whole pages, which are larger than a
+    notebook may be.
+    """
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [each for each in cell.outputs if not each.get("metadata", {}).get(LIVE)]

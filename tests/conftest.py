@@ -21,7 +21,8 @@ from mixnet.runtime.programs import executable_cache
 
 MAPS = Path("/proc/self/maps")
 
-# A shell's background jobs ignore Ctrl-C, and hand that on to what they start: tests of interrupts would wait.
+# A shell's background jobs ignore Ctrl-C, and hand that on to what they start: tests of interrupts
+# would wait.
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     and threading.current_thread() is threading.main_thread()

@@ -13,17 +13,54 @@ import pytest
 from mixnet import units
 
 FORMAT = Path(__file__).parents[1] / "widgets" / "src" / "core" / "format.js"
-NUMBERS = [0, 1, 9.994, 9.996, 12, 640, 999.4, 999.6, 1000, 1536, 999_499, 999_501, 16_070_000, 22_259_450_000, 5.5e13, 0.5, 1.4552e-5, 0.012345, 2.22e-14, 3.2e-10, 0.9999]  # fmt: skip
+NUMBERS = [
+    0,
+    1,
+    9.994,
+    9.996,
+    12,
+    640,
+    999.4,
+    999.6,
+    1000,
+    1536,
+    999_499,
+    999_501,
+    16_070_000,
+    22_259_450_000,
+    5.5e13,
+    0.5,
+    1.4552e-5,
+    0.012345,
+    2.22e-14,
+    3.2e-10,
+    0.9999,
+]
 SPANS = [(0, 97), (0, 1), (0, 1280), (0.0339, 2.2), (12345, 12399), (0, 16_070_000), (5, 5)]
 
 
 def test_sizes_are_powers_of_a_thousand() -> None:
     sizes = [0, 640, 999.6, 1536, 999_501, 16_070_000, 22_259_450_000]
-    assert [units.size_text(size) for size in sizes] == ["0 B", "640 B", "1 kB", "1.54 kB", "1 MB", "16.1 MB", "22.3 GB"]  # fmt: skip
+    assert [units.size_text(size) for size in sizes] == [
+        "0 B",
+        "640 B",
+        "1 kB",
+        "1.54 kB",
+        "1 MB",
+        "16.1 MB",
+        "22.3 GB",
+    ]
 
 
 def test_times_counts_and_shares() -> None:
-    assert [units.time_text(t) for t in (0, 3.2e-10, 1.23e-5, 0.0045, 0.9999, 90)] == ["0 s", "0.32 ns", "12.3 µs", "4.5 ms", "1 s", "90 s"]  # fmt: skip
+    assert [units.time_text(t) for t in (0, 3.2e-10, 1.23e-5, 0.0045, 0.9999, 90)] == [
+        "0 s",
+        "0.32 ns",
+        "12.3 µs",
+        "4.5 ms",
+        "1 s",
+        "90 s",
+    ]
     assert [units.count_text(n) for n in (12, 999.6, 86_500_000)] == ["12", "1 k", "86.5 M"]
     assert units.count_text(3100, "FLOP") == "3.1 kFLOP" and units.count_text(9, "FLOP") == "9 FLOP"
     assert [units.share_text(x) for x in (0.125, 2.22e-16, 1)] == ["12.5 %", "0 %", "100 %"]
@@ -42,7 +79,8 @@ def test_the_page_writes_the_same() -> None:
     script = f"""
       import {{ bytes, count, digits, percent, seconds, ticks }} from "{FORMAT.as_uri()}";
       const numbers = {json.dumps(NUMBERS)}, spans = {json.dumps(SPANS)};
-      console.log(JSON.stringify([...[bytes, seconds, count, percent, digits].map((f) => numbers.map(f)), spans.map(([a, b]) => ticks(a, b))]));
+      console.log(JSON.stringify([...[bytes, seconds, count, percent, digits].map((f) => numbers.map(f)),
+        spans.map(([a, b]) => ticks(a, b))]));
     """
     run = subprocess.run(
         ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True

@@ -1,7 +1,9 @@
-"""Draw the animation of stepping through ``hybridize()``: ``python docs/pictures/animate.py`` writes ``docs/pictures/hybridize.webp``.
+"""Draw the animation of stepping through ``hybridize()``: ``python docs/pictures/animate.py``
+writes ``docs/pictures/hybridize.webp``.
 
-The frames are screenshots of the real view: a page of ``HybridizeStepper``, in which Chromium chooses a line of the source and goes
-through the stages. It needs Chromium, Playwright and Pillow (``pip install playwright pillow``).
+The frames are screenshots of the real view: a page of ``HybridizeStepper``, in which Chromium
+chooses a line of the source and goes through the stages. It needs Chromium, Playwright and
+Pillow (``pip install playwright pillow``).
 """
 
 from __future__ import annotations
@@ -58,7 +60,9 @@ def frames(page: Any) -> list[tuple[bytes, float]]:
         page.wait_for_timeout(300)
         taken.append((page.screenshot(), seconds))
 
-    back, forward = (view.get_by_role("button", name=name) for name in ("back one stage", "step forward"))  # fmt: skip
+    back, forward = (
+        view.get_by_role("button", name=name) for name in ("back one stage", "step forward")
+    )
     while back.is_enabled():
         back.click()
     take(SECONDS["first"])
@@ -81,7 +85,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as play:
         path = Path(folder) / "stepper.html"
         stepper().to_html(path)
-        browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])  # fmt: skip
+        browser = play.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
         page.goto(path.as_uri())
         page.add_style_tag(content="h1 { display: none } body { margin: 0 }")
@@ -89,7 +95,9 @@ def main() -> int:
         browser.close()
     images = [Image.open(io.BytesIO(data)).convert("RGB") for data, _ in taken]
     times = [int(1000 * seconds) for _, seconds in taken]
-    images[0].save(PATH, save_all=True, append_images=images[1:], duration=times, loop=0, quality=60, method=6)  # fmt: skip
+    images[0].save(
+        PATH, save_all=True, append_images=images[1:], duration=times, loop=0, quality=60, method=6
+    )
     size = PATH.stat().st_size
     print(f"{PATH.name}: {len(images)} frames, {size / 1e3:.0f} kB")
     return int(size >= MOST)

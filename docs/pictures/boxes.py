@@ -108,7 +108,10 @@ def _arrow(picture: Svg, arrow: Arrow, places: dict, order: dict, high: float) -
     if order[arrow.start] < order[arrow.end]:
         start, end = (x1 + w1, y1 + h1 / 2), (x2 - 1, y2 + h2 / 2)
         bend = min(GAP, end[0] - start[0]) * 0.6
-        d = f"M{start[0]:.0f},{start[1]:.0f} C{start[0] + bend:.0f},{start[1]:.0f} {end[0] - bend:.0f},{end[1]:.0f} {end[0]:.0f},{end[1]:.0f}"
+        d = (
+            f"M{start[0]:.0f},{start[1]:.0f} C{start[0] + bend:.0f},{start[1]:.0f} "
+            f"{end[0] - bend:.0f},{end[1]:.0f} {end[0]:.0f},{end[1]:.0f}"
+        )
         word = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 - 6)
     elif order[arrow.start] == order[arrow.end]:
         down = y1 < y2
@@ -119,7 +122,10 @@ def _arrow(picture: Svg, arrow: Arrow, places: dict, order: dict, high: float) -
     else:
         low = high + 32
         start, end = (x1 + w1 / 2, y1 + h1), (x2 + w2 / 2, y2 + h2 + 1)
-        d = f"M{start[0]:.0f},{start[1]:.0f} L{start[0]:.0f},{low:.0f} L{end[0]:.0f},{low:.0f} L{end[0]:.0f},{end[1]:.0f}"
+        d = (
+            f"M{start[0]:.0f},{start[1]:.0f} L{start[0]:.0f},{low:.0f} L{end[0]:.0f},{low:.0f} "
+            f"L{end[0]:.0f},{end[1]:.0f}"
+        )
         word = ((start[0] + end[0]) / 2, low - 5)
     picture.path(d, "s-line", dashed=arrow.dashed, arrow=True)
     if arrow.word:

@@ -44,7 +44,9 @@ def _step(net: Any, trainer: gluon.Trainer, x: nd.NDArray, y: nd.NDArray) -> nd.
 
 def _symbol() -> mx.sym.Symbol:
     x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=32, name="hidden")
-    x = mx.sym.FullyConnected(mx.sym.Activation(x, "relu", name="bend"), num_hidden=10, name="scores")  # fmt: skip
+    x = mx.sym.FullyConnected(
+        mx.sym.Activation(x, "relu", name="bend"), num_hidden=10, name="scores"
+    )
     return mx.sym.SoftmaxOutput(x, name="softmax")
 
 
@@ -81,7 +83,13 @@ def records() -> View:
             header = mx.recordio.IRHeader(0, float(i % 10), i, 0)
             writer.write(mx.recordio.pack_img(header, each, quality=90))
         writer.close()
-        train = mx.io.ImageRecordIter(path_imgrec=str(path), data_shape=(3, 32, 32), batch_size=16, rand_mirror=True, preprocess_threads=2)  # fmt: skip
+        train = mx.io.ImageRecordIter(
+            path_imgrec=str(path),
+            data_shape=(3, 32, 32),
+            batch_size=16,
+            rand_mirror=True,
+            preprocess_threads=2,
+        )
         net = nn.Dense(10, in_units=3 * 32 * 32)
         net.initialize()
         net.hybridize()
@@ -112,7 +120,9 @@ def recurrent() -> View:
 def update_rule() -> View:
     """The rule of Adam for one weight: from one operation to the pieces that run."""
 
-    def update(weight: nd.NDArray, grad: nd.NDArray, mean: nd.NDArray, var: nd.NDArray) -> nd.NDArray:  # fmt: skip
+    def update(
+        weight: nd.NDArray, grad: nd.NDArray, mean: nd.NDArray, var: nd.NDArray
+    ) -> nd.NDArray:
         return nd.adam_update(weight, grad, mean, var, lr=1e-3)
 
     return HybridizeStepper(update, *[nd.ones((32, 64)) for _ in range(4)])
@@ -127,7 +137,11 @@ def profiled() -> View:
         _step(net, trainer, x, y)
     nd.waitall()
     with tempfile.TemporaryDirectory() as folder:  # the trace is written when the profile ends
-        mx.profiler.set_config(profile_symbolic=False, profile_imperative=False, filename=str(Path(folder) / "profile.json"))  # fmt: skip
+        mx.profiler.set_config(
+            profile_symbolic=False,
+            profile_imperative=False,
+            filename=str(Path(folder) / "profile.json"),
+        )
         mx.profiler.set_state("run")
         with EngineTimeline() as view:
             for _ in range(3):
@@ -150,7 +164,9 @@ def onnx_file() -> View:
 def drawn() -> View:
     """The symbol of the page with its gradient graph."""
     x = mx.sym.var("data")
-    net = mx.sym.Activation(mx.sym.FullyConnected(x, num_hidden=4, name="fc"), act_type="relu", name="bend")  # fmt: skip
+    net = mx.sym.Activation(
+        mx.sym.FullyConnected(x, num_hidden=4, name="fc"), act_type="relu", name="bend"
+    )
     return GraphView(net, data=(2, 3), train=True)
 
 
@@ -159,8 +175,12 @@ def in_8_bits() -> View:
     from mixnet.contrib import quantization
 
     net = _perceptron(hybridize=False)
-    examples = gluon.data.DataLoader(gluon.data.ArrayDataset(nd.random.uniform(shape=(32, 64)).asnumpy()), 8)  # fmt: skip
-    small = quantization.quantize_net_v2(net, calib_mode="naive", calib_data=examples, quantize_mode="smart")  # fmt: skip
+    examples = gluon.data.DataLoader(
+        gluon.data.ArrayDataset(nd.random.uniform(shape=(32, 64)).asnumpy()), 8
+    )
+    small = quantization.quantize_net_v2(
+        net, calib_mode="naive", calib_data=examples, quantize_mode="smart"
+    )
     x = nd.ones((8, 64))
     return GraphView.diff(GraphView(net, x), GraphView(small, x), title="float32 → int8")
 
@@ -272,9 +292,13 @@ def fitted() -> View:
         view.log(**dict(found.eval_metric.get_name_value()))
 
     module.fit(
-        mx.io.NDArrayIter(x, label, 32), num_epoch=6, optimizer="adam", optimizer_params={"learning_rate": 0.01},
-        eval_metric=mx.metric.create(["acc", "ce"]), batch_end_callback=note,
-    )  # fmt: skip
+        mx.io.NDArrayIter(x, label, 32),
+        num_epoch=6,
+        optimizer="adam",
+        optimizer_params={"learning_rate": 0.01},
+        eval_metric=mx.metric.create(["acc", "ce"]),
+        batch_end_callback=note,
+    )
     return view
 
 
@@ -289,7 +313,25 @@ def one_line() -> View:
 
 
 CONCEPTS: tuple[Callable[[], View], ...] = (
-    exchange, records, unrolled, recurrent, update_rule, profiled, onnx_file, drawn, in_8_bits, stablehlo, pixels,
-    initial_weights, metric, trained_symbol, checkpoint, numpy_pending, layer_of_npx, first_runs, fitted, one_line,
-)  # fmt: skip
+    exchange,
+    records,
+    unrolled,
+    recurrent,
+    update_rule,
+    profiled,
+    onnx_file,
+    drawn,
+    in_8_bits,
+    stablehlo,
+    pixels,
+    initial_weights,
+    metric,
+    trained_symbol,
+    checkpoint,
+    numpy_pending,
+    layer_of_npx,
+    first_runs,
+    fitted,
+    one_line,
+)
 """Views of concept pages, by the names that ``{view}`` takes."""

@@ -1,7 +1,9 @@
-"""Draw the pictures of the gallery: ``python docs/pictures/views.py`` writes ``docs/pictures/views/*.svg``, or
-``python docs/pictures/views.py stepper`` one of them. The directive ``view`` of pages shows the same views live.
+"""Draw the pictures of the gallery: ``python docs/pictures/views.py`` writes
+``docs/pictures/views/*.svg``, or ``python docs/pictures/views.py stepper`` one of them. The
+directive ``view`` of pages shows the same views live.
 
-They show real runs, so times differ from one drawing to the next; ``docs/gallery.md`` says which lesson has the live view.
+They show real runs, so times differ from one drawing to the next; ``docs/gallery.md`` says which
+lesson has the live view.
 """
 
 from __future__ import annotations
@@ -229,7 +231,13 @@ def pending() -> View:
 
 
 def gradients() -> View:
-    return GraphView(_perceptron(), nd.ones((32, 64)), nd.ones((32,)), train=True, loss=gluon.loss.SoftmaxCrossEntropyLoss())  # fmt: skip
+    return GraphView(
+        _perceptron(),
+        nd.ones((32, 64)),
+        nd.ones((32,)),
+        train=True,
+        loss=gluon.loss.SoftmaxCrossEntropyLoss(),
+    )
 
 
 def merged() -> View:
@@ -263,7 +271,9 @@ def casts() -> View:
 
 def symbol() -> View:
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=64, name="first")
-    x = mx.sym.FullyConnected(mx.sym.Activation(x, "tanh", name="bend"), num_hidden=10, name="second")  # fmt: skip
+    x = mx.sym.FullyConnected(
+        mx.sym.Activation(x, "tanh", name="bend"), num_hidden=10, name="second"
+    )
     return GraphView(mx.sym.SoftmaxOutput(x, name="softmax"), data=(32, 100), train=True)
 
 
@@ -293,7 +303,9 @@ def batches() -> View:
     data.wait_to_read()
     net = _perceptron()
     net(data[:64]).wait_to_read()
-    loader = gluon.data.DataLoader(gluon.data.ArrayDataset(data), 64, num_workers=2, thread_pool=True)  # fmt: skip
+    loader = gluon.data.DataLoader(
+        gluon.data.ArrayDataset(data), 64, num_workers=2, thread_pool=True
+    )
     with EngineTimeline() as view:
         for batch in loader:
             net(batch).wait_to_read()
@@ -309,9 +321,19 @@ def _perceptron() -> nn.HybridSequential:
 
 
 MORE: tuple[Callable[[], View], ...] = (
-    puzzle_memory_to_solve, puzzle_tasks_to_solve, puzzle_fusion_to_solve, pending, gradients, merged, channels_last, casts,
-    symbol, live_memory, batches, *CONCEPTS,
-)  # fmt: skip
+    puzzle_memory_to_solve,
+    puzzle_tasks_to_solve,
+    puzzle_fusion_to_solve,
+    pending,
+    gradients,
+    merged,
+    channels_last,
+    casts,
+    symbol,
+    live_memory,
+    batches,
+    *CONCEPTS,
+)
 """Views of other pages: ``docs/live_views.py``."""
 
 

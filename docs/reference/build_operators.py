@@ -1,4 +1,5 @@
-"""Build the operator reference: ``python docs/reference/build_operators.py`` writes ``docs/reference/operators/``.
+"""Build the operator reference: ``python docs/reference/build_operators.py`` writes
+``docs/reference/operators/``.
 
 Everything on the pages comes from the registry. A test fails when they are not what it gives.
 """
@@ -83,7 +84,9 @@ def topic_of(op: Op) -> str:
 
 
 def anchors(ops: list[Op]) -> dict[Op, str]:
-    """The anchor of each operator's heading on its page, as MyST makes it; ``ops`` in the order of the page."""
+    """The anchor of each operator's heading on its page, as MyST makes it; ``ops`` in the order
+    of the page.
+    """
     made: dict[Op, str] = {}
     for op in ops:
         slug = re.sub(r"[^\w-]", "", op.name.lower())
@@ -124,10 +127,13 @@ def a_to_z(topics: dict[str, list[Op]]) -> str:
     lines = [
         "# Operators from A to Z",
         "",
-        "Every name that can be called; the link leads to its signature. Names that begin with an underscore are on the [pages of topics](index.md) alone.",
+        "Every name that can be called; the link leads to its signature. Names that begin with "
+        "an underscore are on the [pages of topics](index.md) alone.",
     ]
     letter = ""
-    for (public, link), (spaces, op) in sorted(rows.items(), key=lambda row: (row[0][0].lower(), row[0])):  # fmt: skip
+    for (public, link), (spaces, op) in sorted(
+        rows.items(), key=lambda row: (row[0][0].lower(), row[0])
+    ):
         if public[0].upper() != letter:
             letter = public[0].upper()
             lines += ["", f"## {letter}", "", "| name | in | what it does |", "| --- | --- | --- |"]
@@ -148,7 +154,8 @@ def pages() -> dict[str, str]:
     index = [
         "# Operators",
         "",
-        "Every operator, by topic; built from the registry by `python docs/reference/build_operators.py`. The same names [from A to Z](a-to-z.md).",
+        "Every operator, by topic; built from the registry by `python "
+        "docs/reference/build_operators.py`. The same names [from A to Z](a-to-z.md).",
         "What MXNet has and mixnet leaves out stands in [Left out](../../from-mxnet.md#left-out).",
         "",
         "| topic | operators |",

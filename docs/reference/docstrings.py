@@ -6,7 +6,9 @@ import inspect
 import re
 from collections.abc import Mapping
 
-_SECTION = re.compile(r"^(Args|Attributes|Ranges|Raises|Returns|Yields|Source|Example|Examples|Note|Notes):\s*(.*)$")  # fmt: skip
+_SECTION = re.compile(
+    r"^(Args|Attributes|Ranges|Raises|Returns|Yields|Source|Example|Examples|Note|Notes):\s*(.*)$"
+)
 _LISTS = {"Args": "Arguments", "Attributes": "Attributes", "Ranges": "Ranges", "Raises": "Raises"}
 _ITEM = re.compile(r"^(\S[^:]*?): (.*)$")
 _CODE = re.compile(r"``(.+?)``|:\w+:`~?([^`]+)`|`([^`]+)`")

@@ -1,7 +1,8 @@
 """Backward plans: the operations that backward records for a tape, cached by the tape's structure.
 
 A loop records the same operations in every step, so their gradients are the same operations, too. Deriving
-these costs several times what recording them does. A plan is what was derived, with numbers for nodes and values.
+these costs several times what recording them does. A plan is what was derived, with numbers for
+nodes and values.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How gradients are recorded. Its values are those read from the tape, the head gradients, and the results of the steps.
+    """How gradients are recorded. Its values are those read from the tape, the head gradients,
+    and the results of the steps.
 
     Args:
         loads: what is read off the tape: number of a node, place among its values.
@@ -134,8 +136,8 @@ def make(
     order: Sequence[Node],
     entries_of: Callable[[Node], Sequence[Entry]],
 ) -> tuple[Plan, list[Value | None]] | None:
-    """Record gradients that were derived, and note how; None, and nothing was recorded, if another tape of this
-    structure might be recorded in another way.
+    """Record gradients that were derived, and note how; None, and nothing was recorded, if
+    another tape of this structure might be recorded in another way.
 
     Args:
         nodes: of the tape.

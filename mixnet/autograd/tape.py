@@ -225,7 +225,8 @@ class Tape:
     ) -> list[Value | None] | None:
         """``gradients`` of variables, recorded like those of an earlier tape of the same structure.
 
-        What has to be derived for every call anew, as gradients by rows and those written in Python, is left to
+        What has to be derived for every call anew, as gradients by rows and those written in
+        Python, is left to
         ``gradients``: then this is None, and nothing was recorded.
         """
         if state.trace is not None or any(node.statics.gradient._is_sparse for node in wanted):

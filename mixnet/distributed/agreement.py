@@ -145,8 +145,10 @@ class Agreement:
 def _difference(found: dict[str, str]) -> str:
     parts = "; ".join(f"rank {rank}: {text}" for rank, text in sorted(found.items()))
     return (
-        f"The workers come to different exchanges, which cannot be added up. {parts}. Push the same keys, of the "
-        f"same shapes and dtypes, in the same order in all workers (keys of one call may be in any order), and "
+        f"The workers come to different exchanges, which cannot be added up. {parts}. Push the "
+        "same keys, of the "
+        "same shapes and dtypes, in the same order in all workers (keys of one call may be in "
+        "any order), and "
         f"give all of them as many batches."
     )
 

@@ -41,8 +41,8 @@ class MeasuredStep:
         exchange: of the gradients, measured alone, after all workers have arrived.
         waiting: for the slowest worker; mean over workers.
         message: one exchange of a few bytes.
-        sent: bytes that a worker sent in a step, by the kernel's count of its connections; None where the system
-            does not count them.
+        sent: bytes that a worker sent in a step, by the kernel's count of its connections; None
+            where the system does not count them.
     """
 
     workers: int
@@ -134,9 +134,10 @@ def measure(
 ) -> Measured:
     """Train a network for some steps in processes on this machine, and measure where the time of a step goes.
 
-    For each count of workers as many processes start (``mixnet-launch``), which takes some seconds. Each has a copy of the
-    network and its own ``dist_sync`` store; the loss is the mean of the squared outputs. First its steps run as in any program, where
-    communication may hide behind computing; then each part of a step runs by itself and is waited for.
+    For each count of workers as many processes start (``mixnet-launch``), which takes some
+    seconds. Each has a copy of the network and its own ``dist_sync`` store; the loss is the mean
+    of the squared outputs. First its steps run as in any program, where communication may hide
+    behind computing; then each part of a step runs by itself and is waited for.
 
     Args:
         network: an initialized ``gluon.HybridBlock`` of one input. It is hybridized here.
@@ -145,7 +146,8 @@ def measure(
         steps: per repeat.
         repeats: each point is their median.
         device_seconds: how long computing a step takes on a device that each worker has to itself. Workers
-            then sleep so long in place of computing on cores which they share: what is measured of exchanges is real.
+            then sleep so long in place of computing on cores which they share: what is measured
+            of exchanges is real.
         compression: of gradients, as ``gluon.Trainer`` takes it.
         label: of the measurement; by default the network's name.
         timeout: of one job, in seconds.
@@ -162,7 +164,8 @@ def measure(
         )
     if not callable(getattr(data, "asnumpy", None)) or not getattr(data, "shape", None):
         raise AttributeTypeError(
-            f"measure: data is an NDArray with the batch of one worker, (batch, ...), not {type(data).__name__}."
+            "measure: data is an NDArray with the batch of one worker, (batch, ...), not "
+            f"{type(data).__name__}."
         )
     counts = _counts(workers)
     if min(steps, repeats) < 1 or not timeout > 0:
@@ -202,7 +205,13 @@ def _counts(workers: Sequence[int]) -> list[int]:
         is_right = all(int(each) == each for each in workers)
     except (TypeError, ValueError):
         counts, is_right = [], False
-    if not (is_right and counts and counts[0] >= 1 and counts[-1] <= _MOST_WORKERS and len(set(counts)) == len(counts)):  # fmt: skip
+    if not (
+        is_right
+        and counts
+        and counts[0] >= 1
+        and counts[-1] <= _MOST_WORKERS
+        and len(set(counts)) == len(counts)
+    ):
         raise AttributeKindError(
             f"measure: workers={workers!r}: different counts of processes from 1 to {_MOST_WORKERS} are "
             f"expected, such as (1, 2, 4)."
@@ -222,7 +231,16 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
     answer = Path(folder, "answer.json")
     answer.unlink(missing_ok=True)
     program = [sys.executable, "-m", "mixnet.tools.measured_job", folder]
-    command = [sys.executable, "-m", "mixnet.tools.launch", "--launcher", "local", "-n", str(count), *program]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "mixnet.tools.launch",
+        "--launcher",
+        "local",
+        "-n",
+        str(count),
+        *program,
+    ]
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DMLC_")}
@@ -248,7 +266,8 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
         raise
     if job.returncode or not answer.exists():
         raise MeasureError(
-            f"measure: the job of {count} workers failed (exit code {job.returncode}). It printed:\n{_end_of(out)}"
+            f"measure: the job of {count} workers failed (exit code {job.returncode}). It "
+            f"printed:\n{_end_of(out)}"
         )
     return json.loads(answer.read_text())  # type: ignore[no-any-return]
 

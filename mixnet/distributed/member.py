@@ -89,7 +89,8 @@ class Member:
             raise JobError(message["refused"])
         if "begin" not in message:
             raise JobError(
-                f"The scheduler at {self.job.root}:{self.job.port} has ended, or is not a mixnet scheduler, before "
+                f"The scheduler at {self.job.root}:{self.job.port} has ended, or is not a "
+                "mixnet scheduler, before "
                 f"the job began. Look at what it printed."
             )
         return message["begin"]  # type: ignore[no-any-return]
@@ -123,7 +124,8 @@ class Member:
             if not line:
                 if not self._is_leaving:
                     self._lose(
-                        f"The scheduler at {self.job.root}:{self.job.port} has ended or cannot be reached, and "
+                        f"The scheduler at {self.job.root}:{self.job.port} has ended or cannot "
+                        "be reached, and "
                         f"with it the job. Start all processes again from the last checkpoint."
                     )
                 return

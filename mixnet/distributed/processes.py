@@ -251,8 +251,9 @@ class World:
             elif seconds > _PATIENCE and begun and (reason := self._why_over()) is not None:
                 begun[0](reason)
 
-        # Numbers go up in the order of pushing. Under this lock nothing is sent, and nothing waits but the naive
-        # engine, which runs what is pushed before anything else: then threads take turns.
+        # Numbers go up in the order of pushing. Under this lock nothing is sent, and nothing waits
+        # but the naive engine, which runs what is pushed before anything else: then threads take
+        # turns.
         with self._ordering:
             number = agreement.note(description)
             current.engine.push_async(

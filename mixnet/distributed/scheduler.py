@@ -235,7 +235,8 @@ class Scheduler:
             text = f"{len(missing) - len(self.waiting)} of {self.job.workers} workers"
         self._refuse_all(
             f"After {self.seconds:g} s {text} had not come; of {self.job.workers} workers rank "
-            f"{', '.join(map(str, came)) or '-'} had. Look at what the missing ones printed; if they only need "
+            f"{', '.join(map(str, came)) or '-'} had. Look at what the missing ones printed; "
+            "if they only need "
             f"longer to start, set MIXNET_JOIN_SECONDS."
         )
 

@@ -22,7 +22,8 @@ from mixnet.runtime.value.value import adopt
 def sums_in_one(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Sums over all processes, in one message.
 
-    With several messages, programs that are not the same in all processes might send them in different orders.
+    With several messages, programs that are not the same in all processes might send them in
+    different orders.
     """
     total = jax.lax.psum(jnp.concatenate([each.ravel() for each in arrays]), AXIS)
     sums, start = [], 0

@@ -85,7 +85,9 @@ class Topology:
     @property
     def nodes(self) -> list[str]:
         """Names of all workers, then of all servers."""
-        return [f"worker {i}" for i in range(self.workers)] + [f"server {i}" for i in range(self.servers)]  # fmt: skip
+        return [f"worker {i}" for i in range(self.workers)] + [
+            f"server {i}" for i in range(self.servers)
+        ]
 
     @property
     def steps(self) -> int:
@@ -115,7 +117,9 @@ class Topology:
              "large": bool(each.shape) and each.nbytes >= self.bound * each.dtype.itemsize}
             for each in self.gradients
         ]  # fmt: skip
-        messages = [{"keys": len(keys), "first": str(keys[0]), "bytes": size} for keys, size in self.buckets]  # fmt: skip
+        messages = [
+            {"keys": len(keys), "first": str(keys[0]), "bytes": size} for keys, size in self.buckets
+        ]
         return {
             "kind": self.kind,
             "workers": self.workers,
@@ -128,7 +132,9 @@ class Topology:
 
     def __repr__(self) -> str:
         links = self.links()
-        lines = [f"{self.kind}, {self.workers} workers, {len(self.buckets)} buckets, {self.steps} steps"]  # fmt: skip
+        lines = [
+            f"{self.kind}, {self.workers} workers, {len(self.buckets)} buckets, {self.steps} steps"
+        ]
         for node in self.nodes:
             to = ", ".join(
                 f"{size_text(size)} to {target}"
@@ -149,19 +155,25 @@ def topology(
 ) -> Topology:
     """Who sends how many bytes to whom in one training step.
 
-    - ``ring``: what ``dist_sync`` does. Each bucket is cut into as many chunks as there are workers. Each worker passes one chunk at a time to the
-      next worker, which adds its own; after n - 1 steps each worker has the sum of one chunk, and n - 1 more steps pass the sums around.
-    - ``tree``: a binary tree, to compare with. Each worker sends the sum of its subtree to its parent; the total returns the same way.
-    - ``server``: what ``dist_async`` does. Each worker pushes its gradients to the servers and pulls values of the same size.
+    - ``ring``: what ``dist_sync`` does. Each bucket is cut into as many chunks as there are
+      workers. Each worker passes one chunk at a time to the next worker, which adds its own;
+      after n - 1 steps each worker has the sum of one chunk, and n - 1 more steps pass the sums
+      around.
+    - ``tree``: a binary tree, to compare with. Each worker sends the sum of its subtree to its
+      parent; the total returns the same way.
+    - ``server``: what ``dist_async`` does. Each worker pushes its gradients to the servers and
+      pulls values of the same size.
 
     Args:
-        gradients: an initialized network, of which all parameters with a gradient count; or a mapping from key to array; or a number of bytes, which
-            stands for one float32 array with rows of 4 bytes.
+        gradients: an initialized network, of which all parameters with a gradient count; or a
+            mapping from key to array; or a number of bytes, which stands for one float32 array
+            with rows of 4 bytes.
         workers: 1 to 256.
         kind: ``ring``, ``tree`` or ``server``.
         servers: 1 to 256; used only for ``server``.
-        in_one: whether one message holds all gradients of a dtype, as in the single program that a step becomes after
-            ``MIXNET_JOINT_STEP_AFTER`` steps; otherwise the store's buckets of up to 4 MB, which are padded.
+        in_one: whether one message holds all gradients of a dtype, as in the single program that
+            a step becomes after ``MIXNET_JOINT_STEP_AFTER`` steps; otherwise the store's buckets
+            of up to 4 MB, which are padded.
 
     Raises:
         AttributeTypeError: ``gradients`` is of another type.
@@ -171,7 +183,9 @@ def topology(
         raise AttributeValueError(f"topology: kind={kind!r}: expected one of {', '.join(KINDS)}.")
     for name, number in (("workers", workers), ("servers", servers)):
         if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= _MOST:
-            raise AttributeKindError(f"topology: {name}={number!r}: expected a whole number from 1 to {_MOST}.")  # fmt: skip
+            raise AttributeKindError(
+                f"topology: {name}={number!r}: expected a whole number from 1 to {_MOST}."
+            )
     arrays = _gradients_of(gradients)
     bound = int(config.get("MXNET_KVSTORE_BIGARRAY_BOUND"))
     messages = _messages(arrays, in_one)
@@ -186,7 +200,10 @@ def topology(
 def _gradients_of(given: Any) -> list[Gradient]:
     if isinstance(given, (int, float)) and not isinstance(given, bool):
         if not 0 < given < 1e15:
-            raise AttributeValueError(f"topology: gradients={given!r}: expected bytes above 0 and below 1e15, or a network.")  # fmt: skip
+            raise AttributeValueError(
+                f"topology: gradients={given!r}: expected bytes above 0 and below 1e15, or a "
+                "network."
+            )
         return [Gradient("gradients", (max(1, round(given / 4)),), np.dtype(np.float32))]
     if callable(getattr(given, "collect_params", None)):
         parameters = given.collect_params()  # numbered as by a Trainer
@@ -194,9 +211,12 @@ def _gradients_of(given: Any) -> list[Gradient]:
         given = {
             i: each.grad() for i, each in enumerate(ordered) if getattr(each, "grad_req", "write") != "null"
         }  # fmt: skip
-    if not isinstance(given, Mapping) or not all(hasattr(each, "shape") and hasattr(each, "dtype") for each in given.values()):  # fmt: skip
+    if not isinstance(given, Mapping) or not all(
+        hasattr(each, "shape") and hasattr(each, "dtype") for each in given.values()
+    ):
         raise AttributeTypeError(
-            f"topology: gradients is a network, a mapping from keys to arrays, or a number of bytes, not {type(given).__name__}."
+            "topology: gradients is a network, a mapping from keys to arrays, or a number of "
+            f"bytes, not {type(given).__name__}."
         )
     if not given:
         raise AttributeValueError("topology: there are no gradients: no parameter has one.")

@@ -78,16 +78,16 @@ def network_of(
 
     Args:
         sym: a symbol, or the path of its file.
-        params: arrays by name, with or without ``arg:`` and ``aux:`` before it; a list of such dicts, or the path
-            of their file.
+        params: arrays by name, with or without ``arg:`` and ``aux:`` before it; a list of such
+            dicts, or the path of their file.
         in_shapes: shapes of the inputs, in the order of ``sym.list_inputs()`` without parameters and labels.
         in_types: dtypes of the inputs in that order, or one for all.
         dynamic: leave extents of the inputs to the model's user.
         dynamic_input_shapes: with ``dynamic``: ``in_shapes`` with None, or a name, for an extent that is left
             open; by default all are.
         caller: name of the function, for messages.
-        input_names: the inputs in another order than the symbol's: that of the arguments about inputs, and of the
-            result's ``inputs``.
+        input_names: the inputs in another order than the symbol's: that of the arguments about
+            inputs, and of the result's ``inputs``.
 
     Raises:
         ShapeError: shapes are missing, or do not fit.
@@ -200,7 +200,8 @@ def _inputs(
     if order is not None:
         if sorted(order) != sorted(names):
             raise AttributeValueError(
-                f"{caller}: input_names={list(order)} are not the inputs, which are {', '.join(map(repr, names))}."
+                f"{caller}: input_names={list(order)} are not the inputs, which are "
+                f"{', '.join(map(repr, names))}."
             )
         names = list(order)
     shapes = [] if shapes is None else list(shapes)
@@ -244,7 +245,8 @@ def _opened(caller: str, inputs: Sequence[Input], shapes: Any) -> list[Input]:
     ):
         raise ShapeError(
             f"{caller}: dynamic_input_shapes={shapes} does not match the inputs "
-            f"{', '.join(f'{each.name}{each.shape}' for each in inputs)}. Give each of their shapes, with None "
+            f"{', '.join(f'{each.name}{each.shape}' for each in inputs)}. Give each of their "
+            "shapes, with None "
             f"or a name for a dynamic dimension."
         )
     return [Input(i.name, tuple(s), i.dtype) for i, s in zip(inputs, shapes, strict=True)]

@@ -1,4 +1,6 @@
-"""Constants whose extents follow from those of the inputs, as the first states of recurrent layers, where inputs are dynamic."""
+"""Constants whose extents follow from those of the inputs, as the first states of recurrent
+layers, where inputs are dynamic.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ def follow_inputs(
 ) -> Graph:
     """The completed graph, with constants that grow with an input taking that extent from the input.
 
-    The constants' shapes are inferred again with another size of each dynamic dimension: an extent that changes as
-    much is that dimension.
+    The constants' shapes are inferred again with another size of each dynamic dimension: an
+    extent that changes as much is that dimension.
 
     Args:
         graph: a symbol's, where constants have extents of 0 for what follows.
@@ -64,7 +66,9 @@ def _constants(graph: Graph) -> dict[str, Shape]:
 def _dimensions(
     known: Mapping[str, Shape], open_shapes: Mapping[str, Shape]
 ) -> Iterator[Sequence[_Origin]]:
-    """Places of each dynamic dimension: those of one name; each without a name; those without that have one axis and size."""
+    """Places of each dynamic dimension: those of one name; each without a name; those without
+    that have one axis and size.
+    """
     groups: dict[Any, list[_Origin]] = {}
     alike: dict[Any, list[_Origin]] = {}
     for name, shape in open_shapes.items():
@@ -96,7 +100,9 @@ def _change(graph: Graph, found: Mapping[str, Mapping[int, _Origin]]) -> Callabl
         made = Node(node.op, statics, node.scalars, entries, node.name, attrs).made_from(node)
         for axis, (name, place) in axes.items():
             statics, scalars = like.bind({"lhs_axes": (axis,), "rhs_axes": (place,)})
-            made = Node(like, statics, scalars, (Entry(made), inputs[name]), f"{node.name}_like_{name}")  # fmt: skip
+            made = Node(
+                like, statics, scalars, (Entry(made), inputs[name]), f"{node.name}_like_{name}"
+            )
         return (Entry(made),)
 
     return change

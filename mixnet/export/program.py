@@ -40,8 +40,8 @@ def load_stablehlo(
 
     Args:
         path: of a file that ``export(format="stablehlo")`` or ``jax.export`` wrote.
-        params: file of its parameters, where its function takes a dict of them first; by default the safetensors
-            file of the same name beside it.
+        params: file of its parameters, where its function takes a dict of them first; by default
+            the safetensors file of the same name beside it.
 
     Raises:
         MissingFileError: there is no such file.

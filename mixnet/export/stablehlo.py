@@ -40,13 +40,14 @@ def export_stablehlo(
 ) -> tuple[str, ...]:
     """Write a symbol and its parameters as a portable StableHLO program, for prediction.
 
-    ``jax.export.deserialize(bytearray(open(path, "rb").read())).call(x)`` runs it in a process that has only JAX;
-    :func:`mixnet.gluon.import_stablehlo` makes a block of it. It returns a list of the outputs.
+    ``jax.export.deserialize(bytearray(open(path, "rb").read())).call(x)`` runs it in a process
+    that has only JAX; :func:`mixnet.gluon.import_stablehlo` makes a block of it. It returns a
+    list of the outputs.
 
     Args:
         sym: a symbol, or the path of its file.
-        params: arrays by name, with or without ``arg:`` and ``aux:`` before it; a list of such dicts, or the path
-            of their file.
+        params: arrays by name, with or without ``arg:`` and ``aux:`` before it; a list of such
+            dicts, or the path of their file.
         in_shapes: shapes of the inputs, in the order of ``sym.list_inputs()`` without parameters and labels.
         in_types: dtypes of the inputs in that order, or one for all.
         path: where the program goes.
@@ -57,7 +58,8 @@ def export_stablehlo(
         parameters: ``inside`` of the program; or ``beside`` it, in a safetensors file of the same name: then
             ``call(params, x)`` takes a dict of them first, and an imported block can be trained on.
         gradients: also write the program's gradient, where it has one.
-        input_names: the inputs in the order of the arguments above and of the program's; by default the symbol's.
+        input_names: the inputs in the order of the arguments above and of the program's; by
+            default the symbol's.
 
     Returns:
         The paths of what was written.

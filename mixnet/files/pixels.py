@@ -22,7 +22,8 @@ SMALL = 1 << 22
 # block of 8 x 8 pixels in a JPEG file takes a bit; WebP wrote one colour at 22,000 pixels a byte; of
 # other formats we know nothing better than PNG.
 _PNG, _JPEG, _WEBP, _OTHER = 8 * 1032, 512, 1 << 15, 8 * 1032
-# Photographs have 2 to 40 pixels a byte; what has more is of one colour, a drawing, or meant to fill the memory.
+# Photographs have 2 to 40 pixels a byte; what has more is of one colour, a drawing, or meant to
+# fill the memory.
 PHOTOGRAPH = 100
 
 
@@ -54,7 +55,8 @@ def decode(content: Any, mode: int, what: str = "Decoding failed", needed: bool 
         allowed = config.get("MIXNET_IMAGE_MEGAPIXELS")
         if width * height > max(allowed * 1e6, PHOTOGRAPH * data.size):
             raise FileFormatError(
-                f"{what}: {data.size} bytes name an image of {width} x {height} pixels, more than {PHOTOGRAPH} a byte "
+                f"{what}: {data.size} bytes name an image of {width} x {height} pixels, more "
+                f"than {PHOTOGRAPH} a byte "
                 f"and more than {allowed:g} million. If you trust the file, set MIXNET_IMAGE_MEGAPIXELS="
                 f"{-(-width * height // 1_000_000)}."
             )

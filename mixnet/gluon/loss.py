@@ -547,10 +547,8 @@ class PoissonNLLLoss(Loss):
             epsilon: added to rates before their logarithm.
         """
         target = _reshape_like(F, target, pred)
-        if self._from_logits:
-            loss = F.exp(pred) - target * pred
-        else:
-            loss = pred - target * F.log(pred + epsilon)
+        logged = self._from_logits
+        loss = F.exp(pred) - target * pred if logged else pred - target * F.log(pred + epsilon)
         if self._compute_full:
             stirling = target * F.log(target) - target + 0.5 * F.log(2 * target * math.pi)
             loss = loss + stirling * (target > 1)

@@ -98,7 +98,8 @@ class Trainer:
         else:
             if not isinstance(given, (Mapping, type(None))):
                 raise AttributeTypeError(
-                    f"Trainer: optimizer_params is a dict, such as {{'learning_rate': 0.1}}, not {given!r:.60}."
+                    f"Trainer: optimizer_params is a dict, such as {{'learning_rate': 0.1}}, "
+                    f"not {given!r:.60}."
                 )
             self._optimizer = create_optimizer(optimizer, param_dict=numbered, **(given or {}))
         self._updaters: list[Updater] = [get_updater(self._optimizer) for _ in self._contexts]
@@ -137,7 +138,8 @@ class Trainer:
         if self._distributed and "async" in store.type:
             if on_store is False:
                 raise AttributeValueError(
-                    f"Please set update_on_kvstore=True when training in async mode: the servers of a store of type "
+                    "Please set update_on_kvstore=True when training in async mode: the "
+                    "servers of a store of type "
                     f"{store.type!r} hold the weights and update them as gradients arrive; they "
                     f"return no sum over all workers. Leave update_on_kvstore out, or use "
                     f"'dist_sync'."

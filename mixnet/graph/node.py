@@ -31,7 +31,8 @@ class ScalarSlot(int):
 class Node:
     """A variable (``op`` None) or an operator applied to entries.
 
-    What it computes never changes while a graph has it: passes make new nodes. Whoever made a node may change the
+    What it computes never changes while a graph has it: passes make new nodes. Whoever made a
+    node may change the
     rest of it: a symbol its attributes that are text, who copies a graph the names of the copies, a tape what
     it keeps until backward. A tape that is done makes variables of its nodes, so that they hold nothing more.
 
@@ -44,11 +45,12 @@ class Node:
         attrs: attributes as text, as a symbol file has them; user attributes too.
         values: a tape keeps the values of the outputs here until backward has used them.
 
-    ``source``, the user's line that made the node, is there for nodes of symbols, and for others where somebody asked
-    for lines; ``line`` holds it, or only the place in the code that it is looked up from. ``call``, as what it was
-    recorded, is set only on a tape; ``moves`` also, where states wait for backward, see
-    :mod:`mixnet.runtime.record.moving`; ``order`` on random
-    operators of symbols and of bodies of loops: they draw in this order, see :mod:`mixnet.graph.draws`.
+    ``source``, the user's line that made the node, is there for nodes of symbols, and for others
+    where somebody asked for lines; ``line`` holds it, or only the place in the code that it is
+    looked up from. ``call``, as what it was recorded, is set only on a tape; ``moves`` also,
+    where states wait for backward, see :mod:`mixnet.runtime.record.moving`; ``order`` on random
+    operators of symbols and of bodies of loops: they draw in this order, see
+    :mod:`mixnet.graph.draws`.
     """
 
     __slots__ = (
@@ -140,11 +142,13 @@ def keep_line(node: Node) -> None:
 
 
 def keep_place(node: Node, above: int) -> None:
-    """The same for a node of a symbol, which always knows its line: what is written down costs half a microsecond.
+    """The same for a node of a symbol, which always knows its line: what is written down costs
+    half a microsecond.
 
     Args:
         node: just being made.
-        above: how many frames of this library there are at least between the caller of this and the user's code.
+        above: how many frames of this library there are at least between the caller of this and
+            the user's code.
     """
     if are_lines_kept() or notebook_shell() is not None:
         keep_line(node)
@@ -155,7 +159,9 @@ def keep_place(node: Node, above: int) -> None:
 
 
 def made_in(node: Node) -> str:
-    """A sentence for errors about a node, with a space before it: the user's line that made it; empty if not known."""
+    """A sentence for errors about a node, with a space before it: the user's line that made it;
+    empty if not known.
+    """
     source = getattr(node, "source", None)
     return "" if source is None else f" It was made in {source}."
 

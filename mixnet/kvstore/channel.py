@@ -98,7 +98,8 @@ class Channel:
             if first > self._done + 1:
                 raise MXNetError(
                     f"{self._name} has lost its database: it knows {self._done} commands of rank "
-                    f"{self._worker}, {first - 1} were in it. Start all processes again from the last checkpoint."
+                    f"{self._worker}, {first - 1} were in it. Start all processes again from "
+                    "the last checkpoint."
                 )
             number, arguments = self._kept[self._done + 1 - first]
             answer = self._call("do", self._worker, number, *arguments)
@@ -135,7 +136,8 @@ class Channel:
                 end = end or time.monotonic() + self._seconds
                 if time.monotonic() > end:
                     raise WorkerLostError(
-                        f"{self._name} cannot be reached for {self._seconds:g} s: {error or 'it has ended'}. Look "
+                        f"{self._name} cannot be reached for {self._seconds:g} s: "
+                        f"{error or 'it has ended'}. Look "
                         f"at what it printed, and start all processes again from the last checkpoint. "
                         f"mixnet-launch starts a server again that was killed."
                     ) from None

@@ -190,7 +190,8 @@ def compression(parameters: Mapping[str, Any]) -> Compression:
         rank = parameters.get("rank", 4)
         if isinstance(rank, bool) or not str(rank).isdigit() or int(rank) < 1:
             raise AttributeValueError(
-                f"rank={rank!r}: PowerSGD takes a whole number of columns from 1, such as {{'type': 'powersgd', 'rank': 4}}."
+                f"rank={rank!r}: PowerSGD takes a whole number of columns from 1, such as "
+                f"{{'type': 'powersgd', 'rank': 4}}."
             )
         return PowerSGD(int(rank))
     threshold = float(parameters.get("threshold", 0.5))

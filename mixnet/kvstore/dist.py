@@ -146,7 +146,9 @@ class OverProcesses(InJob):
     def step(
         self, groups: Mapping[Key, Sequence[NDArray]], outs: Mapping[Key, Sequence[NDArray]]
     ) -> None:
-        """A push and a pull; after some steps backward, the sums over processes and updates are one program."""
+        """A push and a pull; after some steps backward, the sums over processes and updates are
+        one program.
+        """
         for key in groups if self._rows else ():
             self.settle(key)
         if not self._steps.run(groups, outs):

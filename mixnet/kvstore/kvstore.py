@@ -206,8 +206,9 @@ class KVStore(KVStoreBase):
         Each device sends less than the gradient, and adds the difference to the next push.
 
         Args:
-            compression_params: ``type`` is ``2bit`` (``+threshold``, ``-threshold`` or 0 for every value), ``1bit`` (+1 or
-                -1), ``fp16``, ``bf16``, or ``powersgd`` (two thin matrices of ``rank`` columns, 4 by default).
+            compression_params: ``type`` is ``2bit`` (``+threshold``, ``-threshold`` or 0 for
+                every value), ``1bit`` (+1 or -1), ``fp16``, ``bf16``, or ``powersgd`` (two thin
+                matrices of ``rank`` columns, 4 by default).
 
         Raises:
             MXNetError: the store merges on the host, or the compression is unknown.

@@ -19,12 +19,15 @@ class PowerSGD:
 
     One step of a power iteration finds the two: with M the gradient and its residual, and Q of the last step,
 
-        P = Σ M Q over all processes, made orthonormal;  Q' = Σ Mᵀ P;  the sum is P Q'ᵀ;  the new residual is M - P Pᵀ M
+        P = Σ M Q over all processes, made orthonormal;  Q' = Σ Mᵀ P;
+        the sum is P Q'ᵀ;  the new residual is M - P Pᵀ M
 
-    so the sum and all new residuals together are the sum of all M. The first axis of an array gives the rows, the others together the columns.
-    Arrays that would not get smaller, such as vectors, are summed uncompressed.
+    so the sum and all new residuals together are the sum of all M. The first axis of an array
+    gives the rows, the others together the columns. Arrays that would not get smaller, such as
+    vectors, are summed uncompressed.
 
-    Source: Vogels, Karimireddy, Jaggi, "PowerSGD: practical low-rank gradient compression for distributed optimization", 2019.
+    Source: Vogels, Karimireddy, Jaggi, "PowerSGD: practical low-rank gradient compression for
+        distributed optimization", 2019.
 
     Args:
         rank: columns of the thin matrices, 1 or more.

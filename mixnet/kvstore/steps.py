@@ -147,10 +147,12 @@ class StepsInOne:
 
 
 class StepsOverProcesses(StepsInOne):
-    """Steps of a store of several processes: backward on the first device, the sums over processes, and the update.
+    """Steps of a store of several processes: backward on the first device, the sums over
+    processes, and the update.
 
-    Other devices of a process add their gradients first, and get the parameters afterwards. Whether a step is one
-    program follows from what is the same in all processes alone, since all have to exchange in the same way.
+    Other devices of a process add their gradients first, and get the parameters afterwards.
+    Whether a step is one program follows from what is the same in all processes alone, since all
+    have to exchange in the same way.
 
     Args:
         store: of one process of the job.

@@ -42,10 +42,11 @@ class _Alias(MetaPathFinder, Loader):
 
 
 def as_mxnet() -> None:
-    """Make ``import mxnet``, and imports of all its modules, give mixnet: in this process and those it forks or spawns.
+    """Make ``import mxnet``, and imports of all its modules, give mixnet: in this process and
+    those it forks or spawns.
 
-    Programs, libraries and pickles written for MXNet then need no change. ``python -m mixnet program.py`` does this for
-    a program from outside.
+    Programs, libraries and pickles written for MXNet then need no change. ``python -m mixnet
+    program.py`` does this for a program from outside.
 
     Raises:
         ImportError: the real MXNet has been imported already.

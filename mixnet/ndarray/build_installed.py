@@ -1,8 +1,9 @@
 """Write ``installed.pyi``: array methods that no class body defines, for type checkers and editors.
 
-Operators become methods when ``mixnet.ndarray`` is imported (``install`` in ``operators.py``, ``methods.py``, ``indexing.py`` and
-``display.py``), so that each is declared once, in the registry. Tools that read source do not see
-them there. This file says them again, and a test compares the two::
+Operators become methods when ``mixnet.ndarray`` is imported (``install`` in ``operators.py``,
+``methods.py``, ``indexing.py`` and ``display.py``), so that each is declared once, in the
+registry. Tools that read source do not see them there. This file says them again, and a test
+compares the two::
 
     python -m mixnet.ndarray.build_installed
 """
@@ -21,7 +22,10 @@ from mixnet.ops.registry import OPERATORS
 
 PATH = Path(__file__).with_name("installed.pyi")
 _HEAD = '''\
-"""What `install` gives arrays beside the body of `NDArray`. Written by `python -m mixnet.ndarray.build_installed`."""
+"""What `install` gives arrays beside the body of `NDArray`.
+
+Written by `python -m mixnet.ndarray.build_installed`.
+"""
 
 from typing import Any, Self
 

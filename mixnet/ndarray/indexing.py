@@ -275,7 +275,8 @@ def setitem(self: NDArray, key: Any, value: Any) -> None:
     Raises:
         IndexError: an index is out of bounds, or there are too many.
         ShapeError: ``value`` does not broadcast to the selected shape.
-        TypeError: ``value`` is an array of the other face: of ``mx.np`` for ``mx.nd``, or the other way round.
+        TypeError: ``value`` is an array of the other face: of ``mx.np`` for ``mx.nd``, or the
+            other way round.
     """
     if isinstance(value, NDArray) and value._is_numpys is not self._is_numpys:
         raise _other_face(self)

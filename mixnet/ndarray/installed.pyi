@@ -1,4 +1,7 @@
-"""What `install` gives arrays beside the body of `NDArray`. Written by `python -m mixnet.ndarray.build_installed`."""
+"""What `install` gives arrays beside the body of `NDArray`.
+
+Written by `python -m mixnet.ndarray.build_installed`.
+"""
 
 from typing import Any, Self
 

@@ -168,7 +168,8 @@ def _context(given: Any) -> Context | None:
 def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
     """Refuse arrays of the other face: ``mx.nd`` and ``mx.np`` have different rules for one name.
 
-    Where ``npx.set_np()`` has made arrays of ``mx.np`` the ones that layers are given, functions of ``mx.nd`` take
+    Where ``npx.set_np()`` has made arrays of ``mx.np`` the ones that layers are given, functions
+    of ``mx.nd`` take
     them as well: layers are written once, with those functions. They still do not take both at once.
 
     Args:

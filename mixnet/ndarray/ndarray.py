@@ -277,7 +277,8 @@ class NDArray(Installed):
         self._write(value)
 
     def _share(self, value: Value) -> None:
-        """``_store``; the first variable that gets a value holds the value itself, which its store then recognises.
+        """``_store``; the first variable that gets a value holds the value itself, which its
+        store then recognises.
 
         Another array would be that variable too: it gets an alias.
         """
@@ -290,7 +291,9 @@ class NDArray(Installed):
         self._write(value)
 
     def _fitted(self, value: Value) -> Value:
-        """A value of the same number of elements per axis, on this array's context, in its shape and dtype."""
+        """A value of the same number of elements per axis, on this array's context, in its shape
+        and dtype.
+        """
         spec = self._spec
         if value.spec is not spec:
             if value.spec.context is not spec.context:
@@ -429,7 +432,8 @@ class NDArray(Installed):
     def asscalar(self) -> Any:
         """The only element of an array of one axis, as a NumPy scalar.
 
-        With more axes it is a NumPy array of the same shape, as MXNet has it; ``item()`` is always the scalar.
+        With more axes it is a NumPy array of the same shape, as MXNet has it; ``item()`` is
+        always the scalar.
 
         Raises:
             SizeError: the array has another number of elements.
@@ -445,7 +449,8 @@ class NDArray(Installed):
         """
         if self.size != 1:
             raise SizeError(
-                f"float(), int(), item() and asscalar() need an array with one element; this one has shape {self.shape}."
+                "float(), int(), item() and asscalar() need an array with one element; this "
+                f"one has shape {self.shape}."
             )
         return self.asnumpy().reshape(())[()]
 

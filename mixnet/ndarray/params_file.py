@@ -35,8 +35,8 @@ def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving 
     The file is complete or not there: it is written beside its place and then renamed.
 
     Args:
-        fname: path of the file; a name that ends in ``.safetensors`` makes it one, which holds dense arrays by
-            name.
+        fname: path of the file; a name that ends in ``.safetensors`` makes it one, which holds
+            dense arrays by name.
         data: an array, a list of arrays, or a dict from names to arrays; what they hold now is
             written, whatever happens to them meanwhile.
         wait: return when the file is complete; else at once, with a handle to wait on.

@@ -36,8 +36,8 @@ _told: set[tuple[str, str]] = set()
 def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
     """An operator with sparse inputs: by its rule, else on dense copies, with a warning.
 
-    The result has the storage type that the operator declares. What autograd is to know of is computed a second
-    time on dense arrays, which stand for the sparse ones on the tape.
+    The result has the storage type that the operator declares. What autograd is to know of is
+    computed a second time on dense arrays, which stand for the sparse ones on the tape.
     """
     # from a symbol they come as text
     attributes = {name: _parsed(op, name, value) for name, value in attributes.items()}
@@ -260,7 +260,8 @@ def _dot(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     wanted = attributes.get("forward_stype")
     if left.dtype != right.dtype:
         raise DTypeError(
-            f"dot: the left array is {left._spec.dtype.name}, the right one {right._spec.dtype.name}; both must "
+            f"dot: the left array is {left._spec.dtype.name}, the right one "
+            f"{right._spec.dtype.name}; both must "
             f"have the same dtype. Cast one: rhs.astype({left._spec.dtype.name!r})."
         )
     if isinstance(left, CSRNDArray) and right.stype in ("default", "row_sparse") and not second:

@@ -48,9 +48,11 @@ def runtime_package() -> Any:
 
 
 def _threads() -> int:
-    """How many threads ONNX Runtime is to use: 0, its own choice, or the cores that this process may use if that is not all.
+    """How many threads ONNX Runtime is to use: 0, its own choice, or the cores that this process
+    may use if that is not all.
 
-    It counts the machine's: on fewer cores its threads would wait for each other without sleeping, which doubled the time.
+    It counts the machine's: on fewer cores its threads would wait for each other without
+    sleeping, which doubled the time.
     """
     if not hasattr(os, "sched_getaffinity"):
         return 0
@@ -61,7 +63,8 @@ def _threads() -> int:
 class ONNXRuntime(Backend):
     """A backend that computes all operators with an equivalent in ONNX.
 
-    Options: ``providers``, a list of ONNX Runtime's, by default CUDA's where it is installed, else the CPU's; ``threads``, how many
+    Options: ``providers``, a list of ONNX Runtime's, by default CUDA's where it is installed,
+        else the CPU's; ``threads``, how many
     it uses, by default one for each core that the process may use.
     """
 

@@ -33,7 +33,8 @@ class Operator:
     """What can stand in a node, and all that graphs, passes and the runtime ask of it.
 
     As it stands here it has one output, no attributes, no states, no gradient and no randomness. A subclass
-    has a ``name`` and ``apply``, and says what is otherwise; :class:`mixnet.ops.registry.Op` documents the facts.
+    has a ``name`` and ``apply``, and says what is otherwise; :class:`mixnet.ops.registry.Op`
+    documents the facts.
     """
 
     name: str
@@ -63,7 +64,9 @@ class Operator:
     output_specs: Callable[[Any, Sequence[Any]], list[Any]] | None = None
     """Shape and dtype of every output from those of the inputs, where tracing is not needed for it."""
     dataflow: Callable[..., tuple[Any, ...]] | None = None
-    """``apply`` for those who ask what depends on what, where ``apply`` also says in which order to compute."""
+    """``apply`` for those who ask what depends on what, where ``apply`` also says in which order
+    to compute.
+    """
     program: Any = None
     """Its primitive steps, a :class:`mixnet.ops.tracing.dataflow.Program`, where they are known already."""
     graph: Any = None
@@ -75,10 +78,14 @@ class Operator:
     dtypes: Dtypes = SAME
     rewrites: Rewrites = NOTHING
     flops: int | None = None
-    """Floating point operations for each element of the first input; None for one for each element written."""
+    """Floating point operations for each element of the first input; None for one for each
+    element written.
+    """
     flops_rule: FlopsRule | None = None
     precision: str | None = None
-    """What it wants its inputs in under mixed precision: ``low``, ``full``, ``widest``; None for what comes."""
+    """What it wants its inputs in under mixed precision: ``low``, ``full``, ``widest``; None for
+    what comes.
+    """
     full_where: Mapping[str, Sequence[str]] = {}
     """Attributes and the values with which it wants float32 under mixed precision."""
     bfloat16: str | None = None
@@ -154,7 +161,9 @@ class Operator:
     def inferred_dtypes(
         self, statics: Any, dtypes: Sequence[Any]
     ) -> tuple[Sequence[Any], Sequence[Any]]:
-        """Dtypes of inputs and outputs that a rule of its own gives, see ``Op.infer_dtypes``; nothing without one."""
+        """Dtypes of inputs and outputs that a rule of its own gives, see ``Op.infer_dtypes``;
+        nothing without one.
+        """
         return (), ()
 
     def written(self, statics: Any, num_inputs: int) -> dict[int, int]:
@@ -194,5 +203,7 @@ class Operator:
     def rows_node(
         self, node: Any, heads: Sequence[Any], rows: Sequence[int]
     ) -> tuple[Any, list[int]] | None:
-        """One node with the row gradients of several inputs, and how many pairs each has; None for one by one."""
+        """One node with the row gradients of several inputs, and how many pairs each has; None
+        for one by one.
+        """
         return None

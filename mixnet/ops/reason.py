@@ -87,7 +87,8 @@ def explain(
     if declared and (not because or "not given" in because):
         usage = f" Call it as {declared.usage()}."
     return ShapeError(
-        f"{declared.title if declared else op.name} does not take inputs ({inputs}){f' with {given}' if given else ''}"
+        f"{declared.title if declared else op.name} does not take inputs "
+        f"({inputs}){f' with {given}' if given else ''}"
         f"{f': {because}' if because else ''}.{usage}"
     )
 

@@ -99,39 +99,46 @@ class Op(Operator):
             therefore run one after the other; None where a call has its own.
         draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
             attributes. By default every call of an operator with a key takes one.
-        draws_apart: for operators that draw again until a number fits: whether every element has tries of its own, so
-            that rounding in one of them changes no other.
+        draws_apart: for operators that draw again until a number fits: whether every element has
+            tries of its own, so that rounding in one of them changes no other.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
         flops: floating point operations for each element of the first input, 0 for what only moves or names
             elements; by default one for each element written. ``set_flops`` says more.
         precision: what it wants its floating-point inputs in under mixed precision: ``low`` for half
             precision, ``full`` for float32, ``widest`` for the widest among them; None for what comes.
-        full_where: attributes and the values with which it wants float32 under mixed precision, whatever ``precision`` says.
-        bfloat16: what it wants instead where the half precision is bfloat16: also ``any`` for what comes. There ``low`` is
-            ``full`` unless said otherwise, and so is what has no ``precision``. ``unlisted``: MXNet's lists leave it out.
+        full_where: attributes and the values with which it wants float32 under mixed precision,
+            whatever ``precision`` says.
+        bfloat16: what it wants instead where the half precision is bfloat16: also ``any`` for
+            what comes. There ``low`` is ``full`` unless said otherwise, and so is what has no
+            ``precision``. ``unlisted``: MXNet's lists leave it out.
         in_amp_lists: whether MXNet's lists of operators for mixed precision name it.
         dtypes: which arrays and outputs have a dtype of their own; by default all share one.
         rewrites: what a call amounts to, for passes that simplify graphs and fold constants.
-        layout_axis: attribute with the axis of channels, for an operator that computes in any layout if that names
-            another axis.
-        any_layout: whether it computes images with channels last as well, and nothing beside them depends on the
-            layout. Passes find that out by themselves where the function works element by element.
-        recomputed: whether backward computes results again rather than keep them, where memory is to be saved:
-            ``asked`` where that is expensive, and done only if ``force_mirroring`` asks for it; ``never`` where a second
-            call may differ.
-        shape_constraint: how shapes of arrays and results depend on each other, where the function alone does not say it; see
-            :mod:`mixnet.ops.schema.shape_constraints`.
-        shaped_by: attribute with the shape of the result, whatever the arrays are; of an operator without arrays extents
-            of it may be open in a symbol.
-        storage: which results and gradients are sparse where arrays are; by default it computes on dense copies.
-        updates_rows: for an update of a weight: whether it moves only the rows of a row_sparse gradient, of ``any`` weight or of a
-            ``sparse`` one alone; others move with a gradient of 0.
+        layout_axis: attribute with the axis of channels, for an operator that computes in any
+            layout if that names another axis.
+        any_layout: whether it computes images with channels last as well, and nothing beside
+            them depends on the layout. Passes find that out by themselves where the function
+            works element by element.
+        recomputed: whether backward computes results again rather than keep them, where memory
+            is to be saved: ``asked`` where that is expensive, and done only if
+            ``force_mirroring`` asks for it; ``never`` where a second call may differ.
+        shape_constraint: how shapes of arrays and results depend on each other, where the
+            function alone does not say it; see :mod:`mixnet.ops.schema.shape_constraints`.
+        shaped_by: attribute with the shape of the result, whatever the arrays are; of an
+            operator without arrays extents of it may be open in a symbol.
+        storage: which results and gradients are sparse where arrays are; by default it computes
+            on dense copies.
+        updates_rows: for an update of a weight: whether it moves only the rows of a row_sparse
+            gradient, of ``any`` weight or of a ``sparse`` one alone; others move with a gradient
+            of 0.
         family: the kind of layer that pictures colour it as.
-        activation: the activation function that it applies to every element, or a function of the attributes that says which.
+        activation: the activation function that it applies to every element, or a function of
+            the attributes that says which.
         fusion: its part in MXNet's fused layers, if it has one.
         quantization: the operator that stands for it on integers, if there is one.
-        labels: arrays that only the gradient reads, so that predictions can do without; they are the last ones.
+        labels: arrays that only the gradient reads, so that predictions can do without; they are
+            the last ones.
         initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
             says it, where that does not follow from their names.
     """
@@ -307,8 +314,9 @@ class Op(Operator):
     ) -> Callable[..., Any]:
         """Decorator: dtypes of inputs and outputs that follow otherwise than ``dtypes`` can say.
 
-        The rule gets the dtype of every input, None where it is not known, and the attributes; it returns those of
-        the inputs and those of the outputs, None where it does not know them either.
+        The rule gets the dtype of every input, None where it is not known, and the attributes;
+        it returns those of the inputs and those of the outputs, None where it does not know them
+        either.
         """
         self._infer_dtypes = rule
         return rule

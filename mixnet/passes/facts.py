@@ -44,8 +44,8 @@ class Facts:
 
         Args:
             graph: whose inputs these are.
-            drawing: operators that may draw have their stream of random numbers among their inputs; False: they
-                have none, as in a symbol.
+            drawing: operators that may draw have their stream of random numbers among their
+                inputs; False: they have none, as in a symbol.
         """
         assert self.inputs is not None, "the shapes of the inputs are not known"
         known_specs: dict[Entry, Known] = {

@@ -21,8 +21,8 @@ Condition = tuple[str, str, Sequence[str]]
 class Precision:
     """What operators want their floating-point inputs in.
 
-    Operators in no list want what they declare, by default what comes. Where an operator goes by several names, the one that it
-    is registered by counts.
+    Operators in no list want what they declare, by default what comes. Where an operator goes by
+    several names, the one that it is registered by counts.
 
     Args:
         dtype: the half precision, ``float16`` or ``bfloat16``.

@@ -1,8 +1,9 @@
 """Offsets in an arena: storages that are never live at the same time may overlap.
 
 To find the smallest arena is NP-hard; largest first into the tightest gap comes within a few percent of the
-lower bound (as in Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). Where that is not
-enough, storages that stand in the way are moved to the other end of their gap.
+lower bound (as in Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+Inference", 2020). Where that is not enough, storages that stand in the way are moved to the
+other end of their gap.
 """
 
 from __future__ import annotations

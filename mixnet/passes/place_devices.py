@@ -1,6 +1,7 @@
 """Placement: the device of each operation of a graph, and where the graph is split.
 
-It is cut where a value crosses devices, and where a shape depends on values: these are read between two parts.
+It is cut where a value crosses devices, and where a shape depends on values: these are read
+between two parts.
 """
 
 from __future__ import annotations

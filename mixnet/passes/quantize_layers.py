@@ -1,7 +1,7 @@
 """Quantize: layers compute with 8-bit integers; floats are quantized before and dequantized after them.
 
-Names, operators and the order of inputs are MXNet's: ``quantized_conv0`` stands for ``conv0``, reads ``data_quantize``,
-and then come the ends of the ranges.
+Names, operators and the order of inputs are MXNet's: ``quantized_conv0`` stands for ``conv0``,
+reads ``data_quantize``, and then come the ends of the ranges.
 """
 
 from __future__ import annotations
@@ -234,8 +234,8 @@ _GIVES_FLOATS = (AFFINE, "_contrib_quantized_elemwise_mul")
 def fold_rounding(graph: Graph) -> Graph:
     """The quantized graph in which operators round their sums themselves, or give floats, where they can.
 
-    A ``requantize`` with a measured range goes into what it reads; a ``dequantize`` behind that does as well where nobody else
-    reads the integers.
+    A ``requantize`` with a measured range goes into what it reads; a ``dequantize`` behind that
+    does as well where nobody else reads the integers.
     """
     readers: dict[Node, set[Node]] = {}
     for node in graph.nodes:

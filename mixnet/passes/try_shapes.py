@@ -1,8 +1,8 @@
 """Inference from partly known shapes, by trying sizes for the unknown dimensions.
 
-An operator is asked for its outputs at several extents. An extent that is the same for all of them does not depend
-on what is unknown; and one that doubles with an extent of the input says which that was. So
-operators go forward and back from open shapes without rules of their own.
+An operator is asked for its outputs at several extents. An extent that is the same for all of
+them does not depend on what is unknown; and one that doubles with an extent of the input says
+which that was. So operators go forward and back from open shapes without rules of their own.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ def batched_put() -> Callable[..., Any] | None:
 
 
 def assembled() -> Callable[..., Any] | None:
-    """``make(aval, sharding, parts)``: one array of the parts that lie on devices; None where this JAX has none.
+    """``make(aval, sharding, parts)``: one array of the parts that lie on devices; None where
+    this JAX has none.
 
     ``jax.make_array_from_single_device_arrays`` then does the same, in ten times the time for small arrays.
     """

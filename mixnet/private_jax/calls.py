@@ -46,7 +46,8 @@ def called(equation: Equation) -> ClosedJaxpr | None:
 def counts_of_scan(equation: Equation) -> tuple[int, int]:
     """How many of a scan's inputs are constants, and how many are carried from round to round.
 
-    Each JAX writes that down differently. Ranks say it too: what is stacked has one axis more than the body sees.
+    Each JAX writes that down differently. Ranks say it too: what is stacked has one axis more
+    than the body sees.
     """
 
     def alike(outside: Any, inside: Any) -> int:

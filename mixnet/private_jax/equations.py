@@ -8,7 +8,9 @@ from mixnet.private_jax.equation import Equation
 
 
 def line_of(equation: Equation, is_wanted: Callable[[str], bool]) -> tuple[str, int, str] | None:
-    """File, line and function of the innermost frame of an equation's traceback whose file is wanted; None for none."""
+    """File, line and function of the innermost frame of an equation's traceback whose file is
+    wanted; None for none.
+    """
     trace = getattr(getattr(equation, "source_info", None), "traceback", None)
     for frame in getattr(trace, "frames", ()):
         if is_wanted(frame.file_name):

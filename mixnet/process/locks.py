@@ -80,7 +80,8 @@ def make(name: str) -> Lock:
 
 
 def renewed(lock: Any) -> Any:
-    """A lock from elsewhere that is to be open in a forked process, whatever threads of its parent were doing.
+    """A lock from elsewhere that is to be open in a forked process, whatever threads of its
+    parent were doing.
 
     For locks that are held for a moment, around what can be read or written again in any state.
     """
@@ -113,8 +114,10 @@ class CheckedLock:
             later = next((lock for lock in locks if lock.rank >= self.rank), None)
             if later is not None:
                 raise MXNetError(
-                    f"The lock {self.name!r} is taken while this thread holds {later.name!r}, which comes after it "
-                    f"(mixnet/process/locks.py). This is a mistake in mixnet: please report it with this traceback."
+                    f"The lock {self.name!r} is taken while this thread holds {later.name!r}, "
+                    "which comes after it "
+                    "(mixnet/process/locks.py). This is a mistake in mixnet: please report it "
+                    "with this traceback."
                 )
             waits_for[threading.get_ident()] = f"the lock {self.name!r}", time.monotonic()
         try:
@@ -188,7 +191,8 @@ def about_to_wait(what: str, gives_back: Any = None) -> None:
             ends_waiting()
             raise MXNetError(
                 f"A thread is about to wait for {what} while it holds the lock {locks[-1].name!r} "
-                f"(mixnet/process/locks.py). This is a mistake in mixnet: please report it with this traceback."
+                "(mixnet/process/locks.py). This is a mistake in mixnet: please report it "
+                "with this traceback."
             )
 
 

@@ -143,7 +143,8 @@ _users: dict[str, bool] = {}  # file -> whether it is the user's
 def user_place(above: int) -> Place | None:
     """The place of the innermost line that is the user's; None if there is none.
 
-    Much cheaper than :func:`user_source`: the number of the line is looked up only when :func:`source_of` asks for it.
+    Much cheaper than :func:`user_source`: the number of the line is looked up only when
+    :func:`source_of` asks for it.
 
     Args:
         above: how many frames above the caller's the search begins; those below are this library's.

@@ -20,7 +20,8 @@ from mixnet.profiler.trace import chrome_trace
 
 
 def dump_all(store: Any, filename: str | None = None, finished: bool = True) -> list[Offset]:
-    """Write the profiles of all workers to one Chrome trace, one row a rank, with all times on the clock of the first worker.
+    """Write the profiles of all workers to one Chrome trace, one row a rank, with all times on
+    the clock of the first worker.
 
     All workers call it; the first one writes. A worker that profiled nothing has an empty row.
 
@@ -39,7 +40,8 @@ def dump_all(store: Any, filename: str | None = None, finished: bool = True) -> 
     world = getattr(getattr(store, "handle", None), "world", None)
     if not isinstance(world, World):
         raise AttributeTypeError(
-            f"dump_all takes a store of several processes, such as mx.kv.create('dist_sync'), not {store!r:.60}; of one "
+            "dump_all takes a store of several processes, such as mx.kv.create('dist_sync'), "
+            f"not {store!r:.60}; of one "
             f"process mx.profiler.dump() writes the profile."
         )
     if finished and session.running:

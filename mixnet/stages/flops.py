@@ -18,7 +18,8 @@ def flops(
 ) -> int:
     """Floating point operations of one call; a multiplication and an addition are two.
 
-    An estimate as papers count: products, convolutions and recurrent layers exactly, other operators as many for
+    An estimate as papers count: products, convolutions and recurrent layers exactly, other
+        operators as many for
     each element as they declare. An operator that declares nothing counts one for each element it writes.
 
     Args:
@@ -60,7 +61,9 @@ def _value(op: Op, name: str, attributes: Mapping[str, str]) -> object:
 def _backward(
     op: str, attributes: Mapping[str, str], inputs: Sequence[Shape], outputs: Sequence[Shape]
 ) -> int:
-    """Of a gradient: heads, then the forward operator's inputs come in. Each gradient of a product costs as much."""
+    """Of a gradient: heads, then the forward operator's inputs come in. Each gradient of a
+    product costs as much.
+    """
     declared = OPERATORS.get(op)
     rule = None if declared is None else declared.flops_rule
     if declared is None or rule is None or not rule.is_product:

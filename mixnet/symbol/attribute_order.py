@@ -1,7 +1,8 @@
 """The order in which MXNet lists the attributes of a node: that of its hash table.
 
-MXNet keeps attributes in a ``std::unordered_map`` of libstdc++, built with that library's older interface: chains of
-nodes in buckets, 11 of them at first, hashed by MurmurHash64A. A program that prints ``attr_dict()`` shows its order.
+MXNet keeps attributes in a ``std::unordered_map`` of libstdc++, built with that library's older
+interface: chains of nodes in buckets, 11 of them at first, hashed by MurmurHash64A. A program
+that prints ``attr_dict()`` shows its order.
 """
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ class Backend:
     def compile(
         self, symbol: Symbol, arrays: Mapping[str, np.ndarray], options: dict[str, Any]
     ) -> Any:
-        """What computes a part: ``(*arrays) -> list of arrays``, all NumPy's, in the order of ``symbol.list_inputs()``
-        without ``arrays``.
+        """What computes a part: ``(*arrays) -> list of arrays``, all NumPy's, in the order of
+        ``symbol.list_inputs()`` without ``arrays``.
 
         Args:
             symbol: the part.
@@ -85,7 +85,8 @@ class _Runner:
         self._structs: dict[Any, list[jax.ShapeDtypeStruct]] = {}
 
     def spelled_out(self, name: str, inputs: Sequence[Entry]) -> tuple[Graph, dict[str, Any]]:
-        """The part's own nodes, in a scope of its name, and the parameters that it holds by their names there.
+        """The part's own nodes, in a scope of its name, and the parameters that it holds by
+        their names there.
 
         Args:
             name: of the part's node.
@@ -129,7 +130,8 @@ class _Runner:
         results = self._call(*[np.asarray(each) for each in arrays])
         if len(results) != self.count:
             raise MXNetError(
-                f"{type(self.backend).__name__}: a part has {self.count} outputs; what compile() made gave {len(results)}."
+                f"{type(self.backend).__name__}: a part has {self.count} outputs; what "
+                f"compile() made gave {len(results)}."
             )
         return [np.asarray(each, s.dtype) for each, s in zip(results, expected, strict=True)]
 
@@ -151,7 +153,8 @@ def _node_of(backend: Backend, whole: Symbol, part: Part, arrays: Any, options: 
 
 
 def spelled_out(symbol: Symbol) -> tuple[Symbol, dict[str, Any]]:
-    """A symbol with the nodes of its parts in their place, each in a scope of its part, and what the parts hold by name.
+    """A symbol with the nodes of its parts in their place, each in a scope of its part, and what
+    the parts hold by name.
 
     It is for the eye: computed, it would be XLA's again.
     """
@@ -170,7 +173,9 @@ def spelled_out(symbol: Symbol) -> tuple[Symbol, dict[str, Any]]:
 
 
 def parts_of(symbol: Symbol) -> dict[str, str]:
-    """By name of each node that a backend computes the name of its part, as :func:`spelled_out` has it before a slash."""
+    """By name of each node that a backend computes the name of its part, as :func:`spelled_out`
+    has it before a slash.
+    """
     found = {}
     for node in symbol.graph.nodes:
         if node.op is not None and node.op.name == _PART:
@@ -222,7 +227,8 @@ def backend_of(name: str) -> Backend:
     found = _BACKENDS.get(name)
     if found is None:
         raise MXNetError(
-            f"There is no backend {name!r}. Known are {', '.join(_BACKENDS)}.{did_you_mean(name, _BACKENDS)} Add one with "
+            f"There is no backend {name!r}. Known are "
+            f"{', '.join(_BACKENDS)}.{did_you_mean(name, _BACKENDS)} Add one with "
             f"mx.library.register_backend."
         )
     if isinstance(found, str):

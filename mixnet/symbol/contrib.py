@@ -32,7 +32,9 @@ STEP = "return (step output, new loop variables)"
 
 
 def _flat(symbols: Any, what: str) -> tuple[list[Symbol], Any]:
-    """Single outputs of nested lists, and how to nest others the same way; ``what`` they are, for an error."""
+    """Single outputs of nested lists, and how to nest others the same way; ``what`` they are,
+    for an error.
+    """
     if isinstance(symbols, Symbol):
         return list(symbols), None if len(symbols) == 1 else [(1, None)] * len(symbols)
     if not isinstance(symbols, (list, tuple)):

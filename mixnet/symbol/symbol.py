@@ -426,10 +426,11 @@ class Symbol:
         """The symbol with parts computed by a backend, for prediction.
 
         Args:
-            backend: ``XLA``, which returns the symbol as it is and optimizes when a program is compiled, as do MXNet's own
-                ``MKLDNN`` and ``default``; ``ONNXRuntime``; ``TensorRT``; or one of ``mx.library.register_backend``.
-            args: parameters by name: the parts hold them, and the symbol reads them no longer. Without them they come with
-                every call.
+            backend: ``XLA``, which returns the symbol as it is and optimizes when a program is
+                compiled, as do MXNet's own ``MKLDNN`` and ``default``; ``ONNXRuntime``;
+                ``TensorRT``; or one of ``mx.library.register_backend``.
+            args: parameters by name: the parts hold them, and the symbol reads them no longer.
+                Without them they come with every call.
             aux: states by name, in the same way.
             ctx: device; not read.
             shape_dict: shapes by name; not read.

@@ -54,7 +54,9 @@ def locationError(
 
 
 class ShapesDifferError(CheckError, ShapeError, mxnet_name="AssertionError"):
-    """Arrays that are compared have other shapes: an AssertionError, and a ValueError as NumPy's of broadcasting."""
+    """Arrays that are compared have other shapes: an AssertionError, and a ValueError as NumPy's
+    of broadcasting.
+    """
 
 
 def checkShapes(a: Any, b: Any) -> None:

@@ -1,4 +1,6 @@
-"""What every process of ``mx.distributed.measure`` runs: ``mixnet-launch -n 2 python -m mixnet.tools.measured_job FOLDER``."""
+"""What every process of ``mx.distributed.measure`` runs: ``mixnet-launch -n 2 python -m
+mixnet.tools.measured_job FOLDER``.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,11 @@ class _Job:
         self.batch = self.data.shape[0]
         parameters = [p for p in self.network.collect_params().values() if p.grad_req != "null"]
         self.gradient_bytes = sum(each.grad().asnumpy().nbytes for each in parameters)
-        made = {"optimizer": "sgd", "optimizer_params": {"learning_rate": _RATE}, "compression_params": settings["compression"]}  # fmt: skip
+        made = {
+            "optimizer": "sgd",
+            "optimizer_params": {"learning_rate": _RATE},
+            "compression_params": settings["compression"],
+        }
         self.whole = gluon.Trainer(self.network.collect_params(), kvstore="dist_sync", **made)
         self.apart = gluon.Trainer(
             self.network.collect_params(), kvstore="dist_sync", update_on_kvstore=False, **made

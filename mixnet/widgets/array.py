@@ -30,9 +30,10 @@ class ArrayView(View):
         side: most cells along a side of a shown matrix.
         slices: most matrices that are kept.
 
-    Source: the payload ``mixnet.array/1`` has ``shape, dtype, context, state, axes`` (indices shown along rows
-    and columns), ``slices`` (leading indices), ``low, high`` (finite extremes) and ``cells``: 0 to 254 between
-    them, 255 for NaN and infinities.
+    Source: the payload ``mixnet.array/1`` has ``shape, dtype, context, state, axes`` (indices
+        shown along rows
+    and columns), ``slices`` (leading indices), ``low, high`` (finite extremes) and ``cells``: 0
+    to 254 between them, 255 for NaN and infinities.
     """
 
     schema = "mixnet.array/1"

@@ -141,7 +141,9 @@ class OpExplorer(View):
 def _numbers(name: str, data: Any) -> np.ndarray:
     array = data.asnumpy() if isinstance(data, NDArray) else np.asarray(data)
     if array.dtype.kind not in "biuf" or array.size == 0:
-        raise AttributeTypeError(f"{name}: expected numbers, got dtype {array.dtype}, shape {array.shape}.")  # fmt: skip
+        raise AttributeTypeError(
+            f"{name}: expected numbers, got dtype {array.dtype}, shape {array.shape}."
+        )
     return array.astype(np.float32)
 
 
@@ -165,7 +167,9 @@ def _picture(data: Any) -> np.ndarray:
 def _filters(weight: Any) -> np.ndarray:
     values = _numbers("weight", weight)
     if values.ndim != 4 or values.shape[2] != values.shape[3] or values.shape[2] > 7:
-        raise ShapeError(f"weight: expected (filters, channels, k, k), k up to 7, got {values.shape}.")  # fmt: skip
+        raise ShapeError(
+            f"weight: expected (filters, channels, k, k), k up to 7, got {values.shape}."
+        )
     return values
 
 
@@ -247,7 +251,9 @@ def _settings(payload: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     state |= given
     for name, choices in _CHOICES.items():
         if name in state and state[name] not in choices:
-            raise AttributeValueError(f"{name}: expected {' or '.join(choices)}, got {state[name]!r}.")  # fmt: skip
+            raise AttributeValueError(
+                f"{name}: expected {' or '.join(choices)}, got {state[name]!r}."
+            )
     for name, (least, most) in limits(payload, state).items():
         if isinstance(state[name], bool) or not least <= state[name] <= most:
             raise AttributeValueError(f"{name}: expected {least} to {most}, got {state[name]!r}.")
@@ -290,7 +296,10 @@ def _result(payload: dict[str, Any], state: dict[str, Any]) -> tuple[np.ndarray,
             data, kernel=kernel, stride=stride, pad=pad, pool_type=state["type"],
             pooling_convention=state["convention"], count_include_pad=state["include_pad"],
         ).asnumpy()[0, 0]  # fmt: skip
-        call = f"Pooling(x, {kernel=}, {stride=}, {pad=}, pool_type={state['type']!r}, pooling_convention={state['convention']!r})"
+        call = (
+            f"Pooling(x, {kernel=}, {stride=}, {pad=}, pool_type={state['type']!r}, "
+            f"pooling_convention={state['convention']!r})"
+        )
         return out, call, f"{out.shape[0]}×{out.shape[1]}"
     channels = state["channels"]
     data = nd.array(np.array(payload["input"], np.float32)[None, :channels])
@@ -341,4 +350,6 @@ def _heat(picture: Svg, x: float, y: float, side: int, values: np.ndarray) -> No
                 f'<rect class="{style}" opacity="{0.15 + 0.85 * strength:.2f}" x="{left:g}" y="{top:g}" '
                 f'width="{side - 1}" height="{side - 1}"><title>[{i}, {j}] {number:.5g}</title></rect>'
             )
-            picture.text(left + side / 2, top + side / 2 + 3, f"{number:.2g}", size=8, anchor="middle")  # fmt: skip
+            picture.text(
+                left + side / 2, top + side / 2 + 3, f"{number:.2g}", size=8, anchor="middle"
+            )

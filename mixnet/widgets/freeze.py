@@ -16,7 +16,8 @@ _PLACE = re.compile(r'(<div class="mx-static" data-bundle="\w+") data-place="(\w
 
 
 def freeze(notebook: Any) -> Any:
-    """Take the live widgets out of a notebook; pictures, tables and data stay, as they were when it was saved.
+    """Take the live widgets out of a notebook; pictures, tables and data stay, as they were when
+    it was saved.
 
     Views get their last saved state. Widgets of others keep their text. The notebook is changed in place.
 

@@ -38,8 +38,8 @@ def figure(
     bundle: str, payload: dict[str, Any], state: dict[str, Any], svg: str, caption: str, below: str,
     place: str | None = None, first: str = "",
 ) -> str:  # fmt: skip
-    """A view as HTML: data, picture, and what opens below it: a table, answers. A widget that knows its ``place`` takes theirs.
-    ``first`` says what to look at first.
+    """A view as HTML: data, picture, and what opens below it: a table, answers. A widget that
+    knows its ``place`` takes theirs. ``first`` says what to look at first.
 
     Where scripts are taken out (a notebook that is not trusted) the picture and the table stay; where
     :func:`scripts` are on the page the picture becomes the view.
@@ -113,6 +113,7 @@ def page(title: str, body: str) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
         f"<title>{html.escape(title)}</title></head>"
-        f'<body style="font-family:system-ui,sans-serif"><main><h1 style="font-size:1.1rem">{html.escape(title)}</h1>'
+        '<body style="font-family:system-ui,sans-serif"><main><h1 '
+        f'style="font-size:1.1rem">{html.escape(title)}</h1>'
         f"{body}</main>{scripts(bundles_in(body))}</body></html>"
     )

@@ -16,7 +16,8 @@ MEANINGS = {
     "peak": "the step at which the arrays in use take the most bytes",
     "task": "work that the engine runs as soon as everything it reads is ready",
     "lane": "one thread of the engine, as a row of a timeline",
-    "longest chain": "the slowest chain of tasks in which each waits for the previous one: no number of threads makes a run shorter",
+    "longest chain": "the slowest chain of tasks in which each waits for the previous one: "
+    "no number of threads makes a run shorter",
     "piece": "a unit of the compiled program: a fused kernel, a library call, a copy",
     "step": "one operation in the order in which a plan runs them; in a training, one batch",
     "spec": "shape, dtype and device of a value",
@@ -24,7 +25,7 @@ MEANINGS = {
     "efficiency": "speed on n devices, divided by n times the speed on one",
     "gradient": "how the loss changes with each number of an array",
     "curve": "a number measured repeatedly, over steps",
-}  # fmt: skip
+}
 """Words of views and what they mean; docs/concepts/glossary.md says the same."""
 
 
@@ -34,7 +35,10 @@ def sight(text: str) -> dict[str, Any]:
     Raises:
         KeyError: a word has no meaning.
     """
-    return {"text": text, "words": {word: MEANINGS[word] for word in re.findall(r"\[([^\]]+)\]", text)}}  # fmt: skip
+    return {
+        "text": text,
+        "words": {word: MEANINGS[word] for word in re.findall(r"\[([^\]]+)\]", text)},
+    }
 
 
 def plain(text: str) -> str:

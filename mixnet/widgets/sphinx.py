@@ -10,7 +10,9 @@ from typing import Any
 from mixnet.widgets.page import bundles_in, scripts
 
 
-def add_scripts(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:  # fmt: skip
+def add_scripts(
+    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
     """Give a page whose body has views their scripts, once, at its end."""
     body = context.get("body")
     if body:

@@ -6,12 +6,34 @@ import html
 from collections.abc import Iterable
 
 # Light, dark. The categories are told apart without colour too: views write a letter or a name.
-INK = {"fg": ("#1f2328", "#e6edf3"), "dim": ("#59636e", "#9198a1"), "line": ("#8c959f", "#6e7681"),
-       "bg": ("#ffffff", "#0d1117"), "box": ("#f6f8fa", "#21262d"), "hot": ("#b3261e", "#ff8a80")}  # fmt: skip
-CATEGORIES = [("#cfe3f7", "#1f4b73"), ("#fbe2c4", "#6b4516"), ("#d9efd3", "#29562a"), ("#eadcf5", "#523270"),
-              ("#f7d0d0", "#712b2b"), ("#d3eeee", "#1d5454"), ("#f3ecc0", "#585018"), ("#e3e3e3", "#474747")]  # fmt: skip
-STRONG = [("#1f6fb4", "#79b8f0"), ("#b35c00", "#f0a860"), ("#2f7d32", "#7fcf83"), ("#7b3fa8", "#c99bee"),
-          ("#b3261e", "#ff8a80"), ("#0f7272", "#66cccc"), ("#77690a", "#dccb52"), ("#5b5b5b", "#b5b5b5")]  # fmt: skip
+INK = {
+    "fg": ("#1f2328", "#e6edf3"),
+    "dim": ("#59636e", "#9198a1"),
+    "line": ("#8c959f", "#6e7681"),
+    "bg": ("#ffffff", "#0d1117"),
+    "box": ("#f6f8fa", "#21262d"),
+    "hot": ("#b3261e", "#ff8a80"),
+}
+CATEGORIES = [
+    ("#cfe3f7", "#1f4b73"),
+    ("#fbe2c4", "#6b4516"),
+    ("#d9efd3", "#29562a"),
+    ("#eadcf5", "#523270"),
+    ("#f7d0d0", "#712b2b"),
+    ("#d3eeee", "#1d5454"),
+    ("#f3ecc0", "#585018"),
+    ("#e3e3e3", "#474747"),
+]
+STRONG = [
+    ("#1f6fb4", "#79b8f0"),
+    ("#b35c00", "#f0a860"),
+    ("#2f7d32", "#7fcf83"),
+    ("#7b3fa8", "#c99bee"),
+    ("#b3261e", "#ff8a80"),
+    ("#0f7272", "#66cccc"),
+    ("#77690a", "#dccb52"),
+    ("#5b5b5b", "#b5b5b5"),
+]
 
 
 def _style() -> str:
@@ -80,7 +102,9 @@ class Svg:
         shape += ' marker-end="url(#tip)"' if arrow else ""
         self._titled(shape, "path", title)
 
-    def circle(self, x: float, y: float, r: float, style: str = "m0", title: str | None = None) -> None:  # fmt: skip
+    def circle(
+        self, x: float, y: float, r: float, style: str = "m0", title: str | None = None
+    ) -> None:
         """A disc."""
         shape = f'<circle class="{style}" cx="{_n(x)}" cy="{_n(y)}" r="{_n(r)}"'
         self._titled(shape, "circle", title)

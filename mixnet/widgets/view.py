@@ -24,9 +24,9 @@ class View(ABC):
     (what the reader chose). Subclasses build the payload from live objects in ``__init__`` and say how it is
     drawn; nothing but the payload may be used for drawing, so that a stored view can be drawn again.
 
-    Subclasses set ``schema`` and ``bundle`` (the script in ``static``), and ``sight``: one sentence on what to look at
-    first, with words of :data:`mixnet.widgets.sight.MEANINGS` in brackets. They define :meth:`svg`,
-    :meth:`table` and :meth:`summary`.
+    Subclasses set ``schema`` and ``bundle`` (the script in ``static``), and ``sight``: one
+    sentence on what to look at first, with words of :data:`mixnet.widgets.sight.MEANINGS` in
+    brackets. They define :meth:`svg`, :meth:`table` and :meth:`summary`.
     """
 
     schema: ClassVar[str]
@@ -174,7 +174,9 @@ class View(ABC):
         return _written(path, self.svg())
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """A page that needs neither kernel nor network, and stays interactive; written to ``path`` if given."""
+        """A page that needs neither kernel nor network, and stays interactive; written to
+        ``path`` if given.
+        """
         return _written(path, page.page(self.summary(), self.html()))
 
     def to_png(self, path: str | os.PathLike[str] | None = None, scale: float = 2.0) -> bytes:

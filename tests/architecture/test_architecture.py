@@ -17,14 +17,49 @@ PACKAGE = Path(mx.__file__).parent
 ROOT = PACKAGE.parent
 # Later rooms may import earlier ones.
 LAYERS = [
-    {"attribute", "base", "config", "context", "dtype", "files", "libinfo", "name", "private_jax", "process", "registry", "units", "util"},
-    {"ops"}, {"graph"}, {"passes"}, {"engine"}, {"runtime"}, {"distributed"}, {"autograd"}, {"ndarray"},
-    {"random"}, {"numpy"}, {"numpy_extension"}, {"symbol"},
-    {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"}, {"optimizer", "image"}, {"kvstore"}, {"export"}, {"onnx"},
-    {"gluon"}, {"horovod", "visualization", "profiler", "stages", "notebook"},
-    {"legacy"}, {"checkpoint"}, {"callback", "monitor", "model", "module", "rnn"},
-    {"contrib"}, {"widgets"}, {"tools"}, {"test_utils"}, {"__main__"},
-]  # fmt: skip
+    {
+        "attribute",
+        "base",
+        "config",
+        "context",
+        "dtype",
+        "files",
+        "libinfo",
+        "name",
+        "private_jax",
+        "process",
+        "registry",
+        "units",
+        "util",
+    },
+    {"ops"},
+    {"graph"},
+    {"passes"},
+    {"engine"},
+    {"runtime"},
+    {"distributed"},
+    {"autograd"},
+    {"ndarray"},
+    {"random"},
+    {"numpy"},
+    {"numpy_extension"},
+    {"symbol"},
+    {"initializer", "lr_scheduler", "metric", "operator", "recordio", "io"},
+    {"optimizer", "image"},
+    {"kvstore"},
+    {"export"},
+    {"onnx"},
+    {"gluon"},
+    {"horovod", "visualization", "profiler", "stages", "notebook"},
+    {"legacy"},
+    {"checkpoint"},
+    {"callback", "monitor", "model", "module", "rnn"},
+    {"contrib"},
+    {"widgets"},
+    {"tools"},
+    {"test_utils"},
+    {"__main__"},
+]
 # `mx.io.ImageRecordIter` is an image thing under an io name: found on first use.
 EXCEPTIONS = {"io/__init__.py": {"image"}}
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
@@ -155,10 +190,39 @@ def test_the_notebook_runner(tmp_path: Path) -> None:
 
 # The rooms of large folders, in order: a room imports those before it. Modules beside rooms stand alone.
 ROOMS = {
-    "ops": ["schema", "operator", "tracing", "registry", "reason", "derive", "namespace", "array", "control", "update", "math",
-            "random", "vision", "nn", "numpy", "sparse", "backward", "quantized", "lowering"],
-    "runtime": ["value", "devices", "compile", "interpret", "programs", "record", "trace", "features", "forked"],
-}  # fmt: skip
+    "ops": [
+        "schema",
+        "operator",
+        "tracing",
+        "registry",
+        "reason",
+        "derive",
+        "namespace",
+        "array",
+        "control",
+        "update",
+        "math",
+        "random",
+        "vision",
+        "nn",
+        "numpy",
+        "sparse",
+        "backward",
+        "quantized",
+        "lowering",
+    ],
+    "runtime": [
+        "value",
+        "devices",
+        "compile",
+        "interpret",
+        "programs",
+        "record",
+        "trace",
+        "features",
+        "forked",
+    ],
+}
 
 
 def _inner_room(module: str, folder: str) -> str | None:

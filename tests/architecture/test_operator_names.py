@@ -34,8 +34,10 @@ EXCEPTIONS = {
     "widgets/playground/layers.py": "the order of a menu",
 }
 WAY_OUT = (
-    "lists names of operators. What is to be known of an operator is declared beside its function: give Op in "
-    "mixnet/ops/registry.py an argument for the fact, declare it on each of these operators, and ask node.op for it; "
+    "lists names of operators. What is to be known of an operator is declared beside its "
+    "function: give Op in "
+    "mixnet/ops/registry.py an argument for the fact, declare it on each of these operators, "
+    "and ask node.op for it; "
     "an operator of a user's own can then have it too."
 )
 
@@ -70,7 +72,9 @@ def strings(parts: list) -> list[str]:
 
 
 def collections(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Line and names of every collection that is one of operators: more than two, and half of all it holds."""
+    """Line and names of every collection that is one of operators: more than two, and half of
+    all it holds.
+    """
     for node in ast.walk(ast.parse(text)):
         found = names(node)
         known = [name for name in found if name in DECLARED]

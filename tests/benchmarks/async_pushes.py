@@ -1,4 +1,5 @@
-"""Small pushes of several workers to one server that is killed meanwhile: how many a second, and that each counts once.
+"""Small pushes of several workers to one server that is killed meanwhile: how many a second, and
+that each counts once.
 
 python -m tests.benchmarks.async_pushes [--workers 8] [--pushes 100000] [--kills 2]
 """
@@ -26,9 +27,22 @@ def main() -> None:
     each = -(-given.pushes // given.workers)
     with tempfile.TemporaryDirectory() as folder:
         command = [
-            sys.executable, "-m", "mixnet.tools.launch", "--launcher", "local", "-n", str(given.workers), "-s", str(given.servers),
-            sys.executable, str(_PROGRAM), folder, str(each), str(given.kills), "counted",
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "mixnet.tools.launch",
+            "--launcher",
+            "local",
+            "-n",
+            str(given.workers),
+            "-s",
+            str(given.servers),
+            sys.executable,
+            str(_PROGRAM),
+            folder,
+            str(each),
+            str(given.kills),
+            "counted",
+        ]
         env = {
             **os.environ,
             "MIXNET_SERVER_FOLDER": f"{folder}/servers",

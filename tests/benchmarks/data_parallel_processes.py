@@ -31,7 +31,10 @@ def worker(network: str, batch: int, repeats: int) -> None:
     pictures = rng.random((batch, 1, 28, 28), np.float32)[part]
     labels = rng.integers(0, 10, batch)[part]
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
-    make, jax_step = {"lenet": (lenet.make, lenet.jax_step), "perceptron": (perceptron.make, perceptron.jax_step)}[network]  # fmt: skip
+    make, jax_step = {
+        "lenet": (lenet.make, lenet.jax_step),
+        "perceptron": (perceptron.make, perceptron.jax_step),
+    }[network]
     start: list[np.ndarray] = []
 
     def contender(joint_after: int):
@@ -47,7 +50,9 @@ def worker(network: str, batch: int, repeats: int) -> None:
             each.set_data(mx.nd.array(value))
         store = mx.kv.create("dist_sync")
         store.handle._steps.after = joint_after
-        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": lenet.RATE}, kvstore=store)  # fmt: skip
+        trainer = gluon.Trainer(
+            net.collect_params(), "sgd", {"learning_rate": lenet.RATE}, kvstore=store
+        )
 
         def step() -> float:
             with autograd.record():
@@ -105,8 +110,20 @@ def main() -> None:
     given = parser.parse_args()
     if given.worker:
         return worker(given.network, given.batch, given.repeats)
-    command = [sys.executable, "-m", "mixnet.tools.launch", "--launcher", "local", "-n", str(PROCESSES),
-               sys.executable, "-m", "tests.benchmarks.data_parallel_processes", *sys.argv[1:], "--worker"]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "mixnet.tools.launch",
+        "--launcher",
+        "local",
+        "-n",
+        str(PROCESSES),
+        sys.executable,
+        "-m",
+        "tests.benchmarks.data_parallel_processes",
+        *sys.argv[1:],
+        "--worker",
+    ]
     subprocess.run(command, check=True)
 
 

@@ -1,4 +1,5 @@
-"""Convolutions in groups, in three dimensions and transposed: processor time and memory, forward and both gradients.
+"""Convolutions in groups, in three dimensions and transposed: processor time and memory, forward
+and both gradients.
 
 Each case runs in a process of its own, under mixnet compiled and interpreted, and under MXNet where
 ``MXNET_PYTHON`` names a Python that has it. ``python -m tests.benchmarks.kinds_of_convolution [case ...]``

@@ -1,6 +1,7 @@
 """Push and pull between two processes on this machine, beside JAX's all-reduce alone and the real MXNet.
 
-The contenders of mixnet and JAX take turns. MXNet takes part where the environment variable MIXNET_ORACLE is the path of a launcher of a Python that has
+The contenders of mixnet and JAX take turns. MXNet takes part where the environment variable
+MIXNET_ORACLE is the path of a launcher of a Python that has
 1.9.1; it runs before and after.
 
 MIXNET_ORACLE=launcher python -m tests.benchmarks.processes [--repeats 200]
@@ -121,8 +122,21 @@ def main() -> None:
     columns: dict[str, dict[str, tuple[float, float]]] = {}
     if given.mxnet:
         columns["MXNet before"] = of_mxnet(shlex.split(given.mxnet), given.repeats)
-    command = [sys.executable, "-m", "mixnet.tools.launch", "--launcher", "local", "-n", "2",
-               sys.executable, "-m", "tests.benchmarks.processes", "--worker", "--repeats", str(given.repeats)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "mixnet.tools.launch",
+        "--launcher",
+        "local",
+        "-n",
+        "2",
+        sys.executable,
+        "-m",
+        "tests.benchmarks.processes",
+        "--worker",
+        "--repeats",
+        str(given.repeats),
+    ]
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     for line in out.splitlines():
         if line.count("|") == 3:

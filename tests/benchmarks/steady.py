@@ -1,8 +1,10 @@
-"""A small perceptron's training step once everything is compiled: python -m tests.benchmarks.steady [--profile]
+"""A small perceptron's training step once everything is compiled: python -m
+tests.benchmarks.steady [--profile]
 
-Two dense layers, a batch of 64. ``bare`` waits for the loss alone; ``usual`` is the loop as people write it, with
-a metric that is updated and the loss printed in every step. What Python needs is the step without the time
-that the compiled programs run. ``--profile`` lists the functions that it calls instead.
+Two dense layers, a batch of 64. ``bare`` waits for the loss alone; ``usual`` is the loop as
+people write it, with a metric that is updated and the loss printed in every step. What Python
+needs is the step without the time that the compiled programs run. ``--profile`` lists the
+functions that it calls instead.
 """
 
 from __future__ import annotations
@@ -162,7 +164,10 @@ def main() -> None:
         steps = contenders()
         found = interleaved_with_least(steps, REPEATS, WARMUP)
         for name, (median, least, busy) in found.items():
-            row = f"perceptron step: {name:24} {median * 1e6:5.0f} us, least {least * 1e6:5.0f}, processor {busy * 1e6:5.0f}"
+            row = (
+                f"perceptron step: {name:24} {median * 1e6:5.0f} us, least {least * 1e6:5.0f}, "
+                f"processor {busy * 1e6:5.0f}"
+            )
             if "PyTorch" not in name:
                 programs = programs_of(steps[name])
                 row += f"; programs {programs * 1e6:4.0f}, Python {(median - programs) * 1e6:4.0f}"

@@ -26,7 +26,9 @@ def interleaved(
 def interleaved_with_least(
     contenders: dict[str, Callable[[], object]], repeats: int = 30, warmup: int = 5
 ) -> dict[str, tuple[float, float, float]]:
-    """Of each contender seconds, median and least, and its mean processor time: on a busy machine the last two say more."""
+    """Of each contender seconds, median and least, and its mean processor time: on a busy
+    machine the last two say more.
+    """
     for run in contenders.values():
         for _ in range(warmup):
             run()

@@ -1,9 +1,11 @@
 """python -m tests.benchmarks.views
 
-How quick views are in a browser: time from the page's start to the first picture, drawing a frame while panning
-and zooming (median and 95th percentile of the drawing alone), bytes of data; for the graph of ResNet-152 forward
-and backward, memory with 50,000 boxes, a timeline of 50,000 operations; the way from a box that is chosen in
-JupyterLab to Python and back; and what notebooks with five views weigh.
+How quick views are in a browser: time from the page's start to the first picture, drawing a
+    frame while panning
+and zooming (median and 95th percentile of the drawing alone), bytes of data; for the graph of
+ResNet-152 forward and backward, memory with 50,000 boxes, a timeline of 50,000 operations; the
+way from a box that is chosen in JupyterLab to Python and back; and what notebooks with five
+views weigh.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ CHOOSE = """async (count) => {
   canvas.focus();
   for (let i = -3; i < count; i++) { // a few steps down first, so that there is something above
     const before = heard(), start = performance.now();
-    canvas.dispatchEvent(new KeyboardEvent('keydown', { key: i > 0 && i % 2 ? 'ArrowUp' : 'ArrowDown', bubbles: true }));
+    canvas.dispatchEvent(new KeyboardEvent('keydown', {
+      key: i > 0 && i % 2 ? 'ArrowUp' : 'ArrowDown', bubbles: true }));
     while (heard() === before) {
       if (performance.now() - start > 5000) throw new Error(`nothing was chosen after ${before}`);
       await new Promise((done) => setTimeout(done, 1));
@@ -81,10 +84,22 @@ def timeline() -> View:
     for i in range(50_000):
         start = i // 4 * 1000
         rows.append(
-            {"number": i, "name": f"op{i % 50}", "resource": "compute:cpu(0)", "priority": 0, "thread": f"worker {i % 4}",
-             "pushed": start - 500, "ready": start - 200, "started": start, "ended": start + 900, "reads": [[f"v{i % 97}", i // 97]],
-             "writes": [[f"v{i % 97}", i // 97 + 1]], "source": None, "error": None}
-        )  # fmt: skip
+            {
+                "number": i,
+                "name": f"op{i % 50}",
+                "resource": "compute:cpu(0)",
+                "priority": 0,
+                "thread": f"worker {i % 4}",
+                "pushed": start - 500,
+                "ready": start - 200,
+                "started": start,
+                "ended": start + 900,
+                "reads": [[f"v{i % 97}", i // 97]],
+                "writes": [[f"v{i % 97}", i // 97 + 1]],
+                "source": None,
+                "error": None,
+            }
+        )
     return EngineTimeline(rows)
 
 
@@ -115,7 +130,8 @@ def measure(browser: Any, name: str, make: Callable[[], View], open_all: bool = 
         page.close()
     packed = len(pack({"payload": view.payload, "state": view.state}))
     print(
-        f"{name:44s} made {made:6.2f} s   data {packed / 1000:7.1f} kB   first picture {statistics.median(firsts):6.0f} ms   "
+        f"{name:44s} made {made:6.2f} s   data {packed / 1000:7.1f} kB   first picture "
+        f"{statistics.median(firsts):6.0f} ms   "
         f"frame {statistics.median(times):5.2f} ms, 95 %: {times[int(0.95 * len(times))]:5.2f} ms"
     )
 
@@ -132,7 +148,8 @@ def choose(browser: Any) -> None:
             times = sorted(page.evaluate(CHOOSE, 41))
             page.close()
     print(
-        f"a box of ResNet-152 is chosen in JupyterLab, Python hears of it and answers: median {statistics.median(times):.0f} ms, "
+        "a box of ResNet-152 is chosen in JupyterLab, Python hears of it and answers: median "
+        f"{statistics.median(times):.0f} ms, "
         f"95 %: {times[int(0.95 * len(times))]:.0f} ms"
     )
 
@@ -146,12 +163,20 @@ def weigh() -> None:
         data["application/vnd.jupyter.widget-view+json"] = {"model_id": f"m{i}"}
         output = nbformat.v4.new_output("display_data", data=data)
         cells.append(nbformat.v4.new_code_cell("view", outputs=[output]))
-        values = {"payload": view.payload, "state": view.state, "_esm": static(f"{view.bundle}.js"), "_css": static("mx.css")}  # fmt: skip
+        values = {
+            "payload": view.payload,
+            "state": view.state,
+            "_esm": static(f"{view.bundle}.js"),
+            "_css": static("mx.css"),
+        }
         state[f"m{i}"] = {"model_name": "AnyModel", "state": values}
     notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {"state": state}}
     saved = len(nbformat.writes(notebook))
-    print(f"notebook of five views: saved {saved / 1e6:.2f} MB, frozen {len(nbformat.writes(freeze(notebook))) / 1e6:.2f} MB")  # fmt: skip
+    print(
+        f"notebook of five views: saved {saved / 1e6:.2f} MB, frozen "
+        f"{len(nbformat.writes(freeze(notebook))) / 1e6:.2f} MB"
+    )
 
 
 def main() -> None:

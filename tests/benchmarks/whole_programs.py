@@ -1,9 +1,10 @@
 """Whole programs, as people wrote them for MXNet 1.x: python -m tests.benchmarks.whole_programs [names...]
 
 Every program of ``tests/benchmarks/programs`` runs in a fresh process without compiled programs from before,
-under mixnet and, where the environment variable MIXNET_ORACLE (or ``--mxnet``) is a launcher of a Python that has it,
-under the real MXNet 1.9.1. The table gives processor seconds (user and system, all threads and children), once with the
-import of the library and once without. What a program prints is compared with what the real MXNet printed; ``--store`` writes that.
+under mixnet and, where the environment variable MIXNET_ORACLE (or ``--mxnet``) is a launcher of
+a Python that has it, under the real MXNet 1.9.1. The table gives processor seconds (user and
+system, all threads and children), once with the import of the library and once without. What a
+program prints is compared with what the real MXNet printed; ``--store`` writes that.
 """
 
 from __future__ import annotations

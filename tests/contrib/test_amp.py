@@ -246,7 +246,9 @@ def test_convert_bucketing_module() -> None:
 
 @pytest.mark.parametrize("half", ["fp16", "bf16"])
 def test_lists_are_those_of_mxnet(half: str) -> None:
-    """The fixture has what ``mxnet.contrib.amp.lists`` of MXNet 1.9.1 has; mixnet builds its lists from declarations."""
+    """The fixture has what ``mxnet.contrib.amp.lists`` of MXNet 1.9.1 has; mixnet builds its
+    lists from declarations.
+    """
     theirs = json.loads((FIXTURES / "amp_lists.json").read_text())[half]
     module = getattr(amp.lists, f"symbol_{half}")
     ours = json.loads(json.dumps({name: getattr(module, name) for name in theirs}))

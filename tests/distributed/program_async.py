@@ -1,4 +1,6 @@
-"""What an asynchronous store does; every process of ``test_async.py`` runs this. Servers are killed meanwhile."""
+"""What an asynchronous store does; every process of ``test_async.py`` runs this. Servers are
+killed meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -154,7 +156,14 @@ def module() -> None:
     made = mx.mod.Module(out, ["data"], ["line_label"])
     batches = mx.io.NDArrayIter(x, y, 32, label_name="line_label")
     rate = {"learning_rate": 0.05}
-    made.fit(batches, num_epoch=24, kvstore="dist_async", optimizer="sgd", optimizer_params=rate, eval_metric="mse")  # fmt: skip
+    made.fit(
+        batches,
+        num_epoch=24,
+        kvstore="dist_async",
+        optimizer="sgd",
+        optimizer_params=rate,
+        eval_metric="mse",
+    )
     weight = made.get_params()[0]["fc_weight"].asnumpy()
     assert np.allclose(weight, [[1, -2, 3, 0.5]], atol=0.1), weight
 

@@ -1,7 +1,9 @@
-"""``measure`` between hosts whose links carry so many bits a second; prints what ``ScalingView`` makes of it, as JSON.
+"""``measure`` between hosts whose links carry so many bits a second; prints what ``ScalingView``
+makes of it, as JSON.
 
-Run by ``unshare --user --map-root-user --net --mount --fork --kill-child``: all hosts are network namespaces inside those of this program, so it needs
-no rights and leaves nothing behind. Its last line is ``{"skip": reason}`` where the kernel lacks something.
+Run by ``unshare --user --map-root-user --net --mount --fork --kill-child``: all hosts are
+network namespaces inside those of this program, so it needs no rights and leaves nothing behind.
+Its last line is ``{"skip": reason}`` where the kernel lacks something.
 """
 
 from __future__ import annotations
@@ -55,8 +57,16 @@ def run(count: int, folder: str, timeout: float) -> dict[str, Any]:
     """A job of ``measure`` with one worker on each host and the scheduler on the switch."""
     answer = Path(folder, "answer.json")
     answer.unlink(missing_ok=True)
-    env = {**os.environ, "DMLC_PS_ROOT_URI": SWITCH, "DMLC_PS_ROOT_PORT": str(9500 + count), "DMLC_NUM_WORKER": str(count),
-           "DMLC_NUM_SERVER": "0", "DMLC_INTERFACE": "eth0", "PYTHONPATH": str(ROOT), "MIXNET_JOINT_STEP_AFTER": "2"}  # fmt: skip
+    env = {
+        **os.environ,
+        "DMLC_PS_ROOT_URI": SWITCH,
+        "DMLC_PS_ROOT_PORT": str(9500 + count),
+        "DMLC_NUM_WORKER": str(count),
+        "DMLC_NUM_SERVER": "0",
+        "DMLC_INTERFACE": "eth0",
+        "PYTHONPATH": str(ROOT),
+        "MIXNET_JOINT_STEP_AFTER": "2",
+    }
     scheduler = subprocess.Popen(
         [sys.executable, "-c", "import mixnet"], env={**env, "DMLC_ROLE": "scheduler"}
     )

@@ -140,7 +140,9 @@ def profiles() -> None:
 
     store, path = mx.kv.create("dist_sync"), FOLDER / "job.json"
     store.init("profiled", nd.zeros(3))
-    mx.profiler.set_config(profile_memory=False, profile_imperative=False, filename=str(FOLDER / f"{rank}.json"))  # fmt: skip
+    mx.profiler.set_config(
+        profile_memory=False, profile_imperative=False, filename=str(FOLDER / f"{rank}.json")
+    )
     mx.profiler.set_state("run")
     marked = mx.profiler.Domain("work").new_task(f"task of {rank}")
     marked.start()

@@ -1,4 +1,6 @@
-"""``mx.distributed.measure``: real processes of this machine, the kernel's count of bytes, and what is refused."""
+"""``mx.distributed.measure``: real processes of this machine, the kernel's count of bytes, and
+what is refused.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from mixnet.tools.measured_job import bytes_sent
 def network() -> nn.HybridSequential:
     net = nn.HybridSequential(prefix="net_")
     with net.name_scope():
-        net.add(nn.Dense(128, in_units=64), nn.BatchNorm(in_channels=128), nn.Dense(10, in_units=128))  # fmt: skip
+        net.add(
+            nn.Dense(128, in_units=64), nn.BatchNorm(in_channels=128), nn.Dense(10, in_units=128)
+        )
     net.initialize()
     return net
 
@@ -61,7 +65,9 @@ def test_a_job_that_takes_too_long_is_ended() -> None:
         measure(network(), mx.nd.ones((4, 64)), (2,), timeout=0.2)
 
 
-def test_a_job_that_fails_shows_what_it_printed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:  # fmt: skip
+def test_a_job_that_fails_shows_what_it_printed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\necho no such module; exit 3\n")
     program.chmod(0o755)

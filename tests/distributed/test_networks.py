@@ -1,4 +1,6 @@
-"""Networks between namespaces of this machine: one that is cut, and slow ones, for which the model of scaling predicts."""
+"""Networks between namespaces of this machine: one that is cut, and slow ones, for which the
+model of scaling predicts.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,10 @@ def slow_links() -> dict[str, Any]:
     """What ``program_capped_links.py`` found: ``model`` and ``run``."""
     for tool in ("unshare", "ip", "tc"):
         if shutil.which(tool) is None:
-            pytest.skip(f"makes network namespaces with a limit, for which {tool} is missing (util-linux, iproute2)")  # fmt: skip
+            pytest.skip(
+                f"makes network namespaces with a limit, for which {tool} is missing (util-linux, "
+                "iproute2)"
+            )
     allowed = subprocess.run([*_UNSHARE, "true"], capture_output=True, text=True, check=False)
     if allowed.returncode:
         pytest.skip(f"namespaces of a user are not allowed here: {allowed.stderr.strip()}")
@@ -130,7 +135,8 @@ def test_two_hosts_predict_three_and_four(slow_links: dict[str, Any]) -> None:
     """Steps of one and two hosts are all that the model knows; those of three and four are within 15 %."""
     model = slow_links["model"]
     assert model["calibrated"] == [1, 2] and [each["n"] for each in model["checked"]] == [3, 4]
-    # The model says what a link does. Where two hosts did not fill theirs, the cores were the limit, which are shared.
+    # The model says what a link does. Where two hosts did not fill theirs, the cores were the
+    # limit, which are shared.
     used = 8 / model["beta"] / (MEGABITS * 1e6)
     assert used < 1.02, "faster than the link: not what was to be measured"
     if used < 0.85:

@@ -71,7 +71,8 @@ def test_the_transfers_add_up_to_the_sum_in_every_worker(kind: str, n: int) -> N
 
 def test_buckets_are_those_of_the_store() -> None:
     made = topology(network(), 2)
-    # Sorted by name: the bias and weight of the first layer, then of the second. A large array is alone, small ones share a power of two.
+    # Sorted by name: the bias and weight of the first layer, then of the second. A large array is
+    # alone, small ones share a power of two.
     assert made.buckets == (((1,), 4 * 300 * 400), ((0, 2, 3), 4 * 4096))
     joint = topology(network(), 2, in_one=True)
     assert joint.buckets == (((0, 1, 2, 3), 4 * (300 + 120_000 + 10 + 3000)),)
@@ -103,7 +104,9 @@ def test_texts_and_tables() -> None:
 
 
 def test_errors_name_what_was_given() -> None:
-    with pytest.raises(AttributeValueError, match="kind='star': expected one of ring, tree, server"):  # fmt: skip
+    with pytest.raises(
+        AttributeValueError, match="kind='star': expected one of ring, tree, server"
+    ):
         topology(1000, kind="star")
     with pytest.raises(AttributeValueError, match="workers=0: expected a whole number from 1"):
         topology(1000, 0)

@@ -12,12 +12,28 @@ import mixnet as mx
 
 # What has no page of its own, and why.
 ELSEWHERE = {
-    "api": "empty", "base": "", "paths": "MXNet's other module paths", "notebook": "a callback that needs pandas",
-    "executor_manager": "what MXNet's old programs import", "rtc": "left out", "tvmop": "left out",
-    "torch": "asking for it says what to do", "init": "initializer", "ndarray": "nd", "symbol": "sym", "kv": "kvstore",
-    "mod": "module", "mon": "monitor", "numpy": "np", "numpy_extension": "npx", "rnd": "random", "th": "torch",
-    "visualization": "viz", "img": "image", "contrib": "its parts have pages",
-}  # fmt: skip
+    "api": "empty",
+    "base": "",
+    "paths": "MXNet's other module paths",
+    "notebook": "a callback that needs pandas",
+    "executor_manager": "what MXNet's old programs import",
+    "rtc": "left out",
+    "tvmop": "left out",
+    "torch": "asking for it says what to do",
+    "init": "initializer",
+    "ndarray": "nd",
+    "symbol": "sym",
+    "kv": "kvstore",
+    "mod": "module",
+    "mon": "monitor",
+    "numpy": "np",
+    "numpy_extension": "npx",
+    "rnd": "random",
+    "th": "torch",
+    "visualization": "viz",
+    "img": "image",
+    "contrib": "its parts have pages",
+}
 
 
 def test_every_module_has_a_page() -> None:

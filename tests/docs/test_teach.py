@@ -1,4 +1,6 @@
-"""The teacher's guide covers every notebook and every exercise; the gallery and the page of widgets show every view."""
+"""The teacher's guide covers every notebook and every exercise; the gallery and the page of
+widgets show every view.
+"""
 
 from __future__ import annotations
 

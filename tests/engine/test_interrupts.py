@@ -1,4 +1,6 @@
-"""The tests of ``interrupts.py``, apart: what a profile function raises upsets Python 3.11's count of its recursion."""
+"""The tests of ``interrupts.py``, apart: what a profile function raises upsets Python 3.11's
+count of its recursion.
+"""
 
 from __future__ import annotations
 

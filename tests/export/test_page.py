@@ -63,14 +63,29 @@ class OnSequence(nn.HybridBlock):
 
 
 NETWORKS = {
-    "lenet": (lambda: _sequential(
-        nn.Conv2D(6, 5, activation="tanh"), nn.MaxPool2D(2, 2), nn.Dropout(0.5), nn.Conv2D(8, 5, activation="sigmoid"),
-        nn.AvgPool2D(3, 2, padding=1), nn.Flatten(), nn.Dense(12, activation="relu"), nn.Dense(10),
-    ), (1, 1, 28, 28)),
-    "residual": (lambda: _sequential(Residual(), nn.GlobalAvgPool2D(), nn.Dense(4)), (1, 3, 16, 16)),
+    "lenet": (
+        lambda: _sequential(
+            nn.Conv2D(6, 5, activation="tanh"),
+            nn.MaxPool2D(2, 2),
+            nn.Dropout(0.5),
+            nn.Conv2D(8, 5, activation="sigmoid"),
+            nn.AvgPool2D(3, 2, padding=1),
+            nn.Flatten(),
+            nn.Dense(12, activation="relu"),
+            nn.Dense(10),
+        ),
+        (1, 1, 28, 28),
+    ),
+    "residual": (
+        lambda: _sequential(Residual(), nn.GlobalAvgPool2D(), nn.Dense(4)),
+        (1, 3, 16, 16),
+    ),
     "sequence": (OnSequence, (1, 1, 5, 7)),
-    "small resnet": (lambda: mx.gluon.model_zoo.vision.get_resnet(2, 18, classes=10), (1, 3, 32, 32)),
-}  # fmt: skip
+    "small resnet": (
+        lambda: mx.gluon.model_zoo.vision.get_resnet(2, 18, classes=10),
+        (1, 3, 32, 32),
+    ),
+}
 
 
 @needs_node
@@ -89,7 +104,10 @@ def test_numbers_are_those_of_mixnet(tmp_path: Path) -> None:
 
 @needs_node
 def test_the_engine_has_every_primitive_that_is_written() -> None:
-    code = "const { PRIMITIVES } = await import(process.argv[1]); console.log(Object.keys(PRIMITIVES).join(' '))"
+    code = (
+        "const { PRIMITIVES } = await import(process.argv[1]); "
+        "console.log(Object.keys(PRIMITIVES).join(' '))"
+    )
     there = set(node(code, ENGINE.as_uri()).split())
     assert {_SAME_AS.get(name, name) for name in PRIMITIVES} == there
 
@@ -204,10 +222,34 @@ def page_of_digits(reader_of_digits: Any, tmp_path: Path) -> tuple[Any, np.ndarr
 
 # Strokes of digits that a hand draws, on a board of 280 by 280.
 STROKES = {
-    "0": [[(140, 60), (95, 90), (85, 150), (100, 210), (140, 225), (180, 200), (192, 140), (175, 80), (140, 60)]],
-    "3": [[(95, 70), (150, 60), (180, 85), (165, 125), (125, 138), (170, 155), (185, 190), (150, 222), (92, 212)]],
+    "0": [
+        [
+            (140, 60),
+            (95, 90),
+            (85, 150),
+            (100, 210),
+            (140, 225),
+            (180, 200),
+            (192, 140),
+            (175, 80),
+            (140, 60),
+        ]
+    ],
+    "3": [
+        [
+            (95, 70),
+            (150, 60),
+            (180, 85),
+            (165, 125),
+            (125, 138),
+            (170, 155),
+            (185, 190),
+            (150, 222),
+            (92, 212),
+        ]
+    ],
     "4": [[(150, 60), (90, 160), (200, 160)], [(165, 110), (160, 225)]],
-}  # fmt: skip
+}
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")

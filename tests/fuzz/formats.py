@@ -2,8 +2,9 @@
 
 Such a module has ``corpus(folder)``, which writes small valid files and returns those to damage, and
 ``load(path)``, which loads one and uses what it loaded. Errors of the ``MXNetError`` family are answers;
-everything else is a finding. ``NEEDS`` names a package without which the format is left out. ``packing(path)`` may give two functions, to take checksums or packing off
-the content of a file and to put them on again, so that damage gets below them.
+everything else is a finding. ``NEEDS`` names a package without which the format is left out.
+``packing(path)`` may give two functions, to take checksums or packing off the content of a file
+and to put them on again, so that damage gets below them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""StableHLO programs of this writer, with parameters inside and beside; a file without its checksum costs a process."""
+"""StableHLO programs of this writer, with parameters inside and beside; a file without its
+checksum costs a process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Damaged files of every format give errors of the family, and nothing else; the driver finds what does not."""
+"""Damaged files of every format give errors of the family, and nothing else; the driver finds
+what does not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Errors of a forward that is hybridized: told once, with the user's line; arrays where symbols will not do."""
+"""Errors of a forward that is hybridized: told once, with the user's line; arrays where symbols
+will not do.
+"""
 
 from __future__ import annotations
 

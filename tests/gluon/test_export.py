@@ -212,8 +212,20 @@ def test_older_names(tmp_path: Path) -> None:
     net.load_params(str(tmp_path / "a.params"))
 
 
-@pytest.mark.parametrize("text", ["", "[1]", "{}", '{"a": 1}', '{"a": {}}', '{"a": {"orig_name": [1]}}', "[" * 9999,
-                                  '{"a": {"orig_name": "x", "children": {}}, "b": 1}', "\xff"])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[1]",
+        "{}",
+        '{"a": 1}',
+        '{"a": {}}',
+        '{"a": {"orig_name": [1]}}',
+        "[" * 9999,
+        '{"a": {"orig_name": "x", "children": {}}, "b": 1}',
+        "\xff",
+    ],
+)
 def test_damaged_descriptions_of_blocks(tmp_path: Path, text: str) -> None:
     net = nn.HybridSequential()
     net.add(nn.Dense(2, in_units=3))

@@ -74,25 +74,44 @@ def test_a_sparse_table_is_learned_by_rows() -> None:
 
 # Outputs' sum and input gradient's sum of MXNet 1.9.1, parameters and data as in ``numbers``.
 NUMBERS = {
-    ('nn.LayerNorm(axis=1)', (2, 3, 4)): ([2, 3, 4], 7.81943, -0.0),
-    ('nn.InstanceNorm(axis=2)', (2, 3, 4)): ([2, 3, 4], 7.88748, -0.0),
-    ('nn.GroupNorm(2)', (2, 4, 3)): ([2, 4, 3], 6.47897, 0.0),
-    ('nn.PReLU()', (2, 3)): ([2, 3], 1.8727, 4.15793),
-    ('nn.ELU(0.5)', (2, 3)): ([2, 3], 1.67387, 4.02503),
-    ('nn.GELU()', (2, 3)): ([2, 3], 1.58069, 4.01342),
-    ('nn.Swish(2.0)', (2, 3)): ([2, 3], 1.66875, 4.01219),
-    ('nn.LeakyReLU(0.3)', (2, 3)): ([2, 3], 1.75647, 4.03998),
-    ('nn.ReflectionPad2D((0, 0, 0, 0, 1, 2, 0, 1))', (1, 1, 3, 3)): ([1, 1, 6, 4], -4.41453, -8.82906),
-    ('nn.Conv1D(2, 2, strides=2, dilation=2)', (1, 3, 9)): ([1, 2, 4], 3.15524, 11.50192),
-    ('nn.Conv2D(4, (2, 3), groups=2, strides=(1, 2))', (1, 2, 5, 7)): ([1, 4, 4, 3], 3.00148, 13.78628),
-    ('nn.Conv2DTranspose(4, 3, strides=2, padding=1, output_padding=1, groups=2, in_channels=2)', (1, 2, 4, 4)): ([1, 4, 8, 8], 49.8643, 51.23619),
-    ('nn.Conv1DTranspose(2, 3, strides=2)', (1, 2, 4)): ([1, 2, 9], 2.93382, 4.23851),
-    ('nn.AvgPool2D(3, 2, 1, count_include_pad=False)', (1, 1, 5, 5)): ([1, 1, 3, 3], 1.08258, 2.16516),
-    ('nn.AvgPool2D(3, 2, 1, ceil_mode=True)', (1, 1, 6, 6)): ([1, 1, 4, 4], -1.51149, -2.42251),
-    ('nn.MaxPool1D(3, 2)', (1, 1, 8)): ([1, 1, 3], 2.10011, 4.20021),
-    ('cnn.PixelShuffle3D((1, 2, 3))', (1, 12, 2, 2, 2)): ([1, 2, 2, 4, 6], -1.1084, -2.2168),
-    ('ccnn.DeformableConvolution(2, (3, 3), padding=(1, 1))', (1, 1, 4, 4)): ([1, 2, 4, 4], -3.82201, -7.80958),
-}  # fmt: skip
+    ("nn.LayerNorm(axis=1)", (2, 3, 4)): ([2, 3, 4], 7.81943, -0.0),
+    ("nn.InstanceNorm(axis=2)", (2, 3, 4)): ([2, 3, 4], 7.88748, -0.0),
+    ("nn.GroupNorm(2)", (2, 4, 3)): ([2, 4, 3], 6.47897, 0.0),
+    ("nn.PReLU()", (2, 3)): ([2, 3], 1.8727, 4.15793),
+    ("nn.ELU(0.5)", (2, 3)): ([2, 3], 1.67387, 4.02503),
+    ("nn.GELU()", (2, 3)): ([2, 3], 1.58069, 4.01342),
+    ("nn.Swish(2.0)", (2, 3)): ([2, 3], 1.66875, 4.01219),
+    ("nn.LeakyReLU(0.3)", (2, 3)): ([2, 3], 1.75647, 4.03998),
+    ("nn.ReflectionPad2D((0, 0, 0, 0, 1, 2, 0, 1))", (1, 1, 3, 3)): (
+        [1, 1, 6, 4],
+        -4.41453,
+        -8.82906,
+    ),
+    ("nn.Conv1D(2, 2, strides=2, dilation=2)", (1, 3, 9)): ([1, 2, 4], 3.15524, 11.50192),
+    ("nn.Conv2D(4, (2, 3), groups=2, strides=(1, 2))", (1, 2, 5, 7)): (
+        [1, 4, 4, 3],
+        3.00148,
+        13.78628,
+    ),
+    (
+        "nn.Conv2DTranspose(4, 3, strides=2, padding=1, output_padding=1, groups=2, in_channels=2)",
+        (1, 2, 4, 4),
+    ): ([1, 4, 8, 8], 49.8643, 51.23619),
+    ("nn.Conv1DTranspose(2, 3, strides=2)", (1, 2, 4)): ([1, 2, 9], 2.93382, 4.23851),
+    ("nn.AvgPool2D(3, 2, 1, count_include_pad=False)", (1, 1, 5, 5)): (
+        [1, 1, 3, 3],
+        1.08258,
+        2.16516,
+    ),
+    ("nn.AvgPool2D(3, 2, 1, ceil_mode=True)", (1, 1, 6, 6)): ([1, 1, 4, 4], -1.51149, -2.42251),
+    ("nn.MaxPool1D(3, 2)", (1, 1, 8)): ([1, 1, 3], 2.10011, 4.20021),
+    ("cnn.PixelShuffle3D((1, 2, 3))", (1, 12, 2, 2, 2)): ([1, 2, 2, 4, 6], -1.1084, -2.2168),
+    ("ccnn.DeformableConvolution(2, (3, 3), padding=(1, 1))", (1, 1, 4, 4)): (
+        [1, 2, 4, 4],
+        -3.82201,
+        -7.80958,
+    ),
+}
 
 
 def numbers(code: str, shape: tuple[int, ...]) -> tuple[list[int], float, float]:

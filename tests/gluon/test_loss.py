@@ -37,14 +37,22 @@ PRED = [[0.5, -1.0, 2.0], [1.5, 0.3, -0.2]]
 LABEL = [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]
 ARGUMENTS = {
     "bce pos": (gluon.loss.SigmoidBCELoss(), [PRED, LABEL, None, [[2, 1, 3]]], [0.5474, 1.55006]),
-    "bce pos sw": (gluon.loss.SigmoidBCELoss(weight=2), [PRED, LABEL, [[2], [0.5]], [[2, 1, 3]]], [2.1896, 1.55006]),
+    "bce pos sw": (
+        gluon.loss.SigmoidBCELoss(weight=2),
+        [PRED, LABEL, [[2], [0.5]], [[2, 1, 3]]],
+        [2.1896, 1.55006],
+    ),
     "l2 b1": (gluon.loss.L2Loss(batch_axis=1), [PRED, LABEL], [0.625, 0.3725, 0.61]),
     "sce w": (gluon.loss.SoftmaxCELoss(weight=0.5), [PRED, [0, 2], [1, 0]], [0.43533, 0.52366]),
     "kl axis": (gluon.loss.KLDivLoss(from_logits=False, axis=0), [PRED, LABEL], [1.41834, 2.54609]),
-    "cos": (gluon.loss.CosineEmbeddingLoss(margin=0.2, weight=2), [PRED, LABEL, [1, -1], [[1], [3]]], [0.45697, 0.0]),
+    "cos": (
+        gluon.loss.CosineEmbeddingLoss(margin=0.2, weight=2),
+        [PRED, LABEL, [1, -1], [[1], [3]]],
+        [0.45697, 0.0],
+    ),
     "poisson sw": (gluon.loss.PoissonNLLLoss(weight=2), [PRED, LABEL, [[1], [3]]], [8.85216]),
     "sdml": (gluon.loss.SDMLLoss(weight=0.1), [PRED, LABEL], [0.33773, 1.15597]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("hybridize", [False, True])

@@ -355,7 +355,9 @@ class AsyncStore(mx.kv.KVStoreBase):
 
 
 @pytest.mark.parametrize("on_store", [None, True, False])
-def test_servers_update_weights_themselves(on_store: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_servers_update_weights_themselves(
+    on_store: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """MXNet 1.9.1 says the same words of ``update_on_kvstore=False``."""
     monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", "0")  # which servers do not ask
     net = gluon.nn.Dense(1, in_units=2)

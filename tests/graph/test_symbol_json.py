@@ -50,11 +50,20 @@ CASES = {
     "no heads": (lambda whole: whole.update(heads=[]), "the heads: there are none"),
     "far head": (lambda whole: whole.update(heads=[[60, 0, 0]]), "60 is not a number from 0 to 5"),
     "fed variable": (at(1, inputs=[[0, 0, 0]]), "a variable has no inputs"),
-    "few": (at(3, inputs=[[0, 0, 0]]), "'dense': FullyConnected takes data, weight, bias; the file gives it 1"),
-    "many": (at(4, inputs=[[3, 0, 0]] * 2), "'split': SliceChannel takes data; the file gives it 2"),
-    "counted": (at(5, attrs={"num_args": "3"}), "'join': Concat takes 3 inputs; the file gives it 2"),
+    "few": (
+        at(3, inputs=[[0, 0, 0]]),
+        "'dense': FullyConnected takes data, weight, bias; the file gives it 1",
+    ),
+    "many": (
+        at(4, inputs=[[3, 0, 0]] * 2),
+        "'split': SliceChannel takes data; the file gives it 2",
+    ),
+    "counted": (
+        at(5, attrs={"num_args": "3"}),
+        "'join': Concat takes 3 inputs; the file gives it 2",
+    ),
     "nodes": (lambda whole: whole.pop("nodes"), "it has no list 'nodes'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -219,16 +219,30 @@ def test_drawing(five: dict[str, Any]) -> None:
 
 
 CASES: dict[str, dict[str, Any]] = {
-    "force": {}, "fit": {"resize_mode": "fit"}, "shrink": {"resize_mode": "shrink"},
+    "force": {},
+    "fit": {"resize_mode": "fit"},
+    "shrink": {"resize_mode": "shrink"},
     "shrink_large": {"resize_mode": "shrink", "data_shape": (3, 40, 50)},
-    "fit_large": {"resize_mode": "fit", "data_shape": (3, 40, 50)}, "force_large": {"data_shape": (3, 40, 50)},
-    "fit_fill": {"resize_mode": "fit", "fill_value": 7}, "resize": {"resize": 15},
-    "mirror": {"rand_mirror_prob": 1.0}, "inter2": {"inter_method": 2}, "inter9": {"inter_method": 9},
-    "mean": {"mean_r": 10, "mean_g": 20, "mean_b": 30, "std_r": 2, "std_g": 3, "std_b": 4, "scale": 0.5},
+    "fit_large": {"resize_mode": "fit", "data_shape": (3, 40, 50)},
+    "force_large": {"data_shape": (3, 40, 50)},
+    "fit_fill": {"resize_mode": "fit", "fill_value": 7},
+    "resize": {"resize": 15},
+    "mirror": {"rand_mirror_prob": 1.0},
+    "inter2": {"inter_method": 2},
+    "inter9": {"inter_method": 9},
+    "mean": {
+        "mean_r": 10,
+        "mean_g": 20,
+        "mean_b": 30,
+        "std_r": 2,
+        "std_g": 3,
+        "std_b": 4,
+        "scale": 0.5,
+    },
     "meanonly": {"mean_r": 10, "mean_g": 20, "mean_b": 30},
     "stdonly": {"std_r": 2, "std_g": 3, "std_b": 4},
     "fit_tall": {"resize_mode": "fit", "data_shape": (3, 40, 18)},
-}  # fmt: skip
+}
 
 
 def detection(**more: Any) -> mx.io.MXDataIter:

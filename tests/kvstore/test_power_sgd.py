@@ -51,7 +51,9 @@ def test_steps_are_those_of_numpy() -> None:
             np.testing.assert_allclose(total[worker], expected[0], atol=2e-5)
             np.testing.assert_allclose(following[worker], expected[2], atol=2e-5)
         np.testing.assert_allclose(rests, expected[1], atol=2e-5)
-        np.testing.assert_allclose(total[0] + rests.sum(0), (gradients + residuals).sum(0), atol=2e-5)  # fmt: skip
+        np.testing.assert_allclose(
+            total[0] + rests.sum(0), (gradients + residuals).sum(0), atol=2e-5
+        )
         residuals, q = rests, following
 
 
@@ -64,7 +66,9 @@ def test_what_has_the_rank_is_sent_whole() -> None:
 
 
 def test_what_is_sent_comes_near_the_best_of_its_rank() -> None:
-    """A power iteration that goes on from step to step: the error is that of the singular values that are left out."""
+    """A power iteration that goes on from step to step: the error is that of the singular values
+    that are left out.
+    """
     matrix = RNG.randn(1, 30, 20).astype(np.float32)
     best = np.sqrt((np.linalg.svd(matrix[0].astype(np.float64))[1][4:] ** 2).sum())
     nothing, q = np.zeros_like(matrix), np.zeros((1, 20, 4), np.float32)

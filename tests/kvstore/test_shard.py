@@ -1,4 +1,6 @@
-"""Servers of asynchronous stores, in this process: each command counts once, also where a server is killed."""
+"""Servers of asynchronous stores, in this process: each command counts once, also where a server
+is killed.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +176,11 @@ def test_large_values_are_spread_by_rows() -> None:
     (small,) = made.place((10, 10), 4)
     assert small == Part(0) and made.loads == [400, 0, 0]
     parts = made.place((10, 100), 4)
-    assert [(part.server, part.begin, part.end) for part in parts] == [(1, 0, 3), (2, 3, 6), (0, 6, 10)]  # fmt: skip
+    assert [(part.server, part.begin, part.end) for part in parts] == [
+        (1, 0, 3),
+        (2, 3, 6),
+        (0, 6, 10),
+    ]
     assert made.loads == [400 + 1600, 1200, 1200]
     assert [part.end for part in made.place((2, 1000), 4)] == [1, 2]
     assert Placement(2, 1).place((), 4) == [Part(0)] and Part(0).of(np.ones(2)).size == 2

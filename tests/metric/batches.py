@@ -42,7 +42,11 @@ CASES = {
     "accuracy of columns": ("acc", {}, _classified(3, column=True)),
     "accuracy of lists": ("acc", {}, _LISTS),
     "accuracy of pixels": ("acc", {}, _IMAGE),
-    "accuracy of classes": ("acc", {}, [([a[0][0]], [b[0][0]]) for a, b in zip(_TWO, _TWO[1::-1], strict=False)]),
+    "accuracy of classes": (
+        "acc",
+        {},
+        [([a[0][0]], [b[0][0]]) for a, b in zip(_TWO, _TWO[1::-1], strict=False)],
+    ),
     "top 2": ("top_k_accuracy", {"top_k": 2}, _FOUR),
     "top 3 of lists": ("top_k_acc", {"top_k": 3}, [(p * 2, q * 2) for p, q in _FOUR]),
     "f1": ("f1", {}, _TWO),
@@ -62,14 +66,18 @@ CASES = {
     "likelihood": ("nll_loss", {}, _FOUR),
     "perplexity": ("perplexity", {"ignore_label": None}, _FOUR),
     "perplexity of lists": ("perplexity", {"ignore_label": 0}, _LISTS),
-    "perplexity, ignoring all": ("perplexity", {"ignore_label": 1}, [([np.ones(2, "float32")], [_FOUR[0][1][0][:2]])] * 2),
+    "perplexity, ignoring all": (
+        "perplexity",
+        {"ignore_label": 1},
+        [([np.ones(2, "float32")], [_FOUR[0][1][0][:2]])] * 2,
+    ),
     "pearson": ("pearsonr", {}, _SAME),
     "pearson of samples": ("pearsonr", {"average": "micro"}, _SAME),
     "pearson of constants": ("pearsonr", {}, [([np.ones(3, "float32")], [_numbers(3)])]),
     "loss": ("loss", {}, [(None, q) for _, q in _FOUR]),
     "torch": ("torch", {}, [(None, q * 2) for _, q in _FOUR]),
     "several": (["acc", "ce"], {}, _FOUR),
-}  # fmt: skip
+}
 
 
 def _told(metric):

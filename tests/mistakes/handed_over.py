@@ -1,4 +1,6 @@
-"""Functions that are handed over: bodies of loops, hooks, transforms; and what else is given to be used later."""
+"""Functions that are handed over: bodies of loops, hooks, transforms; and what else is given to
+be used later.
+"""
 
 from mixnet.base import (
     AttributeKindError,

@@ -112,7 +112,8 @@ MISTAKES = [
     mistake("bound().init_params('foo')", TypeError, "'foo'", "mx.init.Xavier()"),
     mistake("begun().install_monitor(3)", TypeError, "3", "Monitor"),
     mistake(
-        "mx.mod.Module(mlp(), context=[mx.cpu(0), mx.cpu(0)]).bind([('data', (1, 3))], [('softmax_label', (1,))])",
+        "mx.mod.Module(mlp(), context=[mx.cpu(0), mx.cpu(0)]).bind([('data', (1, 3))], "
+        "[('softmax_label', (1,))])",
         ValueError,
         "1 samples",
         "2 contexts",

@@ -25,7 +25,10 @@ def cells(stem: str) -> list[Any]:
 
 def printed(cell: Any) -> str:
     """The text of a cell's outputs."""
-    parts = [each.get("text") or each.get("data", {}).get("text/plain", "") for each in cell.get("outputs", [])]  # fmt: skip
+    parts = [
+        each.get("text") or each.get("data", {}).get("text/plain", "")
+        for each in cell.get("outputs", [])
+    ]
     return "\n".join(parts)
 
 
@@ -50,7 +53,9 @@ def test_lesson_6_says_the_lower_bound_that_the_plan_prints() -> None:
 
 
 def test_lesson_6_counts_the_peak_as_the_view_does() -> None:
-    (said,) = re.findall(r"at most (\S+) MB", printed(the("06_memory_planning", "at most {log.peak()")))  # fmt: skip
+    (said,) = re.findall(
+        r"at most (\S+) MB", printed(the("06_memory_planning", "at most {log.peak()"))
+    )
     view = next(cell for cell in cells("06_memory_planning") if "live memory" in printed(cell))
     (shown,) = re.findall(r"peak (\S+) MB", printed(view))
     assert float(said) == pytest.approx(float(shown), rel=0.01)
@@ -102,16 +107,22 @@ def test_lesson_19_steps_as_the_trainer_does_and_learns() -> None:
     shown = printed(the("19_gluon", "by_hand = {name"))
     (apart,) = re.findall(r"trainer's: (\S+)", shown)
     assert float(apart) < 1e-6
-    (before, after) = re.findall(r"before (\d+)%, after (\S+)%", printed(the("19_gluon", "before = accuracy")))[0]  # fmt: skip
+    (before, after) = re.findall(
+        r"before (\d+)%, after (\S+)%", printed(the("19_gluon", "before = accuracy"))
+    )[0]
     assert float(before) < 30 and float(after) > 90
-    curves = dict(re.findall(r"^(\w+).* after 6 +(\S+)$", printed(the("19_gluon", "starts = {")), re.M))  # fmt: skip
+    curves = dict(
+        re.findall(r"^(\w+).* after 6 +(\S+)$", printed(the("19_gluon", "starts = {")), re.M)
+    )
     # Ten classes that occur about equally often: who only knows how often has the loss ln 10.
     assert float(curves["zeros"]) == pytest.approx(2.30, abs=0.01)
     assert float(curves["Xavier"]) < 0.5 and float(curves["normal"]) > 100
 
 
 def test_lesson_20_says_what_its_walks_do() -> None:
-    assert printed(the("20_optimizers", "by_hand(0.2, 0.8)")).startswith("momentum by hand is mixnet's: True")  # fmt: skip
+    assert printed(the("20_optimizers", "by_hand(0.2, 0.8)")).startswith(
+        "momentum by hand is mixnet's: True"
+    )
     assert "Adam's did: True" in printed(the("20_optimizers", "store.set_optimizer"))
     assert "220 learning rates, programs compiled: 0" in printed(
         the("20_optimizers", "reset_counters")
@@ -123,7 +134,9 @@ def test_lesson_20_says_what_its_walks_do() -> None:
 
 def test_lesson_20_needs_its_warm_up() -> None:
     shown = printed(the("20_optimizers", "STEPS = 8"))
-    correct = {name.strip(): int(part) for name, part in re.findall(r"^(.+) loss .* (\d+)%$", shown, re.M)}  # fmt: skip
+    correct = {
+        name.strip(): int(part) for name, part in re.findall(r"^(.+) loss .* (\d+)%$", shown, re.M)
+    }
     assert correct["constant"] < 20  # it guesses
     assert correct["warm-up, then cosine"] == max(correct.values()) > 85
 
@@ -132,9 +145,16 @@ def test_lesson_21_learns_by_heart_and_its_remedies_help() -> None:
     shown = printed(the("21_overfitting", "nonsense ="))
     learned, read = map(int, re.findall(r"(\d+)% of", shown))
     assert learned == 100 and read < 20
-    (early, late) = re.findall(r"labels learned +\d+%.* what they are +(\d+)%", printed(the("21_overfitting", "stopped = network()")))  # fmt: skip
+    (early, late) = re.findall(
+        r"labels learned +\d+%.* what they are +(\d+)%",
+        printed(the("21_overfitting", "stopped = network()")),
+    )
     assert int(early) > 50 > 10 > int(late)
-    rows = re.findall(r"^(.+?) +validation .* test (\S+)%(?:, training loss (\S+))?$", printed(the("21_overfitting", "remedies = {")), re.M)  # fmt: skip
+    rows = re.findall(
+        r"^(.+?) +validation .* test (\S+)%(?:, training loss (\S+))?$",
+        printed(the("21_overfitting", "remedies = {")),
+        re.M,
+    )
     (_, plain, memorized), *others = rows
     assert len(others) == 4 and all(float(test) > float(plain) for _, test, _ in others)
     assert all(float(loss) > 5 * float(memorized) for _, _, loss in others if loss)
@@ -142,7 +162,10 @@ def test_lesson_21_learns_by_heart_and_its_remedies_help() -> None:
 
 def test_lesson_22_loops_in_one_node() -> None:
     shown = printed(the("22_control_flow", "class Unrolled"))
-    counts = [tuple(map(int, each)) for each in re.findall(r"(\d+) columns: +(\d+) nodes unrolled, (\d+) with", shown)]  # fmt: skip
+    counts = [
+        tuple(map(int, each))
+        for each in re.findall(r"(\d+) columns: +(\d+) nodes unrolled, (\d+) with", shown)
+    ]
     assert shown.count("same numbers: True") == 3
     assert len({rolled for _, _, rolled in counts}) == 1
     assert all(unrolled > columns for columns, unrolled, _ in counts)
@@ -163,20 +186,40 @@ def test_lesson_22_learns_floods_and_saves_work() -> None:
 
 
 def test_lesson_23_needs_both_parts_of_its_loss() -> None:
-    (before, after, low, high) = map(float, re.findall(r"(?:rebuilding|divergence) (\S+) to ([\d.]+)", printed(the("23_generative", "history = train")))[0] + re.findall(r"divergence (\S+) to ([\d.]+)", printed(the("23_generative", "history = train")))[0])  # fmt: skip
+    (before, after, low, high) = map(
+        float,
+        re.findall(
+            r"(?:rebuilding|divergence) (\S+) to ([\d.]+)",
+            printed(the("23_generative", "history = train")),
+        )[0]
+        + re.findall(
+            r"divergence (\S+) to ([\d.]+)", printed(the("23_generative", "history = train"))
+        )[0],
+    )
     assert after < before and low < high
-    rows = re.findall(r"^(.+?) +(\d+)% sure(?:.*deviation (\S+))?$", printed(the("23_generative", "nets = {")), re.M)  # fmt: skip
+    rows = re.findall(
+        r"^(.+?) +(\d+)% sure(?:.*deviation (\S+))?$",
+        printed(the("23_generative", "nets = {")),
+        re.M,
+    )
     real, *made = rows
     sure = [int(each) for _, each, _ in made]
     assert int(real[1]) > max(sure) and max(sure) - min(sure) <= 5
-    kinds = [float(each) for each in re.findall(r"(\S+) kinds", printed(the("23_generative", "kinds =")))]  # fmt: skip
+    kinds = [
+        float(each) for each in re.findall(r"(\S+) kinds", printed(the("23_generative", "kinds =")))
+    ]
     assert kinds[1] > kinds[0] > kinds[2] + 1
     assert float(made[2][2]) > 2 * float(made[0][2])
 
 
 def test_lesson_24_says_what_loaded_features_are_worth() -> None:
-    rows = dict(re.findall(r"^(.+?) +(\S+)% correct, on", printed(the("24_fine_tuning", "ways = (")), re.M))  # fmt: skip
-    scratch, head, full, slow = (float(rows[each]) for each in ("from scratch", "head only", "all at the full rate", "all, features slowly"))  # fmt: skip
+    rows = dict(
+        re.findall(r"^(.+?) +(\S+)% correct, on", printed(the("24_fine_tuning", "ways = (")), re.M)
+    )
+    scratch, head, full, slow = (
+        float(rows[each])
+        for each in ("from scratch", "head only", "all at the full rate", "all, features slowly")
+    )
     assert min(head, slow) > full > scratch
     shown = printed(the("24_fine_tuning", "def moved"))
     reads = dict(re.findall(r"^(.+?) +layers .* reads (\S+)% of", shown, re.M))
@@ -193,13 +236,22 @@ def test_lesson_25_touches_only_what_occurs() -> None:
         0
     ]
     assert words == rows and int(rows) < int(every.replace(",", "")) / 4
-    (lazy, eager) = map(int, re.findall(r"lazy (\d+), ordinary (\d+)", printed(the("25_sparse", "eager, eager_rows")))[0])  # fmt: skip
+    (lazy, eager) = map(
+        int,
+        re.findall(r"lazy (\d+), ordinary (\d+)", printed(the("25_sparse", "eager, eager_rows")))[
+            0
+        ],
+    )
     assert lazy < eager / 3
     (read,) = re.findall(r"(\S+)% of \d+ docstrings", printed(the("25_sparse", "def write_libsvm")))
     assert float(read) > 90
-    (dense, csr) = re.findall(r"dense (\S+) MB, csr (\S+) MB", printed(the("25_sparse", "little =")))[0]  # fmt: skip
+    (dense, csr) = re.findall(
+        r"dense (\S+) MB, csr (\S+) MB", printed(the("25_sparse", "little ="))
+    )[0]
     assert float(csr) < float(dense) / 5
-    (looked, found) = re.findall(r"(\d+) words looked up, (\d+)", printed(the("25_sparse", "table = nn")))[0]  # fmt: skip
+    (looked, found) = re.findall(
+        r"(\d+) words looked up, (\d+)", printed(the("25_sparse", "table = nn"))
+    )[0]
     assert f"pulled {found} rows" in printed(the("25_sparse", "table = nn")) and found < looked
 
 
@@ -215,15 +267,34 @@ def test_lesson_11_shows_its_photograph_as_it_is() -> None:
 
 def test_lesson_26_learns_the_rule_of_its_stories() -> None:
     shown = printed(the("26_transformer", "curve = train(net)"))
-    (bigram, before, after, perfect) = map(float, re.findall(r"bigram (\S+), transformer (\S+) to (\S+), perfect (\S+)$", shown, re.M)[0])  # fmt: skip
+    (bigram, before, after, perfect) = map(
+        float,
+        re.findall(r"bigram (\S+), transformer (\S+) to (\S+), perfect (\S+)$", shown, re.M)[0],
+    )
     assert perfect == round(math.log(8 * 7 * 6 * 8), 1)
     assert before > 2 * bigram and perfect < after < perfect + 2 < bigram / 5
-    (apart, from_there) = map(float, re.findall(r"at most (\S+) before the change, by up to (\S+)", printed(the("26_transformer", "changed = test_ids")))[0])  # fmt: skip
+    (apart, from_there) = map(
+        float,
+        re.findall(
+            r"at most (\S+) before the change, by up to (\S+)",
+            printed(the("26_transformer", "changed = test_ids")),
+        )[0],
+    )
     assert apart < 1e-6 < 1e-2 < from_there
-    (daring, sure) = re.findall(r"(\d+) of 100 follow the rule, (\d+) of", printed(the("26_transformer", "possible, read =")))  # fmt: skip
+    (daring, sure) = re.findall(
+        r"(\d+) of 100 follow the rule, (\d+) of",
+        printed(the("26_transformer", "possible, read =")),
+    )
     assert 40 < int(daring[0]) < int(sure[0]) and int(sure[0]) > 80
     assert all(int(unread) > int(right) / 2 for right, unread in (daring, sure))
-    (first, second) = map(float, re.findall(r"first sentence (\S+), second sentence (\S+)$", printed(the("26_transformer", "chosen = next")), re.M)[0])  # fmt: skip
+    (first, second) = map(
+        float,
+        re.findall(
+            r"first sentence (\S+), second sentence (\S+)$",
+            printed(the("26_transformer", "chosen = next")),
+            re.M,
+        )[0],
+    )
     assert second < first / 10
 
 
@@ -240,8 +311,14 @@ def test_lesson_26_says_what_its_heads_and_positions_are_for() -> None:
     assert len(losses) == 8 and min(losses) > whole
     assert min(losses[:4]) > 2 * whole and max(losses[4:]) < 1.5 * whole
     assert none - whole > sum(losses[4:]) - 4 * whole, "heads stand in for each other"
-    rows = re.findall(r"loss of a story (\S+), second sentence right in (\d+)%", printed(the("26_transformer", "without = new(")))  # fmt: skip
+    rows = re.findall(
+        r"loss of a story (\S+), second sentence right in (\d+)%",
+        printed(the("26_transformer", "without = new(")),
+    )
     (placed, right), (unplaced, fewer) = ((float(loss), int(part)) for loss, part in rows)
     assert placed < unplaced < 96 / 2 and right > 90 > 60 > fewer
-    growth = [float(each) for each in re.findall(r"(\S+) times", printed(the("26_transformer", "needs = {}")))]  # fmt: skip
+    growth = [
+        float(each)
+        for each in re.findall(r"(\S+) times", printed(the("26_transformer", "needs = {}")))
+    ]
     assert growth == sorted(growth) and growth[0] < 3 and 3.8 < growth[-1] <= 4

@@ -29,7 +29,9 @@ def grade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def write(path: Path, answers: tuple[str, ...], outputs: tuple[str, ...] = (), check: str = CHECK) -> Path:  # fmt: skip
+def write(
+    path: Path, answers: tuple[str, ...], outputs: tuple[str, ...] = (), check: str = CHECK
+) -> Path:
     cells = [new.new_markdown_cell("# Sums"), new.new_code_cell(check)]
     for i, source in enumerate(answers):
         cells.append(new.new_markdown_cell(f"Some text.\n\n## Exercise {i + 1}: number {i}"))
@@ -68,7 +70,9 @@ def test_cells_that_are_missing_or_were_not_run_give_no_point(
 def test_an_error_is_reported(grade: ModuleType, tmp_path: Path) -> None:
     path = write(tmp_path / "03_a.ipynb", ("check(4)",))
     notebook = nbformat.read(path, 4)
-    notebook.cells[3].outputs = [new.new_output("error", ename="NameError", evalue="x", traceback=[])]  # fmt: skip
+    notebook.cells[3].outputs = [
+        new.new_output("error", ename="NameError", evalue="x", traceback=[])
+    ]
     nbformat.write(notebook, path)
     assert grade.grade(path)[0].message == "NameError: x"
 

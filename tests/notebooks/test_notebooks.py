@@ -129,7 +129,9 @@ def test_it_runs(path: Path, tmp_path: Path) -> None:
 
 def the_page_predicts(tour: Any, folder: Path) -> None:
     """The page in the executed tour reads its examples as the titles beside it say."""
-    (cell,) = [each for each in tour.cells if "export_page" in each.source and each.cell_type == "code"]  # fmt: skip
+    (cell,) = [
+        each for each in tour.cells if "export_page" in each.source and each.cell_type == "code"
+    ]
     (frame,) = [each for each in cell.outputs if each.get("metadata", {}).get("live")]
     (text,) = re.findall(r'srcdoc="([^"]*)"', frame.data["text/html"])
     page_file = folder / "digits.html"

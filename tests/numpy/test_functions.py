@@ -73,7 +73,8 @@ DEVIATIONS: dict[str, str] = {
     "np.linalg.norm(a2, ord=3, axis=(0, 1))": _REFUSES,
     "(lambda v: (v.shape, str(v.dtype)))(np.random.choice(3, 5, replace=False))": _REFUSES,
     "(lambda v: (v.shape, str(v.dtype)))(np.random.multinomial(5, [0.9, 0.9, 0.1]))": _REFUSES,
-    "npx.batch_norm(nchw, np.ones(2), np.zeros(2), np.zeros(2), np.ones(2), use_global_stats=True, axis=1)": _TAKES,
+    "npx.batch_norm(nchw, np.ones(2), np.zeros(2), np.zeros(2), np.ones(2), "
+    "use_global_stats=True, axis=1)": _TAKES,
     "npx.embedding(a1 * 0 + 1, m2, 4, 3)": _TAKES,
     "npx.gather_nd(a2, np.array([0, 1], dtype='int64'))": _TAKES,
     "npx.constraint_check(np.array([True, True]), 'msg')": _TAKES,

@@ -1,7 +1,7 @@
 """The share of ONNX's own backend tests that pass: ``python -m tests.onnx.backend [part of a name]``.
 
-Models and data come with the package ``onnx``. Counted are tests of single operators with tensors whose operators can
-be read; other tests are listed by what they need.
+Models and data come with the package ``onnx``. Counted are tests of single operators with
+tensors whose operators can be read; other tests are listed by what they need.
 """
 
 from __future__ import annotations
@@ -57,9 +57,36 @@ def _array(value: Any) -> np.ndarray:
 
 # Inputs that say what a node does rather than what it is applied to: the test gives them as inputs.
 _SETTINGS = {
-    "axes", "axis", "shape", "sizes", "scales", "pads", "split", "starts", "ends", "steps", "repeats", "new_shape",
-    "k", "depth", "values", "W", "R", "B", "roi", "value", "min", "max", "r", "ratio", "X_scales", "K", "constant_value", "mean", "var",
-}  # fmt: skip
+    "axes",
+    "axis",
+    "shape",
+    "sizes",
+    "scales",
+    "pads",
+    "split",
+    "starts",
+    "ends",
+    "steps",
+    "repeats",
+    "new_shape",
+    "k",
+    "depth",
+    "values",
+    "W",
+    "R",
+    "B",
+    "roi",
+    "value",
+    "min",
+    "max",
+    "r",
+    "ratio",
+    "X_scales",
+    "K",
+    "constant_value",
+    "mean",
+    "var",
+}
 
 
 def _constants(model: Any, arrays: dict[str, np.ndarray]) -> None:
@@ -73,7 +100,8 @@ def _constants(model: Any, arrays: dict[str, np.ndarray]) -> None:
         model.graph.initializer.append(onnx.numpy_helper.from_array(arrays[name], name))
 
 
-# Tensors of these dtypes are arrays here; others are 4 and 8 bit floats, strings, complex numbers, and no tensors.
+# Tensors of these dtypes are arrays here; others are 4 and 8 bit floats, strings, complex numbers,
+# and no tensors.
 _DTYPES = {1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13}
 
 

@@ -1,4 +1,6 @@
-"""Small networks of the kinds that examples and lessons train, as Gluon blocks: a function with arrays for each."""
+"""Small networks of the kinds that examples and lessons train, as Gluon blocks: a function with
+arrays for each.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def unit(channels: int, kernel: int = 3, act: str = "relu", **more: Any) -> nn.H
 
 @example
 def lenet() -> Made:
-    net = chain(nn.Conv2D(4, 5, activation="tanh"), nn.MaxPool2D(), nn.Conv2D(6, 3, activation="relu"))  # fmt: skip
+    net = chain(
+        nn.Conv2D(4, 5, activation="tanh"), nn.MaxPool2D(), nn.Conv2D(6, 3, activation="relu")
+    )
     net.add(nn.AvgPool2D(), nn.Flatten(), nn.Dense(8, activation="sigmoid"), nn.Dense(5))
     return net, [floats(2, 1, 16, 16)]
 
@@ -112,7 +116,13 @@ def fire_modules() -> Made:
         return net.last(F.concat(net.one(x), net.three(x), dim=1))
 
     parts = {"squeeze": conv(3, 1, activation="relu"), "one": conv(4, 1, activation="relu")}
-    last = chain(nn.MaxPool2D(3, 2, ceil_mode=True), nn.Dropout(0.5), nn.Conv2D(5, 1), nn.GlobalAvgPool2D(), nn.Flatten())  # fmt: skip
+    last = chain(
+        nn.MaxPool2D(3, 2, ceil_mode=True),
+        nn.Dropout(0.5),
+        nn.Conv2D(5, 1),
+        nn.GlobalAvgPool2D(),
+        nn.Flatten(),
+    )
     return Net(forward, **parts, three=conv(4, activation="relu"), last=last), [floats(2, 3, 9, 9)]
 
 
@@ -122,7 +132,9 @@ def channels_in_groups() -> Made:
         body = net.body(x)
         return F.relu(x + F.broadcast_mul(body, net.gates(body).reshape((0, 0, 1, 1))))
 
-    gates = chain(nn.GlobalAvgPool2D(), nn.Dense(2, activation="relu"), nn.Dense(8, activation="sigmoid"))  # fmt: skip
+    gates = chain(
+        nn.GlobalAvgPool2D(), nn.Dense(2, activation="relu"), nn.Dense(8, activation="sigmoid")
+    )
     body = chain(unit(8, 1), unit(8, groups=4), conv(8, 1))
     return Net(forward, body=body, gates=gates), [floats(2, 8, 6, 6)]
 
@@ -144,13 +156,26 @@ def inverted_residuals() -> Made:
         return x + net.body(x)
 
     relu6 = nn.HybridLambda(lambda F, x: F.clip(x, 0, 6))
-    body = chain(conv(12, 1, use_bias=False), nn.BatchNorm(), relu6, conv(12, groups=12), nn.BatchNorm(), relu6, conv(4, 1))  # fmt: skip
+    body = chain(
+        conv(12, 1, use_bias=False),
+        nn.BatchNorm(),
+        relu6,
+        conv(12, groups=12),
+        nn.BatchNorm(),
+        relu6,
+        conv(4, 1),
+    )
     return Net(forward, body=body), [floats(2, 4, 6, 6)]
 
 
 @example
 def generator_of_images() -> Made:
-    net = chain(nn.Dense(32), nn.HybridLambda(lambda F, x: x.reshape((-1, 8, 2, 2))), nn.BatchNorm(), nn.Activation("relu"))  # fmt: skip
+    net = chain(
+        nn.Dense(32),
+        nn.HybridLambda(lambda F, x: x.reshape((-1, 8, 2, 2))),
+        nn.BatchNorm(),
+        nn.Activation("relu"),
+    )
     net.add(nn.Conv2DTranspose(4, 4, 2, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
     net.add(nn.Conv2DTranspose(1, 4, 2, 1), nn.Activation("tanh"))
     return net, [floats(2, 6)]
@@ -158,7 +183,13 @@ def generator_of_images() -> Made:
 
 @example
 def discriminator_of_images() -> Made:
-    net = chain(nn.Conv2D(4, 4, 2, 1), nn.LeakyReLU(0.2), nn.Conv2D(8, 4, 2, 1), nn.BatchNorm(), nn.LeakyReLU(0.2))  # fmt: skip
+    net = chain(
+        nn.Conv2D(4, 4, 2, 1),
+        nn.LeakyReLU(0.2),
+        nn.Conv2D(8, 4, 2, 1),
+        nn.BatchNorm(),
+        nn.LeakyReLU(0.2),
+    )
     net.add(nn.Conv2D(1, 2), nn.HybridLambda(lambda F, x: F.sigmoid(x).reshape((-1,))))
     return net, [floats(2, 1, 8, 8)]
 
@@ -170,7 +201,12 @@ def from_image_to_image() -> Made:
         return net.up(F.UpSampling(x + net.body(x), scale=2, sample_type="nearest"))
 
     def part(channels: int, **more: Any) -> nn.HybridSequential:
-        return chain(nn.ReflectionPad2D(1), nn.Conv2D(channels, 3, **more), nn.InstanceNorm(), nn.Activation("relu"))  # fmt: skip
+        return chain(
+            nn.ReflectionPad2D(1),
+            nn.Conv2D(channels, 3, **more),
+            nn.InstanceNorm(),
+            nn.Activation("relu"),
+        )
 
     up = chain(nn.ReflectionPad2D(1), nn.Conv2D(3, 3, activation="tanh"))
     return Net(forward, down=part(6, strides=2), body=part(6), up=up), [floats(2, 3, 8, 8)]
@@ -193,7 +229,9 @@ def segmentation_with_bridges() -> Made:
         return F.softmax(net.last(F.concat(high, low, dim=1)), axis=1)
 
     second = chain(nn.MaxPool2D(), unit(8))
-    return Net(forward, first=unit(4), second=second, up=nn.Conv2DTranspose(4, 2, 2), last=conv(3, 1)), [floats(2, 3, 8, 8)]  # fmt: skip
+    return Net(
+        forward, first=unit(4), second=second, up=nn.Conv2DTranspose(4, 2, 2), last=conv(3, 1)
+    ), [floats(2, 3, 8, 8)]
 
 
 @example
@@ -224,7 +262,10 @@ def images_turned_by_what_they_show() -> Made:
 
 @example
 def moved_taps() -> Made:
-    net = chain(gluon.contrib.cnn.DeformableConvolution(4, (3, 3), padding=(1, 1), activation="relu"), nn.Dense(3))  # fmt: skip
+    net = chain(
+        gluon.contrib.cnn.DeformableConvolution(4, (3, 3), padding=(1, 1), activation="relu"),
+        nn.Dense(3),
+    )
     return net, [floats(2, 2, 5, 5)]
 
 
@@ -256,7 +297,13 @@ def several_tasks() -> Made:
         x = net.trunk(x)
         return F.softmax(net.kind(x)), F.log_softmax(net.parity(x)), net.size(x)
 
-    return Net(forward, trunk=nn.Dense(8, activation="softsign"), kind=nn.Dense(5), parity=nn.Dense(2), size=nn.Dense(1)), [floats(2, 6)]  # fmt: skip
+    return Net(
+        forward,
+        trunk=nn.Dense(8, activation="softsign"),
+        kind=nn.Dense(5),
+        parity=nn.Dense(2),
+        size=nn.Dense(1),
+    ), [floats(2, 6)]
 
 
 @example
@@ -305,7 +352,9 @@ def pyramid_of_features() -> Made:
         low = net.second(high)
         wide = F.contrib.BilinearResize2D(low, scale_height=2.0, scale_width=2.0)
         boxes = boxes.reshape((-1, 5))
-        return F.contrib.ROIAlign(high + wide, boxes, pooled_size=(2, 2), spatial_scale=1.0, sample_ratio=2)  # fmt: skip
+        return F.contrib.ROIAlign(
+            high + wide, boxes, pooled_size=(2, 2), spatial_scale=1.0, sample_ratio=2
+        )
 
     boxes = np.array([[[0, 1, 1, 6, 6]], [[1, 0, 2, 5, 7]]], "float32")
     second = chain(nn.MaxPool2D(), unit(4))
@@ -322,7 +371,9 @@ def language_model() -> Made:
 
     words = nn.Embedding(11, 6)
     last = nn.Dense(11, flatten=False, params=words.params, use_bias=False)  # the same weights
-    return Net(forward, words=words, lstm=rnn.LSTM(6, 2, layout="NTC", dropout=0.2), last=last), [whole(11, 2, 5)]  # fmt: skip
+    return Net(forward, words=words, lstm=rnn.LSTM(6, 2, layout="NTC", dropout=0.2), last=last), [
+        whole(11, 2, 5)
+    ]
 
 
 @example
@@ -331,7 +382,10 @@ def writer_of_characters() -> Made:
         out, (new,) = net.gru(F.one_hot(x, 7), [state.swapaxes(0, 1)])
         return net.last(out), new.swapaxes(0, 1)
 
-    return Net(forward, gru=rnn.GRU(5, layout="NTC"), last=nn.Dense(7, flatten=False)), [whole(7, 2, 4), floats(2, 1, 5)]  # fmt: skip
+    return Net(forward, gru=rnn.GRU(5, layout="NTC"), last=nn.Dense(7, flatten=False)), [
+        whole(7, 2, 4),
+        floats(2, 1, 5),
+    ]
 
 
 @example
@@ -341,7 +395,12 @@ def sentences_by_convolutions() -> Made:
         return net.last(F.concat(*[F.max(each(x), axis=2) for each in net.kernels], dim=1))
 
     kernels = chain(*[nn.Conv1D(3, width, activation="relu") for width in (2, 3, 4)])
-    return Net(forward, words=nn.Embedding(11, 6), kernels=kernels, last=chain(nn.Dropout(0.5), nn.Dense(2))), [whole(11, 2, 7)]  # fmt: skip
+    return Net(
+        forward,
+        words=nn.Embedding(11, 6),
+        kernels=kernels,
+        last=chain(nn.Dropout(0.5), nn.Dense(2)),
+    ), [whole(11, 2, 7)]
 
 
 @example
@@ -352,7 +411,12 @@ def text_in_images() -> Made:
         return scores, F.argmax(scores, axis=-1)
 
     body = chain(unit(4), nn.MaxPool2D(), unit(4))
-    return Net(forward, body=body, lstm=rnn.LSTM(4, layout="NTC", bidirectional=True), last=nn.Dense(6, flatten=False)), [floats(2, 1, 8, 12)]  # fmt: skip
+    return Net(
+        forward,
+        body=body,
+        lstm=rnn.LSTM(4, layout="NTC", bidirectional=True),
+        last=nn.Dense(6, flatten=False),
+    ), [floats(2, 1, 8, 12)]
 
 
 @example
@@ -360,7 +424,10 @@ def loss_of_alignments() -> Made:
     def forward(net: Any, F: Any, x: Any, label: Any) -> Any:
         return net.loss(net.last(x), label)
 
-    return Net(forward, last=nn.Dense(5, flatten=False), loss=gluon.loss.CTCLoss()), [floats(2, 6, 3), 1 + whole(3, 2, 2)]  # fmt: skip
+    return Net(forward, last=nn.Dense(5, flatten=False), loss=gluon.loss.CTCLoss()), [
+        floats(2, 6, 3),
+        1 + whole(3, 2, 2),
+    ]
 
 
 @example
@@ -379,7 +446,10 @@ def translation_with_attention() -> Made:
 
     parts = {"source": nn.Embedding(9, 5), "target": nn.Embedding(8, 5)}
     cells = {"encoder": rnn.GRUCell(6), "decoder": rnn.GRUCell(6)}
-    return Net(forward, **parts, **cells, last=nn.Dense(8, flatten=False)), [whole(9, 2, 4), whole(8, 2, 3)]  # fmt: skip
+    return Net(forward, **parts, **cells, last=nn.Dense(8, flatten=False)), [
+        whole(9, 2, 4),
+        whole(8, 2, 3),
+    ]
 
 
 def attention(net: Any, F: Any, x: Any, memory: Any, mask: Any = None) -> Any:
@@ -413,7 +483,16 @@ def translation_by_transformer() -> Made:
 
     wide = chain(nn.Dense(16, flatten=False), nn.GELU(), nn.Dense(8, flatten=False))
     norms = {f"norm{i}": nn.LayerNorm() for i in range(3)}
-    net = Net(forward, words=nn.Embedding(9, 8), own=part(), past=part(), cross=part(), wide=wide, **norms, last=nn.Dense(9, flatten=False))  # fmt: skip
+    net = Net(
+        forward,
+        words=nn.Embedding(9, 8),
+        own=part(),
+        past=part(),
+        cross=part(),
+        wide=wide,
+        **norms,
+        last=nn.Dense(9, flatten=False),
+    )
     return net, [whole(9, 2, 5), whole(9, 2, 4)]
 
 
@@ -439,7 +518,14 @@ def masked_words() -> Made:
         chosen = F.gather_nd(x, F.stack(rows.reshape((-1,)), places.reshape((-1,)), axis=0))
         return net.last(chosen), F.tanh(F.slice_axis(x, axis=1, begin=0, end=1))
 
-    net = Net(forward, words=nn.Embedding(9, 8), kinds=nn.Embedding(2, 8), norm=nn.LayerNorm(), own=Net(attention, **attending()), last=nn.Dense(9))  # fmt: skip
+    net = Net(
+        forward,
+        words=nn.Embedding(9, 8),
+        kinds=nn.Embedding(2, 8),
+        norm=nn.LayerNorm(),
+        own=Net(attention, **attending()),
+        last=nn.Dense(9),
+    )
     return net, [whole(9, 2, 5), whole(2, 2, 5), np.array([5, 3], "float32"), whole(3, 2, 2)]
 
 
@@ -447,13 +533,19 @@ def masked_words() -> Made:
 def forecast_of_series() -> Made:
     def forward(net: Any, F: Any, x: Any) -> Any:
         deep = F.relu(net.conv(F.expand_dims(x, 1))).squeeze(axis=3).transpose((0, 2, 1))
-        every_second = F.slice(deep, begin=(None, 0, None), end=(None, None, None), step=(None, 2, None))  # fmt: skip
+        every_second = F.slice(
+            deep, begin=(None, 0, None), end=(None, None, None), step=(None, 2, None)
+        )
         last = [F.slice_axis(part(y), axis=1, begin=-1, end=None).flatten()
                 for part, y in ((net.gru, deep), (net.skip, every_second))]  # fmt: skip
         recent = F.slice_axis(x, axis=1, begin=-3, end=None).swapaxes(1, 2)
         return net.last(F.concat(*last, dim=1)) + net.line(recent).squeeze(axis=2)
 
-    parts = {"conv": nn.Conv2D(4, (3, 3)), "gru": rnn.GRU(4, layout="NTC"), "skip": rnn.RNN(3, layout="NTC")}  # fmt: skip
+    parts = {
+        "conv": nn.Conv2D(4, (3, 3)),
+        "gru": rnn.GRU(4, layout="NTC"),
+        "skip": rnn.RNN(3, layout="NTC"),
+    }
     return Net(forward, **parts, last=nn.Dense(3), line=nn.Dense(1, flatten=False)), [
         floats(2, 8, 3)
     ]
@@ -464,7 +556,11 @@ def convolutions_into_the_past() -> Made:
     def forward(net: Any, F: Any, x: Any) -> Any:
         for number, each in enumerate(net.layers):
             pad = 2 ** (number + 1)
-            gates = each(F.pad(F.expand_dims(x, 2), mode="constant", pad_width=(0, 0, 0, 0, 0, 0, pad, 0)).squeeze(axis=2))  # fmt: skip
+            gates = each(
+                F.pad(
+                    F.expand_dims(x, 2), mode="constant", pad_width=(0, 0, 0, 0, 0, 0, pad, 0)
+                ).squeeze(axis=2)
+            )
             left, right = F.split(gates, num_outputs=2, axis=1)
             x = x + F.tanh(left) * F.sigmoid(right)
         return x
@@ -490,7 +586,12 @@ def tags_of_words() -> Made:
             tags.append(F.pick(each, tags[-1], axis=1))
         return scores, F.max(best, axis=1), F.stack(*reversed(tags), axis=1)
 
-    net = Net(forward, words=nn.Embedding(9, 4), lstm=rnn.LSTM(3, layout="NTC", bidirectional=True), tags=nn.Dense(3, flatten=False))  # fmt: skip
+    net = Net(
+        forward,
+        words=nn.Embedding(9, 4),
+        lstm=rnn.LSTM(3, layout="NTC", bidirectional=True),
+        tags=nn.Dense(3, flatten=False),
+    )
     net.moves = net.params.get("moves", shape=(3, 3))
     return net, [whole(9, 2, 4)]
 
@@ -501,7 +602,10 @@ def words_among_noise() -> Made:
         scores = F.batch_dot(net.out(others), F.expand_dims(net.into(word), 2)).squeeze(axis=2)
         return F.sigmoid(scores)
 
-    return Net(forward, into=nn.Embedding(11, 5), out=nn.Embedding(11, 5)), [whole(11, 2), whole(11, 2, 4)]  # fmt: skip
+    return Net(forward, into=nn.Embedding(11, 5), out=nn.Embedding(11, 5)), [
+        whole(11, 2),
+        whole(11, 2, 4),
+    ]
 
 
 @example
@@ -530,14 +634,20 @@ def tree_of_cells() -> Made:
         nodes = [net.join(F.concat(a, b, dim=1)) for a, b in (leaves[:2], leaves[2:4])]
         return net.last(net.join(F.concat(*nodes, dim=1)))
 
-    join = Net(lambda net, F, x: F.tanh(net.value(x)) * F.sigmoid(net.gate(x)), value=nn.Dense(4), gate=nn.Dense(4))  # fmt: skip
+    join = Net(
+        lambda net, F, x: F.tanh(net.value(x)) * F.sigmoid(net.gate(x)),
+        value=nn.Dense(4),
+        gate=nn.Dense(4),
+    )
     return Net(forward, words=nn.Embedding(7, 4), join=join, last=nn.Dense(3)), [whole(7, 2, 4)]
 
 
 @example
 def loop_over_time() -> Made:
     def forward(net: Any, F: Any, x: Any, state: Any) -> Any:
-        outs, last = F.contrib.foreach(lambda each, s: (F.tanh(each + s), 0.5 * s + each), x.swapaxes(0, 1), state)  # fmt: skip
+        outs, last = F.contrib.foreach(
+            lambda each, s: (F.tanh(each + s), 0.5 * s + each), x.swapaxes(0, 1), state
+        )
         return outs.swapaxes(0, 1), last
 
     return Net(forward), [floats(2, 4, 3), floats(2, 3)]
@@ -548,7 +658,9 @@ def loop_over_time() -> Made:
 
 @example
 def autoencoder() -> Made:
-    net = chain(nn.Dense(5, activation="relu"), nn.Dense(3), nn.ELU(), nn.Dense(5), nn.SELU(), nn.Dense(8))  # fmt: skip
+    net = chain(
+        nn.Dense(5, activation="relu"), nn.Dense(3), nn.ELU(), nn.Dense(5), nn.SELU(), nn.Dense(8)
+    )
     return net, [floats(2, 8)]
 
 
@@ -560,7 +672,9 @@ def variational_autoencoder() -> Made:
         loss = 0.5 * F.sum(1 + log_var - mean**2 - F.exp(log_var), axis=1)
         return out, loss - F.sum(x * F.log(out + 1e-6), axis=1)
 
-    return Net(forward, encoder=chain(nn.Dense(6, activation="tanh"), nn.Dense(4)), decoder=nn.Dense(8)), [floats(2, 8), floats(2, 2)]  # fmt: skip
+    return Net(
+        forward, encoder=chain(nn.Dense(6, activation="tanh"), nn.Dense(4)), decoder=nn.Dense(8)
+    ), [floats(2, 8), floats(2, 2)]
 
 
 @example
@@ -569,7 +683,9 @@ def matrix_factorization() -> Made:
         near = F.sum(net.users(user) * net.items(item), axis=1)
         return near + net.bias(user).reshape((-1,))
 
-    return Net(forward, users=nn.Embedding(9, 4), items=nn.Embedding(7, 4), bias=nn.Embedding(9, 1)), [whole(9, 2), whole(7, 2)]  # fmt: skip
+    return Net(
+        forward, users=nn.Embedding(9, 4), items=nn.Embedding(7, 4), bias=nn.Embedding(9, 1)
+    ), [whole(9, 2), whole(7, 2)]
 
 
 @example
@@ -590,7 +706,11 @@ def two_towers() -> Made:
         right = F.L2Normalization(net.item(item))
         return F.dot(left, right, transpose_b=True)
 
-    return Net(forward, user=chain(nn.Embedding(9, 5), nn.Dense(4)), item=chain(nn.Dense(6, activation="relu"), nn.Dense(4))), [whole(9, 2), floats(2, 5)]  # fmt: skip
+    return Net(
+        forward,
+        user=chain(nn.Embedding(9, 5), nn.Dense(4)),
+        item=chain(nn.Dense(6, activation="relu"), nn.Dense(4)),
+    ), [whole(9, 2), floats(2, 5)]
 
 
 @example
@@ -600,7 +720,12 @@ def wide_and_deep() -> Made:
                  for i, part in enumerate(net.kinds)]  # fmt: skip
         return net.wide(x) + net.deep(F.concat(x, *found, dim=1))
 
-    return Net(forward, kinds=chain(nn.Embedding(5, 2), nn.Embedding(5, 3)), wide=nn.Dense(2), deep=chain(nn.Dense(6, activation="relu"), nn.Dense(2))), [floats(2, 4), whole(5, 2, 2)]  # fmt: skip
+    return Net(
+        forward,
+        kinds=chain(nn.Embedding(5, 2), nn.Embedding(5, 3)),
+        wide=nn.Dense(2),
+        deep=chain(nn.Dense(6, activation="relu"), nn.Dense(2)),
+    ), [floats(2, 4), whole(5, 2, 2)]
 
 
 @example
@@ -609,7 +734,9 @@ def three_of_a_kind() -> Made:
         a, b, c = (net.body(each) for each in three)
         return net.loss(a, b, c), F.sqrt(F.sum(F.square(a - b), axis=1))
 
-    return Net(forward, body=chain(conv(3, activation="relu"), nn.Dense(4)), loss=gluon.loss.TripletLoss()), [floats(2, 1, 5, 5) for _ in range(3)]  # fmt: skip
+    return Net(
+        forward, body=chain(conv(3, activation="relu"), nn.Dense(4)), loss=gluon.loss.TripletLoss()
+    ), [floats(2, 1, 5, 5) for _ in range(3)]
 
 
 @example
@@ -621,7 +748,10 @@ def mixture_of_densities() -> Made:
         top = F.max(parts, axis=1, keepdims=True)
         return F.log(F.sum(F.exp(F.broadcast_sub(parts, top)), axis=1)) + top.reshape((-1,))
 
-    return Net(forward, body=chain(nn.Dense(6, activation="tanh"), nn.Dense(9))), [floats(2, 3), floats(2, 1)]  # fmt: skip
+    return Net(forward, body=chain(nn.Dense(6, activation="tanh"), nn.Dense(9))), [
+        floats(2, 3),
+        floats(2, 1),
+    ]
 
 
 @example
@@ -629,11 +759,15 @@ def value_and_advantage() -> Made:
     def forward(net: Any, F: Any, x: Any, allowed: Any) -> Any:
         x = net.body(x)
         gains = net.gains(x)
-        gains = F.broadcast_add(net.value(x), F.broadcast_sub(gains, F.mean(gains, axis=1, keepdims=True)))  # fmt: skip
+        gains = F.broadcast_add(
+            net.value(x), F.broadcast_sub(gains, F.mean(gains, axis=1, keepdims=True))
+        )
         chances = F.softmax(F.where(allowed, gains, F.ones_like(gains) * -1e9))
         return chances, F.argmax(gains, axis=1), F.sum(chances * F.log(chances + 1e-6), axis=1)
 
-    return Net(forward, body=nn.Dense(6, activation="relu"), value=nn.Dense(1), gains=nn.Dense(4)), [floats(2, 5), np.array([[1, 0, 1, 1], [1, 1, 0, 1]], "float32")]  # fmt: skip
+    return Net(
+        forward, body=nn.Dense(6, activation="relu"), value=nn.Dense(1), gains=nn.Dense(4)
+    ), [floats(2, 5), np.array([[1, 0, 1, 1], [1, 1, 0, 1]], "float32")]
 
 
 @example
@@ -641,7 +775,10 @@ def pushed_against_the_gradient() -> Made:
     def forward(net: Any, F: Any, x: Any, gradient: Any) -> Any:
         return net.body(F.clip(x + 0.1 * F.sign(gradient), -1, 1))
 
-    return Net(forward, body=chain(nn.Dense(6), nn.PReLU(), nn.Dense(3))), [floats(2, 5), floats(2, 5)]  # fmt: skip
+    return Net(forward, body=chain(nn.Dense(6), nn.PReLU(), nn.Dense(3))), [
+        floats(2, 5),
+        floats(2, 5),
+    ]
 
 
 @example

@@ -1,4 +1,6 @@
-"""Small networks of the kinds that examples train with ``Module``, as symbols: a function with shapes for each."""
+"""Small networks of the kinds that examples train with ``Module``, as symbols: a function with
+shapes for each.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from mixnet import sym
 
 Made = tuple[Any, dict[str, tuple[int, ...]], dict[str, int]]
 SYMBOLS: dict[str, Callable[[], Made]] = {}
-"""By name: what makes a symbol, shapes of its inputs with a batch of two first, and limits of those of whole numbers."""
+"""By name: what makes a symbol, shapes of its inputs with a batch of two first, and limits of
+those of whole numbers.
+"""
 
 
 def example(make: Callable[[], Made]) -> Callable[[], Made]:
@@ -29,7 +33,9 @@ def dense(x: Any, units: int, act: str | None = None, **more: Any) -> Any:
 
 
 def conv(x: Any, channels: int, kernel: int = 3, norm: bool = False, **more: Any) -> Any:
-    x = sym.Convolution(x, num_filter=channels, kernel=(kernel, kernel), pad=(kernel // 2,) * 2, **more)  # fmt: skip
+    x = sym.Convolution(
+        x, num_filter=channels, kernel=(kernel, kernel), pad=(kernel // 2,) * 2, **more
+    )
     return sym.Activation(sym.BatchNorm(x, fix_gamma=False) if norm else x, act_type="relu")
 
 
@@ -42,7 +48,9 @@ def perceptron() -> Made:
 @example
 def lenet() -> Made:
     x = sym.Pooling(conv(data(), 4, 5), pool_type="max", kernel=(2, 2), stride=(2, 2))
-    x = sym.Pooling(conv(x, 6), pool_type="avg", kernel=(3, 3), stride=(2, 2), pooling_convention="full")  # fmt: skip
+    x = sym.Pooling(
+        conv(x, 6), pool_type="avg", kernel=(3, 3), stride=(2, 2), pooling_convention="full"
+    )
     return sym.SoftmaxOutput(dense(x, 4), name="softmax"), {"data": (2, 1, 10, 10)}, {}
 
 
@@ -50,7 +58,9 @@ def lenet() -> Made:
 def layers_of_many_widths() -> Made:
     x = conv(data(), 4, norm=True)
     pooled = sym.Pooling(x, kernel=(3, 3), pad=(1, 1), pool_type="avg")
-    x = sym.Concat(conv(x, 2, 1), conv(conv(x, 2, 1), 3), conv(conv(x, 2, 1), 3, 5), conv(pooled, 2, 1))  # fmt: skip
+    x = sym.Concat(
+        conv(x, 2, 1), conv(conv(x, 2, 1), 3), conv(conv(x, 2, 1), 3, 5), conv(pooled, 2, 1)
+    )
     x = sym.Pooling(sym.LRN(x, nsize=3), global_pool=True, pool_type="avg", kernel=(1, 1))
     return sym.softmax(dense(x, 3)), {"data": (2, 3, 6, 6)}, {}
 
@@ -60,7 +70,9 @@ def whole_images_by_convolutions() -> Made:
     x = conv(data(), 4)
     low = sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max")
     scores = sym.Convolution(low, num_filter=3, kernel=(1, 1))
-    wide = sym.Deconvolution(scores, num_filter=3, kernel=(4, 4), stride=(2, 2), num_group=3, no_bias=True)  # fmt: skip
+    wide = sym.Deconvolution(
+        scores, num_filter=3, kernel=(4, 4), stride=(2, 2), num_group=3, no_bias=True
+    )
     wide = sym.Crop(wide, x, num_args=2, center_crop=True)
     return sym.SoftmaxOutput(wide, multi_output=True, name="softmax"), {"data": (2, 3, 7, 7)}, {}  # fmt: skip
 
@@ -69,7 +81,9 @@ def whole_images_by_convolutions() -> Made:
 def regions_of_images() -> Made:
     x = conv(data(), 4)
     scores = sym.Convolution(x, num_filter=4, kernel=(1, 1))
-    chances = sym.reshape(sym.softmax(sym.reshape(scores, shape=(0, 2, -1, 0)), axis=1), shape=(0, 4, -1, 0))  # fmt: skip
+    chances = sym.reshape(
+        sym.softmax(sym.reshape(scores, shape=(0, 2, -1, 0)), axis=1), shape=(0, 4, -1, 0)
+    )
     places = sym.Convolution(x, num_filter=8, kernel=(1, 1))
     boxes = sym.contrib.MultiProposal(
         chances, places, sym.Variable("im_info"), feature_stride=4, scales=(2,), ratios=(0.5, 1),
@@ -106,7 +120,11 @@ def speech_of_any_length() -> Made:
     both = sym.Concat(steps, turned, dim=2)
     last = sym.SequenceLast(both, lengths, use_sequence_length=True)
     kept = sym.SequenceMask(both, lengths, use_sequence_length=True, value=-1)
-    return sym.Group([dense(last, 3), sym.max(kept, axis=0)]), {"data": (2, 5, 3), "lengths": (2,)}, {"lengths": -5}  # fmt: skip
+    return (
+        sym.Group([dense(last, 3), sym.max(kept, axis=0)]),
+        {"data": (2, 5, 3), "lengths": (2,)},
+        {"lengths": -5},
+    )
 
 
 @example
@@ -114,8 +132,14 @@ def tables_of_users_and_items() -> Made:
     users = sym.Variable("user")
     user = sym.Embedding(users, input_dim=9, output_dim=4)
     item = sym.Embedding(sym.Variable("item"), input_dim=7, output_dim=4)
-    near = sym.sum(user * item, axis=1, keepdims=True) + sym.Embedding(users, input_dim=9, output_dim=1)  # fmt: skip
-    return sym.LinearRegressionOutput(sym.Flatten(near), name="score"), {"user": (2,), "item": (2,)}, {"user": 9, "item": 7}  # fmt: skip
+    near = sym.sum(user * item, axis=1, keepdims=True) + sym.Embedding(
+        users, input_dim=9, output_dim=1
+    )
+    return (
+        sym.LinearRegressionOutput(sym.Flatten(near), name="score"),
+        {"user": (2,), "item": (2,)},
+        {"user": 9, "item": 7},
+    )
 
 
 @example
@@ -127,7 +151,11 @@ def wider_margins() -> Made:
 def absolute_errors() -> Made:
     x = sym.LeakyReLU(dense(data(), 6), act_type="elu", slope=0.3)
     chance = sym.LogisticRegressionOutput(dense(x, 1), name="chance")
-    return sym.Group([chance, sym.MAERegressionOutput(dense(x, 2), name="size")]), {"data": (2, 5)}, {}  # fmt: skip
+    return (
+        sym.Group([chance, sym.MAERegressionOutput(dense(x, 2), name="size")]),
+        {"data": (2, 5)},
+        {},
+    )
 
 
 @example
@@ -149,7 +177,9 @@ def scores_by_noise() -> Made:
 def places_seen_through_a_window() -> Made:
     x = data()
     place = dense(conv(x, 2), 6, "tanh")
-    x = sym.SpatialTransformer(x, place, target_shape=(4, 4), transform_type="affine", sampler_type="bilinear")  # fmt: skip
+    x = sym.SpatialTransformer(
+        x, place, target_shape=(4, 4), transform_type="affine", sampler_type="bilinear"
+    )
     return dense(x, 3), {"data": (2, 2, 6, 6)}, {}
 
 
@@ -173,7 +203,11 @@ def places_and_kinds() -> Made:
     anchors = sym.contrib.MultiBoxPrior(x, sizes=(0.4,), ratios=(1, 2), clip=True)
     chances = sym.softmax(sym.reshape(conv(x, 6), shape=(0, 3, -1)), axis=1)
     places = sym.Flatten(sym.Convolution(x, num_filter=8, kernel=(1, 1)))
-    return sym.contrib.MultiBoxDetection(chances, places, anchors, nms_threshold=0.4, nms_topk=10), {"data": (2, 2, 4, 4)}, {}  # fmt: skip
+    return (
+        sym.contrib.MultiBoxDetection(chances, places, anchors, nms_threshold=0.4, nms_topk=10),
+        {"data": (2, 2, 4, 4)},
+        {},
+    )
 
 
 @example
@@ -190,4 +224,15 @@ def arrays_taken_apart() -> Made:
     chosen = sym.where(parts[0] > parts[1], parts[0], parts[2] * 2)
     order = sym.argsort(chosen, axis=1)
     best = sym.take(sym.Variable("table", shape=(4, 3)), sym.topk(chosen, k=2), axis=0)
-    return sym.Group([sym.tile(chosen, reps=(1, 2)), order, best, sym.one_hot(sym.argmax(chosen, axis=1), depth=4)]), {"data": (2, 12)}, {}  # fmt: skip
+    return (
+        sym.Group(
+            [
+                sym.tile(chosen, reps=(1, 2)),
+                order,
+                best,
+                sym.one_hot(sym.argmax(chosen, axis=1), depth=4),
+            ]
+        ),
+        {"data": (2, 12)},
+        {},
+    )

@@ -1,4 +1,6 @@
-"""Networks of the kinds that examples and lessons train: written, checked, run by ONNX Runtime with another batch, and read again."""
+"""Networks of the kinds that examples and lessons train: written, checked, run by ONNX Runtime
+with another batch, and read again.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def parameters(symbol: Any, shapes: dict[str, Any]) -> tuple[dict[str, Any], dic
         if name not in shapes and not name.endswith("label")
     }
     names = symbol.list_auxiliary_states()
-    return arguments, {n: mx.nd.array(rng.uniform(0.5, 1, s)) for n, s in zip(names, states, strict=True)}  # fmt: skip
+    return arguments, {
+        n: mx.nd.array(rng.uniform(0.5, 1, s)) for n, s in zip(names, states, strict=True)
+    }
 
 
 def numbers(name: str, shape: tuple[int, ...], limit: int | None) -> np.ndarray:
@@ -76,7 +80,9 @@ def numbers(name: str, shape: tuple[int, ...], limit: int | None) -> np.ndarray:
     rng = np.random.default_rng(len(name))
     if limit is None:
         return rng.uniform(-1, 1, shape).astype("float32")
-    return (rng.integers(0, limit, shape) if limit > 0 else rng.integers(1, 1 - limit, shape)).astype("float32")  # fmt: skip
+    return (
+        rng.integers(0, limit, shape) if limit > 0 else rng.integers(1, 1 - limit, shape)
+    ).astype("float32")
 
 
 @pytest.mark.parametrize("name", SYMBOLS)
@@ -92,7 +98,9 @@ def test_symbols(name: str, tmp_path: Path) -> None:
     onnx.checker.check_model(path, full_check=True)
     for batch in (2, 3):
         data = {n: numbers(n, (batch, *shape[1:]), limits.get(n)) for n, shape in shapes.items()}
-        executor = symbol.simple_bind(mx.cpu(), grad_req="null", **{n: each.shape for n, each in data.items()})  # fmt: skip
+        executor = symbol.simple_bind(
+            mx.cpu(), grad_req="null", **{n: each.shape for n, each in data.items()}
+        )
         executor.copy_params_from(arguments, states)
         wanted = executor.forward(**{n: mx.nd.array(each) for n, each in data.items()})
         run_and_read_again(path, data, wanted)

@@ -114,8 +114,13 @@ def test_operator_sets(opset: int, tmp_path: Path) -> None:
     if opset >= 13:
         axes["axes"], squeeze = np.array([1]), ["z", "axes"]
     given = {} if opset >= 13 else {"axes": [1]}
-    nodes = [make("Softmax", ["x"], ["s"], axis=1), make("Unsqueeze", ["s", *squeeze[1:]], ["z"], **given),
-             make("Squeeze", squeeze, ["t"], **given), make("Dropout", ["t"], ["u"]), make("Gemm", ["u", "w", "b"], ["y"])]  # fmt: skip
+    nodes = [
+        make("Softmax", ["x"], ["s"], axis=1),
+        make("Unsqueeze", ["s", *squeeze[1:]], ["z"], **given),
+        make("Squeeze", squeeze, ["t"], **given),
+        make("Dropout", ["t"], ["u"]),
+        make("Gemm", ["u", "w", "b"], ["y"]),
+    ]
     x, w, b = floats(2, 3), floats(3, 4), floats(4)
     model = model_of(nodes, {"x": [2, 3]}, ["y"], opset, w=w, b=b, **axes)
     symbol, arguments, _ = mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))

@@ -1,7 +1,8 @@
 """The whole model zoo through ONNX Runtime: ``python -m tests.onnx.zoo [part of a name]``.
 
-Every network is exported with an open batch, checked by ``onnx.checker``, and run by ONNX Runtime with a batch that is not the
-one of the export. The networks are too large for the suite, which runs three of them.
+Every network is exported with an open batch, checked by ``onnx.checker``, and run by ONNX
+Runtime with a batch that is not the one of the export. The networks are too large for the suite,
+which runs three of them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ def check(name: str, folder: Path) -> tuple[float, int, int]:
     both = session.run(None, dict(zip(inputs, arrays, strict=True)))[0]
     difference = max(np.abs(each - here).max() for each in (np.concatenate(one), both))
     size = sum(each.stat().st_size for each in folder.iterdir())
-    return difference / np.abs(here).max(), len(onnx.load(path, load_external_data=False).graph.node), size  # fmt: skip
+    return (
+        difference / np.abs(here).max(),
+        len(onnx.load(path, load_external_data=False).graph.node),
+        size,
+    )
 
 
 def rows(names: list[str]) -> Iterator[tuple[str, float, int, int]]:
@@ -75,7 +80,9 @@ def rows(names: list[str]) -> Iterator[tuple[str, float, int, int]]:
 
 
 def main(part: str = "") -> int:
-    """Print a row of a table for each network whose name contains ``part``; the number of those that differ."""
+    """Print a row of a table for each network whose name contains ``part``; the number of those
+    that differ.
+    """
     differ = 0
     names = [each for each in (*vision._MODELS, ENCODER) if part in each]
     print("| network | difference / greatest score | nodes | MB |\n| --- | --- | --- | --- |")

@@ -270,7 +270,9 @@ def test_recomputation():
 
 @pytest.mark.parametrize("declared", [{"layout_axis": "axis"}, {"any_layout": True}])
 def test_layouts_that_are_declared(monkeypatch, declared):
-    """Sorting along an axis is no work on single elements, so that what follows from the function is not enough."""
+    """Sorting along an axis is no work on single elements, so that what follows from the
+    function is not enough.
+    """
     monkeypatch.setenv("MIXNET_LAYOUT", "xla")
     op = declare("in_order", _in_order, **declared)
     x, weight = (Entry(Node(None, name=name)) for name in ("x", "weight"))

@@ -38,7 +38,11 @@ def test_a_to_z_has_every_name_that_users_call(monkeypatch: pytest.MonkeyPatch) 
     rows = re.findall(
         r"^\| \[`(\w+)`\]\(([\w-]+\.md)#([\w-]+)\) \| (.+?) \| (.+) \|$", made["a-to-z.md"], re.M
     )
-    named = {f"{space}.{name}" for name, _, _, spaces, _ in rows for space in re.findall(r"`([\w.]+)`", spaces)}  # fmt: skip
+    named = {
+        f"{space}.{name}"
+        for name, _, _, spaces, _ in rows
+        for space in re.findall(r"`([\w.]+)`", spaces)
+    }
     missing = [place for place in sorted(named) if not callable(attrgetter(place[3:])(mx))]
     assert missing == []
     assert {"mx.nd.Convolution", "mx.sym.Convolution", "mx.npx.convolution", "mx.np.add"} <= named

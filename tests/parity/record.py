@@ -8,10 +8,11 @@ It reads ``CASES`` of ``tests/parity/cases/FAMILY.py``, runs each case forward a
 gradients, backward from random head gradients, and writes ``tests/parity/fixtures/FAMILY.json`` and
 ``FAMILY.npz`` in the form that ``tests/parity/test_operators.py`` reads. A case is a dict: ``case``
 (unique name), ``op`` (a registered name; ``_npi_x`` is called with ``mx.np`` arrays), ``inputs``
-(name -> NumPy array, or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of inputs), ``train``,
-``states`` (names of inputs whose values after the call are stored), ``out`` (names of inputs that the
-outputs are written to), ``close`` (tolerances, for float16); with ``symbol`` it runs as a symbol,
-which some old operators need for their states and others to run at all.
+(name -> NumPy array, or a list of arrays for variadic operators), ``attrs``, ``grads`` (names of
+inputs), ``train``, ``states`` (names of inputs whose values after the call are stored), ``out``
+(names of inputs that the outputs are written to), ``close`` (tolerances, for float16); with
+``symbol`` it runs as a symbol, which some old operators need for their states and others to run
+at all.
 """
 
 import importlib.util

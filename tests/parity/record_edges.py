@@ -4,11 +4,12 @@ Run it where mixnet runs, with an interpreter that has mxnet 1.9.1::
 
     python -m tests.parity.record_edges PYTHON
 
-It takes the calls of ``tests/ops/records`` and gives each operator NaN, infinities, zeros of both signs, very large and
-small numbers, every dtype, two dtypes at once, arrays without elements and without axes, and each of its
-attributes that may be None as None. ``fixtures/edges.json`` has a question and what MXNet said: dtype, shape and values of
-every output and gradient, or that it raised. What differs between two runs (memory that nobody wrote) or ends
-the process is left out.
+It takes the calls of ``tests/ops/records`` and gives each operator NaN, infinities, zeros of
+both signs, very large and small numbers, every dtype, two dtypes at once, arrays without
+elements and without axes, and each of its attributes that may be None as None.
+``fixtures/edges.json`` has a question and what MXNet said: dtype, shape and values of every
+output and gradient, or that it raised. What differs between two runs (memory that nobody wrote)
+or ends the process is left out.
 """
 
 from __future__ import annotations

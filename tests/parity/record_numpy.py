@@ -5,10 +5,11 @@ Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
     python tests/parity/record_numpy.py [PYTHON ...]
 
 It evaluates the expressions of ``tests/numpy/functions.py`` and writes
-``tests/parity/fixtures/np_functions.json``: ``names`` lists the functions that MXNet has, ``members`` what its
-class of arrays has, and ``facts`` has an entry for each expression on which MXNet and NumPy do not
-agree in class, dtype, shape and values. Where only values agree they are left out of the entry, so NumPy still is their reference.
-An expression that ends the process is recorded as ``crashes``. NumPy is asked in this interpreter
+``tests/parity/fixtures/np_functions.json``: ``names`` lists the functions that MXNet has,
+``members`` what its class of arrays has, and ``facts`` has an entry for each expression on which
+MXNet and NumPy do not agree in class, dtype, shape and values. Where only values agree they are
+left out of the entry, so NumPy still is their reference. An expression that ends the process is
+recorded as ``crashes``. NumPy is asked in this interpreter
 and in every PYTHON that is named: where their versions differ, MXNet's result is stored in full, and
 behind an error what the first NumPy gave.
 """
@@ -139,7 +140,10 @@ def main():
         elif without_values(fact) != without_values(reference):
             stored[text] = without_values(fact)
     rows = ",\n".join(f" {json.dumps(k)}: {json.dumps(v)}" for k, v in stored.items())
-    text = f'{{"names": {json.dumps(_names())},\n"members": {json.dumps(_members())},\n"facts": {{\n{rows}\n}}}}\n'
+    text = (
+        f'{{"names": {json.dumps(_names())},\n"members": {json.dumps(_members())},\n"facts": '
+        f"{{\n{rows}\n}}}}\n"
+    )
     (HERE / "fixtures" / "np_functions.json").write_text(text)
     print(len(expressions), "expressions,", len(stored), "facts")
 

@@ -4,8 +4,10 @@ Run it with an interpreter that has mxnet 1.9.1; it needs nothing of mixnet::
 
     PYTHON tests/parity/record_programs.py
 
-``fixtures/programs.json`` has areas, each with what runs ``before`` its programs and the expressions that are ``asked``, in their
-order, with what MXNet said of each: values, or the classes of the exception. A new program is a new key there. What
+``fixtures/programs.json`` has areas, each with what runs ``before`` its programs and the
+expressions that are ``asked``, in their
+order, with what MXNet said of each: values, or the classes of the exception. A new program is a
+    new key there. What
 differs between two runs is left out.
 """
 

@@ -4,10 +4,11 @@ Run it with an interpreter that has mxnet 1.9.1 (Python 3.10, NumPy 1.23)::
 
     python tests/parity/record_sessions.py [SESSION ...]
 
-``fixtures/sessions.json`` holds the cells of each session in order, as ``[code, printed]``: what MXNet printed for
-the cell, the value of its last expression included. Where ``printed`` is null nothing is compared: the cell is random,
-prints times or addresses, or differs on purpose (``docs/from-mxnet.md``), but later cells need it. A new session is
-a new key whose cells have ``""``.
+``fixtures/sessions.json`` holds the cells of each session in order, as ``[code, printed]``: what
+MXNet printed for the cell, the value of its last expression included. Where ``printed`` is null
+nothing is compared: the cell is random, prints times or addresses, or differs on purpose
+(``docs/from-mxnet.md``), but later cells need it. A new session is a new key whose cells have
+``""``.
 """
 
 from __future__ import annotations

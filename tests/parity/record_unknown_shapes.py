@@ -4,9 +4,10 @@ Run it with an interpreter that has mxnet 1.9.1; it needs nothing of mixnet::
 
     PYTHON tests/parity/record_unknown_shapes.py          # or --all, for three times as many questions
 
-Each case is one operator. Beside each of its outputs stands a variable ``o0``, ``o1``, ... that is added to it, so that a
-shape can be said of an output as well. A question hides extents (0), ranks (None) or both of some variables.
-``fixtures/unknown_shapes.json`` has, for each question, the shapes that ``infer_shape_partial`` gives, or ``raises``.
+Each case is one operator. Beside each of its outputs stands a variable ``o0``, ``o1``, ... that
+is added to it, so that a shape can be said of an output as well. A question hides extents (0),
+ranks (None) or both of some variables. ``fixtures/unknown_shapes.json`` has, for each question,
+the shapes that ``infer_shape_partial`` gives, or ``raises``.
 """
 
 from __future__ import annotations
@@ -21,16 +22,51 @@ FIXTURE = Path(__file__).parent / "fixtures" / "unknown_shapes.json"
 # operator, attributes, shapes of its inputs (None: follows from the others)
 Case = tuple[str, dict[str, Any], list[tuple[int, ...]]]
 CASES: list[Case] = [
-    *((name, {}, [(2, 3)]) for name in (
-        "exp", "sigmoid", "relu", "tanh", "sqrt", "abs", "negative", "BlockGrad", "identity", "zeros_like",
-        "ones_like", "make_loss", "gamma", "round", "logical_not", "softsign", "erf", "size_array", "shape_array",
-    )),
-    *((name, {}, [(2, 3), (2, 3)]) for name in (
-        "elemwise_add", "elemwise_mul", "elemwise_sub", "elemwise_div", "_maximum", "_hypot", "reshape_like",
-        "broadcast_like", "LinearRegressionOutput", "MAERegressionOutput",
-        "LogisticRegressionOutput", "slice_like",
-    )),
-    *((name, {}, [(2, 3), (1, 3)]) for name in ("broadcast_add", "broadcast_mul", "broadcast_equal")),
+    *(
+        (name, {}, [(2, 3)])
+        for name in (
+            "exp",
+            "sigmoid",
+            "relu",
+            "tanh",
+            "sqrt",
+            "abs",
+            "negative",
+            "BlockGrad",
+            "identity",
+            "zeros_like",
+            "ones_like",
+            "make_loss",
+            "gamma",
+            "round",
+            "logical_not",
+            "softsign",
+            "erf",
+            "size_array",
+            "shape_array",
+        )
+    ),
+    *(
+        (name, {}, [(2, 3), (2, 3)])
+        for name in (
+            "elemwise_add",
+            "elemwise_mul",
+            "elemwise_sub",
+            "elemwise_div",
+            "_maximum",
+            "_hypot",
+            "reshape_like",
+            "broadcast_like",
+            "LinearRegressionOutput",
+            "MAERegressionOutput",
+            "LogisticRegressionOutput",
+            "slice_like",
+        )
+    ),
+    *(
+        (name, {}, [(2, 3), (1, 3)])
+        for name in ("broadcast_add", "broadcast_mul", "broadcast_equal")
+    ),
     ("broadcast_like", {}, [(1, 3), (2, 3)]),
     ("broadcast_add", {}, [(2, 3), (2, 3)]),
     ("broadcast_sub", {}, [(2, 1, 4), (1, 3, 4)]),
@@ -62,15 +98,43 @@ CASES: list[Case] = [
     ("FullyConnected", {"num_hidden": 4}, [(2, 3), (4, 3), (4,)]),
     ("FullyConnected", {"num_hidden": 4, "no_bias": True}, [(2, 3, 5), (4, 15)]),
     ("FullyConnected", {"num_hidden": 4, "flatten": False}, [(2, 5, 3), (4, 3), (4,)]),
-    ("Convolution", {"num_filter": 4, "kernel": (3, 3), "pad": (1, 1), "stride": (2, 2)}, [(2, 3, 8, 6), (4, 3, 3, 3), (4,)]),
+    (
+        "Convolution",
+        {"num_filter": 4, "kernel": (3, 3), "pad": (1, 1), "stride": (2, 2)},
+        [(2, 3, 8, 6), (4, 3, 3, 3), (4,)],
+    ),
     ("Convolution", {"num_filter": 4, "kernel": (3,)}, [(2, 3, 8), (4, 3, 3), (4,)]),
-    ("Convolution", {"num_filter": 4, "kernel": (1, 1), "no_bias": True}, [(2, 3, 8, 6), (4, 3, 1, 1)]),
-    ("Convolution", {"num_filter": 4, "kernel": (3, 3), "num_group": 2, "dilate": (2, 2)}, [(2, 4, 8, 9), (4, 2, 3, 3), (4,)]),
-    ("Convolution", {"num_filter": 4, "kernel": (2, 2, 2)}, [(2, 3, 5, 6, 7), (4, 3, 2, 2, 2), (4,)]),
-    ("Deconvolution", {"num_filter": 4, "kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)}, [(2, 3, 8, 6), (3, 4, 3, 3)]),
-    ("Deconvolution", {"num_filter": 4, "kernel": (3, 3), "target_shape": (16, 12), "stride": (2, 2)}, [(2, 3, 8, 6), (3, 4, 3, 3)]),
+    (
+        "Convolution",
+        {"num_filter": 4, "kernel": (1, 1), "no_bias": True},
+        [(2, 3, 8, 6), (4, 3, 1, 1)],
+    ),
+    (
+        "Convolution",
+        {"num_filter": 4, "kernel": (3, 3), "num_group": 2, "dilate": (2, 2)},
+        [(2, 4, 8, 9), (4, 2, 3, 3), (4,)],
+    ),
+    (
+        "Convolution",
+        {"num_filter": 4, "kernel": (2, 2, 2)},
+        [(2, 3, 5, 6, 7), (4, 3, 2, 2, 2), (4,)],
+    ),
+    (
+        "Deconvolution",
+        {"num_filter": 4, "kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)},
+        [(2, 3, 8, 6), (3, 4, 3, 3)],
+    ),
+    (
+        "Deconvolution",
+        {"num_filter": 4, "kernel": (3, 3), "target_shape": (16, 12), "stride": (2, 2)},
+        [(2, 3, 8, 6), (3, 4, 3, 3)],
+    ),
     ("Pooling", {"kernel": (2, 2), "stride": (2, 2), "pool_type": "max"}, [(2, 3, 8, 6)]),
-    ("Pooling", {"kernel": (3, 3), "stride": (2, 2), "pooling_convention": "full", "pool_type": "avg"}, [(2, 3, 8, 6)]),
+    (
+        "Pooling",
+        {"kernel": (3, 3), "stride": (2, 2), "pooling_convention": "full", "pool_type": "avg"},
+        [(2, 3, 8, 6)],
+    ),
     ("Pooling", {"global_pool": True, "kernel": (2, 2), "pool_type": "max"}, [(2, 3, 8, 6)]),
     ("Pooling", {"kernel": (2,), "pool_type": "max"}, [(2, 3, 8)]),
     ("UpSampling", {"scale": 2, "sample_type": "nearest", "num_args": 1}, [(2, 3, 4, 5)]),
@@ -83,8 +147,22 @@ CASES: list[Case] = [
     ("L2Normalization", {}, [(2, 3)]),
     ("LRN", {"nsize": 3}, [(2, 3, 4, 4)]),
     ("Embedding", {"input_dim": 7, "output_dim": 5}, [(2, 3), (7, 5)]),
-    ("RNN", {"state_size": 4, "num_layers": 1, "mode": "lstm"}, [(3, 2, 5), (176,), (1, 2, 4), (1, 2, 4)]),
-    ("RNN", {"state_size": 4, "num_layers": 2, "mode": "gru", "bidirectional": True, "state_outputs": True}, [(3, 2, 5), (600,), (4, 2, 4)]),
+    (
+        "RNN",
+        {"state_size": 4, "num_layers": 1, "mode": "lstm"},
+        [(3, 2, 5), (176,), (1, 2, 4), (1, 2, 4)],
+    ),
+    (
+        "RNN",
+        {
+            "state_size": 4,
+            "num_layers": 2,
+            "mode": "gru",
+            "bidirectional": True,
+            "state_outputs": True,
+        },
+        [(3, 2, 5), (600,), (4, 2, 4)],
+    ),
     ("RNN", {"state_size": 4, "num_layers": 1, "mode": "rnn_tanh"}, [(3, 2, 5), (44,), (1, 2, 4)]),
     ("Concat", {"dim": 1}, [(2, 3), (2, 4)]),
     ("Concat", {"dim": 0}, [(2, 3), (4, 3), (1, 3)]),
@@ -146,10 +224,18 @@ CASES: list[Case] = [
     ("batch_take", {}, [(4, 3), (4,)]),
     ("gather_nd", {}, [(4, 3), (2, 5)]),
     ("scatter_nd", {"shape": (4, 3)}, [(5,), (2, 5)]),
-    *((name, attributes, [(2, 3, 4)]) for name in ("sum", "mean") for attributes in (
-        {}, {"axis": 1}, {"axis": (0, 2)}, {"axis": 1, "keepdims": True}, {"axis": 1, "exclude": True},
-        {"keepdims": True},
-    )),
+    *(
+        (name, attributes, [(2, 3, 4)])
+        for name in ("sum", "mean")
+        for attributes in (
+            {},
+            {"axis": 1},
+            {"axis": (0, 2)},
+            {"axis": 1, "keepdims": True},
+            {"axis": 1, "exclude": True},
+            {"keepdims": True},
+        )
+    ),
     ("max", {"axis": -1}, [(2, 3)]),
     ("prod", {"axis": 0}, [(2, 3)]),
     ("norm", {"axis": 1}, [(2, 3)]),
@@ -180,7 +266,11 @@ CASES: list[Case] = [
     ("ROIPooling", {"pooled_size": (2, 2), "spatial_scale": 1.0}, [(1, 2, 6, 6), (3, 5)]),
     ("BilinearSampler", {}, [(1, 2, 6, 6), (1, 2, 3, 4)]),
     ("GridGenerator", {"transform_type": "affine", "target_shape": (3, 4)}, [(2, 6)]),
-    ("SpatialTransformer", {"transform_type": "affine", "sampler_type": "bilinear", "target_shape": (3, 4)}, [(2, 2, 6, 6), (2, 6)]),
+    (
+        "SpatialTransformer",
+        {"transform_type": "affine", "sampler_type": "bilinear", "target_shape": (3, 4)},
+        [(2, 2, 6, 6), (2, 6)],
+    ),
     ("Correlation", {}, [(1, 2, 4, 4), (1, 2, 4, 4)]),
     ("MakeLoss", {}, [(2, 3)]),
     ("IdentityAttachKLSparseReg", {}, [(2, 3)]),
@@ -197,7 +287,7 @@ CASES: list[Case] = [
     ("_contrib_BilinearResize2D", {"height": 3, "width": 4}, [(1, 2, 6, 6)]),
     ("_sample_normal", {"shape": (4,)}, [(2,), (2,)]),
     ("_rnn_param_concat", {"dim": 0}, [(24,), (16,), (8,), (8,)]),
-]  # fmt: skip
+]
 
 
 def symbol_of(mx: Any, case: Case) -> tuple[Any, int]:

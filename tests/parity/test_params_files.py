@@ -116,13 +116,21 @@ def sparse_file(kind: int, shape: tuple, stored: tuple, *positions: tuple[int, t
     return b"".join([*parts, bytes(1000), struct.pack("<Q", 0)])
 
 
-@pytest.mark.parametrize("content", [
-    sparse_file(2, (3,), (2,), (6, (4,)), (6, (2,))), sparse_file(2, (3, 4), (2,), (6, (2,)), (6, (2,))),
-    sparse_file(2, (3, 4), (2,), (6, (4,)), (6, (3,))), sparse_file(2, (3, 4), (2,), (0, (4,)), (6, (2,))),
-    sparse_file(2, (3, 4), (2,), (6, (4,)), (99, (2,))), sparse_file(2, (1 << 62, 4), (2,), (6, (4,)), (6, (2,))),
-    sparse_file(1, (6, 3), (2, 4), (6, (2,))), sparse_file(1, (), (), (6, ())),
-    sparse_file(1, (6, 3), (2, 3), (6, (3,))), sparse_file(1, (6, 3), (2, 3), (1, (2,))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "content",
+    [
+        sparse_file(2, (3,), (2,), (6, (4,)), (6, (2,))),
+        sparse_file(2, (3, 4), (2,), (6, (2,)), (6, (2,))),
+        sparse_file(2, (3, 4), (2,), (6, (4,)), (6, (3,))),
+        sparse_file(2, (3, 4), (2,), (0, (4,)), (6, (2,))),
+        sparse_file(2, (3, 4), (2,), (6, (4,)), (99, (2,))),
+        sparse_file(2, (1 << 62, 4), (2,), (6, (4,)), (6, (2,))),
+        sparse_file(1, (6, 3), (2, 4), (6, (2,))),
+        sparse_file(1, (), (), (6, ())),
+        sparse_file(1, (6, 3), (2, 3), (6, (3,))),
+        sparse_file(1, (6, 3), (2, 3), (1, (2,))),
+    ],
+)
 def test_sparse_arrays_whose_parts_do_not_fit(content: bytes) -> None:
     with pytest.raises(
         mx.base.FileFormatError, match=r"array 0: (a|the positions of a) (csr|row_sparse)"

@@ -15,24 +15,57 @@ relu = mx.sym.Activation(a, act_type="relu")
 MXNET = {
     "sum of complements": (a + b, {"a": (2, 0), "b": (0, 3)}, [(2, 3), (2, 3)], [(2, 3)]),
     "sum, one given": (a + b, {"a": (2, 0)}, [(2, 0), (2, 0)], [(2, 0)]),
-    "three": (a * b + c, {"a": (2, 0, 0), "b": (0, 3, 0), "c": (0, 0, 4)}, [(2, 3, 4)] * 3, [(2, 3, 4)]),
+    "three": (
+        a * b + c,
+        {"a": (2, 0, 0), "b": (0, 3, 0), "c": (0, 0, 4)},
+        [(2, 3, 4)] * 3,
+        [(2, 3, 4)],
+    ),
     "concat": (mx.sym.concat(a, b, dim=1), {"a": (2, 0), "b": (0, 3)}, [(2, 0), (2, 3)], [(2, 0)]),
-    "concat, batch": (mx.sym.concat(a, b, dim=1), {"a": (2, 4), "b": (0, 3)}, [(2, 4), (2, 3)], [(2, 7)]),
+    "concat, batch": (
+        mx.sym.concat(a, b, dim=1),
+        {"a": (2, 4), "b": (0, 3)},
+        [(2, 4), (2, 3)],
+        [(2, 7)],
+    ),
     "dense": (dense, {"a": (0, 7)}, [(0, 7), (5, 7), (5,)], [(0, 5)]),
-    "batch from above": (dense + b, {"a": (0, 7), "b": (4, 0)}, [(4, 7), (5, 7), (5,), (4, 5)], [(4, 5)]),
-    "convolution": (convolved, {"a": (0, 3, 0, 10)}, [(0, 3, 0, 10), (8, 3, 3, 3), (8,)], [(0, 8, 0, 8)]),
-    "convolution, batch": (convolved + b, {"a": (0, 3, 10, 10), "b": (4, 0, 0, 0)},
-                           [(4, 3, 10, 10), (8, 3, 3, 3), (8,), (4, 8, 8, 8)], [(4, 8, 8, 8)]),
-    "label": (mx.sym.SoftmaxOutput(dense, name="s"), {"a": (0, 7), "s_label": (6,)},
-              [(0, 7), (5, 7), (5,), (6,)], [(0, 5)]),
+    "batch from above": (
+        dense + b,
+        {"a": (0, 7), "b": (4, 0)},
+        [(4, 7), (5, 7), (5,), (4, 5)],
+        [(4, 5)],
+    ),
+    "convolution": (
+        convolved,
+        {"a": (0, 3, 0, 10)},
+        [(0, 3, 0, 10), (8, 3, 3, 3), (8,)],
+        [(0, 8, 0, 8)],
+    ),
+    "convolution, batch": (
+        convolved + b,
+        {"a": (0, 3, 10, 10), "b": (4, 0, 0, 0)},
+        [(4, 3, 10, 10), (8, 3, 3, 3), (8,), (4, 8, 8, 8)],
+        [(4, 8, 8, 8)],
+    ),
+    "label": (
+        mx.sym.SoftmaxOutput(dense, name="s"),
+        {"a": (0, 7), "s_label": (6,)},
+        [(0, 7), (5, 7), (5,), (6,)],
+        [(0, 5)],
+    ),
     "from the result": (relu + b, {"b": (2, 3)}, [(2, 3), (2, 3)], [(2, 3)]),
     "transpose": (mx.sym.transpose(a), {"a": (2, 0)}, [(2, 0)], [(0, 2)]),
     "split": (mx.sym.SliceChannel(a, num_outputs=2), {"a": (0, 4)}, [(0, 4)], [(0, 2), (0, 2)]),
-    "embedding": (mx.sym.Embedding(a, input_dim=10, output_dim=3), {"a": (0, 5)}, [(0, 5), (10, 3)], [(0, 5, 3)]),
+    "embedding": (
+        mx.sym.Embedding(a, input_dim=10, output_dim=3),
+        {"a": (0, 5)},
+        [(0, 5), (10, 3)],
+        [(0, 5, 3)],
+    ),
     "sum over the open axis": (mx.sym.sum(a, axis=1), {"a": (2, 0)}, [(2, 0)], [(2,)]),
     "nothing": (dense, {}, [(), (), ()], [()]),
     "weight alone": (dense, {"fc_weight": (5, 7)}, [(), (5, 7), ()], [()]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", MXNET)

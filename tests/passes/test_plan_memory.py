@@ -95,7 +95,15 @@ def test_a_chain_of_10000() -> None:
     node = Node(None, name="x0")
     entry = Entry(node)
     for i in range(10_000):
-        entry = Entry(Node(find("sin" if i % 2 else "transpose"), find("sin" if i % 2 else "transpose").bind({})[0], (), (entry,), f"n{i}"))  # fmt: skip
+        entry = Entry(
+            Node(
+                find("sin" if i % 2 else "transpose"),
+                find("sin" if i % 2 else "transpose").bind({})[0],
+                (),
+                (entry,),
+                f"n{i}",
+            )
+        )
     found = plan_memory(Graph((entry,), (node,)), [SPEC])
     assert found.total_bytes == found.lower_bound_bytes == 2 * 64
 

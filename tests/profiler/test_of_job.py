@@ -28,15 +28,26 @@ def test_times_are_those_of_the_first_clock() -> None:
     whole = merged([trace(100.0), trace(7100.0)], [Offset(0, 0), Offset(7_000_000, 30)], ["a", "b"])
     begins = [event["ts"] for event in whole["traceEvents"] if event["name"] == "dot"]
     assert begins == [100.0, 100.0]
-    assert whole["otherData"]["clocks"]["rank 1"] == {"nanoseconds taken off": 7_000_000, "within": 30}  # fmt: skip
+    assert whole["otherData"]["clocks"]["rank 1"] == {
+        "nanoseconds taken off": 7_000_000,
+        "within": 30,
+    }
 
 
 def test_processes_and_spans_of_ranks_stay_apart() -> None:
     whole = merged([trace(0.0)] * 3, [Offset(0, 0)] * 3, ["a", "b", "c"])["traceEvents"]
-    names = {event["pid"]: event["args"]["name"] for event in whole if event["name"] == "process_name"}  # fmt: skip
-    assert list(names.values())[::2] == [f"rank {i} on {host}: mixnet" for i, host in enumerate("abc")]  # fmt: skip
+    names = {
+        event["pid"]: event["args"]["name"] for event in whole if event["name"] == "process_name"
+    }
+    assert list(names.values())[::2] == [
+        f"rank {i} on {host}: mixnet" for i, host in enumerate("abc")
+    ]
     assert list(names) == list(range(6))
-    order = {event["pid"]: event["args"]["sort_index"] for event in whole if event["name"] == "process_sort_index"}  # fmt: skip
+    order = {
+        event["pid"]: event["args"]["sort_index"]
+        for event in whole
+        if event["name"] == "process_sort_index"
+    }
     assert order == {number: number for number in range(6)}
     assert len({event["id"] for event in whole if event["ph"] == "b"}) == 3
 
@@ -74,5 +85,7 @@ def test_offsets_are_within_what_they_say(ahead: int) -> None:
 
 
 def test_a_store_of_one_process_is_refused() -> None:
-    with pytest.raises(mx.base.AttributeTypeError, match=r"store of several processes.*mx.profiler.dump\(\)"):  # fmt: skip
+    with pytest.raises(
+        mx.base.AttributeTypeError, match=r"store of several processes.*mx.profiler.dump\(\)"
+    ):
         mx.profiler.dump_all(mx.kv.create("local"))

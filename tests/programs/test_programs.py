@@ -1,4 +1,6 @@
-"""Whole programs print what MXNet 1.9.1 printed; ``python -m tests.benchmarks.whole_programs`` runs all of them."""
+"""Whole programs print what MXNet 1.9.1 printed; ``python -m tests.benchmarks.whole_programs``
+runs all of them.
+"""
 
 from __future__ import annotations
 

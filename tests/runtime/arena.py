@@ -26,8 +26,8 @@ def run_in_arena(
 ) -> list[np.ndarray]:
     """Arrays of the graph's heads: outputs, new values of states, gradients.
 
-    Operations run one by one in the order of the plan. Memory is filled with NaN before it is first written and
-    once its last reader is done.
+    Operations run one by one in the order of the plan. Memory is filled with NaN before it is
+    first written and once its last reader is done.
 
     Args:
         plan: of a graph.

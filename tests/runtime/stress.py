@@ -1,7 +1,7 @@
 """Random programs on several threads that share arrays, against the same programs one after the other.
 
-``python -m tests.runtime.stress --seconds 60`` runs more of them. With ``MIXNET_WATCHDOG`` set, locks are checked
-and a thread that waits too long is reported with who holds what.
+``python -m tests.runtime.stress --seconds 60`` runs more of them. With ``MIXNET_WATCHDOG`` set,
+locks are checked and a thread that waits too long is reported with who holds what.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class AddOne(mx.operator.CustomOpProp):
 class Program:
     """What one thread does; whatever the others do, its own arrays end as they would alone.
 
-    Arrays of its own are computed from its own; shared ones are added to (sums do not depend on the order, and
-    numbers are whole) and read, where what is read is only compared with what is possible.
+    Arrays of its own are computed from its own; shared ones are added to (sums do not depend on
+    the order, and numbers are whole) and read, where what is read is only compared with what is
+    possible.
     """
 
     def __init__(self, seed: int, shared: list[nd.NDArray], latest: list[nd.NDArray]):

@@ -23,10 +23,28 @@ from mixnet.stages.flops import flops
         ("batch_dot", {}, [(2, 3, 4), (2, 4, 5)], [(2, 3, 5)], 2 * 120),
         ("batch_dot", {"transpose_a": "True"}, [(2, 4, 3), (2, 4, 5)], [(2, 3, 5)], 2 * 120),
         ("Pooling", {"kernel": "(2, 2)"}, [(1, 3, 8, 8)], [(1, 3, 4, 4)], 48 * 4),
-        ("Pooling", {"global_pool": "True", "kernel": "(1, 1)"}, [(1, 3, 8, 8)], [(1, 3, 1, 1)], 192),
+        (
+            "Pooling",
+            {"global_pool": "True", "kernel": "(1, 1)"},
+            [(1, 3, 8, 8)],
+            [(1, 3, 1, 1)],
+            192,
+        ),
         # One layer of 8 units on 5 numbers, 3 steps of 2: 4 gates of 8·(5 + 8) products a step.
-        ("RNN", {"mode": "lstm", "state_size": "8", "num_layers": "1"}, [(3, 2, 5)], [(3, 2, 8)], 2 * 6 * 4 * 8 * 13),
-        ("RNN", {"mode": "gru", "state_size": "4", "num_layers": "2", "bidirectional": "True"}, [(1, 1, 6)], [(1, 1, 8)], 2 * 2 * 3 * 4 * (10 + 12)),
+        (
+            "RNN",
+            {"mode": "lstm", "state_size": "8", "num_layers": "1"},
+            [(3, 2, 5)],
+            [(3, 2, 8)],
+            2 * 6 * 4 * 8 * 13,
+        ),
+        (
+            "RNN",
+            {"mode": "gru", "state_size": "4", "num_layers": "2", "bidirectional": "True"},
+            [(1, 1, 6)],
+            [(1, 1, 8)],
+            2 * 2 * 3 * 4 * (10 + 12),
+        ),
         ("Activation", {}, [(4, 5)], [(4, 5)], 20),
         ("elemwise_add", {}, [(4, 5), (4, 5)], [(4, 5)], 20),
         ("add_n", {}, [(3,), (3,), (3,)], [(3,)], 6),
@@ -35,11 +53,29 @@ from mixnet.stages.flops import flops
         ("Embedding", {}, [(4,), (10, 3)], [(4, 3)], 0),
         (None, {}, [], [(4,)], 0),
         # Gradients of data and weight cost what forward costs, each; that of the bias is a sum.
-        ("_backward_FullyConnected", {}, [(8, 5), (8, 10), (5, 10), (5,)], [(8, 10), (5, 10), (5,)], 2 * 800 + 40),
-        ("_backward_Convolution", {}, [(1, 2, 4, 4), (1, 3, 6, 6), (2, 3, 3, 3)], [(2, 3, 3, 3)], 2 * 32 * 27),
-        ("Convolution_weight_gradient", {}, [(1, 2, 4, 4), (1, 3, 6, 6)], [(2, 3, 3, 3)], 2 * 32 * 27),
+        (
+            "_backward_FullyConnected",
+            {},
+            [(8, 5), (8, 10), (5, 10), (5,)],
+            [(8, 10), (5, 10), (5,)],
+            2 * 800 + 40,
+        ),
+        (
+            "_backward_Convolution",
+            {},
+            [(1, 2, 4, 4), (1, 3, 6, 6), (2, 3, 3, 3)],
+            [(2, 3, 3, 3)],
+            2 * 32 * 27,
+        ),
+        (
+            "Convolution_weight_gradient",
+            {},
+            [(1, 2, 4, 4), (1, 3, 6, 6)],
+            [(2, 3, 3, 3)],
+            2 * 32 * 27,
+        ),
         ("_backward_Activation", {}, [(4, 5), (4, 5)], [(4, 5)], 20),
     ],
-)  # fmt: skip
+)
 def test_flops(op, attributes, inputs, outputs, expected) -> None:
     assert flops(op, attributes, inputs, outputs) == expected

@@ -39,7 +39,7 @@ ENTRY %main.5 (x.1: f32[2,3]) -> f32[2,3] {
   %out = f32[2,3]{1,0} get-tuple-element(%while.1), index=1
   ROOT %call = f32[2,3]{1,0} custom-call(%out, %x.1), custom_call_target="lib$(\\"call)", api_version=API_VERSION_STATUS_RETURNING, backend_config={"a":{"b":"f(x)"}}
 }
-"""
+"""  # noqa: E501
 
 
 def test_every_field_of_a_program_written_by_hand() -> None:

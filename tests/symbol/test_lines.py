@@ -1,4 +1,6 @@
-"""Nodes of a symbol know the line of the program that made them, without a notebook and without being asked."""
+"""Nodes of a symbol know the line of the program that made them, without a notebook and without
+being asked.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def test_every_way_to_compose() -> None:
     with mx.name.NameManager():
         symbol, at = composed()
     assert lines(symbol) == at
-    assert all(node.source.function == "composed" for node in symbol.graph.nodes if not node.is_variable)  # fmt: skip
+    assert all(
+        node.source.function == "composed" for node in symbol.graph.nodes if not node.is_variable
+    )
 
 
 def test_copies_and_gradients_have_them_and_files_do_not() -> None:

@@ -192,7 +192,8 @@ def test_over_ssh(
         )
     (tmp_path / "known").write_text(f"[127.0.0.1]:{port} {(tmp_path / 'host.pub').read_text()}")
     (tmp_path / "config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nAuthorizedKeysFile {tmp_path}/user.pub\n"
+        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {tmp_path}/host\nAuthorizedKeysFile "
+        f"{tmp_path}/user.pub\n"
         f"StrictModes no\nUsePAM no\nPidFile none\nPasswordAuthentication no\n"
     )
     os.makedirs("/run/sshd", exist_ok=True)

@@ -37,7 +37,10 @@ def missing() -> str | None:
     if CHROMIUM is None:
         return "needs Chromium (Debian: apt install chromium fonts-dejavu)"
     for module, package in (
-        ("playwright", "playwright"), ("anywidget", "mixnet[widgets]"), ("jupyterlab", "jupyterlab"), ("notebook", "notebook"),
+        ("playwright", "playwright"),
+        ("anywidget", "mixnet[widgets]"),
+        ("jupyterlab", "jupyterlab"),
+        ("notebook", "notebook"),
     ):  # fmt: skip
         try:
             __import__(module)

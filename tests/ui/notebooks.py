@@ -14,7 +14,11 @@ IDLE = "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.
 def write(server: Server, name: str, *cells: str) -> str:
     """A notebook of code cells on the server; returns its name."""
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}  # fmt: skip
+    notebook.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
     (server.folder / f"{name}.ipynb").write_text(nbformat.writes(notebook))
     return f"{name}.ipynb"
 

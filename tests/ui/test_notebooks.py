@@ -1,4 +1,6 @@
-"""Every view in JupyterLab and Notebook 7: it draws, obeys mouse and keyboard, tells Python, follows the theme."""
+"""Every view in JupyterLab and Notebook 7: it draws, obeys mouse and keyboard, tells Python,
+follows the theme.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ def reopened(page: Any, server: Server, name: str) -> None:
     page.goto("about:blank")
     open_in(page, server, name)
     page.wait_for_function(
-        f"() => {{ const all = ({WIDTHS})(); return all.length === {len(NAMES)} && all.every((w) => w > 50) }}",
+        f"() => {{ const all = ({WIDTHS})(); return all.length === {len(NAMES)} && "
+        f"all.every((w) => w > 50) }}",
         timeout=30_000,
     )
     assert "Error displaying widget" not in page.locator("body").inner_text()
@@ -70,7 +71,8 @@ def test_a_saved_notebook_shows_every_view(
     restart(page)
     reopened(page, server, name)
 
-    # As it is saved without the state of widgets, which is the default; and not trusted, being written by another.
+    # As it is saved without the state of widgets, which is the default; and not trusted, being
+    # written by another.
     stored.metadata.pop("widgets", None)
     nbformat.write(stored, server.folder / name)
     reopened(page, server, name)

@@ -70,7 +70,11 @@ def playground() -> View:
 
 def small_symbol() -> mx.sym.Symbol:
     """Two layers and a loss head."""
-    x = mx.sym.Activation(mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=16, name="fc1"), "tanh", name="act")  # fmt: skip
+    x = mx.sym.Activation(
+        mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=16, name="fc1"),
+        "tanh",
+        name="act",
+    )
     return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=4, name="fc2"), name="softmax")
 
 
@@ -183,8 +187,18 @@ def laboratory() -> View:
         exchange = 2 * (n - 1) * 1e-3 + 2 * (n - 1) / n * 1e7 * 1.6e-9
         seconds = (0.03 + waiting + 0.75 * exchange) * (1.05 if n > 2 else 1)
         steps.append(
-            MeasuredStep(n, seconds, 0.95 * seconds, 1.1 * seconds, 0.03, exchange, waiting, 2e-3 * (n - 1), 2e7 * (n - 1) / n)
-        )  # fmt: skip
+            MeasuredStep(
+                n,
+                seconds,
+                0.95 * seconds,
+                1.1 * seconds,
+                0.03,
+                exchange,
+                waiting,
+                2e-3 * (n - 1),
+                2e7 * (n - 1) / n,
+            )
+        )
     return ScalingView(Measured("perceptron", 64, 10_000_000, 0.03, 5, tuple(steps)))
 
 

@@ -87,7 +87,10 @@ def test_a_large_array_costs_what_is_shown() -> None:
 
 def test_the_hook_is_there_once_and_only_with_views() -> None:
     assert display.FORMS.count(array.live_form) == 1
-    code = "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; print(len(display.FORMS))"
+    code = (
+        "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; "
+        "print(len(display.FORMS))"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["0", "1"]
 

@@ -70,8 +70,14 @@ def test_what_is_not_finite_is_a_gap_and_stays_one() -> None:
 
 @pytest.mark.parametrize(
     ("name", "group"),
-    [("training accuracy", "accuracy"), ("val_loss", "loss"), ("Train-mse", "mse"), ("loss", "loss"), ("trainable", "trainable")],
-)  # fmt: skip
+    [
+        ("training accuracy", "accuracy"),
+        ("val_loss", "loss"),
+        ("Train-mse", "mse"),
+        ("loss", "loss"),
+        ("trainable", "trainable"),
+    ],
+)
 def test_groups(name: str, group: str) -> None:
     assert Series(name).group == group
 

@@ -152,7 +152,9 @@ import {{ sceneOf }} from {json.dumps(settings)};
 const [payload, state] = {json.dumps([view.payload, view.state])};
 console.log(JSON.stringify(sceneOf(payload, state).out));
 """
-    run = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True)  # fmt: skip
+    run = subprocess.run(
+        ["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True
+    )
     close(json.loads(run.stdout), view.result())
 
 
@@ -176,21 +178,65 @@ def test_a_stored_view_is_drawn_again() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: OpExplorer("sorting"), AttributeValueError, "expected one of convolution, pooling"),
-        (lambda: OpExplorer("pooling", dilate=2), AttributeValueError, "pooling has no dilate; it has kernel"),
-        (lambda: OpExplorer("pooling", kernel=9), AttributeValueError, "kernel: expected 1 to 7, got 9"),
-        (lambda: OpExplorer("pooling", kernel=2, pad=2), AttributeValueError, "pad: expected 0 to 1, got 2"),
-        (lambda: OpExplorer("pooling", type="sum"), AttributeValueError, "type: expected max or avg"),
-        (lambda: OpExplorer("pooling", weight=[1]), AttributeValueError, "weight: pooling has no weight"),
-        (lambda: OpExplorer("attention", heads=3), AttributeValueError, "3 does not divide the size 8"),
+        (
+            lambda: OpExplorer("sorting"),
+            AttributeValueError,
+            "expected one of convolution, pooling",
+        ),
+        (
+            lambda: OpExplorer("pooling", dilate=2),
+            AttributeValueError,
+            "pooling has no dilate; it has kernel",
+        ),
+        (
+            lambda: OpExplorer("pooling", kernel=9),
+            AttributeValueError,
+            "kernel: expected 1 to 7, got 9",
+        ),
+        (
+            lambda: OpExplorer("pooling", kernel=2, pad=2),
+            AttributeValueError,
+            "pad: expected 0 to 1, got 2",
+        ),
+        (
+            lambda: OpExplorer("pooling", type="sum"),
+            AttributeValueError,
+            "type: expected max or avg",
+        ),
+        (
+            lambda: OpExplorer("pooling", weight=[1]),
+            AttributeValueError,
+            "weight: pooling has no weight",
+        ),
+        (
+            lambda: OpExplorer("attention", heads=3),
+            AttributeValueError,
+            "3 does not divide the size 8",
+        ),
         (lambda: OpExplorer("convolution", np.ones((99, 3))), ShapeError, "at most 24 × 24"),
         (lambda: OpExplorer("convolution", ["a"]), AttributeTypeError, "expected numbers"),
-        (lambda: OpExplorer("convolution", weight=np.ones((1, 1, 2, 3))), ShapeError, "weight: expected"),
-        (lambda: OpExplorer("attention", (np.ones((2, 3)),) * 2), ShapeError, "queries, keys and values"),
-        (lambda: OpExplorer("attention", np.ones((2, 3)), words=["a"]), ShapeError, "words: expected 2"),
-        (lambda: OpExplorer("attention", (np.ones((2, 3)), np.ones((2, 4)), np.ones((2, 4)))), ShapeError, "do not match"),
+        (
+            lambda: OpExplorer("convolution", weight=np.ones((1, 1, 2, 3))),
+            ShapeError,
+            "weight: expected",
+        ),
+        (
+            lambda: OpExplorer("attention", (np.ones((2, 3)),) * 2),
+            ShapeError,
+            "queries, keys and values",
+        ),
+        (
+            lambda: OpExplorer("attention", np.ones((2, 3)), words=["a"]),
+            ShapeError,
+            "words: expected 2",
+        ),
+        (
+            lambda: OpExplorer("attention", (np.ones((2, 3)), np.ones((2, 4)), np.ones((2, 4)))),
+            ShapeError,
+            "do not match",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input_says_what_was_expected(make: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         make()

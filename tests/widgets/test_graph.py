@@ -1,4 +1,6 @@
-"""GraphView: what its payload holds, against shapes and counts by hand and against the planner and the passes."""
+"""GraphView: what its payload holds, against shapes and counts by hand and against the planner
+and the passes.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,18 @@ def row(view: GraphView, name: str) -> dict:
     read = Reader(view.payload)
     i = read.names.index(name)
     return {
-        "op": read.ops[i], "part": read.parts[i], "shape": read.outputs[i][0][0] if read.outputs[i] else None,
-        "dtype": read.outputs[i][0][1] if read.outputs[i] else None, "bytes": read.bytes[i],
-        "flops": read.flops[i], "block": read.path(read.blocks[i]), "line": read.source(i), "device": read.devices[i],
-        "inputs": [read.names[j] for j in read.inputs[i]], "attributes": read.attributes[i],
-    }  # fmt: skip
+        "op": read.ops[i],
+        "part": read.parts[i],
+        "shape": read.outputs[i][0][0] if read.outputs[i] else None,
+        "dtype": read.outputs[i][0][1] if read.outputs[i] else None,
+        "bytes": read.bytes[i],
+        "flops": read.flops[i],
+        "block": read.path(read.blocks[i]),
+        "line": read.source(i),
+        "device": read.devices[i],
+        "inputs": [read.names[j] for j in read.inputs[i]],
+        "attributes": read.attributes[i],
+    }
 
 
 def test_lenet_by_hand() -> None:

@@ -1,4 +1,6 @@
-"""``mx.look``: numbers against autograd, JAX and NumPy, memory against ``memory_plan``, links against what is known by hand."""
+"""``mx.look``: numbers against autograd, JAX and NumPy, memory against ``memory_plan``, links
+against what is known by hand.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +141,9 @@ def test_what_is_not_finite_is_counted() -> None:
     view.to_json()  # JSON has neither NaN nor infinity
 
 
-@pytest.mark.parametrize("array", [np.zeros((0,)), np.array(5), np.array([True, False]), np.full(3, np.nan)])  # fmt: skip
+@pytest.mark.parametrize(
+    "array", [np.zeros((0,)), np.array(5), np.array([True, False]), np.full(3, np.nan)]
+)
 def test_numbers_of_any_array(array: np.ndarray) -> None:
     row = numbers(array)
     assert sum(row[7]) == (2 if array.dtype == bool else 0)
@@ -309,7 +313,9 @@ def test_what_is_not_taken(tmp_path: Path) -> None:
         Look(3)
     with pytest.raises(AttributeTypeError, match=r"'net\.pt' ends in \.pt; expected \.json"):
         Look("net.pt")
-    with pytest.raises(AttributeTypeError, match=r"arrays or shapes by name, such as data=x, not NDArray"):  # fmt: skip
+    with pytest.raises(
+        AttributeTypeError, match=r"arrays or shapes by name, such as data=x, not NDArray"
+    ):
         Look(small_symbol(), nd.ones((2, 3)))
     with pytest.raises(AttributeTypeError, match="JAX cannot trace it"):
         Look(lambda x: x + "a", np.ones(2))

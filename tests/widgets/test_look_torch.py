@@ -59,7 +59,11 @@ def counted(module: Any, *inputs: Any) -> int:
 
 def flops_of(view: Look, *operators: str) -> int:
     nodes, strings = view.payload["graph"]["nodes"], view.payload["graph"]["strings"]
-    return sum(f for op, f in zip(nodes["op"], nodes["flops"], strict=True) if op >= 0 and strings[op] in operators)  # fmt: skip
+    return sum(
+        f
+        for op, f in zip(nodes["op"], nodes["flops"], strict=True)
+        if op >= 0 and strings[op] in operators
+    )
 
 
 def row(view: Look, label: str) -> int:
@@ -80,7 +84,12 @@ def test_a_convolutional_network(x: Any) -> None:
     assert p["missing"].keys() == {"runs"} and "torch.compile" in p["missing"]["runs"]
     labels = set(p["labels"].values())
     assert {"first", "first.weight", "blocks.0.conv", "blocks.1.norm.running_mean", "out"} <= labels
-    blocks = {(label, p["graph"]["strings"][kind]) for label, kind in zip(p["graph"]["blocks"]["label"], p["graph"]["blocks"]["kind"], strict=True)}  # fmt: skip
+    blocks = {
+        (label, p["graph"]["strings"][kind])
+        for label, kind in zip(
+            p["graph"]["blocks"]["label"], p["graph"]["blocks"]["kind"], strict=True
+        )
+    }
     assert {("blocks", "Sequential"), ("0", "Block"), ("1", "Block")} <= blocks
     # Numbers are torch's, also on the way.
     with torch.no_grad():
@@ -119,7 +128,9 @@ def test_parameters_are_what_torch_says(x: Any) -> None:
     net = Net().eval()
     graph = mx.look(net, x, run=False).payload["graph"]
     weights = [n for n, part in enumerate(graph["nodes"]["part"]) if part == 3]
-    size = sum(graph["specs"][k][2] for n in weights for k in graph["outs"][graph["nodes"]["outputs"][n]])  # fmt: skip
+    size = sum(
+        graph["specs"][k][2] for n in weights for k in graph["outs"][graph["nodes"]["outputs"][n]]
+    )
     buffers = [
         b for name, b in net.named_buffers() if "num_batches" not in name
     ]  # not read in eval()
@@ -188,7 +199,9 @@ def test_half_precision() -> None:
     view = mx.look(layer, torch.ones(1, 2, dtype=torch.bfloat16))
     assert "bfloat16" in {spec[1] for spec in view.payload["graph"]["specs"]}
     truth = layer(torch.ones(1, 2, dtype=torch.bfloat16)).detach().float().numpy()
-    np.testing.assert_allclose(view.payload["numbers"][row_of_output(view)][0][8], truth.ravel(), rtol=1e-2)  # fmt: skip
+    np.testing.assert_allclose(
+        view.payload["numbers"][row_of_output(view)][0][8], truth.ravel(), rtol=1e-2
+    )
 
 
 def row_of_output(view: Look) -> int:
@@ -212,7 +225,9 @@ def test_a_branch_on_a_value() -> None:
         def forward(self, x: Any) -> Any:
             return x if x.sum() > 0 else -x
 
-    with pytest.raises(AttributeTypeError, match=r"cannot take Branches .*torch\.where or torch\.cond"):  # fmt: skip
+    with pytest.raises(
+        AttributeTypeError, match=r"cannot take Branches .*torch\.where or torch\.cond"
+    ):
         mx.look(Branches(), torch.ones(2))
 
 
@@ -226,11 +241,16 @@ def test_control_flow_of_torch() -> None:
 
 
 def test_inputs_that_do_not_fit(x: Any) -> None:
-    with pytest.raises(AttributeTypeError, match=r"missing a required argument: 'x'\. Pass the tensors that it is called with\."):  # fmt: skip
+    with pytest.raises(
+        AttributeTypeError,
+        match=r"missing a required argument: 'x'\. Pass the tensors that it is called with\.",
+    ):
         mx.look(Net())
     with pytest.raises(AttributeTypeError, match="cannot take Net with these inputs: RuntimeError"):
         mx.look(Net(), torch.ones(2, 2))
-    with pytest.raises(AttributeTypeError, match=r"omit train= and loss=, and call module\.train\(\)"):  # fmt: skip
+    with pytest.raises(
+        AttributeTypeError, match=r"omit train= and loss=, and call module\.train\(\)"
+    ):
         mx.look(Net(), x, train=True)
 
 

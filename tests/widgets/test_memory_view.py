@@ -79,9 +79,15 @@ def test_three_steps_by_hand() -> None:
     x = mx.sym.Variable("data")
     view = MemoryView(mx.sym.exp(mx.sym.sin(mx.sym.sqrt(x))), data=(10, 10), train=False, xla=False)
     assert view.totals == {"none": 1200, "inplace": 400, "co-share": 800, "both": 400}
-    none = [(begin, end, offset) for _, begin, end, offset, _ in boxes(graph_of(view, "none"), view.plan("none"))]  # fmt: skip
+    none = [
+        (begin, end, offset)
+        for _, begin, end, offset, _ in boxes(graph_of(view, "none"), view.plan("none"))
+    ]
     assert none == [(0, 2, 0), (1, 3, 400), (2, 3, 800)]
-    both = [(begin, end, offset) for _, begin, end, offset, _ in boxes(graph_of(view, "both"), view.plan("both"))]  # fmt: skip
+    both = [
+        (begin, end, offset)
+        for _, begin, end, offset, _ in boxes(graph_of(view, "both"), view.plan("both"))
+    ]
     assert both == [(0, 1, 0), (1, 2, 0), (2, 3, 0)], "each in place of the one before"
 
 
@@ -171,7 +177,9 @@ def test_most_arrays_of_a_long_log_are_left_out_and_it_is_said(monkeypatch: Any)
     log = MemoryLog()
     for i in range(30):
         died = i + 1.0 if i % 2 else None
-        log.allocations.append(Allocation(i, "x", (i,), "float32", 4 * i, "cpu(0)", None, float(i), died))  # fmt: skip
+        log.allocations.append(
+            Allocation(i, "x", (i,), "float32", 4 * i, "cpu(0)", None, float(i), died)
+        )
     plan = MemoryView.live(log).plan()
     assert plan["of"] == 30 and len(plan["storage"]) == 10
     assert plan["peak"]["bytes"] == log.peak_bytes, "figures are of all"
@@ -179,7 +187,10 @@ def test_most_arrays_of_a_long_log_are_left_out_and_it_is_said(monkeypatch: Any)
 
 def test_drawn_places_never_overlap() -> None:
     random.seed(3)
-    lives = [(b := random.random(), b + random.random() * 0.3, random.choice([0, 5, 8, 13])) for _ in range(200)]  # fmt: skip
+    lives = [
+        (b := random.random(), b + random.random() * 0.3, random.choice([0, 5, 8, 13]))
+        for _ in range(200)
+    ]
     offsets, top = memory_live.stacked(lives)
     for (i, (b, e, s)), (j, (b2, e2, s2)) in itertools.combinations(enumerate(lives), 2):
         if s and s2 and b < e2 and b2 < e:

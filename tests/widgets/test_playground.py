@@ -1,4 +1,6 @@
-"""The playground: its training is the program's own, its numbers are NumPy's, and what it changes can be put back."""
+"""The playground: its training is the program's own, its numbers are NumPy's, and what it
+changes can be put back.
+"""
 
 from __future__ import annotations
 
@@ -76,9 +78,13 @@ def test_numbers_are_of_activations_gradients_and_weights_now() -> None:
     view.step(2)
     hidden = net.hidden(x).asnumpy()
     found = values(view, "hidden.act")[0]
-    np.testing.assert_allclose(found[:4], [hidden.min(), hidden.max(), hidden.mean(), hidden.std()], rtol=2e-3, atol=1e-4)  # fmt: skip
+    np.testing.assert_allclose(
+        found[:4], [hidden.min(), hidden.max(), hidden.mean(), hidden.std()], rtol=2e-3, atol=1e-4
+    )
     weight = net.out.weight.data().asnumpy()
-    np.testing.assert_allclose(values(view, "out.weight")[0][2:4], [weight.mean(), weight.std()], rtol=2e-3)  # fmt: skip
+    np.testing.assert_allclose(
+        values(view, "out.weight")[0][2:4], [weight.mean(), weight.std()], rtol=2e-3
+    )
     with mx.autograd.record():
         losses = mx.gluon.loss.SoftmaxCrossEntropyLoss()(net(x), y)
     losses.backward()
@@ -110,9 +116,17 @@ class TestChanges:
         np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-6)
         view.off("hidden.act")
         view.activate("body.1", "sigmoid")
-        expected = net.out(mx.nd.FullyConnected(x, net.hidden.weight.data(), net.hidden.bias.data(), num_hidden=5).sigmoid())  # fmt: skip
+        expected = net.out(
+            mx.nd.FullyConnected(
+                x, net.hidden.weight.data(), net.hidden.bias.data(), num_hidden=5
+            ).sigmoid()
+        )
         np.testing.assert_allclose(net(x).asnumpy(), expected.asnumpy(), rtol=1e-5)
-        assert view.payload["play"]["changes"] == {"body.Dense 0": "off", "hidden.act": "off", "body.Activation 1": "sigmoid"}  # fmt: skip
+        assert view.payload["play"]["changes"] == {
+            "body.Dense 0": "off",
+            "hidden.act": "off",
+            "body.Activation 1": "sigmoid",
+        }
         view.on("hidden.act")
         view.restore()
         assert view.payload["play"]["changes"] == {}
@@ -137,7 +151,9 @@ class TestChanges:
         net = made()
         view = Playground(net, x, y)
         out = net(x).asnumpy()
-        with pytest.raises(AttributeValueError, match="hidden was not changed, because the shapes would not match"):  # fmt: skip
+        with pytest.raises(
+            AttributeValueError, match="hidden was not changed, because the shapes would not match"
+        ):
             view.off("hidden")
         np.testing.assert_array_equal(net(x).asnumpy(), out)
         assert view.payload["play"]["changes"] == {}
@@ -163,7 +179,9 @@ def test_poison_shows_where_it_goes_and_trains_nothing() -> None:
     assert view.poison() == "hidden"
     assert values(view, "hidden")[0][5] == 5, "one row of the batch"
     assert values(view, "out")[0][5] == 2
-    assert view.payload["play"]["first"] == "hidden" and "first not finite: hidden" in view.summary()  # fmt: skip
+    assert (
+        view.payload["play"]["first"] == "hidden" and "first not finite: hidden" in view.summary()
+    )
     assert view.poison(float("inf")) == "hidden"
     np.testing.assert_array_equal(x.asnumpy(), content)
     for was, now in zip(before, weights(net), strict=True):
@@ -205,7 +223,9 @@ def test_another_batch() -> None:
     view = Playground(made(), x, y)
     view.step(1, x + 1, y)
     assert values(view, "hidden")[0][2] != values(Playground(made(), x, y), "hidden")[0][2]
-    with pytest.raises(AttributeValueError, match=r"expected a batch of shapes \[\(4, 3\), \(4,\)\], got"):  # fmt: skip
+    with pytest.raises(
+        AttributeValueError, match=r"expected a batch of shapes \[\(4, 3\), \(4,\)\], got"
+    ):
         view.step(1, x[:2], y)
 
 
@@ -216,7 +236,12 @@ def test_a_stored_playground_shows_the_last_state() -> None:
     again = View.of(json.loads(view.to_json()), view.state)
     assert again.svg() == view.svg() and again.summary() == view.summary()
     assert mx.why(again, "hidden")
-    for act in (lambda: again.step(), lambda: again.off("hidden"), lambda: again.poison(), again.restore):  # fmt: skip
+    for act in (
+        lambda: again.step(),
+        lambda: again.off("hidden"),
+        lambda: again.poison(),
+        again.restore,
+    ):
         with pytest.raises(MXNetError, match="This playground was loaded from a file"):
             act()
 
@@ -234,7 +259,10 @@ def test_what_it_does_not_take() -> None:
         AttributeValueError, match=r"no layer is named 'conv'; the layers are hidden, "
     ):
         view.off("conv")
-    with pytest.raises(AttributeValueError, match=r"'out' is not an activation; the activations are hidden.act, body.Activation 1"):  # fmt: skip
+    with pytest.raises(
+        AttributeValueError,
+        match=r"'out' is not an activation; the activations are hidden.act, body.Activation 1",
+    ):
         view.activate("out", "relu")
     with pytest.raises(AttributeValueError, match="expected one of relu, sigmoid"):
         view.activate("body.1", "swish")

@@ -67,18 +67,35 @@ def test_memory_is_judged_as_bytes_are_used() -> None:
         items = []
         for number in range(5):
             begin = choose.randrange(6)
-            items.append({"name": f"a{number}", "size": choose.randrange(1, 9), "begin": begin, "end": begin + choose.randrange(1, 4)})  # fmt: skip
+            items.append(
+                {
+                    "name": f"a{number}",
+                    "size": choose.randrange(1, 9),
+                    "begin": begin,
+                    "end": begin + choose.randrange(1, 4),
+                }
+            )
         place = [choose.randrange(20) for _ in items]
         found = judge({"kind": "memory", "items": items}, place)
         assert (found["score"], bool(found["conflicts"])) == overlap(items, place)
 
 
 def test_dependencies_are_those_of_reads_and_writes_in_the_order_of_pushing() -> None:
-    rows = [("a", 1, [], ["x"]), ("b", 1, ["x"], []), ("c", 1, ["x"], ["x"]), ("d", 1, [], ["x"]), ("e", 1, ["y"], [])]  # fmt: skip
+    rows = [
+        ("a", 1, [], ["x"]),
+        ("b", 1, ["x"], []),
+        ("c", 1, ["x"], ["x"]),
+        ("d", 1, [], ["x"]),
+        ("e", 1, ["y"], []),
+    ]
     edges = dependencies(tasks.checked(rows))
     assert {edge[:2] for edge in edges} == {(0, 1), (0, 2), (1, 2), (2, 3)}
     texts = {edge[2] for edge in edges}
-    assert {"b reads x, which a writes", "c writes x, which b reads", "d writes x, which c writes"} == texts - {"c reads x, which a writes"}  # fmt: skip
+    assert {
+        "b reads x, which a writes",
+        "c writes x, which b reads",
+        "d writes x, which c writes",
+    } == texts - {"c reads x, which a writes"}
 
 
 def test_a_task_too_early_and_a_thread_taken_twice_are_conflicts() -> None:
@@ -94,7 +111,10 @@ def test_a_task_too_early_and_a_thread_taken_twice_are_conflicts() -> None:
 
 def small_graph() -> dict[str, Any]:
     """a -> b -> c, a -> c; a and c pointwise."""
-    values = [{"name": n, "bytes": b, "out": n == "z"} for n, b in (("in", 10), ("x", 20), ("y", 30), ("z", 40))]  # fmt: skip
+    values = [
+        {"name": n, "bytes": b, "out": n == "z"}
+        for n, b in (("in", 10), ("x", 20), ("y", 30), ("z", 40))
+    ]
     items = [
         {"name": name, "op": "op", "kind": "pointwise", "reads": reads, "writes": [write]}
         for name, reads, write in (("a", [0], 1), ("b", [1], 2), ("c", [1, 2], 3))
@@ -122,10 +142,14 @@ def test_groups_that_wait_for_each_other_say_by_what() -> None:
 def test_library_calls_run_alone_and_nothing_shares_a_loop_with_its_reduction() -> None:
     graph = small_graph()
     graph["items"][1]["kind"] = "library"
-    assert [each["text"] for each in judge(graph, [0, 0, 1])["conflicts"]] == ["b is a library call: it runs alone."]  # fmt: skip
+    assert [each["text"] for each in judge(graph, [0, 0, 1])["conflicts"]] == [
+        "b is a library call: it runs alone."
+    ]
     graph["items"][1]["kind"] = "reduction"
     assert judge(graph, [0, 0, 1])["conflicts"] == []
-    assert [each["text"] for each in judge(graph, [0, 1, 1])["conflicts"]] == ["c needs all of b before it starts: one loop cannot do both."]  # fmt: skip
+    assert [each["text"] for each in judge(graph, [0, 1, 1])["conflicts"]] == [
+        "c needs all of b before it starts: one loop cannot do both."
+    ]
 
 
 # ---- what answers are compared with -----------------------------------------------------------------
@@ -140,7 +164,9 @@ def chain(*sizes: int) -> mx.sym.Symbol:
 
 def diamond(a: int, b: int, c: int, d: int) -> mx.sym.Symbol:
     r = sym.FullyConnected(sym.Variable("data"), num_hidden=a, name="r")
-    p, q = (sym.FullyConnected(r, num_hidden=size, name=name) for size, name in ((b, "p"), (c, "q")))  # fmt: skip
+    p, q = (
+        sym.FullyConnected(r, num_hidden=size, name=name) for size, name in ((b, "p"), (c, "q"))
+    )
     p, q = (sym.FullyConnected(each, num_hidden=d, name=f"{each.name}2") for each in (p, q))
     return sym.Concat(p, q, dim=1, name="j")
 
@@ -195,7 +221,10 @@ def real_schedule(items: list[dict[str, Any]], threads: int) -> list[int]:
     place = tasks.engine_schedule(items, threads)
     gate.set()
     starts = [-1] * len(items)
-    for now in sorted({start for _, start in place} | {s + i["time"] for i, (_, s) in zip(items, place, strict=True)}):  # fmt: skip
+    for now in sorted(
+        {start for _, start in place}
+        | {s + i["time"] for i, (_, s) in zip(items, place, strict=True)}
+    ):
         for number, (_, start) in enumerate(place):
             if start + items[number]["time"] == now:
                 gates[number].set()
@@ -234,8 +263,12 @@ def test_the_bound_of_large_graphs_holds() -> None:
 def test_kinds_follow_from_the_operators_programs() -> None:
     p = Puzzle("fusion-softmax").payload
     assert {each["name"]: each["kind"] for each in p["items"]} == {
-        "top": "reduction", "less": "pointwise", "exp": "pointwise", "total": "reduction", "share": "pointwise",
-    }  # fmt: skip
+        "top": "reduction",
+        "less": "pointwise",
+        "exp": "pointwise",
+        "total": "reduction",
+        "share": "pointwise",
+    }
     assert {each["kind"] for each in Puzzle("fusion").payload["items"]} == {"library", "pointwise"}
 
 
@@ -264,14 +297,22 @@ def test_without_answers_scores_stay() -> None:
 
 def test_a_block_in_training_has_the_loss_it_is_given() -> None:
     loss = mx.gluon.loss.L2Loss()
-    puzzle = Puzzle.of(perceptron(), mx.nd.ones((8, 16)), mx.nd.ones((8, 4)), kind="tasks", train=True, loss=loss)  # fmt: skip
-    assert any("l2" in each["name"].lower() or "square" in each["name"] for each in puzzle.payload["items"])  # fmt: skip
+    puzzle = Puzzle.of(
+        perceptron(), mx.nd.ones((8, 16)), mx.nd.ones((8, 4)), kind="tasks", train=True, loss=loss
+    )
+    assert any(
+        "l2" in each["name"].lower() or "square" in each["name"] for each in puzzle.payload["items"]
+    )
 
 
 def test_what_is_no_puzzle_says_why() -> None:
-    with pytest.raises(AttributeValueError, match=r"expected one of memory, .*, got 'chess'.*Puzzle\.of"):  # fmt: skip
+    with pytest.raises(
+        AttributeValueError, match=r"expected one of memory, .*, got 'chess'.*Puzzle\.of"
+    ):
         Puzzle("chess")
-    with pytest.raises(AttributeValueError, match="kind: expected one of memory, tasks, fusion, got 'x'"):  # fmt: skip
+    with pytest.raises(
+        AttributeValueError, match="kind: expected one of memory, tasks, fusion, got 'x'"
+    ):
         Puzzle.of(chain(4), data=(2, 3), kind="x")
     with pytest.raises(AttributeTypeError, match=r"Puzzle: function has no memory plan"):
         Puzzle.of(chain, data=(2, 3))

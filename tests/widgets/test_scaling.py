@@ -43,9 +43,18 @@ def run_of(model: dict[str, Any], counts: tuple[int, ...], batch: float = 64, or
 
 
 def test_a_step_by_hand() -> None:
-    model = {"t_compute": 0.01, "batch": 10, "serial": 0.5, "alpha": 0.002, "beta": 1e-8, "bytes": 3e6, "overlap": 0.1}  # fmt: skip
+    model = {
+        "t_compute": 0.01,
+        "batch": 10,
+        "serial": 0.5,
+        "alpha": 0.002,
+        "beta": 1e-8,
+        "bytes": 3e6,
+        "overlap": 0.1,
+    }
     parts = step_parts(model, 4)
-    # 0.1 s of computing; 2·3·0.002 = 0.012 of latency, 1.5 · 3e6 · 1e-8 = 0.045 of transfer, 0.01 of both hidden.
+    # 0.1 s of computing; 2·3·0.002 = 0.012 of latency, 1.5 · 3e6 · 1e-8 = 0.045 of transfer, 0.01
+    # of both hidden.
     assert parts["compute"] == pytest.approx(0.1)
     assert parts["serial"] == pytest.approx(0.15)
     assert parts["hidden"] == pytest.approx(0.01)
@@ -60,7 +69,9 @@ def test_packed_words_are_gathered_not_added() -> None:
     assert two_bits[0] == pytest.approx(ring[0] / 16)
     assert two_bits[1] == pytest.approx(ring[1]), "no fewer bytes from 32 devices on"
     assert two_bits[2] > ring[2]
-    assert step_parts(TRUE, 8, compression=2)["transfer"] == pytest.approx(step_parts(TRUE, 8)["transfer"] / 2)  # fmt: skip
+    assert step_parts(TRUE, 8, compression=2)["transfer"] == pytest.approx(
+        step_parts(TRUE, 8)["transfer"] / 2
+    )
 
 
 def test_fit_finds_the_parameters_that_the_data_was_made_with() -> None:
@@ -110,7 +121,9 @@ def test_three_points_fit_two_parameters() -> None:
 
 def test_faster_than_ideal_gives_no_negative_parameter() -> None:
     points = [{"n": n, "thr": 100.0 * n**1.1} for n in (1, 2, 4, 8)]
-    model, _ = fit([{"label": "x", "origin": "real devices", "batch": 1, "bytes": 1e6, "points": points}])  # fmt: skip
+    model, _ = fit(
+        [{"label": "x", "origin": "real devices", "batch": 1, "bytes": 1e6, "points": points}]
+    )
     assert model is not None and min(model["alpha"], model["beta"], model["serial"]) == 0
     assert model["error"] > 0.05, "and says that it is off"
 
@@ -160,9 +173,20 @@ def test_errors_name_what_was_given() -> None:
 
 def test_parameter_servers_by_hand() -> None:
     # 8 workers, 2 servers of which each carries 4 times 3 MB at 10 ns a byte, once in and once out.
-    served = {"t_compute": 0.01, "batch": 10, "serial": 0.5, "alpha": 0.002, "beta": 1e-8, "bytes": 3e6, "jitter": 1.0, "servers": 2}  # fmt: skip
+    served = {
+        "t_compute": 0.01,
+        "batch": 10,
+        "serial": 0.5,
+        "alpha": 0.002,
+        "beta": 1e-8,
+        "bytes": 3e6,
+        "jitter": 1.0,
+        "servers": 2,
+    }
     parts = step_parts(served, 8)
-    assert parts["transfer"] == pytest.approx(2 * 4 * 0.03) and parts["latency"] == pytest.approx(0.004)  # fmt: skip
+    assert parts["transfer"] == pytest.approx(2 * 4 * 0.03) and parts["latency"] == pytest.approx(
+        0.004
+    )
     assert parts["waiting"] == 0, "who does not wait for others waits for no slow one"
     assert step_parts(served, 8, compression=16)["transfer"] == pytest.approx((1 + 1 / 16) * 0.12)
     assert step_parts({**served, "servers": 8}, 8)["transfer"] == pytest.approx(2 * 0.03)
@@ -228,7 +252,9 @@ def test_what_the_whole_step_takes_more_than_its_parts_is_exchange() -> None:
 
 def test_cores_that_are_shared_show_in_computing() -> None:
     made = measured((2, 3, 4))
-    steps = tuple(replace(each, compute=0.02 * (1 + 0.5 * (each.workers - 1))) for each in made.steps)  # fmt: skip
+    steps = tuple(
+        replace(each, compute=0.02 * (1 + 0.5 * (each.workers - 1))) for each in made.steps
+    )
     model = ScalingView(replace(made, steps=steps)).model
     assert model is not None and model["calibrated"] == [2, 3]
     assert model["serial"] == pytest.approx(0.5) and model["t_compute"] == pytest.approx(0.02 / 16)

@@ -57,7 +57,11 @@ def lines_of(stage: dict[str, Any], thing: int) -> list[str]:
     """The text that a stage marks for a thing."""
     runs = next((row[1:] for row in stage["things"] if row[0] == thing), [])
     lines = stage["text"].split("\n")
-    return [lines[n - 1] for first, last in zip(runs[::2], runs[1::2], strict=True) for n in range(first, last + 1)]  # fmt: skip
+    return [
+        lines[n - 1]
+        for first, last in zip(runs[::2], runs[1::2], strict=True)
+        for n in range(first, last + 1)
+    ]
 
 
 def thing(view: HybridizeStepper, end: str) -> int:
@@ -79,7 +83,9 @@ def test_every_stage_says_what_and_why(view: HybridizeStepper) -> None:
 
 
 def test_fixture_of_the_front_end_is_such_a_payload(view: HybridizeStepper) -> None:
-    """``widgets/fixtures/stages.json``; after a change of the payload write it again: ``view.to_json(FIXTURE)``."""
+    """``widgets/fixtures/stages.json``; after a change of the payload write it again:
+    ``view.to_json(FIXTURE)``.
+    """
     stored = json.loads(FIXTURE.read_text())
     assert keys(stored) == keys(view.payload)
     mine, its = view.payload["programs"][0], stored["programs"][0]
@@ -113,7 +119,9 @@ def test_nodes_of_every_stage_lead_to_the_same_things(view: HybridizeStepper) ->
     relu1 = [thing(view, "/relu1")]
     assert list(row(view, recorded, "relu1")[7]) == relu1
     assert list(row(view, recorded, "relu2")[7]) == relu1, "it was merged into relu1"
-    operations = [n for n, each in enumerate(view.payload["programs"][0]["things"]) if "lines" in each]  # fmt: skip
+    operations = [
+        n for n, each in enumerate(view.payload["programs"][0]["things"]) if "lines" in each
+    ]
     assert sorted(row(view, joined, "net")[7]) == operations, "the block stands for all of it"
 
 
@@ -134,8 +142,13 @@ def test_texts_lead_to_operations(view: HybridizeStepper) -> None:
     assert any("rsqrt" in text for text in lines_of(jaxpr, thing(view, "/batchnorm0")))
     (added,) = lines_of(jaxpr, thing(view, "/elemwise_add0"))
     assert re.match(r"    \w+:f32\[32,16\] = add \w+ \w+$", added)
-    assert any("stablehlo.dot_general" in t for t in lines_of(stablehlo, thing(view, "/fullyconnected1")))  # fmt: skip
-    assert any(" dot(" in t or "custom-call" in t or "fusion(" in t for t in lines_of(hlo, thing(view, "/fullyconnected1")))  # fmt: skip
+    assert any(
+        "stablehlo.dot_general" in t for t in lines_of(stablehlo, thing(view, "/fullyconnected1"))
+    )
+    assert any(
+        " dot(" in t or "custom-call" in t or "fusion(" in t
+        for t in lines_of(hlo, thing(view, "/fullyconnected1"))
+    )
     (data,) = lines_of(hlo, thing(view, "data"))
     assert "f32[32,8]" in data and "parameter(1)" in data, "the first input is the data"
 
@@ -169,7 +182,10 @@ def test_pieces_are_those_of_stages(view: HybridizeStepper) -> None:
     for mine, truth in zip(program["groups"], view.stages.program.groups, strict=True):
         assert [names[n] for n in mine["things"]] == truth["nodes"]
         assert (mine["in"], mine["out"]) == (truth["bytes_in"], truth["bytes_out"])
-        assert f"{truth['hlo_name']} = " in stage(view, kind="hlo")["text"].split("\n")[mine["line"] - 1]  # fmt: skip
+        assert (
+            f"{truth['hlo_name']} = "
+            in stage(view, kind="hlo")["text"].split("\n")[mine["line"] - 1]
+        )
 
 
 def test_memory_plan_is_the_planners(view: HybridizeStepper) -> None:
@@ -202,7 +218,10 @@ def test_cache_and_why_it_was_traced_again() -> None:
     net(nd.ones((2, 4))).wait_to_read()
     net(nd.ones((5, 4))).wait_to_read()
     cache = HybridizeStepper(net, nd.ones((7, 4))).payload["cache"]
-    assert [each["key"].split(";")[0] for each in cache["entries"]] == ["data float32 2×4", "data float32 5×4"]  # fmt: skip
+    assert [each["key"].split(";")[0] for each in cache["entries"]] == [
+        "data float32 2×4",
+        "data float32 5×4",
+    ]
     assert cache["entries"][1]["reasons"] == ["data: shape (2, 4) -> (5, 4)"]
     assert not cache["known"] and cache["reasons"] == ["data: shape (5, 4) -> (7, 4)"]
     assert HybridizeStepper(net, nd.ones((5, 4))).payload["cache"]["known"]
@@ -240,7 +259,9 @@ def test_a_training_step_is_small_and_its_gradients_are_linked() -> None:
     layout = stage(view, **{"pass": "choose_layout"})
     before = program["stages"][program["stages"].index(layout) - 1]
     rows = [program["records"][n] for n in program["graphs"][before["graph"]]]
-    of_pooling = [each for each in rows if program["strings"][each[0]].endswith("pool1_fwd_backward")]  # fmt: skip
+    of_pooling = [
+        each for each in rows if program["strings"][each[0]].endswith("pool1_fwd_backward")
+    ]
     assert len(of_pooling) == 1
     stands = [program["things"][n]["name"] for n in of_pooling[0][7]]
     assert stands and all("pool1_fwd_backward" in name for name in stands)

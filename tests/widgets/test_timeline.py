@@ -118,7 +118,14 @@ def test_the_page_finds_the_same() -> None:
         "return [e.from.map((a, k) => [a, e.to[k], e.via[k]]), criticalPath(run, e)]; })));"
     )
     command = ["node", "--input-type=module", "-e", code]
-    found = subprocess.run(command, input=json.dumps(runs), capture_output=True, text=True, check=True, cwd=ROOT / "widgets")  # fmt: skip
+    found = subprocess.run(
+        command,
+        input=json.dumps(runs),
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT / "widgets",
+    )
     for run, (edges, path) in zip(runs, json.loads(found.stdout), strict=True):
         assert sorted(map(tuple, edges)) == sorted(dependencies(run))
         assert sum(run["ops"]["ran"][i] for i in path) == sum(

@@ -185,6 +185,9 @@ def test_unknown_schema() -> None:
 
 
 def test_mixnet_without_views_does_not_load_them() -> None:
-    code = "import sys, mixnet; print(any(m.startswith('mixnet.widgets') for m in sys.modules)); mixnet.widgets.View"
+    code = (
+        "import sys, mixnet; print(any(m.startswith('mixnet.widgets') for m in sys.modules)); "
+        "mixnet.widgets.View"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

@@ -100,7 +100,10 @@ class TestWhyItIsAlive:
         v.backward()
         mx.nd.waitall()
         seen.append(all_of(mx.why(u)))
-        assert "saved for the gradient of elemwise_mul" in seen[0] or "saved for the gradient of broadcast_mul" in seen[0]  # fmt: skip
+        assert (
+            "saved for the gradient of elemwise_mul" in seen[0]
+            or "saved for the gradient of broadcast_mul" in seen[0]
+        )
         assert "saved for" not in seen[1] and "the variable u of" in seen[1]
 
     def test_a_state_of_the_optimizer(self) -> None:
@@ -139,7 +142,9 @@ class TestKept:
                 if arrays["kind"][i] == "O":
                     assert "It is an output" in text
                 elif readers:
-                    assert f"{names[readers[-1]]} reads it last, at step {readers[-1] + 1} of" in text  # fmt: skip
+                    assert (
+                        f"{names[readers[-1]]} reads it last, at step {readers[-1] + 1} of" in text
+                    )
                     assert ("saved for a gradient" in text) == (arrays["kind"][i] == "A")
                     assert arrays["kind"][i] != "A" or readers[-1] >= turn
         (answer,) = mx.why(view, "act")
@@ -147,7 +152,9 @@ class TestKept:
 
     def test_prediction_saves_nothing(self) -> None:
         view = MemoryView(small_symbol(), data=(8, 12), train=False, xla=False)
-        assert not any("gradient" in text for text, *_ in view.payload["why"]["kept"]["of"].values())  # fmt: skip
+        assert not any(
+            "gradient" in text for text, *_ in view.payload["why"]["kept"]["of"].values()
+        )
 
     def test_live_memory_says_who_holds_what_is_alive(self) -> None:
         with mx.runtime.memory() as log:
@@ -159,10 +166,26 @@ class TestKept:
         assert "It was alive when the view was made: the data of parameter wide_weight." in said
 
 
-def row(number: int, times: tuple[int, int, int, int], reads: list, writes: list, thread: str = "mixnet compute:cpu(0) 0") -> dict:  # fmt: skip
+def row(
+    number: int,
+    times: tuple[int, int, int, int],
+    reads: list,
+    writes: list,
+    thread: str = "mixnet compute:cpu(0) 0",
+) -> dict:
     keys = ("pushed", "ready", "started", "ended")
-    return {"number": number, "name": f"task{number}", "resource": "compute:cpu(0)", "priority": 0, "thread": thread,
-            "reads": reads, "writes": writes, "source": None, "error": None, **dict(zip(keys, times, strict=True))}  # fmt: skip
+    return {
+        "number": number,
+        "name": f"task{number}",
+        "resource": "compute:cpu(0)",
+        "priority": 0,
+        "thread": thread,
+        "reads": reads,
+        "writes": writes,
+        "source": None,
+        "error": None,
+        **dict(zip(keys, times, strict=True)),
+    }
 
 
 class TestWaited:
@@ -178,12 +201,14 @@ class TestWaited:
         of = view.payload["why"]["waited"]["of"]
         assert set(of) == {"0/2", "0/3", "0/4"}, "the first two did not wait"
         assert of["0/2"] == [
-            "It waited 1.99 µs for an array: task1 wrote weights, which this task reads. That was the last to finish.",
+            "It waited 1.99 µs for an array: task1 wrote weights, which this task reads. That "
+            "was the last to finish.",
             "Before that, task0 wrote batch, which this task reads.",
         ]
         assert "task2 read weights, which this task writes" in of["0/3"][0]
         assert of["0/4"] == [
-            "It was ready, and waited 3.47 µs for a thread. mixnet compute:cpu(0) 0 ran task3, task2, task0 meanwhile."
+            "It was ready, and waited 3.47 µs for a thread. mixnet compute:cpu(0) 0 ran task3, "
+            "task2, task0 meanwhile."
         ]
         (answer,) = mx.why(view, "task3")
         assert answer.ask == "Why did it wait?"
@@ -219,7 +244,11 @@ class TestInterpretedOrCompiled:
             for _ in range(300):
                 (mx.nd.dot(x, x.T) * 2).wait_to_read()
         said = list(dict.fromkeys(text for (text,) in view.payload["why"]["ran"]["of"].values()))
-        assert [text.split(",")[0] for text in said] == ["It was interpreted", "It was still interpreted", "It was compiled"]  # fmt: skip
+        assert [text.split(",")[0] for text in said] == [
+            "It was interpreted",
+            "It was still interpreted",
+            "It was compiled",
+        ]
         runs = said[0].split("After ")[1].split(" ")[0]
         assert f"after {runs} runs that were interpreted" in said[2]
         *_, here = [each for each in how.of_lines() if __file__ in each]
@@ -228,8 +257,11 @@ class TestInterpretedOrCompiled:
 
     def test_a_large_program_is_compiled_at_once(self) -> None:
         key = [(None,)] * 3, (), (), mx.cpu(), (0, 0)
-        slow = type("Slow", (), {"work": 2.0, "compiling": 0.1, "__len__": lambda self: 3})()
-        assert "one interpreted run is estimated at 2 s" in how.sentence(executable_cache._first(key, slow))  # fmt: skip
+        slow = type("Slow", (), {"work": 2.0, "compiling": 0.1, "is_python": False})
+        slow.__len__ = lambda self: 3
+        assert "one interpreted run is estimated at 2 s" in how.sentence(
+            executable_cache._first(key, slow())
+        )
 
     def test_a_line_that_ran_nothing(self) -> None:
         with pytest.raises(MXNetError, match=r"no program is recorded for the line 'gone.py:1'"):
@@ -239,7 +271,7 @@ class TestInterpretedOrCompiled:
 def test_the_still_form_prints_answers() -> None:
     view = MemoryView(small_symbol(), data=(8, 12), xla=False)
     still = view.html()
-    asked = still[still.index("<summary>Why is it kept?</summary>") :]
+    asked = still[still.index("<summary>Why is it still in memory?</summary>") :]
     assert "<b>act</b>: It is saved for a gradient" in asked
     assert asked.count("<li>") == MOST_PRINTED
 
@@ -260,7 +292,12 @@ class TestFusedAndLayout:
         assert METHODS["dot"] in p["why"]["layout"]["of"][row][0]
         for key, said in p["why"]["fused"]["of"].items():
             of = [i for i, piece in enumerate(p["pieces"]) if int(key) in piece["rows"]]
-            assert all(f"runs in piece {i + 1} " in text for text in said for i in of if f"in piece {i + 1} (" in text[:60])  # fmt: skip
+            assert all(
+                f"runs in piece {i + 1} " in text
+                for text in said
+                for i in of
+                if f"in piece {i + 1} (" in text[:60]
+            )
         asked = {answer.ask for answer in mx.why(view, "Conv2D 1")}
         assert {"Why this layout?", "Why is it still in memory?"} <= asked
         with pytest.raises(MXNetError, match=r"nothing is named 'conv9'; the names are "):
@@ -277,7 +314,9 @@ class TestFusedAndLayout:
         groups = view.payload["programs"][0]["groups"]
         for key, said in view.payload["why"]["fused"]["of"].items():
             group = groups[int(key.split("/")[1])]
-            assert all(f"Piece {k + 1} " in text for k, text in zip(group["reads"], said, strict=False))  # fmt: skip
+            assert all(
+                f"Piece {k + 1} " in text for k, text in zip(group["reads"], said, strict=False)
+            )
 
 
 def test_slower_than_the_model() -> None:
@@ -287,7 +326,13 @@ def test_slower_than_the_model() -> None:
         {"n": 2, "thr": 2 * 64 / 0.15, **point},
         {"n": 4, "thr": 4 * 64 / 0.5, **point, "waiting": 0.3},
     ]
-    run = {"label": "net", "origin": "processes of one machine", "batch": 64, "bytes": 1e6, "points": points}  # fmt: skip
+    run = {
+        "label": "net",
+        "origin": "processes of one machine",
+        "batch": 64,
+        "bytes": 1e6,
+        "points": points,
+    }
     view = ScalingView([run])
     (answer,) = mx.why(view)
     assert answer.of == "net, 4 devices" and "A step on 4 devices took 500 ms" in answer.text
@@ -302,7 +347,9 @@ def test_answers_are_stored_with_the_view() -> None:
 
 
 def test_what_has_no_facts() -> None:
-    with pytest.raises(AttributeTypeError, match=r"why: int has no recorded data. Ask about a HybridBlock"):  # fmt: skip
+    with pytest.raises(
+        AttributeTypeError, match=r"why: int has no recorded data. Ask about a HybridBlock"
+    ):
         mx.why(3)
     with pytest.raises(AttributeTypeError, match=r"a name \('x'\) asks about a part of a view"):
         mx.why(mx.nd.ones((1,)), "x")

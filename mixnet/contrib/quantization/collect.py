@@ -20,8 +20,8 @@ LEVELS = 255
 class LayerOutputCollector:
     """Collects what layers give; a base for collectors of your own.
 
-    Override :meth:`collect` and :meth:`ranges`. An object with ``collect(name, arr)`` and a dictionary ``min_max_dict`` of
-    (least, greatest) by name will do as well.
+    Override :meth:`collect` and :meth:`ranges`. An object with ``collect(name, arr)`` and a
+    dictionary ``min_max_dict`` of (least, greatest) by name will do as well.
 
     Args:
         include_layer: names of the outputs that are asked for, by default all; ``quantize_net_v2`` and
@@ -92,8 +92,8 @@ class LayerHistogramCollector(LayerOutputCollector):
         num_bins: of each histogram, an odd number: 0 lies in the middle of one.
         include_layer: see :class:`LayerOutputCollector`.
         logger: the same.
-        quantized_dtype: integers that are wanted; with ``auto`` and ``uint8`` outputs that are never below 0 have
-            twice as many numbers.
+        quantized_dtype: integers that are wanted; with ``auto`` and ``uint8`` outputs that are
+            never below 0 have twice as many numbers.
     """
 
     def __init__(

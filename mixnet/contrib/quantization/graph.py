@@ -122,8 +122,8 @@ def quantize_graph(
 ) -> tuple[Symbol, dict[str, NDArray], Any, Any]:
     """A quantized symbol that is to be calibrated, and what collects the ranges for it.
 
-    Give every output that ``collector.include_layer`` names to ``collector.collect(name, array)`` while example data go
-    through the float network; then call :func:`calib_graph`.
+    Give every output that ``collector.include_layer`` names to ``collector.collect(name,
+    array)`` while example data go through the float network; then call :func:`calib_graph`.
 
     Args:
         sym: of a float network.
@@ -153,9 +153,16 @@ def quantize_graph(
     )  # fmt: skip
     check_mode("quantize_graph", calib_mode, True, LayerOutputCollector)
     step = quantized_step(
-        sym, arg_params, fused=False, dtype=quantized_dtype, mode=quantize_mode, granularity=quantize_granularity,
-        names=excluded_sym_names, operators=excluded_op_names, calibrated=calib_mode != "none",
-    )  # fmt: skip
+        sym,
+        arg_params,
+        fused=False,
+        dtype=quantized_dtype,
+        mode=quantize_mode,
+        granularity=quantize_granularity,
+        names=excluded_sym_names,
+        operators=excluded_op_names,
+        calibrated=calib_mode != "none",
+    )
     collector = collector_for(
         calib_mode, quantized_dtype, step.measured, LayerOutputCollector, logger
     )

@@ -91,14 +91,15 @@ def quantize_model(
         ctx: device on which ranges are measured.
         excluded_sym_names: nodes that stay in floats, also within fused ones.
         excluded_op_names: operators that stay in floats, also within fused ones.
-        calib_mode: how the ranges are found that integers stand for. ``none``: for each batch anew. ``naive``: the least and the
-            greatest number that the examples gave. ``entropy``: cut where the integers tell most.
+        calib_mode: how the ranges are found that integers stand for. ``none``: for each batch
+            anew. ``naive``: the least and the greatest number that the examples gave.
+            ``entropy``: cut where the integers tell most.
         calib_data: an iterator of examples.
         num_calib_examples: how many of them at most.
         quantized_dtype: ``int8``, ``uint8``, or ``auto``: ``uint8`` for what is never below 0.
         quantize_mode: ``full``: all operators that can be. ``smart``: layers, and others between layers.
-        quantize_granularity: ``tensor-wise``, or ``channel-wise``: fused affine maps have a range for each channel, as
-            fused convolutions always do.
+        quantize_granularity: ``tensor-wise``, or ``channel-wise``: fused affine maps have a
+            range for each channel, as fused convolutions always do.
         logger: gets messages.
 
     Returns:

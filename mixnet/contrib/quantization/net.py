@@ -36,8 +36,8 @@ def quantize_net_v2(
 ) -> SymbolBlock:
     """A block that computes with integers of 8 bits, from a trained float one.
 
-    Convolutions are fused with the normalizations, sums and activations that follow them. What comes out predicts only;
-    it is saved with ``export`` and loaded with ``SymbolBlock.imports``.
+    Convolutions are fused with the normalizations, sums and activations that follow them. What
+    comes out predicts only; it is saved with ``export`` and loaded with ``SymbolBlock.imports``.
 
     Args:
         network: a ``HybridBlock`` that has its parameters.

@@ -30,22 +30,26 @@ def quantize_weights(
 ) -> SymbolBlock:
     """A block whose dense layers and embeddings keep their weights as integers, from a trained float one.
 
-    It needs no examples: what layers give stays in floats, and each call restores a weight before it is used. So files and
-    parameters are a quarter or an eighth of their size; the prediction is not faster. Weights that anything but a dense
-    layer or an embedding reads stay as they are. An extension: MXNet 1.9.1 does not read the saved symbol.
+    It needs no examples: what layers give stays in floats, and each call restores a weight
+        before it is used. So files and
+    parameters are a quarter or an eighth of their size; the prediction is not faster. Weights
+    that anything but a dense layer or an embedding reads stay as they are. An extension: MXNet
+    1.9.1 does not read the saved symbol.
 
     Args:
         network: a ``HybridBlock`` that was hybridized and called.
         bits: 8 or 4 for each number.
-        group_size: how many numbers of a row (an output of a dense layer, a word of an embedding) share a step; by default
-            all. With 4 bits 32 is usual: a large number coarsens no more than its own group.
+        group_size: how many numbers of a row (an output of a dense layer, a word of an
+            embedding) share a step; by default all. With 4 bits 32 is usual: a large number
+            coarsens no more than its own group.
         exclude_layers: names of nodes whose weights stay.
         exclude_layers_match: parts of such names.
         ctx: device of the result's parameters.
 
     Raises:
         AttributeTypeError: the network is no ``HybridBlock``.
-        AttributeValueError: ``bits`` is another number; ``group_size`` does not divide a row; or there is nothing to quantize.
+        AttributeValueError: ``bits`` is another number; ``group_size`` does not divide a row; or
+            there is nothing to quantize.
         MXNetError: the network was not hybridized and called.
     """
     if not isinstance(network, HybridBlock):
@@ -72,7 +76,8 @@ def quantize_weights(
             arrays[f"{name}_step"] = array(step, dtype=step.dtype)
     if not rows:
         raise AttributeValueError(
-            "quantize_weights: the network has no dense layer and no embedding whose weight can be quantized; "
+            "quantize_weights: the network has no dense layer and no embedding whose weight "
+            "can be quantized; "
             "quantize_net_v2 quantizes convolutions."
         )
     quantized = type(traced)(rewriting.quantize_weights(traced.graph, rows).heads)
@@ -86,7 +91,8 @@ def _rows(layer: str, weight: np.ndarray, bits: int, group_size: int | None) -> 
         return Rows(bits, size, 1)
     if not isinstance(group_size, int) or group_size <= 0 or size % group_size:
         raise AttributeValueError(
-            f"quantize_weights: group_size={group_size!r:.60} does not divide the {size} numbers in a row of {layer!r}; "
+            f"quantize_weights: group_size={group_size!r:.60} does not divide the {size} "
+            f"numbers in a row of {layer!r}; "
             f"give a divisor, or leave the layer out with exclude_layers=[{layer!r}]."
         )
     return Rows(bits, size, size // group_size)

@@ -211,7 +211,9 @@ class SVRGModule(Module):
         self._allocate_gradients(key, value)
 
     def _allocate_gradients(self, key: str, value: list[NDArray]) -> None:
-        """Give every device of every worker its part: the parts are summed again when parameters are updated."""
+        """Give every device of every worker its part: the parts are summed again when parameters
+        are updated.
+        """
         parts = self._ctx_len * self._kvstore.num_workers
         for own, each in zip(self._param_dict, value, strict=True):
             own[key][:] = each / parts

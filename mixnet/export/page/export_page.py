@@ -37,8 +37,9 @@ def export_page(
 ) -> str:
     """Write one HTML file in which a person gives a network a picture, and sees what it computes.
 
-    The page has a small interpreter of JAX's primitives and the parameters in it: it needs neither a server nor a
-    network. It shows the prediction, the graph, and what each layer makes of the picture.
+    The page has a small interpreter of JAX's primitives and the parameters in it: it needs
+    neither a server nor a network. It shows the prediction, the graph, and what each layer makes
+    of the picture.
 
     Args:
         sym: a symbol, or the path of its file.
@@ -46,15 +47,17 @@ def export_page(
         in_shapes: the shape of the input: ``(batch, channels, height, width)`` with 1 or 3 channels, or
             ``(batch, numbers)``; the page runs a batch of one.
         path: where the page goes.
-        draw: whether the person draws, light on dark; of an input without axes of a picture, its height and width.
+        draw: whether the person draws, light on dark; of an input without axes of a picture, its
+            height and width.
         labels: names of the classes; numbers by default.
         title: of the page.
         mean: subtracted from each channel of the picture, whose numbers are from 0 to 1.
         std: what each channel is divided by then.
-        fill: the share of a side, above 0 and at most 1, that a drawing is scaled to, as the pictures were that the
-            network learned from; 20/28 for digits of MNIST.
-        examples: pictures that a person can choose, at most 20, numbers from 0 to 1 of shape ``(count, channels,
-            height, width)``, or ``(count, ...)`` as the input is; the page opens with the first.
+        fill: the share of a side, above 0 and at most 1, that a drawing is scaled to, as the
+            pictures were that the network learned from; 20/28 for digits of MNIST.
+        examples: pictures that a person can choose, at most 20, numbers from 0 to 1 of shape
+            ``(count, channels, height, width)``, or ``(count, ...)`` as the input is; the page
+            opens with the first.
 
     Returns:
         ``path``.
@@ -108,7 +111,8 @@ def _picture(shape: tuple[int, ...], draw: bool | Sequence[int]) -> tuple[int, i
         picture = (1, int(draw[0]), int(draw[1]))
     else:
         raise ShapeError(
-            f"export_page: an input of shape {shape} is not a picture. It can be (batch, 1 or 3, height, width); or give "
+            f"export_page: an input of shape {shape} is not a picture. It can be (batch, 1 or "
+            "3, height, width); or give "
             f"draw=(height, width) for a flat input of that size."
         )
     if int(np.prod(picture)) != int(np.prod(shape[1:])):
@@ -128,7 +132,8 @@ def _labels(labels: Sequence[str] | None, count: int) -> list[str]:
         return [str(i) for i in range(count)]
     if isinstance(labels, str) or len(labels) != count:
         raise AttributeValueError(
-            f"export_page: labels has {len(labels)} names, but the network has {count} outputs. Give a list of one "
+            f"export_page: labels has {len(labels)} names, but the network has {count} "
+            "outputs. Give a list of one "
             f"for each."
         )
     return [str(each) for each in labels]
@@ -165,12 +170,14 @@ def _examples(examples: Any, count: int) -> list[list[float]]:
     rows = pictures.reshape(len(pictures), -1) if pictures.ndim > 1 else pictures
     if rows.ndim != 2 or rows.shape[1] != count or not 0 < len(rows) <= _MOST_EXAMPLES:
         raise ShapeError(
-            f"export_page: examples has shape {pictures.shape}; expected 1 to {_MOST_EXAMPLES} pictures of {count} "
+            f"export_page: examples has shape {pictures.shape}; expected 1 to {_MOST_EXAMPLES} "
+            f"pictures of {count} "
             f"numbers each."
         )
     if not ((rows >= 0) & (rows <= 1)).all():
         raise AttributeValueError(
-            f"export_page: examples has numbers from {rows.min():g} to {rows.max():g}; a picture's are from 0 to 1, and "
+            f"export_page: examples has numbers from {rows.min():g} to {rows.max():g}; a "
+            "picture's are from 0 to 1, and "
             f"mean and std are applied to them by the page."
         )
     return [[round(float(x), 4) for x in row] for row in rows]

@@ -30,7 +30,9 @@ _SMALL = 4096  # bytes of a constant that may grow when it is computed ahead
 
 Parameters = Callable[["Program", Any], dict[str, Any] | None]
 PRIMITIVES: dict[str, Parameters] = {}
-"""What the engine must know of an equation, by the name of its primitive; the engine has a function for each."""
+"""What the engine must know of an equation, by the name of its primitive; the engine has a
+function for each.
+"""
 
 
 class NoRule(MXNetError):

@@ -284,7 +284,8 @@ class Block:
         dtype_source: str = "current",
         names: Names | None = None,
     ) -> None:
-        """Read values written by ``save_parameters``, ``export`` or ``ParameterDict.save``, or a safetensors file.
+        """Read values written by ``save_parameters``, ``export`` or ``ParameterDict.save``, or a
+        safetensors file.
 
         The format is detected from the file's content. Nothing changes unless all values match.
 
@@ -295,9 +296,10 @@ class Block:
             ignore_extra: ignore values that the network does not have.
             cast_dtype: cast if dtypes differ.
             dtype_source: ``current`` or ``saved``: the dtype of a parameter afterwards.
-            names: for weights of other libraries: a function from the file's name of an array to the name in this
-                network (as written by ``save_parameters``), None to skip the array; or a dict from regular
-                expressions to replacements, tried in order, None to skip matching arrays.
+            names: for weights of other libraries: a function from the file's name of an array to
+                the name in this network (as written by ``save_parameters``), None to skip the
+                array; or a dict from regular expressions to replacements, tried in order, None
+                to skip matching arrays.
 
         Raises:
             CheckError: names are missing, or a shape or dtype differs.

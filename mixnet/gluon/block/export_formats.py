@@ -37,9 +37,11 @@ def _stablehlo(
 def _described(
     block: HybridBlock, specs: Sequence[Spec], options: dict[str, Any]
 ) -> tuple[Any, list[Any], list[Any]]:
-    """A block's symbol, and shapes and dtypes of the inputs that it reads, in the order of a call's arguments.
+    """A block's symbol, and shapes and dtypes of the inputs that it reads, in the order of a
+    call's arguments.
 
-    Extents that the options call dynamic are: ``dynamic`` is set, and shapes of arguments that are not read left out.
+    Extents that the options call dynamic are: ``dynamic`` is set, and shapes of arguments that
+    are not read left out.
     """
     names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
     symbol = block.to_symbol()

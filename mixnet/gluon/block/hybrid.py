@@ -634,11 +634,13 @@ class HybridBlock(Block):
             path: start of both paths.
             epoch: number in the parameters' file name.
             remove_amp_cast: omit the casts of automatic mixed precision.
-            format: ``mxnet``; or for prediction, with the shapes of the network's first call, ``onnx``: one file,
-                ``path.onnx``; or ``stablehlo``: ``path.stablehlo``, which runs with JAX alone.
-            options: of the format. Both: ``dynamic`` and ``dynamic_input_shapes``. ``onnx``: ``opset_version`` and
-                others of ``mx.onnx.export_model``; ``stablehlo``: ``platforms``, ``parameters`` and
-                ``gradients``, as for ``mx.export.export_stablehlo``.
+            format: ``mxnet``; or for prediction, with the shapes of the network's first call,
+                ``onnx``: one file, ``path.onnx``; or ``stablehlo``: ``path.stablehlo``, which
+                runs with JAX alone.
+            options: of the format. Both: ``dynamic`` and ``dynamic_input_shapes``. ``onnx``:
+                ``opset_version`` and others of ``mx.onnx.export_model``; ``stablehlo``:
+                ``platforms``, ``parameters`` and ``gradients``, as for
+                ``mx.export.export_stablehlo``.
 
         Returns:
             The paths of the written files.
@@ -712,7 +714,8 @@ class HybridBlock(Block):
         """
         if not self._cache:
             raise MXNetError(
-                "export: call the hybridized network with data first, so that the shapes of its inputs are known."
+                "export: call the hybridized network with data first, so that the shapes of "
+                "its inputs are known."
             )
         specs, _, _ = next(iter(self._cache))
         return list(specs)

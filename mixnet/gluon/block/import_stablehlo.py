@@ -47,8 +47,8 @@ def import_stablehlo(
     Args:
         path: of the program.
         ctx: a device, or a list, for the parameters; the current one by default.
-        params: file of the parameters, where the program's function takes a dict of them first; by default the
-            safetensors file of the same name beside it. No other file is read.
+        params: file of the parameters, where the program's function takes a dict of them first;
+            by default the safetensors file of the same name beside it. No other file is read.
 
     Raises:
         MissingFileError: there is no such file.

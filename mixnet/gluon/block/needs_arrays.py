@@ -19,9 +19,10 @@ _LIBRARY = os.path.dirname(os.path.abspath(base.__file__)) + os.sep
 def needs_arrays(error: Exception) -> bool:
     """Whether an error of a forward on symbols means that it needs arrays.
 
-    It does if it was raised by this library or by what the code calls, which were given a symbol; or in the code
-    itself by something that symbols do not have: an attribute, or what Python asks of a number or a list.
-    Errors that the code raises itself (assertions, divisions, look-ups) would occur on arrays as well.
+    It does if it was raised by this library or by what the code calls, which were given a
+    symbol; or in the code itself by something that symbols do not have: an attribute, or what
+    Python asks of a number or a list. Errors that the code raises itself (assertions, divisions,
+    look-ups) would occur on arrays as well.
     """
     if isinstance(error, AttributeError):
         return isinstance(error.obj, (Symbol, ModuleType)) or _is_raised_by_library(error)

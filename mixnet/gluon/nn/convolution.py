@@ -295,6 +295,7 @@ class Conv2DTranspose(_Transposed):
 class Conv3DTranspose(_Transposed):
     __doc__ = _described(
         _Transposed,
-        "Transposed convolution of ``(batch, channels, depth, height, width)``; its layout is ``NCDHW`` or ``NDHWC``.",
+        "Transposed convolution of ``(batch, channels, depth, height, width)``; its layout is "
+        "``NCDHW`` or ``NDHWC``.",
     )
     _layouts = ("NCDHW", "NDHWC")

@@ -32,8 +32,8 @@ class Step:
 class Builder:
     """The nodes and constants of a graph, or of the body of a loop or branch.
 
-    ``builder.Relu(x)`` adds a node and returns the name of its output. An input that is a list or an array becomes
-    a constant, None an omitted input.
+    ``builder.Relu(x)`` adds a node and returns the name of its output. An input that is a list
+    or an array becomes a constant, None an omitted input.
 
     Args:
         opset: the operator set to write.
@@ -154,7 +154,9 @@ class Builder:
         return self.Cast(value, to=type_code(dtype))
 
     def permuted(self, value: str, order: Sequence[int], back: bool = False) -> str:
-        """A value whose axis ``i`` is axis ``order[i]`` of the given one, or ``back``; itself where none moves."""
+        """A value whose axis ``i`` is axis ``order[i]`` of the given one, or ``back``; itself
+        where none moves.
+        """
         axes = [int(i) for i in (np.argsort(order) if back else order)]
         return value if axes == sorted(axes) else self.Transpose(value, perm=axes)
 

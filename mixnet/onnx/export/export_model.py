@@ -92,7 +92,8 @@ def checked_opset(version: int | None) -> int:
     newest = min(NEWEST_WRITTEN, onnx_package().defs.onnx_opset_version())
     if not isinstance(version, int) or not OLDEST_WRITTEN <= version <= newest:
         raise AttributeValueError(
-            f"opset_version={version!r}: operator sets {OLDEST_WRITTEN} to {newest} can be written. Give one of "
+            f"opset_version={version!r}: operator sets {OLDEST_WRITTEN} to {newest} can be "
+            "written. Give one of "
             f"them, or nothing for {DEFAULT_OPSET}."
         )
     return version

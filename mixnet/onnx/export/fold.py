@@ -38,11 +38,24 @@ def _concat(*parts: np.ndarray, axis: int) -> np.ndarray:
 
 
 _FOLDS: dict[str, Callable[..., np.ndarray]] = {
-    "Add": np.add, "Cast": _cast, "Concat": _concat, "Equal": np.equal, "Expand": _expand, "Greater": np.greater,
-    "GreaterOrEqual": np.greater_equal, "Less": np.less, "LessOrEqual": np.less_equal, "Max": np.maximum,
-    "Min": np.minimum, "Mul": np.multiply, "Not": np.logical_not, "Reshape": _reshape, "Sub": np.subtract,
-    "Unsqueeze": _unsqueeze, "Where": np.where,
-}  # fmt: skip
+    "Add": np.add,
+    "Cast": _cast,
+    "Concat": _concat,
+    "Equal": np.equal,
+    "Expand": _expand,
+    "Greater": np.greater,
+    "GreaterOrEqual": np.greater_equal,
+    "Less": np.less,
+    "LessOrEqual": np.less_equal,
+    "Max": np.maximum,
+    "Min": np.minimum,
+    "Mul": np.multiply,
+    "Not": np.logical_not,
+    "Reshape": _reshape,
+    "Sub": np.subtract,
+    "Unsqueeze": _unsqueeze,
+    "Where": np.where,
+}
 
 
 def folded(

@@ -193,11 +193,15 @@ def _(b: Builder, call: Call) -> Any:
     known = parts.layer.op.keywords(parts.layer.statics)
     count = len(known["kernel"])
     result = b.Conv(
-        _restored(b, call.x, step, call.dtype), _whole_weight(b, weight, steps), _whole_bias(b, bias, step * steps),
-        kernel_shape=list(known["kernel"]), pads=list(known["pad"] or (0,) * count) * 2,
-        strides=list(known["stride"] or (1,) * count), dilations=list(known["dilate"] or (1,) * count),
+        _restored(b, call.x, step, call.dtype),
+        _whole_weight(b, weight, steps),
+        _whole_bias(b, bias, step * steps),
+        kernel_shape=list(known["kernel"]),
+        pads=list(known["pad"] or (0,) * count) * 2,
+        strides=list(known["stride"] or (1,) * count),
+        dilations=list(known["dilate"] or (1,) * count),
         group=known["num_group"],
-    )  # fmt: skip
+    )
     result = _activated(b, parts.act, result)
     if parts.sum is not None:
         dtype = call.dtypes[names.index("sum")]

@@ -38,9 +38,15 @@ def _(b: Builder, call: Call) -> str:
         x, weight = _moved(b, x, call.ndim), _moved(b, weight, call.ndim)
     pads = _window(call, "pad", count, 0)
     result = b.Conv(
-        x, weight, call.argument("bias"), kernel_shape=list(call["kernel"]), pads=pads * 2,
-        strides=_window(call, "stride", count, 1), dilations=_window(call, "dilate", count, 1), group=call["num_group"],
-    )  # fmt: skip
+        x,
+        weight,
+        call.argument("bias"),
+        kernel_shape=list(call["kernel"]),
+        pads=pads * 2,
+        strides=_window(call, "stride", count, 1),
+        dilations=_window(call, "dilate", count, 1),
+        group=call["num_group"],
+    )
     return _moved(b, result, call.ndim, True) if last else result
 
 

@@ -146,7 +146,9 @@ def _places(low: Lowering, windows: _Windows, indices: str, clip: bool) -> tuple
             start = windows.start(low, indices, axis)
             most = low.scalar(extent - windows.sizes[axis])
             if not clip:
-                fit = b.And(b.GreaterOrEqual(start, b.constant(np.int64(0))), b.LessOrEqual(start, most))  # fmt: skip
+                fit = b.And(
+                    b.GreaterOrEqual(start, b.constant(np.int64(0))), b.LessOrEqual(start, most)
+                )
                 fit = windows.as_out(low, fit)
                 fits = fit if fits is None else b.And(fits, fit)
             start = windows.as_out(low, _clamped(low, start, most))
@@ -186,8 +188,17 @@ def _outside(dtype: np.dtype) -> Any:
     return 1 if dtype == np.bool_ else np.iinfo(dtype).max
 
 
-_REDUCTIONS = {"scatter": None, "scatter-add": "add", "scatter_add": "add", "scatter_mul": "mul", "scatter-mul": "mul",
-               "scatter_min": "min", "scatter-min": "min", "scatter_max": "max", "scatter-max": "max"}  # fmt: skip
+_REDUCTIONS = {
+    "scatter": None,
+    "scatter-add": "add",
+    "scatter_add": "add",
+    "scatter_mul": "mul",
+    "scatter-mul": "mul",
+    "scatter_min": "min",
+    "scatter-min": "min",
+    "scatter_max": "max",
+    "scatter-max": "max",
+}
 
 
 @rule(*_REDUCTIONS)
@@ -204,10 +215,16 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     for axis, place in zip(windowed, numbers.update_window_dims, strict=True):
         sizes[axis] = updates[place]
     windows = _Windows(
-        operand, updates, numbers.update_window_dims, numbers.inserted_window_dims,
-        numbers.scatter_dims_to_operand_dims, numbers.operand_batching_dims, numbers.scatter_indices_batching_dims,
-        sizes, len(indices),
-    )  # fmt: skip
+        operand,
+        updates,
+        numbers.update_window_dims,
+        numbers.inserted_window_dims,
+        numbers.scatter_dims_to_operand_dims,
+        numbers.operand_batching_dims,
+        numbers.scatter_indices_batching_dims,
+        sizes,
+        len(indices),
+    )
     starts = b.cast(inputs[1], np.int64, dtype_of(equation.invars[1]))
     places, fits = _places(low, windows, starts, clip="CLIP" in str(equation.params["mode"]))
     if fits is not None:  # what lies outside goes to one more element, which is cut off

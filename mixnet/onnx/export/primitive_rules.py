@@ -382,9 +382,12 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     params, shape = equation.params, equation.invars[0].aval.shape
     steps = params["strides"] or (1,) * len(shape)
     cut = [
-        i for i, (start, end, step) in enumerate(zip(params["start_indices"], params["limit_indices"], steps, strict=True))
+        i
+        for i, (start, end, step) in enumerate(
+            zip(params["start_indices"], params["limit_indices"], steps, strict=True)
+        )
         if (start, end, step) != (0, shape[i], 1)
-    ]  # fmt: skip
+    ]
     if not cut:
         return inputs[0]
     starts, ends = (

@@ -14,14 +14,36 @@ if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
 
 _UNARY = {
-    "Abs": "_npi_absolute", "Acos": "_npi_arccos", "Acosh": "_npi_arccosh", "Asin": "_npi_arcsin",
-    "Asinh": "_npi_arcsinh", "Atan": "_npi_arctan", "Atanh": "_npi_arctanh", "BitwiseNot": "_npi_bitwise_not",
-    "Ceil": "_npi_ceil", "Cos": "_npi_cos", "Cosh": "_npi_cosh", "Erf": "erf", "Exp": "_npi_exp",
-    "Floor": "_npi_floor", "Identity": "_copy", "IsNaN": "_npi_isnan", "Log": "_npi_log", "Neg": "_npi_negative",
-    "Not": "_npi_logical_not", "Reciprocal": "_npi_reciprocal", "Relu": "relu",
-    "Sigmoid": "sigmoid", "Sign": "_npi_sign", "Sin": "_npi_sin", "Sinh": "_npi_sinh", "Softsign": "softsign",
-    "Sqrt": "_npi_sqrt", "Tan": "_npi_tan", "Tanh": "_npi_tanh",
-}  # fmt: skip
+    "Abs": "_npi_absolute",
+    "Acos": "_npi_arccos",
+    "Acosh": "_npi_arccosh",
+    "Asin": "_npi_arcsin",
+    "Asinh": "_npi_arcsinh",
+    "Atan": "_npi_arctan",
+    "Atanh": "_npi_arctanh",
+    "BitwiseNot": "_npi_bitwise_not",
+    "Ceil": "_npi_ceil",
+    "Cos": "_npi_cos",
+    "Cosh": "_npi_cosh",
+    "Erf": "erf",
+    "Exp": "_npi_exp",
+    "Floor": "_npi_floor",
+    "Identity": "_copy",
+    "IsNaN": "_npi_isnan",
+    "Log": "_npi_log",
+    "Neg": "_npi_negative",
+    "Not": "_npi_logical_not",
+    "Reciprocal": "_npi_reciprocal",
+    "Relu": "relu",
+    "Sigmoid": "sigmoid",
+    "Sign": "_npi_sign",
+    "Sin": "_npi_sin",
+    "Sinh": "_npi_sinh",
+    "Softsign": "softsign",
+    "Sqrt": "_npi_sqrt",
+    "Tan": "_npi_tan",
+    "Tanh": "_npi_tanh",
+}
 _BINARY = {
     "Add": "_npi_add", "BitwiseAnd": "_npi_bitwise_and", "BitwiseOr": "_npi_bitwise_or",
     "BitwiseXor": "_npi_bitwise_xor", "Equal": "_npi_equal", "Greater": "_npi_greater",
@@ -211,11 +233,17 @@ def _shrink(g: Reading, call: Call) -> Any:
 
 
 _ACTIVATIONS = {
-    "HardSigmoid": lambda g, call: g.op("hard_sigmoid", call.x, alpha=call.get("alpha", 0.2), beta=call.get("beta", 0.5)),
+    "HardSigmoid": lambda g, call: g.op(
+        "hard_sigmoid", call.x, alpha=call.get("alpha", 0.2), beta=call.get("beta", 0.5)
+    ),
     "Softplus": lambda g, call: g.op("Activation", call.x, act_type="softrelu"),
-    "HardSwish": _hard_swish, "Mish": _mish, "Celu": _celu, "Gelu": _gelu, "ThresholdedRelu": _thresholded,
+    "HardSwish": _hard_swish,
+    "Mish": _mish,
+    "Celu": _celu,
+    "Gelu": _gelu,
+    "ThresholdedRelu": _thresholded,
     "Shrink": _shrink,
-}  # fmt: skip
+}
 
 
 @reads("Clip")

@@ -233,7 +233,8 @@ class Reading:
                 raise
             text = (str(error).splitlines() or [""])[0]
             raise MXNetError(
-                f"ONNX operator {node.op_type} of node {node.name!r} cannot be read: {text or type(error).__name__}."
+                f"ONNX operator {node.op_type} of node {node.name!r} cannot be read: "
+                f"{text or type(error).__name__}."
             ) from None
 
     def read(self, name: str, reader: str) -> Any:
@@ -282,7 +283,8 @@ def read_graph(
     opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 0)
     if not OLDEST_READ <= opset <= NEWEST_READ:
         raise FileFormatError(
-            f"The file is written in operator set {opset}; {OLDEST_READ} to {NEWEST_READ} can be read. Convert it "
+            f"The file is written in operator set {opset}; {OLDEST_READ} to {NEWEST_READ} can "
+            "be read. Convert it "
             f"with onnx.version_converter."
         )
     reading = Reading(opset, arrays)

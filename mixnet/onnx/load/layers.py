@@ -53,9 +53,17 @@ def _(g: Reading, call: Call) -> Any:
     if before != after:
         x, before = padded(g, x, before, after), [0] * len(kernel)
     return g.op(
-        "Convolution", x, *inputs, kernel=tuple(kernel), stride=tuple(strides), dilate=tuple(dilate), pad=tuple(before),
-        num_filter=weight[0], num_group=call.get("group", 1), no_bias=len(inputs) == 1,
-    )  # fmt: skip
+        "Convolution",
+        x,
+        *inputs,
+        kernel=tuple(kernel),
+        stride=tuple(strides),
+        dilate=tuple(dilate),
+        pad=tuple(before),
+        num_filter=weight[0],
+        num_group=call.get("group", 1),
+        no_bias=len(inputs) == 1,
+    )
 
 
 @reads("ConvTranspose")

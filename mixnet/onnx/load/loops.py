@@ -78,7 +78,8 @@ def _counted(g: Reading, body: Any, turns: int, carried: list[Any]) -> Any:
         new = _all_read(inner, results[1 : 1 + len(carried)], states)
         rows = results[1 + len(carried) :]
         scalars[:] = [inner.is_scalar(each) for each in rows]
-        # The number of the turn is an output as well: a body may not read it, and a loop reads what it runs over.
+        # The number of the turn is an output as well: a body may not read it, and a loop reads what
+        # it runs over.
         return [turn, *(inner.symbol(each) for each in rows)], new
 
     numbers = g.symbol(np.arange(turns).reshape(turns, 1))
@@ -147,7 +148,9 @@ def _variables(g: Reading, states: Any, carried: list[Any]) -> list[Any]:
 
 
 def _all_read(g: Reading, new: list[Any], states: Any) -> list[Any]:
-    """New states, each of which reads the one before, at least its shape: loops carry nothing that is not read."""
+    """New states, each of which reads the one before, at least its shape: loops carry nothing
+    that is not read.
+    """
     return [g.op("broadcast_like", each, state) for each, state in zip(new, states, strict=True)]
 
 

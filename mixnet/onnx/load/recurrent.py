@@ -45,9 +45,15 @@ def _(g: Reading, call: Call) -> Any:
             raise NotDefinedError("sequence lengths with a backward direction are not supported")
         arrays.append(g.op("Cast", lengths, dtype="float32"))
     outputs = g.op(
-        "RNN", *arrays, state_size=size, num_layers=1, mode=mode, bidirectional=sides == 2, state_outputs=True,
+        "RNN",
+        *arrays,
+        state_size=size,
+        num_layers=1,
+        mode=mode,
+        bidirectional=sides == 2,
+        state_outputs=True,
         use_sequence_length=lengths is not None,
-    )  # fmt: skip
+    )
     out = outputs[0]
     out = g.op("_npi_flip", out, axis=0) if direction == "reverse" else out
     out = g.op("Reshape", out, shape=(0, 0, sides, -1))

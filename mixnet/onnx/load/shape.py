@@ -160,7 +160,9 @@ def _(g: Reading, call: Call) -> Any:
 
 
 def _places(g: Reading, index: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """Places in an array of a shape, one row for each axis: ``index`` along ``axis``, elsewhere where the index itself is."""
+    """Places in an array of a shape, one row for each axis: ``index`` along ``axis``, elsewhere
+    where the index itself is.
+    """
     own = g.shape(index)
     rows = []
     for i in range(len(shape)):

@@ -5,8 +5,9 @@ A subgraph is anything with ``run(arrays, stream, training)`` that returns a lis
 :class:`mixnet.graph.subgraph.SubGraph` is one. What comes in by ``*_locs`` is MXNet's order of the
 subgraph's inputs, as a symbol file states it.
 
-A call takes one number and draws from the stream that begins there, see :mod:`mixnet.ops.schema.stream`. Each turn of a
-loop draws what it would draw as a turn of a loop in Python: its numbers follow those of the turn before.
+A call takes one number and draws from the stream that begins there, see
+:mod:`mixnet.ops.schema.stream`. Each turn of a loop draws what it would draw as a turn of a loop
+in Python: its numbers follow those of the turn before.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def _place(arrays: Any, positions: tuple[int, ...]) -> list[Any]:
     """Arrays at their places; one whose place is -1 is not read."""
     if len(arrays) != len(positions):
         raise ShapeError(
-            f"A loop that names places for {len(positions)} arrays was given {len(arrays)}. Give one array a place."
+            f"A loop that names places for {len(positions)} arrays was given {len(arrays)}. "
+            "Give one array a place."
         )
     placed: list[Any] = [None] * (1 + max(positions, default=-1))
     for array, position in zip(arrays, positions, strict=True):

@@ -34,7 +34,9 @@ class Runner(Protocol):
         """Shapes of arguments and states from those of some arguments."""
 
     def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Dtypes of arguments and states, and of outputs, from those that are known; None for unknown ones."""
+        """Dtypes of arguments and states, and of outputs, from those that are known; None for
+        unknown ones.
+        """
 
     def forward(
         self,

@@ -1,7 +1,7 @@
 """JAX's loops and branches for operators: they remain loops and branches in every jaxpr.
 
-Operators are traced without nested jits (:mod:`mixnet.ops.tracing.traced`), where JAX would run a loop in Python and write
-out each of its turns.
+Operators are traced without nested jits (:mod:`mixnet.ops.tracing.traced`), where JAX would run
+a loop in Python and write out each of its turns.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Fused 8-bit integer convolutions with channels last, and their weights.
 
-oneDNN inside XLA multiplies ``uint8`` by ``int8`` into int32 with the processor's own instructions (VNNI), see ``onednn.py``. It
-has none for two signed numbers, so signed data are made unsigned: 128 more, and 128 times the weights less.
+oneDNN inside XLA multiplies ``uint8`` by ``int8`` into int32 with the processor's own
+instructions (VNNI), see ``onednn.py``. It has none for two signed numbers, so signed data are
+made unsigned: 128 more, and 128 times the weights less.
 """
 
 from __future__ import annotations

@@ -43,7 +43,8 @@ def convolution(
 
     Args:
         data: float32 or uint8, ``(batch, height, width, channels)``.
-        weight: float32, or int8 for data of uint8; its axes are those of ``weight_order``: O filters, I channels, H and W.
+        weight: float32, or int8 for data of uint8; its axes are those of ``weight_order``: O
+            filters, I channels, H and W.
         operands: what ``fusions`` read: for ``BIAS`` an array ``(filters,)``, for ``BINARY_ADD``
             one of the result's shape.
         pads: zeros before and after, none negative, for height and width.

@@ -146,7 +146,8 @@ def _gathered(
 def _over_windows(
     data: Any, kernel: Pair, stride: Pair, widths: Any, combine: Callable[[Taps, Any], Any]
 ) -> Any:
-    """``combine(taps, shape)`` of all windows; taps are what stands at each place of a window, with its number.
+    """``combine(taps, shape)`` of all windows; taps are what stands at each place of a window,
+    with its number.
 
     Windows that reach into the padding have fewer places: they are computed apart, and put beside
     the others. To pad the data instead is to copy them, which takes longer than all the rest.

@@ -1,9 +1,11 @@
 """XLA's convolution, in forms that XLA compiles well, forward and backward.
 
-XLA's simplifier may let data and kernel change places. It leaves an axis alone that looks as if it stood for groups: no
-padding, and a kernel of ``k`` elements on data spread ``k`` apart, read in steps of ``k - 1``. A true axis can look the
+XLA's simplifier may let data and kernel change places. It leaves an axis alone that looks as if
+it stood for groups: no padding, and a kernel of ``k`` elements on data spread ``k`` apart, read
+in steps of ``k - 1``. A true axis can look the
 same: kernel 2, stride 2 and pad 1 do in the gradient of a convolution's data and in the forward pass of a
-transposed one. What the exchange makes then is no valid program, and the process ends. So such axes get padding.
+transposed one. What the exchange makes then is no valid program, and the process ends. So such
+axes get padding.
 """
 
 from __future__ import annotations

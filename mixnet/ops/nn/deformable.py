@@ -139,7 +139,9 @@ def _convolve(
 
 
 def _filtered(value: jax.Array, weight: jax.Array, bias: jax.Array | None) -> Any:
-    """The products of sampled values ``(batch, groups, taps, rows, columns)`` with the filters of each group."""
+    """The products of sampled values ``(batch, groups, taps, rows, columns)`` with the filters
+    of each group.
+    """
     batch, groups, _, rows, columns = value.shape
     filters = weight.reshape(groups, weight.shape[0] // groups, -1)
     out = jnp.einsum("ngkhw,gfk->ngfhw", value, filters)

@@ -220,8 +220,13 @@ _declare_position("argmax", jnp.argmax, "Position of the largest element.")
 _declare_position("argmin", jnp.argmin, "Position of the smallest element.")
 
 
-@op("_npi_average", output_names=("output0",), arguments=lambda weighted: ("a", "weights") if weighted else ("a",),
-    outputs=2, visible=lambda returned: 2 if returned else 1)  # fmt: skip
+@op(
+    "_npi_average",
+    output_names=("output0",),
+    arguments=lambda weighted: ("a", "weights") if weighted else ("a",),
+    outputs=2,
+    visible=lambda returned: 2 if returned else 1,
+)
 def average(
     a, weights=None, *, axis: Shape | None = None, returned: bool = False, weighted: bool = True
 ):

@@ -1,8 +1,9 @@
 """Fused layers as one operator: MXNet's oneDNN subgraphs, in float32 and int8.
 
-A subgraph holds the float layers as nodes: a convolution, and perhaps a normalization, an activation, a sum with
-another array, and an activation of that. In int8 the normalization is folded into the weights, which are
-quantized by channel, and the rest happens to the sums before they are rounded once.
+A subgraph holds the float layers as nodes: a convolution, and perhaps a normalization, an
+activation, a sum with another array, and an activation of that. In int8 the normalization is
+folded into the weights, which are quantized by channel, and the rest happens to the sums before
+they are rounded once.
 """
 
 from __future__ import annotations
@@ -85,8 +86,14 @@ def body_order(parts: Parts) -> list[str]:
 
 
 def folded_weights(
-    parts: Parts, weight: Any, bias: Any, gamma: Any = None, beta: Any = None, mean: Any = None, var: Any = None
-) -> tuple[Any, Any]:  # fmt: skip
+    parts: Parts,
+    weight: Any,
+    bias: Any,
+    gamma: Any = None,
+    beta: Any = None,
+    mean: Any = None,
+    var: Any = None,
+) -> tuple[Any, Any]:
     """Weight and bias with the normalization folded in; the bias is None where there is none."""
     if parts.norm is None:
         return weight, bias
@@ -115,8 +122,10 @@ def weight_steps(weight: Any, by_channel: bool) -> Any:
 
 
 MOST_OF_WEIGHT = 127
-"""The weight that is farthest from 0 has 127.5 steps: on one side too it is 127, or the last bit of a quotient would
-tell -127 from -128, and the same network would predict otherwise when it is compiled."""
+"""The weight that is farthest from 0 has 127.5 steps: on one side too it is 127, or the last bit
+of a quotient would tell -127 from -128, and the same network would predict otherwise when it is
+compiled.
+"""
 
 
 def whole_weights(weight: Any, steps: Any) -> Any:
@@ -202,8 +211,9 @@ def fused_convolution(
     """A convolution, its normalization by moving statistics, a sum and activations, as one operator.
 
     Args:
-        data: data, weight, bias if there is one; gamma, beta, mean and variance of the normalization; the array
-            that is added. When quantized then the ends of the ranges of data and of that array.
+        data: data, weight, bias if there is one; gamma, beta, mean and variance of the
+            normalization; the array that is added. When quantized then the ends of the ranges of
+            data and of that array.
         subgraphs: the float layers.
         quantized: whether data and the array that is added are integers of 8 bits. Weights are floats.
 
@@ -327,8 +337,8 @@ def quantized_result(
 def exact_convolution(data: Any, weight: Any, parts: Parts) -> Any:
     """Sums of products of integers of 8 bits, as float32.
 
-    Floats hold them exactly up to 2²⁴; a larger sum is rounded by less than one part in 10 millions, far less than
-    what the result is rounded by afterwards.
+    Floats hold them exactly up to 2²⁴; a larger sum is rounded by less than one part in 10
+    millions, far less than what the result is rounded by afterwards.
     """
     known = parts.layer.op.keywords(parts.layer.statics) | {"no_bias": True}
     wide = [each.astype(jnp.float32) for each in (data, weight)]
@@ -345,7 +355,8 @@ def exact_rows(rows: Any, weight: Any) -> Any:
     last = (((rows.ndim - 1,), (1,)), ((), ()))
     if rows.dtype == jnp.int8:
         return jax.lax.dot_general(rows, weight, last, preferred_element_type=jnp.int32)
-    # The processor's products are of two signed numbers, as XLA calls them: 128 less, and 128 times the weights more.
+    # The processor's products are of two signed numbers, as XLA calls them: 128 less, and 128 times
+    # the weights more.
     signed = (rows.astype(jnp.int16) - 128).astype(jnp.int8)
     sums = jax.lax.dot_general(signed, weight, last, preferred_element_type=jnp.int32)
     return sums + 128 * weight.astype(jnp.int32).sum(1)

@@ -18,8 +18,8 @@ def dequantize_rows(data, step, *, bits: Literal["8", "4"] = "8", size: int = 0)
     """Rows of integers as floats; each group of a row has its own step.
 
     Args:
-        data: ``(..., size)`` int8; with 4 bits ``(..., (size + 1) // 2)`` uint8, two numbers in each: the first in the low
-            half, both 8 more than they stand for.
+        data: ``(..., size)`` int8; with 4 bits ``(..., (size + 1) // 2)`` uint8, two numbers in
+            each: the first in the low half, both 8 more than they stand for.
         step: ``(..., groups)`` float, what one step stands for. ``groups`` divides ``size``.
         bits: of a number.
         size: numbers in a row; 0 for all that are there.
@@ -42,7 +42,8 @@ def dequantize_rows(data, step, *, bits: Literal["8", "4"] = "8", size: int = 0)
     groups = step.shape[-1]
     if size > whole.shape[-1] or groups == 0 or size % groups or data.shape[:-1] != step.shape[:-1]:
         raise ShapeError(
-            f"contrib.dequantize_rows: step {step.shape} does not go with data {data.shape} of {size} numbers a row: it "
+            f"contrib.dequantize_rows: step {step.shape} does not go with data {data.shape} of "
+            f"{size} numbers a row: it "
             f"has a row for each of data's, with a number for each group of equal size."
         )
     parts = whole[..., :size].astype(step.dtype).reshape((*step.shape, size // groups))

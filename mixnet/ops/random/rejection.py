@@ -1,8 +1,8 @@
 """Gamma and Poisson numbers by rejection sampling, in rounds over whole arrays.
 
-Every round draws a candidate for each element, and an element keeps the first that is accepted; the key of a round
-follows from its number. So an element does not depend on the others, and the same steps serve the
-interpreter, which has no loop for each element, and the compiler.
+Every round draws a candidate for each element, and an element keeps the first that is accepted;
+the key of a round follows from its number. So an element does not depend on the others, and the
+same steps serve the interpreter, which has no loop for each element, and the compiler.
 """
 
 from __future__ import annotations

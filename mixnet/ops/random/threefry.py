@@ -45,7 +45,9 @@ def threefry(key: Any, first: Any, second: Any) -> tuple[Any, Any]:
 
 
 _BLOCK = 32768
-"""Words that are encrypted at a time: few enough for the processor's cache, and so many that calls cost little."""
+"""Words that are encrypted at a time: few enough for the processor's cache, and so many that
+calls cost little.
+"""
 
 
 def stream(key: Any, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -54,7 +54,8 @@ class Quantization:
         is_layer: whether it pays by itself; others are quantized between such ones in the mode "smart".
         reads: which inputs become integers: a function of their number and of the attributes it names.
         sums: whether its result is sums in int32, which are rounded again.
-        calibrated: whether it needs a measured range of its result; one with ``sums`` is measured in any case.
+        calibrated: whether it needs a measured range of its result; one with ``sums`` is
+            measured in any case.
         fits: a function of the attributes: whether a call can be quantized.
     """
 
@@ -67,7 +68,9 @@ class Quantization:
 
 
 Activation = str | Callable[..., str | None] | None
-"""The activation function that an operator applies to every element, or a function of its attributes that says which."""
+"""The activation function that an operator applies to every element, or a function of its
+attributes that says which.
+"""
 
 
 def pools(*, pool_type: str, layout: str | None) -> bool:

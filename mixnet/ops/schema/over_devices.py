@@ -24,8 +24,9 @@ class OverDevices(Generic[Operator]):
             along ``AXIS`` that returns as many of the same shapes. The gradient follows from it.
         rest: an operator of all arrays and what ``exchange`` made of ``own``'s, with the attributes of the
             operator itself.
-        parties: function of the attributes: the name of the meeting and how many devices of a process take part
-            (in a job of several processes all of those follow), None where a device computes alone.
+        parties: function of the attributes: the name of the meeting and how many devices of a
+            process take part (in a job of several processes all of those follow), None where a
+            device computes alone.
     """
 
     own: Operator

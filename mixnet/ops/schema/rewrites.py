@@ -21,23 +21,26 @@ Rule = Callable[..., Any]
 class Rewrites:
     """Rewrites allowed for graphs that contain the operator; none by default.
 
-    Rules take the attributes that they name, as keyword-only parameters. Whatever they say must hold bit by bit.
+    Rules take the attributes that they name, as keyword-only parameters. Whatever they say must
+    hold bit by bit.
 
     Args:
-        unchanged: whether a call returns its first array as it is. Beside attributes a rule may name ``count``, how
-            many arrays there are, and ``given``, the dtype of the first one, None where it is not known.
+        unchanged: whether a call returns its first array as it is. Beside attributes a rule may
+            name ``count``, how many arrays there are, and ``given``, the dtype of the first one,
+            None where it is not known.
         only_gradient: the first array is returned as it is, always, and only its gradient is another: a graph
             that nobody differentiates any more can do without.
         keeps_order: the elements stay as they are and in their order; only the shape is another.
-        sets_shape: for one that keeps the order, whether the shape of the result does not depend on that of the array, but on
-            its number of elements.
+        sets_shape: for one that keeps the order, whether the shape of the result does not depend
+            on that of the array, but on its number of elements.
         combined: the attributes of the one call that two in a row amount to, from those of the first and
-            of the second; none (``{}``) where the second undoes the first, None where it takes two. Operators that
-            share the function can be combined with each other.
+            of the second; none (``{}``) where the second undoes the first, None where it takes
+            two. Operators that share the function can be combined with each other.
         keeps_dtype: whether the first result has the dtype of the first array, whatever that is.
-        constant: the result in NumPy, from NumPy arrays (positional), where nothing is rounded; None where something is, or
-            where it is larger than ``MAX_BYTES``.
-        described: the result in NumPy for an operator that reads no values: ``rule(shape, dtype)`` of its array.
+        constant: the result in NumPy, from NumPy arrays (positional), where nothing is rounded;
+            None where something is, or where it is larger than ``MAX_BYTES``.
+        described: the result in NumPy for an operator that reads no values: ``rule(shape,
+            dtype)`` of its array.
         made_like: the operator of a ``shape`` and a ``dtype`` that makes what this one makes of an array's.
     """
 
@@ -93,7 +96,9 @@ def alone(*, count: int) -> bool:
 
 
 def neutral(number: float) -> Rule:
-    """A call with a number: it is the neutral element, and the array holds numbers; booleans would become integers."""
+    """A call with a number: it is the neutral element, and the array holds numbers; booleans
+    would become integers.
+    """
 
     def unchanged(*, given: np.dtype | None, scalar: float | None) -> bool:
         return scalar == number and given is not None and given.kind != "b"

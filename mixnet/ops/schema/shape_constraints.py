@@ -1,6 +1,8 @@
-"""Relations between the shapes of a call's arrays and results, by which inference also goes from results to arrays.
+"""Relations between the shapes of a call's arrays and results, by which inference also goes from
+results to arrays.
 
-A shape may be partly known: extents below ``least`` are open. ``passes/infer_shape`` asks an operator's constraint
+A shape may be partly known: extents below ``least`` are open. ``passes/infer_shape`` asks an
+    operator's constraint
 whenever it has learned something; without one it tries which shape of a single array gives the known results.
 """
 
@@ -91,7 +93,9 @@ class CallShapes(ABC):
 
 
 Constraint = Callable[..., None]
-"""``rule(shapes, *, attributes...)``: reads and sets a :class:`CallShapes`; names the attributes that it needs."""
+"""``rule(shapes, *, attributes...)``: reads and sets a :class:`CallShapes`; names the attributes
+that it needs.
+"""
 
 
 def all_same(shapes: CallShapes) -> None:

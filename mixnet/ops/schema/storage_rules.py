@@ -1,4 +1,6 @@
-"""Rules of storage types that operators declare: which results, and gradients, are sparse. Asked of MXNet 1.9.1 pair by pair."""
+"""Rules of storage types that operators declare: which results, and gradients, are sparse. Asked
+of MXNet 1.9.1 pair by pair.
+"""
 
 from __future__ import annotations
 

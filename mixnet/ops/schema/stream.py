@@ -4,8 +4,9 @@ A stream is an array of three words: the two of a threefry key, and a place. Dra
 key that follows from the key and the place plus ``n``. So a graph that is handed a stream at a place
 draws what its operators, called one by one, would have drawn from there on.
 
-A loop or branch takes one number, whatever it contains: the key there begins a stream of its own, from which its
-turns draw. So what is drawn after it does not depend on how many turns it makes, or on which branch runs.
+A loop or branch takes one number, whatever it contains: the key there begins a stream of its
+own, from which its turns draw. So what is drawn after it does not depend on how many turns it
+makes, or on which branch runs.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ from mixnet.ops.tracing.dataflow import ELEMENTWISE, Known, Program, Step, progr
 from mixnet.ops.tracing.traced import MOST_TRACES
 
 Axes = tuple[int | None, ...]
-"""For each axis of a value the axis of the inputs that it lies along; None for one of extent 1, which may lie anywhere."""
+"""For each axis of a value the axis of the inputs that it lies along; None for one of extent 1,
+which may lie anywhere.
+"""
 
 _REDUCTIONS = frozenset({"reduce_max", "reduce_min", "reduce_prod", "reduce_sum"})
 

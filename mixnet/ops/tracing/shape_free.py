@@ -25,7 +25,8 @@ class ShapeFree(NamedTuple):
     """What an operator does to arrays of one shape, whichever that is.
 
     Args:
-        jaxpr: without repetitions of numbers, which NumPy repeats by itself. Its shapes are those of one trace.
+        jaxpr: without repetitions of numbers, which NumPy repeats by itself. Its shapes are
+            those of one trace.
         full: whether each output has the shape, or none.
     """
 

@@ -21,8 +21,8 @@ from mixnet.private_jax.programs import bare_call
 from mixnet.runtime.value.value import Spec
 
 MOST_MAPS = 25_000
-"""Memory maps that the process may have; with more of them programs are forgotten, to be read from disk if one is
-needed again.
+"""Memory maps that the process may have; with more of them programs are forgotten, to be read
+from disk if one is needed again.
 
 Every program has some memory maps, and Linux gives a process 65,530: XLA ends one that asks for more.
 """

@@ -28,7 +28,8 @@ def submit(job: Callable[[], Any]) -> Future[Any]:
     future: Future[Any] = Future()
     _jobs.put((job, future))
     if _thread is None:
-        # Started before it is noted: an interrupt in between costs a second thread, not a job that never runs.
+        # Started before it is noted: an interrupt in between costs a second thread, not a job that
+        # never runs.
         thread = threading.Thread(target=_work, name="mixnet background", daemon=True)
         thread.start()
         _thread = thread

@@ -116,7 +116,11 @@ _FACTS: dict[str, Any] = {
 def _attributes(before: Any, now: Any) -> str:
     """Which attributes of an operation changed."""
     was, is_now = (each.op.keywords(each.statics) for each in (before, now))
-    changed = [f"{key}={is_now[key]!r:.40} instead of {was.get(key)!r:.40}" for key in is_now if was.get(key) != is_now[key]]  # fmt: skip
+    changed = [
+        f"{key}={is_now[key]!r:.40} instead of {was.get(key)!r:.40}"
+        for key in is_now
+        if was.get(key) != is_now[key]
+    ]
     return ", ".join(changed) or "other attributes"
 
 
@@ -124,7 +128,8 @@ def history() -> list[dict[str, Any]]:
     """Lines that compiled more than one program, sorted by count, descending.
 
     Returns:
-        ``{"line": "file:line", "device", "programs", "reasons": [(text, times), ...]}`` for each line and device.
+        ``{"line": "file:line", "device", "programs", "reasons": [(text, times), ...]}`` for each
+        line and device.
     """
     rows = [
         {"line": line, "device": str(device), "programs": count, "reasons": reasons.most_common()}

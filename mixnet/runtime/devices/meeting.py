@@ -232,7 +232,8 @@ def leave_meetings(error: BaseException) -> None:
     meetings, state.meetings = state.meetings, []
     for each in meetings:
         each.give_up(
-            f"{each.name}: not all {each.count} devices called it, because of {type(error).__name__}: {error}",
+            f"{each.name}: not all {each.count} devices called it, because of "
+            f"{type(error).__name__}: {error}",
             is_known=True,
         )
 

@@ -66,8 +66,8 @@ class _Operation(NamedTuple):
 class Interpreter:
     """A segment's program as a list of steps, called like a compiled one.
 
-    ``work`` and ``compiling`` estimate the seconds of a run, and of compiling it. ``is_python``: all that it does is to call
-    Python, which a compiled program would do no quicker.
+    ``work`` and ``compiling`` estimate the seconds of a run, and of compiling it. ``is_python``:
+    all that it does is to call Python, which a compiled program would do no quicker.
 
     Args:
         program: operations ``(call, *slots of the inputs)``, as a segment has them.
@@ -209,7 +209,9 @@ class _Writer:
     def steps(
         self, heads: Sequence[int], context: Context
     ) -> tuple[list[Step], float, int, int, int]:
-        """The operations that the heads need, the estimated seconds of a run, and how many operations are fused, draw, and run Python."""
+        """The operations that the heads need, the estimated seconds of a run, and how many
+        operations are fused, draw, and run Python.
+        """
         needed = set(heads)
         steps: list[Step] = []
         work, fused, draws, python = 0.0, 0, 0, 0
@@ -255,7 +257,8 @@ def runner_of(
             else:
                 jaxpr = traced(op, statics, inputs, scalars)
                 names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
-                # Numbers are thrown away and drawn again until they fit: the last bit of one decides on others.
+                # Numbers are thrown away and drawn again until they fit: the last bit of one
+                # decides on others.
                 rejects = op.takes_key and "while" in names and not op.draws_apart
                 if rejects or not names.isdisjoint(_AMBIGUOUS):
                     raise on_numpy.NoRuleError("what must not depend on the last bit")

@@ -14,9 +14,10 @@ class How(NamedTuple):
     Args:
         way: ``interpreted``, ``compiling`` (interpreted while another thread compiles it), ``compiled``, or
             ``by operator`` (a compiled program for each operation).
-        because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs`` (they have cost as much),
-            ``slow`` (one interpreted run would take too long), ``platform`` (nothing is interpreted there),
-            ``setting`` (everything shall be compiled), ``python`` (another library computes it, so there is nothing to compile).
+        because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
+            (they have cost as much), ``slow`` (one interpreted run would take too long),
+            ``platform`` (nothing is interpreted there), ``setting`` (everything shall be
+            compiled), ``python`` (another library computes it, so there is nothing to compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
@@ -72,20 +73,31 @@ def sentence(how: How | list[Any]) -> str:
     one = "1 operation" if operations == 1 else f"{operations:,} operations"
     if way == "by operator":
         return (
-            f"Each of its {one} ran as a compiled program of its own: few of them were new, so that is quicker than "
+            f"Each of its {one} ran as a compiled program of its own: few of them were new, so "
+            "that is quicker than "
             "compiling all as one. If the same operations come again, they are compiled as one program."
         )
     estimate = f"one interpreted run is estimated at {time_text(work)}, compiling at {time_text(compiling)}"
     many = "1 run" if runs == 1 else f"{runs:,} runs"
     if because == "python":
-        return "It was interpreted: another library computes it, such as a backend, so there is nothing to compile."
+        return (
+            "It was interpreted: another library computes it, such as a backend, so there is "
+            "nothing to compile."
+        )
     if way == "interpreted":
-        return f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {many} both have cost the same, and it is compiled."
+        return (
+            f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {many} both "
+            "have cost the same, and it is compiled."
+        )
     if way == "compiling":
-        return f"It was still interpreted, while another thread compiled it: {many} had cost as much as compiling ({estimate})."
+        return (
+            f"It was still interpreted, while another thread compiled it: {many} had cost as much "
+            f"as compiling ({estimate})."
+        )
     reasons = {
         "runs": f"after {many} that were interpreted, which cost about as much as compiling: {estimate}",
-        "slow": f"before its first run: {estimate}, and a run above a second is not interpreted where compiling is quicker",
+        "slow": f"before its first run: {estimate}, and a run above a second is not interpreted where "
+        "compiling is quicker",
         "platform": "before its first run: only programs of CPUs are interpreted",
         "setting": "before its first run: MIXNET_INTERPRET=0 or mx.runtime.compiling_at_once() asks for that",
     }

@@ -120,7 +120,8 @@ class Team:
             )
             return
 
-        # Who has the turn must wait for nothing that somebody else, who waits for the turn, computes: see ``later``.
+        # Who has the turn must wait for nothing that somebody else, who waits for the turn,
+        # computes: see ``later``.
         def run_and_end(done: Done) -> None:
             try:
                 run()

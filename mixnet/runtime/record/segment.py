@@ -121,8 +121,8 @@ class Segment:
     The items together with what is alive are the key under which the compiled program is found again.
 
     One thread records here, without the lock: ``list.append`` is atomic. Any thread may hand over what is
-    pending, under the lock. It says so by ``closing`` before it looks at the entries, so a recorder that finds
-    ``closing`` after its append asks ``took`` whether the entry was in time.
+    pending, under the lock. It says so by ``closing`` before it looks at the entries, so a
+    recorder that finds ``closing`` after its append asks ``took`` whether the entry was in time.
     """
 
     __slots__ = (
@@ -288,7 +288,8 @@ class Segment:
             raise
 
     def _hand_over(self, engine: Engine, reason: str, here: bool) -> Task | None:
-        """Give what is pending to the engine, if nobody has yet; the task, which this thread is to run if ``here``.
+        """Give what is pending to the engine, if nobody has yet; the task, which this thread is
+        to run if ``here``.
 
         The engine has it before it counts as finished: an interrupt in between is seen by the variable.
         """

@@ -1,7 +1,8 @@
 """Atomic changes: several arrays get new contents together, or none does.
 
-Handles are arrays of any face. What is used of one is ``_value``, its content; ``_link.version``, which views look at;
-``_base()``, the array whose content a view is a part of; and ``_written_to()``, that content with the view's part replaced.
+Handles are arrays of any face. What is used of one is ``_value``, its content;
+``_link.version``, which views look at; ``_base()``, the array whose content a view is a part of;
+and ``_written_to()``, that content with the view's part replaced.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ array_lock = locks.make("array")
 class Change:
     """New contents of arrays, written atomically when it is committed.
 
-    What was computed from a content that another thread has replaced meanwhile is not written: then the change
-    is begun again. So no thread waits for another to finish an update, and none is lost.
+    What was computed from a content that another thread has replaced meanwhile is not written:
+    then the change is begun again. So no thread waits for another to finish an update, and none
+    is lost.
     """
 
     __slots__ = ("_new", "_seen", "_sparse")

@@ -134,9 +134,18 @@ def _yarn(plan: Plan) -> list[Process]:
     exports = [part for name in sorted(env) for part in ("-shell_env", f"{name}={env[name]}")]
     shell = "org.apache.hadoop.yarn.applications.distributedshell.Client"
     command = (
-        "yarn", shell, "-jar", os.environ.get("YARN_DISTRIBUTED_SHELL_JAR", "hadoop-yarn-applications-distributedshell.jar"),
-        "-num_containers", str(plan.workers), *exports, "-shell_command", shlex.join(plan.command),
-    )  # fmt: skip
+        "yarn",
+        shell,
+        "-jar",
+        os.environ.get(
+            "YARN_DISTRIBUTED_SHELL_JAR", "hadoop-yarn-applications-distributedshell.jar"
+        ),
+        "-num_containers",
+        str(plan.workers),
+        *exports,
+        "-shell_command",
+        shlex.join(plan.command),
+    )
     return [Process("yarn", command)]
 
 

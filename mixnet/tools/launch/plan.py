@@ -11,8 +11,15 @@ from dataclasses import dataclass, field
 from mixnet.base import MXNetError
 from mixnet.distributed.scheduler import free_port
 
-PASSED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", "DMLC_INTERFACE", "PS_VERBOSE", "MIXNET_JOIN_SECONDS", "MIXNET_SERVER_FOLDER",
-             "MXNET_KVSTORE_BIGARRAY_BOUND")  # fmt: skip
+PASSED_ON = (
+    "PYTHONPATH",
+    "LD_LIBRARY_PATH",
+    "DMLC_INTERFACE",
+    "PS_VERBOSE",
+    "MIXNET_JOIN_SECONDS",
+    "MIXNET_SERVER_FOLDER",
+    "MXNET_KVSTORE_BIGARRAY_BOUND",
+)
 """Variables that processes on other machines get from here, if they are set."""
 
 

@@ -46,7 +46,10 @@ def _problem(plan: Plan, host: str) -> str:
     try:
         socket.getaddrinfo(name, None)
     except socket.gaierror as error:
-        return f"  {host}: the name has no address ({error.strerror}). Give an IP address, or enter it in the DNS."
+        return (
+            f"  {host}: the name has no address ({error.strerror}). Give an IP address, or enter "
+            "it in the DNS."
+        )
     look = shlex.join([_python(plan.command), "-c", _look(plan)])
     script = f"{exports(plan.passed_on())} {look}"
     try:
@@ -76,7 +79,8 @@ def _judged(host: str, plan: Plan, code: int, out: str, error: str) -> str:
         return f"  {host}: cannot be reached by ssh: {last}. Try: ssh -o BatchMode=yes {host} true"
     if code and ("refused" in last or "timed out" in last or "unreachable" in last.lower()):
         return (
-            f"  {host}: it does not reach this machine at {plan.root}:{plan.port}: {last}. Is there a firewall, "
+            f"  {host}: it does not reach this machine at {plan.root}:{plan.port}: {last}. Is "
+            "there a firewall, "
             f"or another network? DMLC_INTERFACE names the one to use."
         )
     if code:

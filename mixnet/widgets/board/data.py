@@ -60,7 +60,11 @@ class Series:
         self.recent.append((step, value))
         bad = not math.isfinite(value)
         last = self.points[-1] if self.points else None
-        new = Point(step, 0.0, 0, math.inf, -math.inf, True) if bad else Point(step, value, 1, value, value, False)  # fmt: skip
+        new = (
+            Point(step, 0.0, 0, math.inf, -math.inf, True)
+            if bad
+            else Point(step, value, 1, value, value, False)
+        )
         if last is not None and last.count < self._each and not (last.bad or bad):
             self.points[-1] = _joined(last, new)
             return
@@ -90,7 +94,14 @@ class Series:
 
 
 def _joined(a: Point, b: Point) -> Point:
-    return Point(b.step, a.total + b.total, a.count + b.count, min(a.low, b.low), max(a.high, b.high), a.bad or b.bad)  # fmt: skip
+    return Point(
+        b.step,
+        a.total + b.total,
+        a.count + b.count,
+        min(a.low, b.low),
+        max(a.high, b.high),
+        a.bad or b.bad,
+    )
 
 
 def _short(value: float) -> float:
@@ -168,7 +179,9 @@ def check_image(name: str, shape: tuple[int, ...]) -> None:
 
 
 def image(name: str, step: int, data: np.ndarray) -> dict[str, Any]:
-    """A PNG of at most 96 pixels a side; numbers that are no bytes are scaled from their least to their largest."""
+    """A PNG of at most 96 pixels a side; numbers that are no bytes are scaled from their least
+    to their largest.
+    """
     if data.ndim == 2:
         data = data[:, :, None]
     elif data.shape[2] not in (1, 3):

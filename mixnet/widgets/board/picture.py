@@ -24,7 +24,11 @@ def picture(payload: dict[str, Any], label: str) -> str:
     """Curves by group, throughput, memory, histograms and images."""
     charts = groups(payload)
     extra = [("throughput", payload["throughput"]["unit"]), ("memory", "bytes")]
-    charts += [(f"{key} ({unit})", [{"name": key, **payload[key]}]) for key, unit in extra if payload[key]["value"]]  # fmt: skip
+    charts += [
+        (f"{key} ({unit})", [{"name": key, **payload[key]}])
+        for key, unit in extra
+        if payload[key]["value"]
+    ]
     spread = payload["hist"]
     cells = len(charts) + len(spread)
     rows = -(-cells // _ACROSS)
@@ -42,7 +46,8 @@ def picture(payload: dict[str, Any], label: str) -> str:
     for number, image in enumerate(payload["images"][-8:]):
         x, y = _GAP + number * 116, 40 + rows * (_HEIGHT + _GAP)
         svg.add(
-            f'<image x="{x}" y="{y}" width="90" height="86" style="image-rendering:pixelated" href="{image["src"]}"/>'
+            f'<image x="{x}" y="{y}" width="90" height="86" style="image-rendering:pixelated" '
+            f'href="{image["src"]}"/>'
         )
         svg.text(x, y + 100, short(image["name"], 16), "f-dim", 10)
     return str(svg)
@@ -59,7 +64,13 @@ def _chart(
 ) -> None:  # fmt: skip
     svg.rect(x, y, _WIDTH, _HEIGHT, "f-box s-line", radius=4)
     svg.text(x + 8, y + 16, short(title, 30), bold=True)
-    known = [v for c in curves for key in ("value", "low", "high") for v in c.get(key, []) if v is not None]  # fmt: skip
+    known = [
+        v
+        for c in curves
+        for key in ("value", "low", "high")
+        for v in c.get(key, [])
+        if v is not None
+    ]
     steps = [step for c in curves for step in c["step"]]
     if not known:
         svg.text(x + 8, y + 40, "no finite value", "f-dim")
@@ -75,10 +86,23 @@ def _chart(
         svg.text(left - 4, at + 3.5, show(level), "f-dim", 9.5, "end")
     for step in ticks(first, last, 4):
         if step == int(step):
-            svg.text(left + (step - first) * across, y + _HEIGHT - 6, f"{step:.0f}", "f-dim", 9.5, "middle")  # fmt: skip
+            svg.text(
+                left + (step - first) * across,
+                y + _HEIGHT - 6,
+                f"{step:.0f}",
+                "f-dim",
+                9.5,
+                "middle",
+            )
     for step in marks:
         if first <= step <= last:
-            svg.line(left + (step - first) * across, top + tall, left + (step - first) * across, top + tall + 4, "s-dim")  # fmt: skip
+            svg.line(
+                left + (step - first) * across,
+                top + tall,
+                left + (step - first) * across,
+                top + tall + 4,
+                "s-dim",
+            )
     if bad and any(c["name"] == bad["name"] for c in curves):
         at = left + (bad["step"] - first) * across
         svg.line(at, top, at, top + tall, "s-hot", dashed=True)

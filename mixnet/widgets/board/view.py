@@ -117,8 +117,9 @@ class TrainingBoard(View):
 
         Args:
             name: its caption.
-            array: ``(height, width)``, ``(height, width, channels)`` or ``(channels, height, width)`` with 1 or 3
-                channels; uint8 as it is, other dtypes scaled to their extremes.
+            array: ``(height, width)``, ``(height, width, channels)`` or ``(channels, height,
+                width)`` with 1 or 3 channels; uint8 as it is, other dtypes scaled to their
+                extremes.
 
         Raises:
             AttributeValueError: another shape.
@@ -264,7 +265,8 @@ class TrainingBoard(View):
 
     @property
     def learning_rate(self) -> float | None:
-        """That of the attached trainer, else the number that was set. Assign to change it from the next step on.
+        """That of the attached trainer, else the number that was set. Assign to change it from
+        the next step on.
 
         Raises:
             AttributeValueError: assigned what is no positive number.
@@ -319,7 +321,9 @@ class TrainingBoard(View):
 
     @property
     def status(self) -> str:
-        """``run``, ``pause``, ``nan`` (something was not finite), ``stop``, ``error``, ``done`` or ``new``."""
+        """``run``, ``pause``, ``nan`` (something was not finite), ``stop``, ``error``, ``done``
+        or ``new``.
+        """
         if self._data is None:
             return str(self._payload["status"])
         if self._error is not None:

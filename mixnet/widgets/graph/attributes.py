@@ -36,7 +36,9 @@ def program_names(made: Pictured) -> dict[str, str]:
     return found
 
 
-def _tail(name: str, blocks: Mapping[tuple[str, ...], tuple[str, str]], path: tuple[str, ...]) -> str:  # fmt: skip
+def _tail(
+    name: str, blocks: Mapping[tuple[str, ...], tuple[str, str]], path: tuple[str, ...]
+) -> str:
     """The name without what its block's names begin with."""
     prefix = blocks.get(path, ("", ""))[1]
     own = name.rpartition("/")[2]

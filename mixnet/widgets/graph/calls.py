@@ -17,8 +17,8 @@ Path = tuple[str, ...]
 def children_of(parent: Block) -> Iterator[tuple[str, str, Block]]:
     """The children of a block: key, name in the program, and child.
 
-    That is the attribute, ``conv1`` of ``self.conv1``; in a sequence what the child's names begin with, or its class and
-    number.
+    That is the attribute, ``conv1`` of ``self.conv1``; in a sequence what the child's names
+    begin with, or its class and number.
     """
     taken: set[str] = set()
     for key, child in parent._children.items():

@@ -50,7 +50,11 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
             was = _inputs(old[name], before.rows, merged)
             now = _inputs(row, after.rows, {})
             # An input that a block stood for is one of the block's nodes now: no news.
-            if row["op"] is not None and was != now and not any(each.split("[")[0] in expanded for each in was):  # fmt: skip
+            if (
+                row["op"] is not None
+                and was != now
+                and not any(each.split("[")[0] in expanded for each in was)
+            ):
                 status, text = REWIRED, f"reads {', '.join(now)}; read {', '.join(was)}"
         change.append(status)
         notes.append(text)

@@ -29,8 +29,9 @@ def measured(made: Pictured) -> dict[str, list[Any]]:
     """Columns by the rows of a picture, None where nothing is known.
 
     Returns:
-        ``time`` in seconds of one operation by itself, compiled, on zeros; ``storage``: number of the piece of
-        memory that the plan gives the first output; ``group``: what XLA runs as one piece, ``fusion 3``.
+        ``time`` in seconds of one operation by itself, compiled, on zeros; ``storage``: number
+        of the piece of memory that the plan gives the first output; ``group``: what XLA runs as
+        one piece, ``fusion 3``.
     """
     graph, inputs = made.graph, made.inputs
     if graph is None or inputs is None:

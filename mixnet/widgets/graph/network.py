@@ -89,7 +89,11 @@ def of_block(
 def _last_inputs(block: HybridBlock, loss: Any) -> Sequence[Any]:
     """The specs of a call that there was."""
     for specs, structure, _ in block._cache:
-        if loss is None and structure[0] is tuple and all(isinstance(s, type) for s in structure[1]):  # fmt: skip
+        if (
+            loss is None
+            and structure[0] is tuple
+            and all(isinstance(s, type) for s in structure[1])
+        ):
             return [_Struct(spec.shape, spec.dtype) for spec in specs]
     raise AttributeTypeError(
         f"GraphView: {block.name} needs an input. Pass the arrays that you would call it with, such as "
@@ -178,7 +182,9 @@ def _place(
         row["path"] = (part, *path) if part else path
         if part:
             for depth in range(len(path) + 1):
-                made.blocks[part, *path[:depth]] = calls.kinds.get(path[:depth], ("", "")) if depth else ("", f"{part}/")  # fmt: skip
+                made.blocks[part, *path[:depth]] = (
+                    calls.kinds.get(path[:depth], ("", "")) if depth else ("", f"{part}/")
+                )
         row["device"] = row["device"] or device
         if parts is not None and row["op"] is not None:
             row["device"] = parts.device(name, row["device"])

@@ -14,15 +14,21 @@ from mixnet.widgets.graph.rows import Pictured
 
 PARTS = ("input", "forward", "backward", "parameter")
 CATEGORIES = [
-    (r"conv|fullyconnected|dot|gemm|matmul|embedding|attention|(^|_)(linear|addmm|bmm|mm)$", 0), (r"activation|relu|sigmoid|tanh|elu", 1), (r"pool", 2),
-    (r"norm|lrn", 3), (r"softmax|loss|regression|output", 4), (r"^_?rnn|lstm|gru", 5),
+    (r"conv|fullyconnected|dot|gemm|matmul|embedding|attention|(^|_)(linear|addmm|bmm|mm)$", 0),
+    (r"activation|relu|sigmoid|tanh|elu", 1),
+    (r"pool", 2),
+    (r"norm|lrn", 3),
+    (r"softmax|loss|regression|output", 4),
+    (r"^_?rnn|lstm|gru", 5),
     (r"add|plus|mul|sub|minus|div|broadcast|elemwise|sum|mean", 6),
-]  # fmt: skip
+]
 _MOST_TEXT = 400  # characters of an attribute
 
 
 def category(op: str) -> int:
-    """Number of the colour of an operator: products, activations, pooling, norms, losses, sequences, the rest."""
+    """Number of the colour of an operator: products, activations, pooling, norms, losses,
+    sequences, the rest.
+    """
     plain = op.removeprefix("_backward_").lower()
     return next((number for pattern, number in CATEGORIES if re.search(pattern, plain)), 7)
 
@@ -60,11 +66,17 @@ def payload_of(made: Pictured) -> dict[str, Any]:
         columns["part"].append(PARTS.index(part))
         text = "\n".join(f"{k}={str(v)[:_MOST_TEXT]}" for k, v in row["attributes"].items())
         columns["attributes"].append(strings(text))
-        columns["outputs"].append(outs([specs([o["shape"], o["dtype"], o["bytes"]]) for o in row["outputs"]]))  # fmt: skip
+        columns["outputs"].append(
+            outs([specs([o["shape"], o["dtype"], o["bytes"]]) for o in row["outputs"]])
+        )
         columns["flops"].append(_flops(row, shapes))
         columns["device"].append(strings(str(row["device"])))
         source = row["source"]
-        location = None if source is None else [strings(known_as(source["file"])), source["line"], strings(source["text"])]  # fmt: skip
+        location = (
+            None
+            if source is None
+            else [strings(known_as(source["file"])), source["line"], strings(source["text"])]
+        )
         columns["source"].append(-1 if location is None else sources(location))
         counts.append(len(row["inputs"]))
         for number, port in row["inputs"]:
@@ -215,7 +227,9 @@ class Reader:
         return f"{self.payload['strings'][found[0]]}:{found[1]}"
 
     def label(self, node: int) -> str:
-        """What the node's box says: where it stands in the program, or its name without what all begin with."""
+        """What the node's box says: where it stands in the program, or its name without what all
+        begin with.
+        """
         name = self.names[node].removeprefix(self.payload["prefix"]).rpartition("/")[-1]
         return self.labels.get(str(node)) or name.strip("_") or self.names[node]
 

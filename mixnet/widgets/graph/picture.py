@@ -48,11 +48,17 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
                 continue
             backward = read.parts[node] == "backward"
             gradient = backward and read.parts[origin] == "backward"
-            kinds.setdefault((b, a) if gradient else (a, b), "gradient" if gradient else "kept" if backward else "forward")  # fmt: skip
+            kinds.setdefault(
+                (b, a) if gradient else (a, b),
+                "gradient" if gradient else "kept" if backward else "forward",
+            )
             if gradient and kinds[b, a] == "forward":
                 kinds[b, a] = "both"
     edges = list(kinds)
-    sizes = [(max(84.0, 7.7 * max(len(title), 0.84 * len(second)) + 20), 38.0) for title, second, _, _ in faces]  # fmt: skip
+    sizes = [
+        (max(84.0, 7.7 * max(len(title), 0.84 * len(second)) + 20), 38.0)
+        for title, second, _, _ in faces
+    ]
     laid = layered(sizes, edges, weights=[0.05 if kinds[e] == "kept" else 1.0 for e in edges])
     notes = list(payload["notes"])
     if payload["error"]:
@@ -79,7 +85,10 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
         d = curve(path[::-1] if kind == "gradient" else path)
         drawn.path(d, style, dashed=kind == "kept", arrow=True)
         if kind == "both":
-            drawn.add(f'<g transform="translate(5 0)"><path class="k1" fill="none" d="{curve(path[::-1])}" marker-end="url(#tip)"/></g>')  # fmt: skip
+            drawn.add(
+                '<g transform="translate(5 0)"><path class="k1" fill="none" '
+                f'd="{curve(path[::-1])}" marker-end="url(#tip)"/></g>'
+            )
     for key, face, (x, y), (width, height) in zip(boxes, faces, laid.corners, sizes, strict=True):
         title, second, style, tooltip = face
         if key < 0:

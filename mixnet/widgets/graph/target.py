@@ -38,7 +38,8 @@ def pictured(
 ) -> Pictured:
     """The rows of any target; see :class:`mixnet.widgets.graph.view.GraphView`.
 
-    With ``boxes``, what a block's backend computes is a block of its own, as in a symbol that was optimized for it.
+    With ``boxes``, what a block's backend computes is a block of its own, as in a symbol that
+    was optimized for it.
 
     Raises:
         AttributeTypeError: the target, or an input, is none that is taken.
@@ -60,7 +61,8 @@ def pictured(
     if callable(target):
         return _of_call(target, inputs, train, named, boundary)
     raise AttributeTypeError(
-        f"GraphView: {type(target).__name__} is not a graph. Pass a Symbol with shapes by name, a HybridBlock "
+        f"GraphView: {type(target).__name__} is not a graph. Pass a Symbol with shapes by "
+        "name, a HybridBlock "
         f"and its inputs, an NDArray that is pending, or a function of NDArrays and its inputs."
     )
 
@@ -71,7 +73,9 @@ def _of_array(array: NDArray) -> Pictured:
     if value.array is not None or segment is None or segment.finished:
         node = Node(None, name="array")
         spec = value.spec
-        made = rows_of(Graph((Entry(node),)), {Entry(node): (spec.shape, spec.dtype)}, "array", "pending")  # fmt: skip
+        made = rows_of(
+            Graph((Entry(node),)), {Entry(node): (spec.shape, spec.dtype)}, "array", "pending"
+        )
         made.notes.append("Nothing is pending: the array has been computed, or is being computed.")
         made.rows[0]["device"] = str(spec.context)
         return made

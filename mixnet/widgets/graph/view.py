@@ -25,23 +25,26 @@ class GraphView(View):
 
     Args:
         target: a ``Symbol``, with shapes or arrays by name; a ``HybridBlock``, hybridized or not, and arrays
-            (or shapes); an ``NDArray``: what is pending behind it; a function of arrays; a step of ``mx.stages``.
+            (or shapes); an ``NDArray``: what is pending behind it; a function of arrays; a step
+            of ``mx.stages``.
         inputs: what to call the target with.
-        train: with the gradients of all parameters; of a symbol's, of all arguments that are not given, or of all
-            where all are given.
+        train: with the gradients of all parameters; of a symbol's, of all arguments that are not
+            given, or of all where all are given.
         loss: of a block: what is called on its output and the last input.
         title: shown; by default the target's name.
-        measure: run each operation by itself and compile the graph as a whole, to know times, storages and what
-            XLA computes together; see :meth:`measure`.
+        measure: run each operation by itself and compile the graph as a whole, to know times,
+            storages and what XLA computes together; see :meth:`measure`.
         shapes: of a symbol: shapes or arrays by name; of a function: its keyword arguments.
 
     Raises:
         AttributeTypeError: the target is none of these, or does not take such inputs.
 
-    Source: the payload ``mixnet.graph/1`` has ``names`` of the nodes, columns in ``nodes`` (numbers in ``strings``,
-    in ``outs``, whose entries are numbers in ``specs``: shape, dtype, bytes; in ``sources``: file, line, text),
-    ``edges`` (how many inputs each node has, how far back each lies, which output it is), ``blocks`` (parents
-    before children), ``facts`` (columns that were measured, or what a pass changed), ``error``.
+    Source: the payload ``mixnet.graph/1`` has ``names`` of the nodes, columns in ``nodes``
+        (numbers in ``strings``,
+    in ``outs``, whose entries are numbers in ``specs``: shape, dtype, bytes; in ``sources``:
+    file, line, text), ``edges`` (how many inputs each node has, how far back each lies, which
+    output it is), ``blocks`` (parents before children), ``facts`` (columns that were measured,
+    or what a pass changed), ``error``.
     """
 
     schema = "mixnet.graph/1"
@@ -73,7 +76,8 @@ class GraphView(View):
 
     @classmethod
     def diff(cls, before: Any, after: Any, title: str | None = None) -> GraphView:
-        """The differences between two graphs: nodes added, removed, changed, merged, expanded, or with other inputs.
+        """The differences between two graphs: nodes added, removed, changed, merged, expanded,
+        or with other inputs.
 
         Args:
             before, after: graphs, symbols, views of graphs, or steps of ``mx.stages`` (``program.steps``).
@@ -97,8 +101,8 @@ class GraphView(View):
     def measure(self) -> GraphView:
         """Fill in times, storages of the memory plan and what XLA computes together.
 
-        Each operation is compiled and run by itself on zeros, and the whole graph is compiled. That takes from a
-        second to a minute.
+        Each operation is compiled and run by itself on zeros, and the whole graph is compiled.
+        That takes from a second to a minute.
 
         Returns:
             the view.

@@ -23,11 +23,29 @@ from mixnet.process.source import Source, is_users
 from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
-_MOVES = frozenset({
-    "broadcast_in_dim", "bitcast_convert_type", "concatenate", "convert_element_type", "copy", "dynamic_slice",
-    "dynamic_update_slice", "expand_dims", "gather", "iota", "pad", "reshape", "rev", "select_n", "slice",
-    "split", "squeeze", "stop_gradient", "transpose",
-})  # fmt: skip
+_MOVES = frozenset(
+    {
+        "broadcast_in_dim",
+        "bitcast_convert_type",
+        "concatenate",
+        "convert_element_type",
+        "copy",
+        "dynamic_slice",
+        "dynamic_update_slice",
+        "expand_dims",
+        "gather",
+        "iota",
+        "pad",
+        "reshape",
+        "rev",
+        "select_n",
+        "slice",
+        "split",
+        "squeeze",
+        "stop_gradient",
+        "transpose",
+    }
+)
 """Primitives that move elements and compute none."""
 
 
@@ -89,7 +107,8 @@ def pictured(
         closed = jax.make_jaxpr(function)(*inputs, **named)
     except TypeError as error:
         raise AttributeTypeError(
-            f"look: {title} is taken as a function of JAX arrays, and JAX cannot trace it with these arguments: "
+            f"look: {title} is taken as a function of JAX arrays, and JAX cannot trace it with "
+            "these arguments: "
             f"{error}. A function of NDArrays is called with NDArrays."
         ) from error
     leaves = jax.tree_util.tree_flatten_with_path((tuple(inputs), dict(named)))[0]
@@ -100,7 +119,9 @@ def pictured(
     heads = reading.run(closed, [Entry(node) for node in (*constants, *variables)], "")
     graph = Graph(tuple(heads), (*constants, *variables))
     arrays = [np.asarray(_plain(each)) for each in (*closed.consts, *(leaf for _, leaf in leaves))]
-    known: list[Known] = [_spec(each.aval) for each in (*closed.jaxpr.constvars, *closed.jaxpr.invars)]  # fmt: skip
+    known: list[Known] = [
+        _spec(each.aval) for each in (*closed.jaxpr.constvars, *closed.jaxpr.invars)
+    ]
     made = rows_of(graph, specs_of(graph, known), title, "function")
     made.graph, made.inputs = graph, known
     by_name = {graph.names[node]: node for node in graph.nodes}
@@ -119,7 +140,9 @@ def _is_programs(file: str) -> bool:
 
 
 class _Reading:
-    """Equations to nodes; a program that is only called gives way to its equations, in a block of its name."""
+    """Equations to nodes; a program that is only called gives way to its equations, in a block
+    of its name.
+    """
 
     def __init__(self) -> None:
         self._count: Counter[str] = Counter()
@@ -127,7 +150,9 @@ class _Reading:
     def run(self, closed: ClosedJaxpr, arguments: Sequence[Entry], inside: str) -> list[Entry]:
         """The outputs of a program on these entries."""
         jaxpr = closed.jaxpr
-        known: dict[Any, Entry] = dict(zip((*jaxpr.constvars, *jaxpr.invars), arguments, strict=True))  # fmt: skip
+        known: dict[Any, Entry] = dict(
+            zip((*jaxpr.constvars, *jaxpr.invars), arguments, strict=True)
+        )
         for equation in jaxpr.eqns:
             given = [known[each] for each in equation.invars if not isinstance(each, Literal)]
             program = called(equation)
@@ -163,7 +188,9 @@ class _Reading:
 
 def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
     """Names of arguments: that of the parameter, and the way into its tree: ``params.w1``."""
-    code = getattr(function, "__code__", None) or getattr(getattr(function, "__wrapped__", None), "__code__", None)  # fmt: skip
+    code = getattr(function, "__code__", None) or getattr(
+        getattr(function, "__wrapped__", None), "__code__", None
+    )
     parameters = () if code is None else code.co_varnames[: code.co_argcount]
     found: list[str] = []
     for group, place, *rest in paths:
@@ -171,7 +198,10 @@ def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
             parts = [parameters[place.idx]]
         else:
             parts = [str(getattr(place, "key", None) or f"argument{place.idx}")]
-        parts += [str(getattr(each, "key", getattr(each, "idx", getattr(each, "name", "")))) for each in rest]  # fmt: skip
+        parts += [
+            str(getattr(each, "key", getattr(each, "idx", getattr(each, "name", ""))))
+            for each in rest
+        ]
         found.append(".".join(parts))
     return found
 

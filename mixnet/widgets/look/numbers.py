@@ -14,8 +14,9 @@ def numbers(array: np.ndarray) -> list[Any]:
     """A row for an array of any shape and of a dtype of numbers.
 
     Returns:
-        ``[least, largest, mean, standard deviation, share of zeros, NaNs, infinities, bins, first values]``; the
-        bins count finite values between the least and the largest. Four digits; None where there is no number.
+        ``[least, largest, mean, standard deviation, share of zeros, NaNs, infinities, bins,
+        first values]``; the bins count finite values between the least and the largest. Four
+        digits; None where there is no number.
     """
     flat = np.ravel(np.asarray(array))
     if flat.dtype.kind not in "biuf":

@@ -16,7 +16,9 @@ _LINES = 14  # lines of source that fit
 
 
 def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) -> str:
-    """Source and numbers, the graph, and memory above the engine; what is selected is marked in the source."""
+    """Source and numbers, the graph, and memory above the engine; what is selected is marked in
+    the source.
+    """
     svg = Svg(WIDTH, 474, summary)
     svg.text(14, 22, short(summary, 150), bold=True)
     panes = {
@@ -24,7 +26,11 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
         "numbers": (14, 296, 330, 164),
         "graph": (354, 36, 300, 424),
     }
-    panes |= {"memory": (664, 36, 502, 200), "engine": (664, 246, 502, 126), "what runs": (664, 382, 502, 78)}  # fmt: skip
+    panes |= {
+        "memory": (664, 36, 502, 200),
+        "engine": (664, 246, 502, 126),
+        "what runs": (664, 382, 502, 78),
+    }
     for name, (x, y, width, height) in panes.items():
         svg.rect(x, y, width, height, "f-bg s-line", radius=4)
         svg.text(x + 8, y + 15, name, "f-dim", 11, bold=True)
@@ -89,8 +95,11 @@ def _inside(svg: Svg, inner: str, box: Box) -> None:
 def _source(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:
     x, y, width, _ = box
     marked = [] if node is None else payload["places"][node]
-    rows = [(None, file["file"], None) if line is None else (line, text, [number, line])
-            for number, file in enumerate(payload["source"]) for line, text in [(None, ""), *file["lines"]]]  # fmt: skip
+    rows = [
+        (None, file["file"], None) if line is None else (line, text, [number, line])
+        for number, file in enumerate(payload["source"])
+        for line, text in [(None, ""), *file["lines"]]
+    ]
     first = next((i for i, (_, _, place) in enumerate(rows) if place in marked and place), 0)
     start = min(max(0, first - _LINES // 2), max(0, len(rows) - _LINES))
     indent = min((len(t) - len(t.lstrip()) for line, t, _ in rows if line and t.strip()), default=0)
@@ -104,7 +113,9 @@ def _source(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) ->
         svg.text(x + 30, top + 11, str(line), "f-dim", 10, "end")
         own = text[indent:]
         pad = 5.6 * (len(own) - len(own.lstrip()))
-        svg.text(x + 38 + pad, top + 11, short(own.lstrip(), int((width - 46 - pad) / 5.7)), size=10.5)  # fmt: skip
+        svg.text(
+            x + 38 + pad, top + 11, short(own.lstrip(), int((width - 46 - pad) / 5.7)), size=10.5
+        )
 
 
 def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:
@@ -124,7 +135,9 @@ def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -
     for k, count in enumerate(bins):
         tall = 42 * count / most
         svg.rect(x + 8 + 12.8 * k, y + height - 28 - tall, 12, tall, "m0")
-    svg.text(x + 8, y + height - 10, short("first: " + ", ".join(map(str, first)), 56), "f-dim", 10.5)  # fmt: skip
+    svg.text(
+        x + 8, y + height - 10, short("first: " + ", ".join(map(str, first)), 56), "f-dim", 10.5
+    )
 
 
 def _pieces(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:
@@ -138,4 +151,9 @@ def _pieces(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) ->
             svg.rect(x + 2, top, width - 4, 16, "c6")
         names = [payload["graph"]["names"][n] for n in piece["rows"]]
         text = " + ".join(payload["labels"].get(n, n) for n in names) or piece["name"]
-        svg.text(x + 8, top + 12, short(f"{outer.index(piece) + 1}. {piece['kind']}: {text}", 82), size=11)  # fmt: skip
+        svg.text(
+            x + 8,
+            top + 12,
+            short(f"{outer.index(piece) + 1}. {piece['kind']}: {text}", 82),
+            size=11,
+        )

@@ -41,7 +41,9 @@ def pieces_of_stages(made: Pictured, staged: Stages) -> list[Piece]:
 
 
 def lowered_of_stages(made: Pictured, staged: Stages) -> dict[str, list[Any]]:
-    """For rows that run as another operator, by row number: its name, its method, and whether it changes the layout."""
+    """For rows that run as another operator, by row number: its name, its method, and whether it
+    changes the layout.
+    """
     found: dict[str, list[Any]] = {}
     for number, program in enumerate(staged.programs):
         meant = _meaning(made, program, number if len(staged.programs) > 1 else None)

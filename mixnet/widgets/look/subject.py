@@ -73,7 +73,8 @@ def subject_of(
         return _of_torch(target, inputs, train, loss, named)
     if not callable(target):
         raise AttributeTypeError(
-            f"look: {type(target).__name__} is not a network. Pass a HybridBlock and its arrays, a Symbol with "
+            f"look: {type(target).__name__} is not a network. Pass a HybridBlock and its "
+            "arrays, a Symbol with "
             f"arrays or shapes by name, a torch module and its tensors, "
             f"a function of NDArrays or of JAX arrays and its arrays, or the path of "
             f"a symbol (.json) or ONNX (.onnx) file."
@@ -166,7 +167,8 @@ def _of_block(
         complete(block, inputs if loss is None else inputs[:-1])
     except AttributeTypeError as error:  # a recurrent layer that was called without its states
         notes.append(
-            f"Only the graph is available: {str(error).rstrip('.')}. A recurrent layer takes its states too, as of "
+            f"Only the graph is available: {str(error).rstrip('.')}. A recurrent layer takes "
+            "its states too, as of "
             f"begin_state()."
         )
         return subject
@@ -232,7 +234,9 @@ def _of_function(
     return subject
 
 
-def _of_jax(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Subject:  # fmt: skip
+def _of_jax(
+    function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]
+) -> Subject:
     made, values = jax_function.pictured(function, inputs, named)
     assert made.graph is not None and made.inputs is not None
     graph, known = made.graph, made.inputs
@@ -254,7 +258,10 @@ def _of_torch(
     graph, known = made.graph, made.inputs
     subject = Subject(made, torch_module.code_of(module), values)
     subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
-    subject.runs = "torch runs modules operator by operator, as the engine pane shows; torch.compile is not used."
+    subject.runs = (
+        "torch runs modules operator by operator, as the engine pane shows; torch.compile is not "
+        "used."
+    )
     return subject
 
 
@@ -267,13 +274,17 @@ class _Planned:
     def __init__(self, name: str, graph: Any, inputs: Sequence[Any]):
         self.name, self._graph, self._inputs = name, graph, inputs
 
-    def plan(self, inplace: bool = True, co_share: bool = True, recompute: bool = False) -> MemoryPlan:  # fmt: skip
+    def plan(
+        self, inplace: bool = True, co_share: bool = True, recompute: bool = False
+    ) -> MemoryPlan:
         """One of the plans."""
         return plan_memory(self._graph, self._inputs, inplace, co_share)
 
 
 def _values(made: Pictured, arrays: Mapping[str, NDArray]) -> Values | None:
-    """An array for each input of a graph; streams of random numbers start at 0, gradients of outputs are ones."""
+    """An array for each input of a graph; streams of random numbers start at 0, gradients of
+    outputs are ones.
+    """
     assert made.graph is not None and made.inputs is not None
     found: dict[str, np.ndarray] = {}
     for node, (shape, dtype) in zip(made.graph.inputs, made.inputs, strict=True):

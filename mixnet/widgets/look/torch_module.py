@@ -26,10 +26,32 @@ from mixnet.process.source import Source, is_users
 from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
-_MOVES = frozenset({
-    "cat", "stack", "clone", "contiguous", "embedding", "index_select", "gather", "index", "pad", "constant_pad_nd",
-    "zeros", "ones", "full", "arange", "copy", "repeat", "flip", "roll", "tril", "triu", "_to_copy", "to",
-})  # fmt: skip
+_MOVES = frozenset(
+    {
+        "cat",
+        "stack",
+        "clone",
+        "contiguous",
+        "embedding",
+        "index_select",
+        "gather",
+        "index",
+        "pad",
+        "constant_pad_nd",
+        "zeros",
+        "ones",
+        "full",
+        "arange",
+        "copy",
+        "repeat",
+        "flip",
+        "roll",
+        "tril",
+        "triu",
+        "_to_copy",
+        "to",
+    }
+)
 """Operators that move or create elements without computing any; views are known from their schema."""
 
 
@@ -71,7 +93,9 @@ class Aten(Operator):
         return len(self._specs)
 
     def dataflow(self, statics: Any, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:  # type: ignore[override]
-        """How results depend on inputs: a view has the elements of its input; a pointwise operator reads one of each input."""
+        """How results depend on inputs: a view has the elements of its input; a pointwise
+        operator reads one of each input.
+        """
         (shape, dtype), *more = self._specs
         if self.is_view and math.prod(arrays[0].shape) == math.prod(shape) and not more:
             return (jnp.reshape(arrays[0], shape),)
@@ -111,7 +135,8 @@ class Aten(Operator):
         counter = FlopCounterMode(display=False)
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        # Without oneDNN's layers and fused attention they are the products that they consist of, which the counter knows.
+        # Without oneDNN's layers and fused attention they are the products that they consist of,
+        # which the counter knows.
         plain = sys.modules["torch"].backends.mkldnn.flags(enabled=False, allow_tf32=None)
         with warnings.catch_warnings(), _fake_mode(self.call):
             warnings.simplefilter("ignore")
@@ -129,7 +154,8 @@ def pictured(
 ) -> tuple[Pictured, dict[str, np.ndarray]]:
     """The rows of a torch module called with these tensors, and its arrays by name.
 
-    The module stays as it is: ``torch.export`` traces it on tensors without content, in its own mode (``eval()`` or
+    The module stays as it is: ``torch.export`` traces it on tensors without content, in its own
+        mode (``eval()`` or
     ``train()``). Forward alone: torch makes gradients while it runs.
 
     Raises:
@@ -180,13 +206,15 @@ def _exported(module: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> A
         lines = [each.strip() for each in str(error).splitlines() if each.strip()]
         reason = (lines[0] if lines else "no reason given")[:300].rstrip(".")
         advice = (
-            "write `if` and loops that depend on tensor values with torch.where or torch.cond, or look at the "
+            "write `if` and loops that depend on tensor values with torch.where or torch.cond, "
+            "or look at the "
             "inner modules one by one"
             if "DataDependent" in type(error).__name__
             else "pass the tensors that it is called with"
         )
         raise AttributeTypeError(
-            f"look: torch.export cannot take {name} with these inputs: {type(error).__name__}: {reason}. {advice[0].upper()}{advice[1:]}."
+            f"look: torch.export cannot take {name} with these inputs: {type(error).__name__}: "
+            f"{reason}. {advice[0].upper()}{advice[1:]}."
         ) from error
 
 
@@ -213,7 +241,9 @@ class _Reading:
         inputs: list[Node] = []
         specs = iter(self._program.graph_signature.input_specs)
         paths = [self._path(each) for each in self._program.graph.nodes if _computes(each)]
-        self._paths = {".".join(path[: i + 1]): path[: i + 1] for path in paths for i in range(len(path))}  # fmt: skip
+        self._paths = {
+            ".".join(path[: i + 1]): path[: i + 1] for path in paths for i in range(len(path))
+        }
         self._calls = Counter(paths)
         for call in self._program.graph.nodes:
             if call.op == "placeholder":
@@ -228,7 +258,9 @@ class _Reading:
             for spec, node in zip(self._program.graph_signature.output_specs, self._results(), strict=True)
             if node in entries
         ]  # fmt: skip
-        changed = [(spec.target, entry) for spec, entry in outputs if spec.kind.name == "BUFFER_MUTATION"]  # fmt: skip
+        changed = [
+            (spec.target, entry) for spec, entry in outputs if spec.kind.name == "BUFFER_MUTATION"
+        ]
         number = {spec.target: i for i, spec in enumerate(self._kinds)}
         heads = [e for spec, e in outputs if spec.kind.name != "BUFFER_MUTATION" and e is not None]
         states = tuple(number[target] for target, _ in changed)
@@ -250,7 +282,9 @@ class _Reading:
         return Node(None, name=self._fresh("/".join((*inside, name))))
 
     def _entries(self, call: Any, entries: Mapping[Any, list[Entry | None]]) -> list[Entry | None]:
-        if getattr(call.target, "__name__", "") == "getitem" and not hasattr(call.target, "_schema"):  # fmt: skip
+        if getattr(call.target, "__name__", "") == "getitem" and not hasattr(
+            call.target, "_schema"
+        ):
             source, place = call.args
             return [entries[source][place]]
         made = _listed(call.meta.get("val"))
@@ -259,10 +293,13 @@ class _Reading:
             return []
         if not hasattr(call.target, "_schema"):
             raise AttributeTypeError(
-                f"look: {call.target} in {type(self._program).__name__} is control flow or a call of another program, not an "
+                f"look: {call.target} in {type(self._program).__name__} is control flow or a "
+                "call of another program, not an "
                 f"operator on tensors; look at its inner modules one by one."
             )
-        tensors = list(dict.fromkeys(n for n in _nodes_in((call.args, call.kwargs)) if entries.get(n)))  # fmt: skip
+        tensors = list(
+            dict.fromkeys(n for n in _nodes_in((call.args, call.kwargs)) if entries.get(n))
+        )
         path = self._path(call)
         inside = "/".join(path) + "/" if path else ""
         given = tuple(entry for n in tensors for entry in entries[n][:1] if entry is not None)
@@ -364,7 +401,9 @@ def _is_view(op: Any) -> bool:
     """Whether the operator's schema says that the result shares memory with an input."""
     name = op._schema.name.partition("::")[2]
     returns = [each.alias_info for each in op._schema.returns]
-    return name in ("reshape", "_unsafe_view", "flatten") or any(each is not None and not each.is_write for each in returns)  # fmt: skip
+    return name in ("reshape", "_unsafe_view", "flatten") or any(
+        each is not None and not each.is_write for each in returns
+    )
 
 
 def _has_tag(op: Any, name: str) -> bool:

@@ -24,13 +24,15 @@ from mixnet.widgets.why.question import answers
 class Look(View):
     """Source, graph, memory, engine, what runs, and numbers, side by side.
 
-    Choose a line, an operation, an array in memory, a task or a piece of the program: all other panes show the same
-    thing. The slider goes through the steps of the schedule, and all panes follow. Nothing of the target
+    Choose a line, an operation, an array in memory, a task or a piece of the program: all other
+    panes show the same thing. The slider goes through the steps of the schedule, and all panes
+    follow. Nothing of the target
     changes: the run that the engine and the numbers are of is one of its own.
 
     Args:
-        target: a ``HybridBlock``; a ``Symbol``, or the path of its JSON file; the path of an ONNX file; a function of
-            NDArrays; a function of JAX arrays, called with JAX or NumPy arrays or trees of them; a torch module with tensors.
+        target: a ``HybridBlock``; a ``Symbol``, or the path of its JSON file; the path of an
+            ONNX file; a function of NDArrays; a function of JAX arrays, called with JAX or NumPy
+            arrays or trees of them; a torch module with tensors.
         inputs: what to call it with. A second array for a block that takes one is a label: forward, loss and
             gradients are shown.
         train: with gradients; by default where there is a loss.
@@ -44,13 +46,16 @@ class Look(View):
     Raises:
         AttributeTypeError: the target is none of these, or does not take these inputs.
 
-    State: ``node`` (number of an operation), ``at`` (step of the schedule), ``line``, ``piece``, ``wide`` (the pane that
+    State: ``node`` (number of an operation), ``at`` (step of the schedule), ``line``, ``piece``,
+        ``wide`` (the pane that
     is shown large: ``source``, ``graph``, ``memory``, ``engine``, ``runs``, ``numbers``).
 
-    Source: the payload ``mixnet.look/1`` has the payloads ``graph``, ``memory`` and ``engine`` of the views of these
+    Source: the payload ``mixnet.look/1`` has the payloads ``graph``, ``memory`` and ``engine``
+        of the views of these
     names; ``source`` (lines by file) and ``places`` (of each row of the graph); ``pieces`` (with their rows);
-    ``numbers`` of each row; ``labels``, what rows are called in the program; ``missing``, why a pane is empty; ``lowered``,
-    the operator and method of rows that run as another one; ``traces``, what a block has compiled; ``why``, answers.
+    ``numbers`` of each row; ``labels``, what rows are called in the program; ``missing``, why a
+    pane is empty; ``lowered``, the operator and method of rows that run as another one;
+    ``traces``, what a block has compiled; ``why``, answers.
     """
 
     schema = "mixnet.look/1"
@@ -135,13 +140,30 @@ class Look(View):
             out = read.outputs[i]
             pieces = [str(k + 1) for k, each in enumerate(p["pieces"]) if i in each["rows"]]
             stats = p["numbers"][i] if p["numbers"] is not None else None
-            rows.append([
-                p["labels"].get(read.names[i], read.names[i]), op, read.source(i),
-                "×".join(map(str, out[0][0])) if out else "?", size_text(read.bytes[i]) if out else "?",
-                count_text(read.flops[i]) if out else "?", time_text(ran[read.names[i]]) if read.names[i] in ran else "",
-                ", ".join(pieces[:6]), f"{stats[0][0]} … {stats[0][1]}" if stats else "",
-            ])  # fmt: skip
-        header = ["operation", "operator", "line", "output", "bytes", "FLOPs", "ran", "pieces", "values"]  # fmt: skip
+            rows.append(
+                [
+                    p["labels"].get(read.names[i], read.names[i]),
+                    op,
+                    read.source(i),
+                    "×".join(map(str, out[0][0])) if out else "?",
+                    size_text(read.bytes[i]) if out else "?",
+                    count_text(read.flops[i]) if out else "?",
+                    time_text(ran[read.names[i]]) if read.names[i] in ran else "",
+                    ", ".join(pieces[:6]),
+                    f"{stats[0][0]} … {stats[0][1]}" if stats else "",
+                ]
+            )
+        header = [
+            "operation",
+            "operator",
+            "line",
+            "output",
+            "bytes",
+            "FLOPs",
+            "ran",
+            "pieces",
+            "values",
+        ]
         return header, rows or [["nothing is computed", *[""] * 8]]
 
     def svg(self) -> str:

@@ -190,7 +190,9 @@ def _holders(
     alive = {record.id: key for key, record in log._known.copy().items()}
     if len(found) > LIMIT:
         return {}
-    largest = sorted((i for i, each in enumerate(found) if each.id in alive), key=lambda i: -found[i].bytes)  # fmt: skip
+    largest = sorted(
+        (i for i, each in enumerate(found) if each.id in alive), key=lambda i: -found[i].bytes
+    )
     references = {i: log._references.get(alive[found[i].id]) for i in largest[:_HELD]}
     arrays = {i: reference() for i, reference in references.items() if reference is not None}
     arrays = {i: array for i, array in arrays.items() if array is not None}

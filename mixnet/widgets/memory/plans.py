@@ -116,7 +116,8 @@ class Asked:
             if "positional argument" not in str(error) and "is called with" not in str(error):
                 raise
             raise AttributeTypeError(
-                f"{self._who}: {block.name} does not take {len(inputs)} input(s): {str(error).rstrip('.')}. Pass the "
+                f"{self._who}: {block.name} does not take {len(inputs)} input(s): "
+                f"{str(error).rstrip('.')}. Pass the "
                 f"arrays that its forward takes; a recurrent layer takes its states too, from "
                 f"begin_state()."
             ) from error
@@ -274,7 +275,9 @@ def _plan(name: str, plan: MemoryPlan, graph: int) -> dict[str, Any]:
 
 
 def _by_xla(plan: MemoryPlan, wanted: bool | None) -> dict[str, Any]:
-    """Temporaries and outputs of the same graph as one program of XLA's; only what it takes where it is asked."""
+    """Temporaries and outputs of the same graph as one program of XLA's; only what it takes
+    where it is asked.
+    """
     if wanted is None:
         wanted = len(plan.schedule.steps) <= SMALL
     if not wanted:

@@ -24,12 +24,15 @@ from mixnet.widgets.view import View
 class MemoryView(View):
     """The memory of a network over its schedule, under each way to share it; nothing is run.
 
-    A box is an array: as wide as its life in steps, as high as its bytes, at its place in the arena. The plans
-    are ``none`` (every array for itself), ``inplace``, ``co-share``, ``both``, and ``recompute`` (both, and gradients compute
-    results of forward again). Their totals are those of ``memory_plan``; XLA's own figure stands beside them where it was asked.
+    A box is an array: as wide as its life in steps, as high as its bytes, at its place in the
+        arena. The plans
+    are ``none`` (every array for itself), ``inplace``, ``co-share``, ``both``, and ``recompute``
+    (both, and gradients compute results of forward again). Their totals are those of
+    ``memory_plan``; XLA's own figure stands beside them where it was asked.
 
     Args:
-        target: a ``Symbol``, with shapes by name; or a ``HybridBlock``, with arrays whose values are not read.
+        target: a ``Symbol``, with shapes by name; or a ``HybridBlock``, with arrays whose values
+            are not read.
         inputs: arrays for a block; the last one is the label where there is a loss.
         train: forward and gradients (``grad_req="write"``), or forward alone.
         loss: for a block, a loss block that the gradients are of.
@@ -40,14 +43,16 @@ class MemoryView(View):
         AttributeTypeError: the target has no memory plan, or does not take these inputs.
         ShapeError: the shapes given do not determine all others, or do not fit.
 
-    State: ``plan``, ``selected`` (number of an array), ``window`` (from, to: steps, or milliseconds of live memory), ``one`` (all
+    State: ``plan``, ``selected`` (number of an array), ``window`` (from, to: steps, or
+        milliseconds of live memory), ``one`` (all
     plans to one scale), ``events`` (live memory by event). ``view.choose(window=[90, 130])`` looks there.
 
     Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``),
-    ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive), ``plans`` (storage of each array, offset and size of each storage, total, peak),
-    ``strings`` and ``sources`` that columns point into, and ``check`` (XLA). Letters of kinds: F forward
-    only, A activation saved for backward, B made by backward, R recomputed, O output; for live memory L,
-    and E for arrays that existed before.
+    ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive), ``plans`` (storage of each
+    array, offset and size of each storage, total, peak), ``strings`` and ``sources`` that
+    columns point into, and ``check`` (XLA). Letters of kinds: F forward only, A activation saved
+    for backward, B made by backward, R recomputed, O output; for live memory L, and E for arrays
+    that existed before.
     """
 
     schema = SCHEMA

@@ -59,9 +59,14 @@ class Layers:
         """
         path = self._known(path)
         if path not in self.activations:
-            raise AttributeValueError(f"activate: {path!r} is not an activation; the activations are {', '.join(self.activations) or 'none'}.")  # fmt: skip
+            raise AttributeValueError(
+                f"activate: {path!r} is not an activation; the activations are "
+                f"{', '.join(self.activations) or 'none'}."
+            )
         if name not in ACTIVATIONS:
-            raise AttributeValueError(f"activate: expected one of {', '.join(ACTIVATIONS)}, got {name!r}.")  # fmt: skip
+            raise AttributeValueError(
+                f"activate: expected one of {', '.join(ACTIVATIONS)}, got {name!r}."
+            )
         self._put(path, nn.Activation(name, prefix=self._layer(path).prefix))
         self.changes[path] = name
 
@@ -97,7 +102,9 @@ class Layers:
 
     def _layer(self, path: str) -> Block:
         if path not in self._places:
-            raise AttributeValueError(f"no layer is named {path!r}; the layers are {', '.join(self.names)}.")  # fmt: skip
+            raise AttributeValueError(
+                f"no layer is named {path!r}; the layers are {', '.join(self.names)}."
+            )
         return self._places[path][2]
 
     def _put(self, path: str, block: Block) -> None:

@@ -30,12 +30,14 @@ MOST_STEPS = 1000  # of one click
 
 
 class Playground(Look):
-    """``mx.look`` of a network in training, with the numbers of the last step and buttons that change the network.
+    """``mx.look`` of a network in training, with the numbers of the last step and buttons that
+    change the network.
 
-    Each box of the graph shows the mean and the deviation of its values: activations, gradients and, where parameters are
-    shown, weights; what is not finite is marked. The histogram of what is selected stands in the pane of numbers. Live in a notebook; a saved page shows the last
-    state. Unlike other views it changes the network: it trains it, and layers can be switched off. :meth:`restore`
-    puts layers back, not weights.
+    Each box of the graph shows the mean and the deviation of its values: activations, gradients
+    and, where parameters are shown, weights; what is not finite is marked. The histogram of what
+    is selected stands in the pane of numbers. Live in a notebook; a saved page shows the last
+    state. Unlike other views it changes the network: it trains it, and layers can be switched
+    off. :meth:`restore` puts layers back, not weights.
 
     ::
 
@@ -55,13 +57,18 @@ class Playground(Look):
     Raises:
         AttributeTypeError: this is no network with a batch of arrays.
 
-    Source: the payload ``mixnet.playground/1`` is that of ``Look``; the graph has the fact ``values`` (what boxes say), and
-    ``play`` has ``steps``, ``losses`` (None where not finite), ``rate``, ``layers``, ``changes`` of them, ``first`` (the first
-    operation with values that are not finite) and ``said``, what was done last.
+    Source: the payload ``mixnet.playground/1`` is that of ``Look``; the graph has the fact
+        ``values`` (what boxes say), and
+    ``play`` has ``steps``, ``losses`` (None where not finite), ``rate``, ``layers``, ``changes``
+    of them, ``first`` (the first operation with values that are not finite) and ``said``, what
+    was done last.
     """
 
     schema = "mixnet.playground/1"
-    sight = "Each box shows the mean and standard deviation of its values: train some steps and look for a [node] that is almost constant, or a [gradient] that is 0 or marked ✗."  # fmt: skip
+    sight = (
+        "Each box shows the mean and standard deviation of its values: train some steps and look "
+        "for a [node] that is almost constant, or a [gradient] that is 0 or marked ✗."
+    )
     _net: HybridBlock | None = None  # of a stored view
 
     def __init__(
@@ -74,7 +81,11 @@ class Playground(Look):
         trainer: Trainer | None = None,
         title: str | None = None,
     ):
-        if not isinstance(net, HybridBlock) or len(inputs) < 2 or not all(isinstance(each, NDArray) for each in inputs):  # fmt: skip
+        if (
+            not isinstance(net, HybridBlock)
+            or len(inputs) < 2
+            or not all(isinstance(each, NDArray) for each in inputs)
+        ):
             given = ", ".join(type(each).__name__ for each in (net, *inputs))
             raise AttributeTypeError(
                 f"Playground: expected a HybridBlock and a batch of arrays with the labels last, such as "
@@ -85,7 +96,9 @@ class Playground(Look):
         self._title, self._losses, self._steps = title, [], 0
         subject = self._looked()
         self._layers = Layers(net)
-        self._trainer = trainer or Trainer(net.collect_params(), optimizer, {"learning_rate": learning_rate})  # fmt: skip
+        self._trainer = trainer or Trainer(
+            net.collect_params(), optimizer, {"learning_rate": learning_rate}
+        )
         self._use(subject)
         payload = self._whole()
         View.__init__(self, payload, {"at": None, "node": None})
@@ -141,7 +154,9 @@ class Playground(Look):
 
     @property
     def layers(self) -> list[str]:
-        """Layers that can be switched off, as named in the graph: ``conv1``, ``body.Dense 0`` (``body.0`` means the same)."""
+        """Layers that can be switched off, as named in the graph: ``conv1``, ``body.Dense 0``
+        (``body.0`` means the same).
+        """
         return self._layers.names
 
     def off(self, layer: str) -> None:
@@ -166,7 +181,9 @@ class Playground(Look):
         Raises:
             AttributeValueError: the layer is no activation, or there is none of this name.
         """
-        self._changed(layer, lambda: self._layers.activate(layer, activation), f"{layer} is {activation}")  # fmt: skip
+        self._changed(
+            layer, lambda: self._layers.activate(layer, activation), f"{layer} is {activation}"
+        )
 
     def restore(self) -> None:
         """Put all layers back; weights stay as they are."""
@@ -176,13 +193,15 @@ class Playground(Look):
         self.payload = self._whole("all layers are restored")
 
     def poison(self, value: float = float("nan")) -> str | None:
-        """Show the effect of a value in the input, without training on it: the first number of the batch is set to it.
+        """Show the effect of a value in the input, without training on it: the first number of
+        the batch is set to it.
 
         Args:
             value: NaN by default; an infinity, or a large number.
 
         Returns:
-            The operation of forward that comes first among those with values that are not finite; None if there is none.
+            The operation of forward that comes first among those with values that are not
+            finite; None if there is none.
         """
         self._live_net()
         first, *rest = self._batch
@@ -201,7 +220,13 @@ class Playground(Look):
     def summary(self) -> str:
         play = self.payload["play"]
         last = play["losses"][-1] if play["losses"] else None
-        loss = f", loss {last:.4g}" if last is not None else ", loss not finite" if play["losses"] else ""  # fmt: skip
+        loss = (
+            f", loss {last:.4g}"
+            if last is not None
+            else ", loss not finite"
+            if play["losses"]
+            else ""
+        )
         bad = f", first not finite: {play['first']}" if play["first"] else ""
         return f"after {play['steps']} steps{loss}{bad}; {super().summary()}"
 
@@ -226,7 +251,10 @@ class Playground(Look):
 
     def _live_net(self) -> HybridBlock:
         if self._net is None:
-            raise MXNetError("This playground was loaded from a file and shows the last state. To continue, create a new one: Playground(net, x, y).")  # fmt: skip
+            raise MXNetError(
+                "This playground was loaded from a file and shows the last state. To continue, "
+                "create a new one: Playground(net, x, y)."
+            )
         return self._net
 
     def _looked(self) -> Subject:
@@ -239,7 +267,11 @@ class Playground(Look):
             AttributeValueError: its shapes do not match.
         """
         if subject.again is None or subject.made.error is not None:
-            told = (subject.made.error or {}).get("text") or "; ".join(subject.notes) or "its graph is unknown"  # fmt: skip
+            told = (
+                (subject.made.error or {}).get("text")
+                or "; ".join(subject.notes)
+                or "its graph is unknown"
+            )
             raise AttributeValueError(f"Playground: {str(told).splitlines()[0]}")
         self._subject = subject
 
@@ -261,12 +293,17 @@ class Playground(Look):
     def _take(self, batch: Sequence[NDArray]) -> None:
         shapes, expected = [each.shape for each in batch], [each.shape for each in self._batch]
         if shapes != expected:
-            raise AttributeValueError(f"step: expected a batch of shapes {expected}, got {shapes}; for other shapes, create another Playground.")  # fmt: skip
+            raise AttributeValueError(
+                f"step: expected a batch of shapes {expected}, got {shapes}; for other shapes, "
+                "create another Playground."
+            )
         self._batch = tuple(batch)
 
     def _whole(self, said: str = "") -> dict[str, Any]:
         subject = self._subject
-        subject.runs = "The playground runs operator by operator; mx.look(net, x, y) shows what is compiled."  # fmt: skip
+        subject.runs = (
+            "The playground runs operator by operator; mx.look(net, x, y) shows what is compiled."
+        )
         subject.values = self._values(self._batch)
         payload = payload_of_subject(subject, self._title, self._net, run=True, compile=True)
         return self._with_play(payload, said)

@@ -22,7 +22,9 @@ ALL_TRIED = 8  # operations whose 4,140 groupings are judged in less than a seco
 
 
 class Piece(NamedTuple):
-    """A unit that XLA runs: the numbers of its operations, whether it is a library call, and the bytes that it moves."""
+    """A unit that XLA runs: the numbers of its operations, whether it is a library call, and the
+    bytes that it moves.
+    """
 
     items: frozenset[int]
     is_library: bool
@@ -33,9 +35,9 @@ def items_of(plan: MemoryPlan) -> tuple[Items, Values]:
     """An item for each operation, and the arrays between them.
 
     Returns:
-        Items with ``name``, ``op``, ``kind`` (``pointwise``, ``reduction``, ``library``), and numbers of the arrays that
-        it ``reads`` and ``writes``. Arrays with ``name``, ``bytes``, and whether it goes ``out``. What only gives an array another
-        shape is no operation.
+        Items with ``name``, ``op``, ``kind`` (``pointwise``, ``reduction``, ``library``), and
+        numbers of the arrays that it ``reads`` and ``writes``. Arrays with ``name``, ``bytes``,
+        and whether it goes ``out``. What only gives an array another shape is no operation.
     """
     schedule = plan.schedule
     number: dict[Any, int] = {}
@@ -56,7 +58,15 @@ def items_of(plan: MemoryPlan) -> tuple[Items, Values]:
         if made:
             reads = sorted({value_of(array) for array in step.reads.values()})
             writes = [value_of(array) for array in made]
-            items.append({"name": step.name, "op": step.node.op.name, "kind": _kind(plan, step), "reads": reads, "writes": writes})  # fmt: skip
+            items.append(
+                {
+                    "name": step.name,
+                    "op": step.node.op.name,
+                    "kind": _kind(plan, step),
+                    "reads": reads,
+                    "writes": writes,
+                }
+            )
         for array in step.writes:
             values[number[array]]["out"] |= array in kept
     return items, values
@@ -69,7 +79,11 @@ def _kind(plan: MemoryPlan, step: Any) -> str:
     names = {each.primitive.name for each in flow.needed(flow.outputs)[0]}
     if names & MATERIALISED:
         return "library"
-    return "reduction" if any(name.startswith(("reduce_", "arg")) and name != "reduce_precision" for name in names) else "pointwise"  # fmt: skip
+    return (
+        "reduction"
+        if any(name.startswith(("reduce_", "arg")) and name != "reduce_precision" for name in names)
+        else "pointwise"
+    )
 
 
 def references(
@@ -95,8 +109,12 @@ def references(
         )
     rows: list[dict[str, Any]] = [
         {"name": name, "means": means, "score": least, "place": None, "bound": True},
-        {"name": "greedy", "means": "repeatedly join the two groups that save most", "place": greedy(payload)},
-    ]  # fmt: skip
+        {
+            "name": "greedy",
+            "means": "repeatedly join the two groups that save most",
+            "place": greedy(payload),
+        },
+    ]
     if plan is not None:
         rows.append(_by_xla(payload, xla_groups(items, plan)))
     rows.append({"name": "no fusion", "means": "every operation on its own", "place": alone})
@@ -135,8 +153,9 @@ def _least(payload: dict[str, Any]) -> int:
 
 
 def _bound(items: Items, values: Values) -> int:
-    """Bytes that move in every grouping: everything that a library call reads or writes goes through memory, and so do
-    the results of reductions, inputs and outputs."""
+    """Bytes that move in every grouping: everything that a library call reads or writes goes
+    through memory, and so do the results of reductions, inputs and outputs.
+    """
     maker = {value: each for each in items for value in each["writes"]}
     total = 0
     for number, value in enumerate(values):
@@ -154,7 +173,9 @@ def _bound(items: Items, values: Values) -> int:
 
 
 def _by_xla(payload: dict[str, Any], pieces: list[Piece]) -> dict[str, Any]:
-    """XLA's row: with its groups if they are a valid answer of this puzzle, else with the bytes of its program."""
+    """XLA's row: with its groups if they are a valid answer of this puzzle, else with the bytes
+    of its program.
+    """
     items = payload["items"]
     means = f"XLA's fusion for {jax.default_backend()}; XLA runs mixnet's graphs"
     # A library call may leave its bias to the kernel behind it: it counts where its product is.
@@ -178,7 +199,12 @@ def _by_xla(payload: dict[str, Any], pieces: list[Piece]) -> dict[str, Any]:
         if again
         else "; it fuses more than this puzzle allows"
     )
-    return {"name": "XLA", "means": means, "score": sum(piece.nbytes for piece in pieces), "place": None}  # fmt: skip
+    return {
+        "name": "XLA",
+        "means": means,
+        "score": sum(piece.nbytes for piece in pieces),
+        "place": None,
+    }
 
 
 def xla_groups(items: Items, plan: MemoryPlan) -> list[Piece]:
@@ -188,7 +214,13 @@ def xla_groups(items: Items, plan: MemoryPlan) -> list[Piece]:
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in inputs]
     function = lower(graph)
     with jax.enable_x64(True), compiled_anew():
-        text = jax.jit(lambda *given: function(given, ()), keep_unused=True).lower(*structs).compile().as_text() or ""  # fmt: skip
+        text = (
+            jax.jit(lambda *given: function(given, ()), keep_unused=True)
+            .lower(*structs)
+            .compile()
+            .as_text()
+            or ""
+        )
     names = scopes(graph)
     step_of = {step.node: step.name for step in plan.schedule.steps}
     back = {scope: step_of[node] for node, scope in names.items()}

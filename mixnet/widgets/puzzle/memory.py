@@ -14,8 +14,9 @@ MATCH = 16  # MXNet takes a free block of up to so many times the bytes that are
 
 
 def items_of(plan: MemoryPlan) -> Items:
-    """A box for each storage: ``name`` of its first content, ``size`` in bytes, ``begin`` and ``end`` in steps,
-    the end exclusive."""
+    """A box for each storage: ``name`` of its first content, ``size`` in bytes, ``begin`` and
+    ``end`` in steps, the end exclusive.
+    """
     return [
         {
             "name": each.arrays[0].name,
@@ -43,18 +44,33 @@ def references(items: Items) -> tuple[list[dict[str, Any]], list[int]]:
         [each["size"] for each in items], meets, [each["begin"] for each in items], bound
     )
     return [
-        {"name": "lower bound", "means": "the bytes needed in the worst step", "score": bound, "place": None, "bound": True},
-        {"name": "mixnet", "means": "mixnet's planner: largest array first, into the tightest gap", "place": ours},
-        {"name": "MXNet", "means": "MXNet's rule: in program order, reuse a whole free block of similar size", "place": whole_blocks(items)},
+        {
+            "name": "lower bound",
+            "means": "the bytes needed in the worst step",
+            "score": bound,
+            "place": None,
+            "bound": True,
+        },
+        {
+            "name": "mixnet",
+            "means": "mixnet's planner: largest array first, into the tightest gap",
+            "place": ours,
+        },
+        {
+            "name": "MXNet",
+            "means": "MXNet's rule: in program order, reuse a whole free block of similar size",
+            "place": whole_blocks(items),
+        },
         {"name": "no sharing", "means": "every array has its own memory", "place": apart},
-    ], apart  # fmt: skip
+    ], apart
 
 
 def whole_blocks(items: Items) -> list[int]:
     """Offsets by the rule of MXNet 1.x: walk the program and hand out whole blocks that have become free.
 
-    The smallest free block that is large enough is taken, if it is less than ``MATCH`` times too large; else the largest
-    of those that are too small, but not ``MATCH`` times, and it grows; else a new one.
+    The smallest free block that is large enough is taken, if it is less than ``MATCH`` times too
+    large; else the largest of those that are too small, but not ``MATCH`` times, and it grows;
+    else a new one.
     """
     sizes: list[int] = []  # of the blocks
     block = [0] * len(items)

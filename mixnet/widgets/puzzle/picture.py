@@ -30,11 +30,27 @@ def picture(payload: dict[str, Any], place: list[Any], label: str) -> str:
     return str(svg)
 
 
-def _box(svg: Svg, x: float, y: float, width: float, height: float, name: str, title: str, colour: int, bad: bool) -> None:  # fmt: skip
+def _box(
+    svg: Svg,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    name: str,
+    title: str,
+    colour: int,
+    bad: bool,
+) -> None:
     svg.rect(x, y, width, height, f"c{colour} {'s-hot' if bad else 's-line'}", title=title)
     text = ("! " if bad else "") + name
     if height >= 11 and width >= 30:
-        svg.text(x + width / 2, y + height / 2 + 3.5, short(text, int(width / 6)), size=10, anchor="middle")  # fmt: skip
+        svg.text(
+            x + width / 2,
+            y + height / 2 + 3.5,
+            short(text, int(width / 6)),
+            size=10,
+            anchor="middle",
+        )
 
 
 def _memory(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]) -> None:
@@ -45,8 +61,20 @@ def _memory(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]
         x, width = _AREA * each["begin"] / steps, _AREA * (each["end"] - each["begin"]) / steps
         height = _HIGH * each["size"] / top
         y = _HIGH * (1 - at / top) - height
-        title = f"{each['name']}: {size_text(each['size'])}, steps {each['begin'] + 1} to {each['end']}"  # fmt: skip
-        _box(svg, _LEFT + x, _TOP + y, width, height, each["name"], title, number % 7, number in wrong)  # fmt: skip
+        title = (
+            f"{each['name']}: {size_text(each['size'])}, steps {each['begin'] + 1} to {each['end']}"
+        )
+        _box(
+            svg,
+            _LEFT + x,
+            _TOP + y,
+            width,
+            height,
+            each["name"],
+            title,
+            number % 7,
+            number in wrong,
+        )
     svg.line(_LEFT, _TOP + _HIGH, _LEFT + _AREA, _TOP + _HIGH)
     svg.text(_LEFT - 6, _TOP + 9, size_text(top), "f-dim", 10, anchor="end")
     svg.text(_LEFT - 6, _TOP + _HIGH, "0", "f-dim", 10, anchor="end")
@@ -58,12 +86,39 @@ def _tasks(svg: Svg, payload: dict[str, Any], place: list[list[int]], wrong: set
     end = max(start + each["time"] for (_, start), each in zip(place, items, strict=True))
     high = min(60, _HIGH / payload["threads"])
     for thread in range(payload["threads"]):
-        svg.text(_LEFT - 6, _TOP + high * (thread + 0.5), f"thread {thread + 1}", "f-dim", 10, anchor="end")  # fmt: skip
+        svg.text(
+            _LEFT - 6,
+            _TOP + high * (thread + 0.5),
+            f"thread {thread + 1}",
+            "f-dim",
+            10,
+            anchor="end",
+        )
     for number, (each, (thread, start)) in enumerate(zip(items, place, strict=True)):
-        title = f"{each['name']}: {each['time']}; reads {', '.join(each['reads']) or 'nothing'}; writes {', '.join(each['writes']) or 'nothing'}"  # fmt: skip
+        title = (
+            f"{each['name']}: {each['time']}; reads {', '.join(each['reads']) or 'nothing'}; "
+            f"writes {', '.join(each['writes']) or 'nothing'}"
+        )
         x, width = _AREA * start / end, _AREA * each["time"] / end
-        _box(svg, _LEFT + x, _TOP + high * thread + 3, width, high - 6, each["name"], title, number % 7, number in wrong)  # fmt: skip
-    svg.text(_LEFT + _AREA, _TOP + high * payload["threads"] + 16, f"ends at {end}", "f-dim", 10, anchor="end")  # fmt: skip
+        _box(
+            svg,
+            _LEFT + x,
+            _TOP + high * thread + 3,
+            width,
+            high - 6,
+            each["name"],
+            title,
+            number % 7,
+            number in wrong,
+        )
+    svg.text(
+        _LEFT + _AREA,
+        _TOP + high * payload["threads"] + 16,
+        f"ends at {end}",
+        "f-dim",
+        10,
+        anchor="end",
+    )
 
 
 def _fusion(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]) -> None:
@@ -72,14 +127,37 @@ def _fusion(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]
     for number, each in enumerate(items):
         y = _TOP + 30 * number
         title = f"{each['name']}: {each['op']}, {each['kind']}"
-        _box(svg, _LEFT, y, 180, 24, f"{letter(group[number])}  {each['name']}", title, group[number] % 7, number in wrong)  # fmt: skip
+        _box(
+            svg,
+            _LEFT,
+            y,
+            180,
+            24,
+            f"{letter(group[number])}  {each['name']}",
+            title,
+            group[number] % 7,
+            number in wrong,
+        )
         for k, value in enumerate(v for v in each["reads"] if v in maker):
             above, within = maker[value], group[maker[value]] == group[number]
             x = _LEFT + 184 + 10 * ((number + k) % 6)
             start, stop = _TOP + 30 * above + 14, y + 10
             bend = 20 + 9 * (number - above)
-            svg.path(f"M{x:.0f},{start:.0f} C{x + bend:.0f},{start:.0f} {x + bend:.0f},{stop:.0f} {_LEFT + 182},{stop:.0f}", "s-line", dashed=within, arrow=True)  # fmt: skip
-        svg.text(_LEFT + 350, y + 16, f"{each['kind']}, writes {size_text(sum(payload['values'][v]['bytes'] for v in each['writes']))}", "f-dim", 10)  # fmt: skip
+            svg.path(
+                f"M{x:.0f},{start:.0f} C{x + bend:.0f},{start:.0f} {x + bend:.0f},{stop:.0f} "
+                f"{_LEFT + 182},{stop:.0f}",
+                "s-line",
+                dashed=within,
+                arrow=True,
+            )
+        svg.text(
+            _LEFT + 350,
+            y + 16,
+            f"{each['kind']}, writes "
+            f"{size_text(sum(payload['values'][v]['bytes'] for v in each['writes']))}",
+            "f-dim",
+            10,
+        )
 
 
 def _scores(svg: Svg, payload: dict[str, Any], found: dict[str, Any]) -> None:
@@ -87,13 +165,32 @@ def _scores(svg: Svg, payload: dict[str, Any], found: dict[str, Any]) -> None:
     rows = [own, *payload["references"]]
     most = max(each["score"] for each in rows) or 1
     x = _LEFT + _AREA + 40
-    svg.text(x, _TOP - 6, {"memory": "arena", "tasks": "end of the last task", "fusion": "bytes moved"}[payload["kind"]], "f-dim", 11)  # fmt: skip
+    svg.text(
+        x,
+        _TOP - 6,
+        {"memory": "arena", "tasks": "end of the last task", "fusion": "bytes moved"}[
+            payload["kind"]
+        ],
+        "f-dim",
+        11,
+    )
     for i, each in enumerate(rows):
         y = _TOP + 8 + 36 * i
-        svg.text(x, y + 6, f"{each['name']}: {score_text(payload, each['score'])}", size=11, bold=not i)  # fmt: skip
-        svg.rect(x, y + 10, 260 * each["score"] / most, 9, "c1 s-line" if not i else "c0 s-line", each["means"] or None)  # fmt: skip
+        svg.text(
+            x, y + 6, f"{each['name']}: {score_text(payload, each['score'])}", size=11, bold=not i
+        )
+        svg.rect(
+            x,
+            y + 10,
+            260 * each["score"] / most,
+            9,
+            "c1 s-line" if not i else "c0 s-line",
+            each["means"] or None,
+        )
     for i, each in enumerate(found["conflicts"][:2]):
-        svg.text(x, _TOP + 22 + 36 * len(rows) + 16 * i, short("! " + each["text"], 46), "f-hot", 10.5)  # fmt: skip
+        svg.text(
+            x, _TOP + 22 + 36 * len(rows) + 16 * i, short("! " + each["text"], 46), "f-hot", 10.5
+        )
 
 
 _DRAWN: dict[str, Callable[[Svg, dict[str, Any], list[Any], set[int]], None]] = {

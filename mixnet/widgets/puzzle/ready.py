@@ -19,7 +19,9 @@ def _branches() -> Symbol:
     wide = sym.Convolution(first, num_filter=12, kernel=(3, 3), pad=(1, 1), name="wide")
     wide = sym.Convolution(wide, num_filter=4, kernel=(1, 1), name="wide_out")
     small = sym.Convolution(first, num_filter=4, kernel=(1, 1), name="small")
-    pool = sym.Pooling(first, kernel=(3, 3), pad=(1, 1), stride=(1, 1), pool_type="avg", name="pool")  # fmt: skip
+    pool = sym.Pooling(
+        first, kernel=(3, 3), pad=(1, 1), stride=(1, 1), pool_type="avg", name="pool"
+    )
     pool = sym.Convolution(pool, num_filter=2, kernel=(1, 1), name="pool_out")
     joined = sym.Concat(wide, small, pool, dim=1, name="joined")
     return sym.Convolution(joined, num_filter=8, kernel=(1, 1), name="last")

@@ -1,9 +1,10 @@
 """The rules of all puzzles: the score of an answer, and its conflicts.
 
-``widgets/src/puzzle/rules.js`` has the same rules for the page; ``widgets/fixtures/puzzles.json`` holds answers of
-which both sides must say the same.
+``widgets/src/puzzle/rules.js`` has the same rules for the page;
+``widgets/fixtures/puzzles.json`` holds answers of which both sides must say the same.
 
-An answer (``place``) has one entry for each item: an offset in bytes, ``[thread, start]``, or the number of a group.
+An answer (``place``) has one entry for each item: an offset in bytes, ``[thread, start]``, or
+the number of a group.
 """
 
 from __future__ import annotations

@@ -16,8 +16,10 @@ LONGEST = 12  # units of time of the longest task of a network
 
 
 def items_of(plan: MemoryPlan) -> Items:
-    """A task for each operation, in the order of the program: ``name``, what it ``reads`` and ``writes``, and its
-    ``time`` in units, by an estimate of its work that is the same on every machine."""
+    """A task for each operation, in the order of the program: ``name``, what it ``reads`` and
+    ``writes``, and its ``time`` in units, by an estimate of its work that is the same on every
+    machine.
+    """
     arrays = plan.schedule.arrays
     seconds = []
     items: Items = []
@@ -50,19 +52,40 @@ def references(items: Items, threads: int) -> tuple[list[dict[str, Any]], list[l
     share = -(-at // threads)
     longest = max(chain, default=0)
     rows: list[dict[str, Any]] = [
-        {"name": "longest chain", "means": "tasks that wait for each other: more threads cannot make it shorter", "score": longest, "place": None, "bound": True}
-    ]  # fmt: skip
+        {
+            "name": "longest chain",
+            "means": "tasks that wait for each other: more threads cannot make it shorter",
+            "score": longest,
+            "place": None,
+            "bound": True,
+        }
+    ]
     if share > longest:
-        rows.append({"name": "lower bound", "means": "all work divided evenly among the threads", "score": share, "place": None, "bound": True})  # fmt: skip
+        rows.append(
+            {
+                "name": "lower bound",
+                "means": "all work divided evenly among the threads",
+                "score": share,
+                "place": None,
+                "bound": True,
+            }
+        )
     engine = engine_schedule(items, threads)
-    rows.append({"name": "engine", "means": "mixnet's engine: of the ready tasks, the one pushed first", "place": engine})  # fmt: skip
+    rows.append(
+        {
+            "name": "engine",
+            "means": "mixnet's engine: of the ready tasks, the one pushed first",
+            "place": engine,
+        }
+    )
     rows.append({"name": "one thread", "means": "one task after another", "place": serial})
     return rows, serial
 
 
 def engine_schedule(items: Items, threads: int) -> list[list[int]]:
-    """Thread and start of each task as the threaded engine runs them: a free thread takes the ready task that was
-    pushed first."""
+    """Thread and start of each task as the threaded engine runs them: a free thread takes the
+    ready task that was pushed first.
+    """
     waits: list[int] = [0] * len(items)
     after: list[list[int]] = [[] for _ in items]
     for earlier, later, _ in dependencies(items):
@@ -104,7 +127,9 @@ def checked(tasks: Sequence[Any]) -> Items:
         if isinstance(time, bool) or not isinstance(time, int) or time < 1:
             raise ValueError(f"{name}: expected a time of 1, 2, … units, got {time!r}")
         if isinstance(reads, str) or isinstance(writes, str):
-            raise ValueError(f"{name}: reads and writes must be lists of names, got {reads!r}, {writes!r}")  # fmt: skip
+            raise ValueError(
+                f"{name}: reads and writes must be lists of names, got {reads!r}, {writes!r}"
+            )
         items.append(
             {"name": str(name), "time": time, "reads": list(reads), "writes": list(writes)}
         )

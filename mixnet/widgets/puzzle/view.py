@@ -25,7 +25,8 @@ _SIGHTS = {
         "Drag the highest box down to a place that is free at its [step]s: the [arena] "
         "shrinks; the score is its height."
     ),
-    "tasks": "Move the first [task] that could run earlier to another [lane]: the score is the end of the last one, and the [longest chain] shows how short it can get.",
+    "tasks": "Move the first [task] that could run earlier to another [lane]: the score is the end of "
+    "the last one, and the [longest chain] shows how short it can get.",
     "fusion": (
         "Drag one [node] onto its neighbour: they run as one [piece], and values between "
         "them do not go through memory; the score is the bytes moved."
@@ -34,7 +35,8 @@ _SIGHTS = {
 
 
 class Puzzle(View):
-    """A puzzle about a decision of a planner, an engine or a compiler; solved with the mouse, a finger or keys.
+    """A puzzle about a decision of a planner, an engine or a compiler; solved with the mouse, a
+    finger or keys.
 
     ==========  ==================================================  ==========================================
     kind        to do                                               score, the less the better
@@ -44,8 +46,9 @@ class Puzzle(View):
     ``fusion``  choose what runs as one kernel                      bytes read and written
     ==========  ==================================================  ==========================================
 
-    What breaks a rule is marked, with the reason. The score stands beside a lower bound and what mixnet, MXNet's rule or
-    XLA do with the same puzzle; all of that is computed here, so that the page (``to_html``) needs no kernel.
+    What breaks a rule is marked, with the reason. The score stands beside a lower bound and what
+    mixnet, MXNet's rule or XLA do with the same puzzle; all of that is computed here, so that
+    the page (``to_html``) needs no kernel.
 
     Args:
         name: a ready-made puzzle: ``memory``, ``memory-training``, ``tasks``, ``tasks-branches``, ``fusion``,
@@ -56,12 +59,15 @@ class Puzzle(View):
     Raises:
         AttributeValueError: there is no such puzzle, or no such number of threads.
 
-    State: ``place`` (an entry for each item: offset in bytes, ``[thread, start]``, or number of a group), ``selected``
+    State: ``place`` (an entry for each item: offset in bytes, ``[thread, start]``, or number of
+        a group), ``selected``
     (number of an item).
 
-    Source: the payload ``mixnet.puzzle/1`` has ``kind``, ``name``, ``items`` (boxes, tasks or operations), for fusion
-    ``values`` (the arrays between them), for tasks ``threads``, ``start`` (where the reader begins) and ``references`` (``name``, ``means``, ``score``,
-    ``place``; ``bound`` where no answer can be better).
+    Source: the payload ``mixnet.puzzle/1`` has ``kind``, ``name``, ``items`` (boxes, tasks or
+        operations), for fusion
+    ``values`` (the arrays between them), for tasks ``threads``, ``start`` (where the reader
+    begins) and ``references`` (``name``, ``means``, ``score``, ``place``; ``bound`` where no
+    answer can be better).
     """
 
     schema = "mixnet.puzzle/1"
@@ -78,7 +84,8 @@ class Puzzle(View):
         else:
             ready = ", ".join([*NETWORKS, *TASKS])
             raise AttributeValueError(
-                f"Puzzle: expected one of {ready}, got {name!r}. Puzzle.of(net, x) makes one from your own network."
+                f"Puzzle: expected one of {ready}, got {name!r}. Puzzle.of(net, x) makes one "
+                "from your own network."
             )
         self._begin(made, answers)
 
@@ -123,7 +130,8 @@ class Puzzle(View):
         """A puzzle made from your own tasks.
 
         Args:
-            rows: ``(name, time, reads, writes)`` of each task, in the order of pushing: units of time, and names of variables.
+            rows: ``(name, time, reads, writes)`` of each task, in the order of pushing: units of
+                time, and names of variables.
             threads: how many there are.
             name: shown.
             answers: let the reader see the other solutions.
@@ -155,7 +163,9 @@ class Puzzle(View):
 
     @property
     def answer(self) -> list[Any]:
-        """The current answer, with an entry for each item: offset, ``[thread, start]`` or group. Assign one to show it."""
+        """The current answer, with an entry for each item: offset, ``[thread, start]`` or group.
+        Assign one to show it.
+        """
         return list(self.state["place"])
 
     @answer.setter
@@ -174,7 +184,9 @@ class Puzzle(View):
 
     def summary(self) -> str:
         p = self.payload
-        known = ", ".join(f"{each['name']} {score_text(p, each['score'])}" for each in p["references"])  # fmt: skip
+        known = ", ".join(
+            f"{each['name']} {score_text(p, each['score'])}" for each in p["references"]
+        )
         wrong = len(self.conflicts)
         own = score_text(p, self.score) + (
             f" with {wrong} conflict{'s' if wrong > 1 else ''}" if wrong else ""
@@ -191,9 +203,16 @@ class Puzzle(View):
             ]
         if p["kind"] == "tasks":
             return ["task", "time", "reads", "writes", "thread", "start"], [
-                [each["name"], each["time"], ", ".join(each["reads"]), ", ".join(each["writes"]), thread + 1, start]
+                [
+                    each["name"],
+                    each["time"],
+                    ", ".join(each["reads"]),
+                    ", ".join(each["writes"]),
+                    thread + 1,
+                    start,
+                ]
                 for each, (thread, start) in zip(items, place, strict=True)
-            ]  # fmt: skip
+            ]
         name = [f"{value['name']} ({size_text(value['bytes'])})" for value in p["values"]]
         return ["operation", "operator", "kind", "reads", "writes", "group"], [
             [each["name"], each["op"], each["kind"], ", ".join(name[v] for v in each["reads"]),
@@ -242,17 +261,27 @@ def _payload(
     kind: str, name: str, items: Any, known: Any, start: Any, extra: dict[str, Any]
 ) -> dict[str, Any]:
     first = {"sight": sight(_SIGHTS[kind])}
-    return {**first, "kind": kind, "name": name, "items": items, **extra, "start": start, "references": known}  # fmt: skip
+    return {
+        **first,
+        "kind": kind,
+        "name": name,
+        "items": items,
+        **extra,
+        "start": start,
+        "references": known,
+    }
 
 
 def _check_count(name: str, items: Sequence[Any], what: str) -> None:
     if len(items) < 2:
         raise AttributeValueError(
-            f"Puzzle: {name} has {len(items)} {what}; there is nothing to decide. Use a larger network, or train=True."
+            f"Puzzle: {name} has {len(items)} {what}; there is nothing to decide. Use a larger "
+            "network, or train=True."
         )
     if len(items) > MOST:
         raise AttributeValueError(
-            f"Puzzle: {name} has {len(items)} {what}, and a puzzle has at most {MOST}. Use a part of the network, such "
+            f"Puzzle: {name} has {len(items)} {what}, and a puzzle has at most {MOST}. Use a "
+            "part of the network, such "
             f"as net[:3], or train=False."
         )
 
@@ -264,15 +293,24 @@ def _checked(payload: dict[str, Any], place: Sequence[Any]) -> list[Any]:
         AttributeValueError: it has another.
     """
     items, kind = payload["items"], payload["kind"]
-    expected = {"memory": "an offset in bytes", "tasks": "[thread, start]", "fusion": "the number of a group"}[kind]  # fmt: skip
+    expected = {
+        "memory": "an offset in bytes",
+        "tasks": "[thread, start]",
+        "fusion": "the number of a group",
+    }[kind]
     if len(place) != len(items):
-        raise AttributeValueError(f"answer: expected {expected} for each of {len(items)} items, got {len(place)}.")  # fmt: skip
+        raise AttributeValueError(
+            f"answer: expected {expected} for each of {len(items)} items, got {len(place)}."
+        )
     made: list[Any] = []
     for item, each in zip(items, place, strict=True):
         numbers = list(each) if kind == "tasks" and isinstance(each, (list, tuple)) else [each]
         whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers)
         threads = payload.get("threads", 0)
         if not whole or (kind == "tasks" and (len(numbers) != 2 or numbers[0] >= threads)):
-            raise AttributeValueError(f"answer: {item['name']} takes {expected}{f', threads 0 to {threads - 1}' if threads else ''}; got {each!r}.")  # fmt: skip
+            raise AttributeValueError(
+                f"answer: {item['name']} takes "
+                f"{expected}{f', threads 0 to {threads - 1}' if threads else ''}; got {each!r}."
+            )
         made.append(numbers if kind == "tasks" else numbers[0])
     return made

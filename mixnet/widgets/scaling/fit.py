@@ -9,23 +9,29 @@ import numpy as np
 
 from mixnet.widgets.scaling.model import DEFAULTS, behind, step_parts
 
-_WORDS = {"t_compute": "computing", "serial": "serial share", "alpha": "latency", "beta": "bandwidth"}  # fmt: skip
+_WORDS = {
+    "t_compute": "computing",
+    "serial": "serial share",
+    "alpha": "latency",
+    "beta": "bandwidth",
+}
 
 
 def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     """The model of the runs of the first label and origin.
 
-    Where the parts of a step were measured, it is calibrated on two points and checked on the others (``calibrate``); else
-    it is what fits best, by least squares of relative errors.
+    Where the parts of a step were measured, it is calibrated on two points and checked on the
+    others (``calibrate``); else it is what fits best, by least squares of relative errors.
 
-    There are fewer parameters than different points, so that the fit can be wrong and be seen to be: which parameters
-    that leaves room for is said. No parameter is negative.
+    There are fewer parameters than different points, so that the fit can be wrong and be seen to
+    be: which parameters that leaves room for is said. No parameter is negative.
 
     Args:
         runs: as of ``measure_scaling``; those of several batches under one label tell more.
 
     Returns:
-        The model with ``r2`` (of the seconds of a step; None if they do not vary) and ``error`` (the largest relative one), or None; and a note.
+        The model with ``r2`` (of the seconds of a step; None if they do not vary) and ``error``
+        (the largest relative one), or None; and a note.
     """
     measured = [run for run in runs if run["origin"] not in ("model", "published")]
     if not measured:
@@ -80,7 +86,10 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     found["error"] = float(np.abs(predicted / seconds - 1).max())
     found["label"], found["origin"] = first["label"], first["origin"]
     missing = [name for name in ("serial", "alpha", "beta") if name not in names]
-    note = f"fitted to {settings} points of {first['label']} ({first['origin']}): {', '.join(_WORDS[name] for name in names)}"
+    note = (
+        f"fitted to {settings} points of {first['label']} ({first['origin']}): "
+        f"{', '.join(_WORDS[name] for name in names)}"
+    )
     return (
         found,
         (
@@ -95,7 +104,9 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
 def _told_apart(
     columns: dict[str, np.ndarray], seconds: np.ndarray, order: Sequence[str], settings: int
 ) -> list[str]:
-    """The parameters that so many different points leave room for, and can tell from each other; the first ones first."""
+    """The parameters that so many different points leave room for, and can tell from each other;
+    the first ones first.
+    """
     names: list[str] = []
     for name in order:
         tried = np.stack([columns[each] / seconds for each in [*names, name]], axis=1)
@@ -114,16 +125,18 @@ def has_parts(run: dict[str, Any]) -> bool:
 def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """The model that two points of a run give, those with the fewest devices; the others say how wrong it is.
 
-    Nothing is fitted to the other points. ``t_compute`` and ``serial`` follow from computing in the two, ``jitter`` from waiting, ``alpha`` from an
-    exchange of a few bytes, ``beta`` from the exchange of the gradients, ``overlap`` from what the whole step takes less than its parts; what it takes
-    more counts as exchange.
+    Nothing is fitted to the other points. ``t_compute`` and ``serial`` follow from computing in
+    the two, ``jitter`` from waiting, ``alpha`` from an exchange of a few bytes, ``beta`` from
+    the exchange of the gradients, ``overlap`` from what the whole step takes less than its
+    parts; what it takes more counts as exchange.
 
     Args:
         run: of ``mx.distributed.measure``.
 
     Returns:
-        The model, with ``calibrated`` (the two counts), ``checked`` (``n``, ``measured`` and ``predicted`` seconds of a step, ``error``, relative, of the
-        others) and ``error``, the largest of these or None; and a note.
+        The model, with ``calibrated`` (the two counts), ``checked`` (``n``, ``measured`` and
+        ``predicted`` seconds of a step, ``error``, relative, of the others) and ``error``, the
+        largest of these or None; and a note.
     """
     first, second, *others = run["points"]
     batch, size = run["batch"], run.get("bytes") or 0.0

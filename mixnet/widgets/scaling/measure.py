@@ -29,11 +29,13 @@ def measure_scaling(
 ) -> list[dict[str, Any]]:
     """Time a step on several counts of devices, every device with a batch of its own.
 
-    The steps for all counts are made first and run three times; then the repeats take turns, so that a machine that grows
-    slower does so for all. Every repeat runs steps for about 0.1 s and waits for all of them.
+    The steps for all counts are made first and run three times; then the repeats take turns, so
+    that a machine that grows slower does so for all. Every repeat runs steps for about 0.1 s and
+    waits for all of them.
 
     Args:
-        make_step: called with a list of contexts, returns a function of no arguments: one step on all of them.
+        make_step: called with a list of contexts, returns a function of no arguments: one step
+            on all of them.
         devices: the counts.
         repeats: measurements of each count; a point is their median, its spread the slowest and the fastest.
         batch: samples of one device in a step; throughput is in samples a second.
@@ -42,9 +44,10 @@ def measure_scaling(
         kind: ``cpu`` or ``gpu``; by default GPUs, if there are as many.
 
     Returns:
-        A list of one run, ``{"label", "origin", "batch", "bytes", "points": [{"n", "thr", "lo", "hi", "repeat"}]}``; put lists of
-        several batches together with ``+``. ``origin`` is ``real devices`` for GPUs and ``simulated host devices`` for CPU
-        devices, which share the cores of one host.
+        A list of one run, ``{"label", "origin", "batch", "bytes", "points": [{"n", "thr", "lo",
+        "hi", "repeat"}]}``; put lists of several batches together with ``+``. ``origin`` is
+        ``real devices`` for GPUs and ``simulated host devices`` for CPU devices, which share the
+        cores of one host.
 
     Raises:
         AttributeValueError: the counts, repeats or batch are no positive numbers.
@@ -52,9 +55,13 @@ def measure_scaling(
     """
     counts = list(devices)
     if not counts or any(int(n) != n or n < 1 for n in counts) or len(set(counts)) < len(counts):
-        raise AttributeValueError(f"devices: expected different counts from 1, such as (1, 2, 4), got {devices!r}.")  # fmt: skip
+        raise AttributeValueError(
+            f"devices: expected different counts from 1, such as (1, 2, 4), got {devices!r}."
+        )
     if repeats < 1 or batch <= 0:
-        raise AttributeValueError(f"repeats and batch: expected positive numbers, got {repeats} and {batch}.")  # fmt: skip
+        raise AttributeValueError(
+            f"repeats and batch: expected positive numbers, got {repeats} and {batch}."
+        )
     if kind not in (None, "cpu", "gpu"):
         raise AttributeValueError(f"kind: expected 'cpu' or 'gpu', got {kind!r}.")
     kind = _devices(kind, max(counts))

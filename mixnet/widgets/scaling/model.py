@@ -4,23 +4,27 @@ A step on n devices with a batch of b samples each takes
 
     T(n, b) = b · t_compute · (1 + serial · (n - 1)) + jitter · (H(n) - 1) + exposed(exchange)
 
-``serial`` is the share of a device's computation that the devices do one after another: 0 on devices of their own, towards 1
-where they share the cores of a host. ``jitter`` is for the slowest: where times of workers spread exponentially by ``jitter`` seconds, the
-slowest of n is behind the mean by jitter · (H(n) - 1), with H(n) = 1 + 1/2 + ... + 1/n. The gradients of S bytes are summed by a ring: 2 (n - 1) messages
-of S / n bytes,
+``serial`` is the share of a device's computation that the devices do one after another: 0 on
+devices of their own, towards 1 where they share the cores of a host. ``jitter`` is for the
+slowest: where times of workers spread exponentially by ``jitter`` seconds, the slowest of n is
+behind the mean by jitter · (H(n) - 1), with H(n) = 1 + 1/2 + ... + 1/n. The gradients of S bytes
+are summed by a ring: 2 (n - 1) messages of S / n bytes,
 
     all-reduce = 2 (n - 1) · alpha + 2 (n - 1) / n · S · beta
 
-with ``alpha`` the seconds of a message, ``beta`` the seconds of a byte (the inverse of the bandwidth). Half precision halves S, PowerSGD divides it by more. Words of
-one or two bits cannot be added on the way: every device gathers those of all others, (n - 1) · alpha + (n - 1) · S / 16 · beta (or / 32), which for
-32 (64) devices is no less. With ``servers``, a step pushes gradients, compressed or not, and pulls parameters, never compressed; the way of a worker or that of a
-server is the limit, whichever has more to carry, and nobody waits for the slowest:
+with ``alpha`` the seconds of a message, ``beta`` the seconds of a byte (the inverse of the
+bandwidth). Half precision halves S, PowerSGD divides it by more. Words of one or two bits cannot
+be added on the way: every device gathers those of all others, (n - 1) · alpha + (n - 1) · S / 16
+· beta (or / 32), which for 32 (64) devices is no less. With ``servers``, a step pushes
+gradients, compressed or not, and pulls parameters, never compressed; the way of a worker or that
+of a server is the limit, whichever has more to carry, and nobody waits for the slowest:
 
     exchange = 2 · alpha + (1 / compression + 1) · max(1, n / servers) · S · beta
 
 Of the exchange ``overlap`` times the computation is hidden behind it.
 
-Sources: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009, for the ring; Hockney, 1994, for alpha and beta; the largest of n exponential
+Sources: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009, for the ring;
+    Hockney, 1994, for alpha and beta; the largest of n exponential
 times is a textbook's.
 """
 
@@ -80,8 +84,9 @@ def step_parts(
         compression: one of :data:`COMPRESSIONS`.
 
     Returns:
-        ``compute``, ``serial``, ``waiting`` (for the slowest), ``latency``, ``transfer`` (of the exchange, what is not hidden), ``hidden``,
-        and ``step``, the sum of all but what is hidden.
+        ``compute``, ``serial``, ``waiting`` (for the slowest), ``latency``, ``transfer`` (of the
+        exchange, what is not hidden), ``hidden``, and ``step``, the sum of all but what is
+        hidden.
     """
     m = {**DEFAULTS, **model}
     compute = m["t_compute"] * (m["batch"] if batch is None else batch)

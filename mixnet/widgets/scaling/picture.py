@@ -46,7 +46,11 @@ def panel(
     def value(thr: float, n: float, of: float) -> float:
         return thr / n / of if efficiency else thr
 
-    tops = [value(p["hi"], p["n"], r["points"][0]["thr"] / r["points"][0]["n"]) for r in payload["runs"] for p in r["points"]]  # fmt: skip
+    tops = [
+        value(p["hi"], p["n"], r["points"][0]["thr"] / r["points"][0]["n"])
+        for r in payload["runs"]
+        for p in r["points"]
+    ]
     per = throughput(model, 1) if model is not None else base
     if model is not None:
         tops += [value(throughput(model, n), n, per) for n in counts]
@@ -91,7 +95,11 @@ def _mark(svg: Svg, origin: str, x: float, y: float, colour: int, title: str | N
     if origin == "real devices":
         svg.circle(x, y, 4.5, f"m{colour % 8}", title)
     elif origin in ("model", "published"):
-        svg.path(f"M{x - 4},{y - 4}L{x + 4},{y + 4}M{x - 4},{y + 4}L{x + 4},{y - 4}", f"k{colour % 8}", title)  # fmt: skip
+        svg.path(
+            f"M{x - 4},{y - 4}L{x + 4},{y + 4}M{x - 4},{y + 4}L{x + 4},{y - 4}",
+            f"k{colour % 8}",
+            title,
+        )
     else:
         svg.rect(x - 4, y - 4, 8, 8, f"f-bg k{colour % 8}", title)
 
@@ -133,7 +141,9 @@ def model_text(model: dict[str, Any]) -> str:
 
 
 def bar_rows(payload: dict[str, Any]) -> list[tuple[str, dict[str, float], float]]:
-    """What is drawn as bars: a text, the seconds of parts, and of the whole step as it was measured (0: it was not)."""
+    """What is drawn as bars: a text, the seconds of parts, and of the whole step as it was
+    measured (0: it was not).
+    """
     model, rows = payload["model"], []
     for run in payload["runs"]:
         for p in run["points"]:
@@ -156,7 +166,9 @@ def _drawn(parts: dict[str, float]) -> dict[str, float]:
 
 
 def bars(svg: Svg, rows: list[tuple[str, dict[str, float], float]], x: float, y: float) -> None:
-    """Stacked bars; a line marks the whole step as it was measured, where communication may hide behind computing."""
+    """Stacked bars; a line marks the whole step as it was measured, where communication may hide
+    behind computing.
+    """
     if not rows:
         return
     svg.text(x, y, "a step", bold=True)

@@ -13,7 +13,11 @@ MOST_WORKERS, MOST_SERVERS = 16, 8
 
 HEIGHT = 330
 _RADIUS = 20
-_NAMES = {"ring": "all-reduce around a ring", "tree": "all-reduce along a tree", "server": "parameter servers"}  # fmt: skip
+_NAMES = {
+    "ring": "all-reduce around a ring",
+    "tree": "all-reduce along a tree",
+    "server": "parameter servers",
+}
 _LABELLED = 12  # arrows that have a text
 
 Point = tuple[float, float]
@@ -21,7 +25,9 @@ Point = tuple[float, float]
 
 def is_drawn(made: dict[str, Any] | None) -> bool:
     """Whether there is something to draw, and room for it."""
-    return made is not None and 1 < made["workers"] <= MOST_WORKERS and made["servers"] <= MOST_SERVERS  # fmt: skip
+    return (
+        made is not None and 1 < made["workers"] <= MOST_WORKERS and made["servers"] <= MOST_SERVERS
+    )
 
 
 def draw(svg: Svg, made: dict[str, Any], x: float, y: float) -> None:
@@ -51,7 +57,9 @@ def draw(svg: Svg, made: dict[str, Any], x: float, y: float) -> None:
         svg.add(f'<g stroke-width="{width:.1f}">')
         svg.path(shape, "k1" if source.startswith("server") else "k0", title)
         svg.add("</g>")
-        svg.add(f'<path class="{"m1" if source.startswith("server") else "m0"}" d="{_tip(begin, end)}"/>')  # fmt: skip
+        svg.add(
+            f'<path class="{"m1" if source.startswith("server") else "m0"}" d="{_tip(begin, end)}"/>'
+        )
         if len(links) <= _LABELLED:
             svg.text(*text, size_text(size), "f-dim", 10, "middle")
     for name, (px, py) in where.items():
@@ -105,7 +113,11 @@ def _arrow(a: Point, b: Point) -> tuple[Point, Point, Point]:
 def _tip(begin: Point, end: Point) -> str:
     long = math.hypot(end[0] - begin[0], end[1] - begin[1]) or 1.0
     ux, uy = (end[0] - begin[0]) / long, (end[1] - begin[1]) / long
-    corners = [(end[0] + 6 * ux, end[1] + 6 * uy), (end[0] - 5 * uy, end[1] + 5 * ux), (end[0] + 5 * uy, end[1] - 5 * ux)]  # fmt: skip
+    corners = [
+        (end[0] + 6 * ux, end[1] + 6 * uy),
+        (end[0] - 5 * uy, end[1] + 5 * ux),
+        (end[0] + 5 * uy, end[1] - 5 * ux),
+    ]
     return "M" + "L".join(f"{px:.1f},{py:.1f}" for px, py in corners) + "z"
 
 

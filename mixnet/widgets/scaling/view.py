@@ -40,24 +40,31 @@ _DEAREST = 1000  # for a device and an hour
 
 
 class ScalingView(View):
-    """Scaling over devices: measured points with their spread, a fitted model, and sliders for what-if questions.
+    """Scaling over devices: measured points with their spread, a fitted model, and sliders for
+    what-if questions.
 
-    Throughput is in samples a second of all devices; efficiency is the throughput of a device, as a share of that of a device in the smallest
-    measured count. Discs are real devices, squares are CPU devices or processes of one machine, crosses are published figures or points that
-    somebody's model gave. Points of ``mx.distributed.measure`` have bars of what a step's seconds go to; the model is then calibrated on two of
-    them, and its error on the others is shown. The page asks the model: workers, batch, bandwidth, latency, compression, servers; for a
-    batch that each device has (weak scaling), or that all share (strong scaling); what an epoch takes and costs.
-    The model is that of ``mixnet.widgets.scaling.model``; it runs in the page. Below, arrows show who sends how many bytes to whom in a step,
-    around a ring, along a tree or through parameter servers, for up to 16 devices.
+    Throughput is in samples a second of all devices; efficiency is the throughput of a device,
+    as a share of that of a device in the smallest measured count. Discs are real devices,
+    squares are CPU devices or processes of one machine, crosses are published figures or points
+    that somebody's model gave. Points of ``mx.distributed.measure`` have bars of what a step's
+    seconds go to; the model is then calibrated on two of them, and its error on the others is
+    shown. The page asks the model: workers, batch, bandwidth, latency, compression, servers; for
+    a batch that each device has (weak scaling), or that all share (strong scaling); what an
+    epoch takes and costs. The model is that of ``mixnet.widgets.scaling.model``; it runs in the
+    page. Below, arrows show who sends how many bytes to whom in a step, around a ring, along a
+    tree or through parameter servers, for up to 16 devices.
 
     Args:
-        runs: as ``measure_scaling`` or ``mx.distributed.measure`` return them; ``[]`` with a model shows the model alone.
-        model: parameters in place of fitted ones: ``t_compute`` (seconds of a sample), ``batch`` (samples of a device),
-            ``bytes`` of gradients, ``alpha`` (seconds of a message), ``beta`` (seconds of a byte), ``serial``, ``overlap``, ``jitter`` (seconds
-            by which times of workers spread), ``servers`` (0: all-reduce).
+        runs: as ``measure_scaling`` or ``mx.distributed.measure`` return them; ``[]`` with a
+            model shows the model alone.
+        model: parameters in place of fitted ones: ``t_compute`` (seconds of a sample), ``batch``
+            (samples of a device), ``bytes`` of gradients, ``alpha`` (seconds of a message),
+            ``beta`` (seconds of a byte), ``serial``, ``overlap``, ``jitter`` (seconds by which
+            times of workers spread), ``servers`` (0: all-reduce).
         samples: of an epoch, where the slider begins.
         price: of a device for an hour, in any currency, where the slider begins.
-        topology: of ``mx.distributed.topology``, with the buckets of a network; by default one array of as many bytes as the gradients have.
+        topology: of ``mx.distributed.topology``, with the buckets of a network; by default one
+            array of as many bytes as the gradients have.
 
     Raises:
         AttributeTypeError, AttributeValueError: runs, model or a number are not like that.
@@ -65,7 +72,7 @@ class ScalingView(View):
 
     schema = "mixnet.scaling/1"
     bundle = "scaling"
-    sight = "Compare the measured line with the dashed ideal: the distance between them is lost [efficiency]."  # fmt: skip
+    sight = "Compare the measured line with the dashed ideal: the distance between them is lost [efficiency]."
 
     def __init__(
         self,
@@ -79,7 +86,8 @@ class ScalingView(View):
         checked = [_checked(run) for run in _listed(runs)]
         if not (1 <= samples < 1e12 and 0 <= price <= _DEAREST):
             raise AttributeValueError(
-                f"samples and price: expected 1 to 1e12 samples of an epoch and 0 to {_DEAREST} for an hour, got "
+                "samples and price: expected 1 to 1e12 samples of an epoch and 0 to "
+                f"{_DEAREST} for an hour, got "
                 f"{samples} and {price}."
             )
         if model is None:
@@ -116,12 +124,15 @@ class ScalingView(View):
 
     @classmethod
     def ten_machines(cls) -> ScalingView:
-        """The figure of MXNet's paper: a pass over ImageNet took 14,000 s on one machine of four GPUs, 1,400 s on ten.
+        """The figure of MXNet's paper: a pass over ImageNet took 14,000 s on one machine of four
+        GPUs, 1,400 s on ten.
 
-        The model has the paper's numbers: 1,281,167 images, 36 for each GPU, about 50 MB of gradients, 10 Gbit/s. It is a weak check: a batch
-        takes 1.57 s to compute, the sum of its gradients 0.07 s, so any model with cheap communication agrees.
+        The model has the paper's numbers: 1,281,167 images, 36 for each GPU, about 50 MB of
+        gradients, 10 Gbit/s. It is a weak check: a batch takes 1.57 s to compute, the sum of its
+        gradients 0.07 s, so any model with cheap communication agrees.
 
-        Source: Chen et al., "MXNet: a flexible and efficient machine learning library for heterogeneous distributed systems", 2015, section 4.
+        Source: Chen et al., "MXNet: a flexible and efficient machine learning library for
+            heterogeneous distributed systems", 2015, section 4.
         """
         images, batch = 1_281_167, 4 * 36
         model = {"t_compute": 14_000 / images, "batch": batch, "bytes": 5e7, "beta": 8 / 10e9}
@@ -139,7 +150,8 @@ class ScalingView(View):
             first, last = run["points"][0], run["points"][-1]
             share = last["thr"] / last["n"] / (first["thr"] / first["n"])
             parts.append(
-                f"{run['label']} ({run['origin']}): {digits_text(last['thr'])} samples/s on {last['n']} devices, "
+                f"{run['label']} ({run['origin']}): {digits_text(last['thr'])} samples/s on "
+                f"{last['n']} devices, "
                 f"{share:.0%} of ideal"
             )
         model = self.model
@@ -163,15 +175,53 @@ class ScalingView(View):
                     expected, error = digits_text(value), f"{value / p['thr'] - 1:+.1%}"
                     use = _use(self.model, p["n"])
                 spread = f"{digits_text(p['lo'])} … {digits_text(p['hi'])}"
-                rows.append([run["label"], run["origin"], p["n"], digits_text(run["batch"]), digits_text(p["thr"]),
-                             spread, p["repeat"], f"{share:.1%}", expected, error, use])  # fmt: skip
+                rows.append(
+                    [
+                        run["label"],
+                        run["origin"],
+                        p["n"],
+                        digits_text(run["batch"]),
+                        digits_text(p["thr"]),
+                        spread,
+                        p["repeat"],
+                        f"{share:.1%}",
+                        expected,
+                        error,
+                        use,
+                    ]
+                )
         if not rows and self.model is not None:
             for n in (1, 2, 4, 8, 16, 32, 64):
                 value = throughput(self.model, n)
                 share = value / n / throughput(self.model, 1)
-                rows.append(["model", "model", n, digits_text(self.model["batch"]), digits_text(value), "", "", f"{share:.1%}", digits_text(value), "", ""])  # fmt: skip
-        header = ["program", "how", "devices", "batch per device", "samples/s", "spread", "repeats", "efficiency",
-                  "model", "model's error", "use"]  # fmt: skip
+                rows.append(
+                    [
+                        "model",
+                        "model",
+                        n,
+                        digits_text(self.model["batch"]),
+                        digits_text(value),
+                        "",
+                        "",
+                        f"{share:.1%}",
+                        digits_text(value),
+                        "",
+                        "",
+                    ]
+                )
+        header = [
+            "program",
+            "how",
+            "devices",
+            "batch per device",
+            "samples/s",
+            "spread",
+            "repeats",
+            "efficiency",
+            "model",
+            "model's error",
+            "use",
+        ]
         return header, rows
 
     def svg(self) -> str:
@@ -208,12 +258,15 @@ def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
     if missing or not run["points"]:
         raise AttributeValueError(f"runs: a run has no {', '.join(sorted(missing)) or 'points'}.")
     if run["origin"] not in ORIGINS:
-        raise AttributeValueError(f"origin: expected one of {', '.join(ORIGINS)}, got {run['origin']!r}.")  # fmt: skip
+        raise AttributeValueError(
+            f"origin: expected one of {', '.join(ORIGINS)}, got {run['origin']!r}."
+        )
     points = []
     for point in sorted(run["points"], key=lambda p: p["n"]):
         if not point["n"] >= 1 or not point["thr"] > 0 or not math.isfinite(point["thr"]):
             raise AttributeValueError(
-                f"points: expected n from 1 and thr (samples/s) above 0, got n={point['n']}, thr={point['thr']}."
+                f"points: expected n from 1 and thr (samples/s) above 0, got n={point['n']}, "
+                f"thr={point['thr']}."
             )
         whole = {"lo": point["thr"], "hi": point["thr"], "repeat": 1, **point}
         points.append({key: whole[key] for key in (*_OF_POINTS, *_PARTS) if key in whole})
@@ -253,7 +306,17 @@ def _is_of(model: dict[str, Any], run: dict[str, Any]) -> bool:
 
 
 def _checked_model(model: Mapping[str, Any]) -> dict[str, Any]:
-    known = {*DEFAULTS, "t_compute", "batch", "r2", "error", "label", "origin", "calibrated", "checked"}  # fmt: skip
+    known = {
+        *DEFAULTS,
+        "t_compute",
+        "batch",
+        "r2",
+        "error",
+        "label",
+        "origin",
+        "calibrated",
+        "checked",
+    }
     unknown, missing = set(model) - known, {"t_compute", "batch"} - set(model)
     if unknown or missing:
         raise AttributeValueError(
@@ -282,17 +345,28 @@ def _sliders(runs: list[dict[str, Any]], model: dict[str, Any] | None) -> list[d
     def log(value: float) -> float:
         return round(math.log10(value), 3)
 
+    def slider(name: str, low: float, high: float, step: float, value: float, **more: Any) -> Any:
+        return {"id": name, "min": low, "max": high, "step": step, "value": value, **more}
+
+    def powers(name: str, low: float, high: float, value: float, **more: Any) -> Any:
+        return slider(name, low, high, 0.05, value, log=True, **more)
+
+    servers = (model or {}).get("servers") or 0
     return [
-        {"id": "devices", "min": 2, "max": max(64, 4 * most), "step": 1, "value": max(2 * most, 2)},
-        {"id": "batch", "min": log(batch) - 2, "max": log(batch) + 2, "step": 0.05, "value": log(batch), "log": True, "exact": batch},
-        {"id": "bytes", "min": 3, "max": 11, "step": 0.05, "value": log(size), "log": True, "exact": size},
-        {"id": "bandwidth", "min": 6, "max": 13, "step": 0.05, "value": log(1 / beta) if beta else 13, "log": True, "off": "no limit"},
-        {"id": "latency", "min": -7, "max": 0, "step": 0.05, "value": log(alpha) if alpha else -7, "log": True, "off": "none"},
-        {"id": "overlap", "min": 0, "max": 1, "step": 0.05, "value": min(overlap, 1)},
-        {"id": "servers", "min": 0, "max": 64, "step": 1, "value": (model or {}).get("servers") or 0, "off": "all-reduce"},
-        {"id": "jitter", "min": -6, "max": 1, "step": 0.05, "value": log(jitter) if jitter else -6, "log": True, "off": "none"},
-        {"id": "compression", "options": [[factor, name] for factor, name in COMPRESSIONS.items()], "value": 1},
-    ]  # fmt: skip
+        slider("devices", 2, max(64, 4 * most), 1, max(2 * most, 2)),
+        powers("batch", log(batch) - 2, log(batch) + 2, log(batch), exact=batch),
+        powers("bytes", 3, 11, log(size), exact=size),
+        powers("bandwidth", 6, 13, log(1 / beta) if beta else 13, off="no limit"),
+        powers("latency", -7, 0, log(alpha) if alpha else -7, off="none"),
+        slider("overlap", 0, 1, 0.05, min(overlap, 1)),
+        slider("servers", 0, 64, 1, servers, off="all-reduce"),
+        powers("jitter", -6, 1, log(jitter) if jitter else -6, off="none"),
+        {
+            "id": "compression",
+            "options": [[factor, name] for factor, name in COMPRESSIONS.items()],
+            "value": 1,
+        },
+    ]
 
 
 def _of_epoch(samples: float, price: float) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ from mixnet.widgets.magics import shell
 
 
 def function(text: str) -> Callable[[], Any]:
-    """A function that runs a cell's text on a copy of the notebook's names; its lines are known to tracebacks.
+    """A function that runs a cell's text on a copy of the notebook's names; its lines are known
+    to tracebacks.
 
     Raises:
         MXNetError: there is no IPython.

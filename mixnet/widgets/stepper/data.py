@@ -71,7 +71,9 @@ class Table:
         return self.texts.setdefault(text, len(self.texts))
 
 
-def payload(data: dict[str, Any], entries: list[dict[str, Any]], programs: list[Program]) -> dict[str, Any]:  # fmt: skip
+def payload(
+    data: dict[str, Any], entries: list[dict[str, Any]], programs: list[Program]
+) -> dict[str, Any]:
     """The payload of stages.
 
     Args:
@@ -221,7 +223,9 @@ def stands_for(program: Program, number: dict[str, int]) -> list[dict[str, list[
 
 
 def _is_in(name: str, fused: str) -> bool:
-    """Whether a fused node, ``net/conv0+relu0``, holds a node: the folder stands before the first part alone."""
+    """Whether a fused node, ``net/conv0+relu0``, holds a node: the folder stands before the
+    first part alone.
+    """
     folder, _, own = name.rpartition("/")
     prefix = f"{folder}/" if folder else ""
     return fused.startswith(prefix) and own in fused.removeprefix(prefix).split("+")

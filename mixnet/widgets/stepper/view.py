@@ -17,7 +17,16 @@ from mixnet.widgets.stepper.names import labels_of
 from mixnet.widgets.svg import Svg, short
 from mixnet.widgets.view import View
 
-_KINDS = {"graph": 0, "pass": 2, "plan": 3, "source": 7, "jaxpr": 5, "stablehlo": 6, "hlo": 1, "run": 4}  # fmt: skip
+_KINDS = {
+    "graph": 0,
+    "pass": 2,
+    "plan": 3,
+    "source": 7,
+    "jaxpr": 5,
+    "stablehlo": 6,
+    "hlo": 1,
+    "run": 4,
+}
 
 
 class HybridizeStepper(View):
@@ -41,8 +50,8 @@ class HybridizeStepper(View):
 
     Source: the payload ``mixnet.stages/1`` has ``cache`` (the key and why it was traced), ``source``
     (lines by file) and ``programs``. A program has ``things`` (nodes of its last graph: all links
-    lead to them), ``stages``, ``records`` and ``graphs`` (rows of records), ``groups``, and of a block ``labels``: what
-    nodes are called in the program.
+    lead to them), ``stages``, ``records`` and ``graphs`` (rows of records), ``groups``, and of a
+    block ``labels``: what nodes are called in the program.
     """
 
     schema = "mixnet.stages/1"
@@ -126,7 +135,12 @@ class HybridizeStepper(View):
         hidden = len(program["stages"]) - len(shown)
         most = max((stage.get("seconds") or 0 for stage in shown), default=0) or 1
         picture = Svg(900, 34 * len(shown) + 60, self.summary())
-        picture.text(14, 22, f"{self.payload['kind']} {self.payload['name']}: from code to what runs", bold=True)  # fmt: skip
+        picture.text(
+            14,
+            22,
+            f"{self.payload['kind']} {self.payload['name']}: from code to what runs",
+            bold=True,
+        )
         for n, stage in enumerate(shown):
             y = 36 + 34 * n
             picture.rect(14, y, 150, 24, f"c{_KINDS[stage['kind']]} s-line", stage["why"], 4)
@@ -134,12 +148,20 @@ class HybridizeStepper(View):
             seconds = stage.get("seconds")
             if seconds is not None:
                 picture.rect(174, y + 7, max(1.0, 90 * seconds / most), 10, "m0")
-                picture.text(174 + max(1.0, 90 * seconds / most) + 6, y + 16, time_text(seconds), "f-dim", 11)  # fmt: skip
+                picture.text(
+                    174 + max(1.0, 90 * seconds / most) + 6, y + 16, time_text(seconds), "f-dim", 11
+                )
             picture.text(340, y + 16, short(stage["what"], 88), size=11.5)
             if n + 1 < len(shown):
                 picture.path(f"M89,{y + 24} V{y + 33}", arrow=True)
         if hidden:
-            picture.text(14, 34 * len(shown) + 50, f"{hidden} passes that changed nothing are omitted.", "f-dim", 11)  # fmt: skip
+            picture.text(
+                14,
+                34 * len(shown) + 50,
+                f"{hidden} passes that changed nothing are omitted.",
+                "f-dim",
+                11,
+            )
         return str(picture)
 
 

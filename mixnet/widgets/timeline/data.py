@@ -48,9 +48,10 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
 
     Returns:
         ``lanes`` (a thread each), ``ops`` (times in nanoseconds: ``pushed`` since the run began, then how
-        long it ``queued`` for its variables, ``waited`` for a thread, ``ran``; ``how`` its program ran), ``vars``, ``deps`` (which
-        operation reads, 0, or writes, 1, which version of which variable), ``chain`` (the longest of dependent
-        operations), ``strings``, ``first``, ``of``.
+        long it ``queued`` for its variables, ``waited`` for a thread, ``ran``; ``how`` its
+        program ran), ``vars``, ``deps`` (which operation reads, 0, or writes, 1, which version
+        of which variable), ``chain`` (the longest of dependent operations), ``strings``,
+        ``first``, ``of``.
     """
     ordered = sorted(rows, key=lambda row: (row["pushed"], row["number"]))
     origin = ordered[0]["pushed"] if ordered else 0

@@ -14,7 +14,9 @@ WORDS = ("compute", "copy", "I/O", "communication", "other")
 
 
 def picture(runs: list[Run], label: str) -> str:
-    """All runs, one below the other, on one time axis; the longest chain of dependent operations is framed."""
+    """All runs, one below the other, on one time axis; the longest chain of dependent operations
+    is framed.
+    """
     height = 54 + sum(26 + sum(_height(lane) for lane in run["lanes"]) for run in runs)
     svg = Svg(WIDTH, height, label)
     span = max([run["span"] for run in runs] + [1])

@@ -135,7 +135,8 @@ class EngineTimeline(View):
             some = "" if shown == run["of"] else f" (shown: {shown:,} from number {run['first']:,})"
             longest = sum(ops["ran"][i] for i in run["chain"])
             parts.append(
-                f"{run['name']}: {_many(run['of'], 'operation')}{some} on {_many(len(run['lanes']), 'thread')} in "
+                f"{run['name']}: {_many(run['of'], 'operation')}{some} on "
+                f"{_many(len(run['lanes']), 'thread')} in "
                 f"{time_text(run['span'] / 1e9)}, longest chain {time_text(longest / 1e9)}"
                 if run["of"]
                 else f"{run['name']}: nothing was pushed"
@@ -189,7 +190,15 @@ def operations(run: Run, which: Iterable[int] | None = None) -> list[dict[str, A
 def _cells(op: dict[str, Any]) -> list[str]:
     said = lambda pairs: ", ".join(f"{name} v{version}" for name, version in pairs)
     times = [time_text(op[key]) for key in ("pushed", "queued", "waited", "ran")]
-    return [op["name"], op["thread"], *times, said(op["reads"]), said(op["writes"]), op["source"] or "", op["error"] or ""]  # fmt: skip
+    return [
+        op["name"],
+        op["thread"],
+        *times,
+        said(op["reads"]),
+        said(op["writes"]),
+        op["source"] or "",
+        op["error"] or "",
+    ]
 
 
 def engine_name() -> str:

@@ -38,11 +38,12 @@ def why(thing: Any = None, name: str | None = None) -> Answers:
 
     Args:
         thing: a hybridized block (why was it compiled again), an array (why is it alive), or a view: a
-            ``Look``, ``MemoryView``, ``EngineTimeline``, ``HybridizeStepper`` or ``ScalingView``. A string, ``"train.py:12"``: what this
-            line of the program had run, whether it was interpreted or compiled, and what decided that. None: which
-            lines of the program were compiled more than once, and what differed.
-        name: for a view, the name of the operation, array or task in question; by default the selection or, without
-            one, the whole view.
+            ``Look``, ``MemoryView``, ``EngineTimeline``, ``HybridizeStepper`` or
+            ``ScalingView``. A string, ``"train.py:12"``: what this line of the program had run,
+            whether it was interpreted or compiled, and what decided that. None: which lines of
+            the program were compiled more than once, and what differed.
+        name: for a view, the name of the operation, array or task in question; by default the
+            selection or, without one, the whole view.
 
     Returns:
         A list of :class:`~mixnet.widgets.why.question.Answer`, which prints as text.
@@ -63,13 +64,17 @@ def why(thing: Any = None, name: str | None = None) -> Answers:
                 for answer in answers_of(payload, key, of)
             )
     if name is not None:
-        raise AttributeTypeError(f"why: a name ({name!r}) asks about a part of a view; {type(thing).__name__} is not a view.")  # fmt: skip
+        raise AttributeTypeError(
+            f"why: a name ({name!r}) asks about a part of a view; {type(thing).__name__} is not a "
+            "view."
+        )
     if isinstance(thing, HybridBlock):
         return Answers([compiled.of_block(thing)])
     if isinstance(thing, NDArray):
         return Answers([holders.of_array(thing)])
     raise AttributeTypeError(
-        f"why: {type(thing).__name__} has no recorded data. Ask about a HybridBlock, an NDArray or a view such as "
+        f"why: {type(thing).__name__} has no recorded data. Ask about a HybridBlock, an "
+        "NDArray or a view such as "
         f"mx.look(net, x); mx.why() without arguments lists the lines that were compiled again."
     )
 
@@ -84,7 +89,10 @@ def _of_line(line: str) -> Answers:
     found = Answers([*ran.of_line(line), *again])
     if not found:
         known = ", ".join(list(how.of_lines())[-10:]) or "none so far"
-        raise MXNetError(f"why: no program is recorded for the line {line!r}; expected file:line, the latest are {known}.")  # fmt: skip
+        raise MXNetError(
+            f"why: no program is recorded for the line {line!r}; expected file:line, the latest "
+            f"are {known}."
+        )
     return found
 
 
@@ -96,7 +104,9 @@ def _numbers(names: list[str], name: str, labels: dict[str, str] | None = None) 
     """
     found = [i for i, each in enumerate(names) if name in (each, (labels or {}).get(each))]
     if not found:
-        known = ", ".join(list(dict.fromkeys((labels or {}).get(each, each) for each in names))[:20])  # fmt: skip
+        known = ", ".join(
+            list(dict.fromkeys((labels or {}).get(each, each) for each in names))[:20]
+        )
         raise MXNetError(f"why: nothing is named {name!r}; the names are {known}.")
     return found
 
@@ -152,7 +162,9 @@ def _of_stepper(view: HybridizeStepper, name: str | None) -> Keys:
     p, number = view.payload, view.state.get("program", 0)
     things = p["programs"][number]["things"]
     if name is not None:
-        chosen = _numbers([each["name"] for each in things], name, p["programs"][number].get("labels"))  # fmt: skip
+        chosen = _numbers(
+            [each["name"] for each in things], name, p["programs"][number].get("labels")
+        )
     else:
         chosen = view.state.get("things") or []
     if not chosen:
@@ -189,17 +201,27 @@ def printed(view: Any) -> Answers:
 
 
 def _names_of(view: Any) -> list[tuple[dict[str, Any], dict[str, str]]]:
-    """Payloads with answers, and what the things are called that they may be about, the most important first."""
+    """Payloads with answers, and what the things are called that they may be about, the most
+    important first.
+    """
     p = view.payload
     if isinstance(view, MemoryView):
         return [(p, _arrays(p, {}))]
     if isinstance(view, EngineTimeline):
         return [(p, _tasks(p, {}))]
     if isinstance(view, HybridizeStepper):
-        pieces = {f"{n}/{k}": f"piece {k + 1}" for n, each in enumerate(p["programs"]) for k in range(len(each["groups"]))}  # fmt: skip
+        pieces = {
+            f"{n}/{k}": f"piece {k + 1}"
+            for n, each in enumerate(p["programs"])
+            for k in range(len(each["groups"]))
+        }
         return [(p, {"all": p["name"], **pieces})]
     if isinstance(view, ScalingView):
-        points = {f"{r}/{i}": f"{run['label']}, {each['n']} devices" for r, run in enumerate(p["runs"]) for i, each in enumerate(run["points"])}  # fmt: skip
+        points = {
+            f"{r}/{i}": f"{run['label']}, {each['n']} devices"
+            for r, run in enumerate(p["runs"])
+            for i, each in enumerate(run["points"])
+        }
         return [(p, points)]
     labels = p["labels"]
     rows = {str(i): labels.get(name, name) for i, name in enumerate(p["graph"]["names"])}

@@ -20,7 +20,16 @@ def of_stages(payload: Payload) -> Iterator[tuple[str, list[str]]]:
         text = "This call is not compiled again: its key is in the cache."
     else:
         text = f"This call has to be traced: {'; '.join(cache['reasons']) or 'its key is new'}."
-    yield "all", [text, *(f"Entry {i + 1}, {each['key']}: {_because(each['reasons'])}" for i, each in enumerate(entries))]  # fmt: skip
+    yield (
+        "all",
+        [
+            text,
+            *(
+                f"Entry {i + 1}, {each['key']}: {_because(each['reasons'])}"
+                for i, each in enumerate(entries)
+            ),
+        ],
+    )
 
 
 @question("mixnet.look/1", "compiled", ASK)
@@ -39,7 +48,9 @@ def traces_of(keys: Any) -> list[list[Any]]:
     found, before = [], None
     for key in keys:
         inputs = ", ".join(f"{each.dtype.name}{list(each.shape)}" for each in key.inputs)
-        found.append([f"{inputs}, {'training' if key.training else 'predicting'}", key.reasons(before)])  # fmt: skip
+        found.append(
+            [f"{inputs}, {'training' if key.training else 'predicting'}", key.reasons(before)]
+        )
         before = key
     return found
 
@@ -63,7 +74,9 @@ def of_block(block: Any) -> Answer:
 
 def _said(traces: list[list[Any]]) -> list[str]:
     count = len(traces)
-    many = f"{count} graphs were compiled, one for each key" if count > 1 else "One graph was compiled"  # fmt: skip
+    many = (
+        f"{count} graphs were compiled, one for each key" if count > 1 else "One graph was compiled"
+    )
     advice = (
         ("; keep shapes and attributes constant to compile less often (pad or drop the last batch)")
         if count > 2

@@ -34,7 +34,10 @@ def rule(first: str, second: str, readers: int, output: bool) -> str:
     if output:
         return "The result of the first leaves the program, so it must be written to memory anyway."
     if readers > 1:
-        return f"{readers} pieces read the result of the first: fused into each of them, it would be computed {readers} times."  # fmt: skip
+        return (
+            f"{readers} pieces read the result of the first: fused into each of them, it would be "
+            f"computed {readers} times."
+        )
     return (
         "Both are loops over elements, and XLA records no reason for its choice; it ends a "
         "piece at a reduction over many elements, and wherever it estimates that fusing "
@@ -88,8 +91,10 @@ def of_look(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             a, b = max(steps, key=lambda pair: (pair[0], -pair[1]))
             reading = len({of[other][0] for other in after if other in of})
             said.append(
-                f"{name(row)} runs in piece {a + 1} ({pieces[a]['kind']}), {name(each)} reads it in piece {b + 1} "
-                f"({pieces[b]['kind']}). {rule(pieces[a]['kind'], pieces[b]['kind'], reading, row in outputs)}"
+                f"{name(row)} runs in piece {a + 1} ({pieces[a]['kind']}), {name(each)} reads "
+                f"it in piece {b + 1} "
+                f"({pieces[b]['kind']}). "
+                f"{rule(pieces[a]['kind'], pieces[b]['kind'], reading, row in outputs)}"
             )
         if said:
             yield str(row), said

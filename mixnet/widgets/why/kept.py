@@ -23,7 +23,11 @@ def kept(payload: Payload) -> Iterator[tuple[str, list[str]]]:
 def _needed(graph: Payload, kind: str, readers: list[int]) -> list[str]:
     names, length = graph["steps"]["name"], graph["length"]
     turn = graph["regions"][0]["end"]
-    last = f"{names[readers[-1]]} reads it last, at step {readers[-1] + 1} of {length}" if readers else ""  # fmt: skip
+    last = (
+        f"{names[readers[-1]]} reads it last, at step {readers[-1] + 1} of {length}"
+        if readers
+        else ""
+    )
     if kind == "O":
         text = (
             f"It is an output: it belongs to the caller, so it stays until the end, step {length}."
@@ -66,4 +70,7 @@ def _held(holders: list[str]) -> list[str]:
                 "extension may."
             )
         ]
-    return [f"It was alive when the view was made: {holders[0]}.", *(f"Also {each}." for each in holders[1:])]  # fmt: skip
+    return [
+        f"It was alive when the view was made: {holders[0]}.",
+        *(f"Also {each}." for each in holders[1:]),
+    ]

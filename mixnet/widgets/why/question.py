@@ -38,8 +38,8 @@ class Question:
     Args:
         name: key of its answers in the payload.
         ask: its words.
-        find: gives the things of a payload that it is answered for, by a key, and the answer: a sentence, then
-            further ones.
+        find: gives the things of a payload that it is answered for, by a key, and the answer: a
+            sentence, then further ones.
     """
 
     name: str

@@ -26,7 +26,12 @@ def of_line(line: str) -> list[Answer]:
         line: ``file:line`` or its end: ``train.py:12``.
     """
     return [
-        Answer(ASK, source, how.sentence(found[-1]), tuple(f"Before: {how.sentence(each)}" for each in found[-2::-1]))
+        Answer(
+            ASK,
+            source,
+            how.sentence(found[-1]),
+            tuple(f"Before: {how.sentence(each)}" for each in found[-2::-1]),
+        )
         for source, found in how.of_lines().items()
         if source == line or source.endswith(f"/{line}")
-    ]  # fmt: skip
+    ]

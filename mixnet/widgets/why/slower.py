@@ -19,7 +19,10 @@ def slower(payload: Payload) -> Iterator[tuple[str, list[str]]]:
     if model is None:
         return
     for r, run in enumerate(payload["runs"]):
-        if model["label"] not in (None, run["label"]) or model["origin"] not in ("model", run["origin"]):  # fmt: skip
+        if model["label"] not in (None, run["label"]) or model["origin"] not in (
+            "model",
+            run["origin"],
+        ):
             continue
         for i, point in enumerate(run["points"]):
             n = point["n"]
@@ -32,14 +35,23 @@ def slower(payload: Payload) -> Iterator[tuple[str, list[str]]]:
                 f"{time_text(parts['step'])}: {time_text(late)} more."
             )
             if "compute" not in point:
-                yield f"{r}/{i}", [text, "Only the whole step was measured; mx.distributed.measure records its parts too."]  # fmt: skip
+                yield (
+                    f"{r}/{i}",
+                    [
+                        text,
+                        "Only the whole step was measured; mx.distributed.measure records its parts "
+                        "too.",
+                    ],
+                )
                 continue
             expected = {
                 "computing": parts["compute"] + parts["serial"],
                 "waiting for the slowest worker": parts["waiting"],
                 "the exchange of gradients": parts["latency"] + parts["transfer"] + parts["hidden"],
             }
-            took = dict(zip(expected, (point["compute"], point["waiting"], point["exchange"]), strict=True))  # fmt: skip
+            took = dict(
+                zip(expected, (point["compute"], point["waiting"], point["exchange"]), strict=True)
+            )
             more = sorted(took, key=lambda name: expected[name] - took[name])
             said = [
                 (

@@ -30,7 +30,9 @@ def waited(payload: Payload) -> Iterator[tuple[str, list[str]]]:
 
 
 def _causes(run: Payload, asked: set[int]) -> dict[int, list[tuple[int, int, bool]]]:
-    """The tasks before each: number, variable, and whether the later one writes; the last to end comes first."""
+    """The tasks before each: number, variable, and whether the later one writes; the last to end
+    comes first.
+    """
     deps = run["deps"]
     modes = dict(zip(zip(deps["op"], deps["var"], strict=True), deps["mode"], strict=True))
     found: dict[int, list[tuple[int, int, bool]]] = {}
@@ -59,7 +61,7 @@ def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _
         )
         before = "wrote" if wrote else "read"
         what = "its result" if array == name(i) else array
-        said.append(f"{name(i)} {before} {what}, which this task {'writes' if writes else 'reads'}")  # fmt: skip
+        said.append(f"{name(i)} {before} {what}, which this task {'writes' if writes else 'reads'}")
     queued, waited = ops["queued"][op], ops["waited"][op]
     found = []
     if said:
@@ -73,7 +75,11 @@ def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _
     if waited:
         home = run["lanes"][ops["lane"][op]]["name"]
         others = [name(i) for i in lanes.busy(op)]
-        ran = f" {home} ran {', '.join(others[:4])}{' …' if len(others) > 4 else ''} meanwhile." if others else ""  # fmt: skip
+        ran = (
+            f" {home} ran {', '.join(others[:4])}{' …' if len(others) > 4 else ''} meanwhile."
+            if others
+            else ""
+        )
         found.append(f"It was ready, and waited {time_text(waited / 1e9)} for a thread.{ran}")
     return found
 

@@ -1,7 +1,9 @@
-"""python -m tests.benchmarks.backends [networks] [--batches 1,16] [--repeats N] [--threads N] [--only mixnet,torch,...]
+"""python -m tests.benchmarks.backends [networks] [--batches 1,16] [--repeats N] [--threads N]
+[--only mixnet,torch,...]
 
-Every framework has a process of its own, and they take turns with the same network, parameters and data. The real MXNet takes
-part where the environment variable MIXNET_ORACLE is the path of a launcher of a Python that has it, PyTorch where it is installed.
+Every framework has a process of its own, and they take turns with the same network, parameters
+and data. The real MXNet takes part where the environment variable MIXNET_ORACLE is the path of a
+launcher of a Python that has it, PyTorch where it is installed.
 """
 
 from __future__ import annotations
@@ -90,7 +92,9 @@ def measure(
 
 
 def ratio(found: dict[Which, tuple[float, float]], number: int) -> float:
-    """The best of mixnet's backends divided by the best of the others: 0 for seconds, 1 for processor seconds."""
+    """The best of mixnet's backends divided by the best of the others: 0 for seconds, 1 for
+    processor seconds.
+    """
     ours = [each[number] for which, each in found.items() if which in OURS]
     others = [each[number] for which, each in found.items() if which not in OURS]
     return min(ours) / min(others) if ours and others else math.nan

@@ -1,4 +1,6 @@
-"""The networks in PyTorch; modules are defined in the order of Gluon's parameters, which are loaded by position."""
+"""The networks in PyTorch; modules are defined in the order of Gluon's parameters, which are
+loaded by position.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from torch import nn
 from tests.benchmarks.backends.networks import CLASSES, HEADS, LAYERS, LONGEST, UNITS, WORDS
 
 
-def _normalized(before: int, channels: int, kernel: int = 1, stride: int = 1, groups: int = 1, bias: bool = False) -> list[nn.Module]:  # fmt: skip
+def _normalized(
+    before: int,
+    channels: int,
+    kernel: int = 1,
+    stride: int = 1,
+    groups: int = 1,
+    bias: bool = False,
+) -> list[nn.Module]:
     convolution = nn.Conv2d(before, channels, kernel, stride, kernel // 2, groups=groups, bias=bias)
     return [convolution, nn.BatchNorm2d(channels)]
 

@@ -1,4 +1,5 @@
-"""A process that holds the contenders of one framework: ``python -m tests.benchmarks.backends.worker FRAMEWORK THREADS``.
+"""A process that holds the contenders of one framework: ``python -m
+tests.benchmarks.backends.worker FRAMEWORK THREADS``.
 
 Requests come on standard input and answers go to standard output, one JSON object a line.
 """

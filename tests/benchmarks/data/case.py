@@ -49,6 +49,12 @@ def record_parameters(case: str, folder: str, threads: int) -> dict[str, Any]:
         **{f"std_{c}": value for c, value in zip("rgb", STD, strict=False)},
     }  # fmt: skip
     if case == "jpeg resized":
-        given |= {"rand_crop": False, "random_resized_crop": True, "min_random_area": 0.08, "max_random_area": 1.0,
-                  "min_aspect_ratio": 0.75, "max_aspect_ratio": 4 / 3}  # fmt: skip
+        given |= {
+            "rand_crop": False,
+            "random_resized_crop": True,
+            "min_random_area": 0.08,
+            "max_random_area": 1.0,
+            "min_aspect_ratio": 0.75,
+            "max_aspect_ratio": 4 / 3,
+        }
     return given

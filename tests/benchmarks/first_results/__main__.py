@@ -1,4 +1,5 @@
-"""Seconds until the first result: python -m tests.benchmarks.first_results [--mxnet PYTHON] [--torch PYTHON] [names...]
+"""Seconds until the first result: python -m tests.benchmarks.first_results [--mxnet PYTHON]
+[--torch PYTHON] [names...]
 
 Every figure is of a fresh process without compiled programs from before: the median of several, wall and
 processor. ``again`` is the same once more in that process. ``--mxnet`` names a Python that has the real MXNet

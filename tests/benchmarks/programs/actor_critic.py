@@ -1,4 +1,6 @@
-"""An actor-critic on a toy pole: two heads, episodes recorded whole, log probabilities by pick, entropy bonus, returns backwards."""
+"""An actor-critic on a toy pole: two heads, episodes recorded whole, log probabilities by pick,
+entropy bonus, returns backwards.
+"""
 
 import mxnet as mx
 import mxnet.ndarray as F

@@ -1,4 +1,6 @@
-"""Bayes by backprop: mean and rho of every weight, Gaussian prior mixture, a minimum over ELBO; noise from NumPy."""
+"""Bayes by backprop: mean and rho of every weight, Gaussian prior mixture, a minimum over ELBO;
+noise from NumPy.
+"""
 
 import collections
 

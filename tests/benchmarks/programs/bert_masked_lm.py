@@ -1,4 +1,6 @@
-"""A small BERT: token, segment and position embeddings, masked tokens by gather_nd, a next-sentence head, AdamW of one's own."""
+"""A small BERT: token, segment and position embeddings, masked tokens by gather_nd, a
+next-sentence head, AdamW of one's own.
+"""
 
 import mxnet as mx
 import numpy as np

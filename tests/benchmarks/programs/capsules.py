@@ -1,4 +1,6 @@
-"""A capsule network: squash, dynamic routing with batch_dot by hand, margin loss; layers with parameters of their own."""
+"""A capsule network: squash, dynamic routing with batch_dot by hand, margin loss; layers with
+parameters of their own.
+"""
 
 import mxnet as mx
 import numpy as np

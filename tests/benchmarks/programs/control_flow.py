@@ -1,4 +1,6 @@
-"""foreach, while_loop and cond: imperative, in a hybridized block, as symbols; an RNN by foreach against the unrolled one."""
+"""foreach, while_loop and cond: imperative, in a hybridized block, as symbols; an RNN by foreach
+against the unrolled one.
+"""
 
 import mxnet as mx
 import numpy as np

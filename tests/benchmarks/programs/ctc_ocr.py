@@ -1,4 +1,6 @@
-"""Reading strips of digits with a bidirectional LSTM and CTC: loss as operator, as gluon loss, greedy decoding."""
+"""Reading strips of digits with a bidirectional LSTM and CTC: loss as operator, as gluon loss,
+greedy decoding.
+"""
 
 import mxnet as mx
 import numpy as np

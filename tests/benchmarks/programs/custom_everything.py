@@ -1,4 +1,6 @@
-"""One's own initializer, optimizer, scheduler, metric, loss, dataset, sampler, transforms and callback in one small training."""
+"""One's own initializer, optimizer, scheduler, metric, loss, dataset, sampler, transforms and
+callback in one small training.
+"""
 
 import mxnet as mx
 import numpy as np

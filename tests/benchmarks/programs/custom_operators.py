@@ -1,4 +1,6 @@
-"""Operators of one's own: CustomOp in a symbol, imperative and hybridized; autograd.Function; a parameterised one; errors in them."""
+"""Operators of one's own: CustomOp in a symbol, imperative and hybridized; autograd.Function; a
+parameterised one; errors in them.
+"""
 
 import mxnet as mx
 import numpy as np

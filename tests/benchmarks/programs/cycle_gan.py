@@ -1,4 +1,6 @@
-"""Two generators in a cycle with InstanceNorm and reflection padding, a replay pool of images, a learning-rate plan."""
+"""Two generators in a cycle with InstanceNorm and reflection padding, a replay pool of images, a
+learning-rate plan.
+"""
 
 import random
 

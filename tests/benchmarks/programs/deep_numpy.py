@@ -1,4 +1,6 @@
-"""Programs in mx.np: least squares, a perceptron by hand, broadcasting, advanced indices, einsum, random numbers, npx operators."""
+"""Programs in mx.np: least squares, a perceptron by hand, broadcasting, advanced indices,
+einsum, random numbers, npx operators.
+"""
 
 import mxnet as mx
 import numpy as onp

@@ -1,4 +1,6 @@
-"""Deep Q-learning in a corridor: replay memory, an epsilon-greedy policy from a NumPy generator, a target network by copied parameters."""
+"""Deep Q-learning in a corridor: replay memory, an epsilon-greedy policy from a NumPy generator,
+a target network by copied parameters.
+"""
 
 import random
 from collections import deque

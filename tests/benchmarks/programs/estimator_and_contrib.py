@@ -1,4 +1,6 @@
-"""gluon.contrib: Estimator with handlers of one's own, Concurrent, SyncBatchNorm, recurrent cells, data readers."""
+"""gluon.contrib: Estimator with handlers of one's own, Concurrent, SyncBatchNorm, recurrent
+cells, data readers.
+"""
 
 import logging
 import os

@@ -1,4 +1,6 @@
-"""A factorization machine on csr batches of LibSVMIter: sparse weights, row_sparse pull, Module with a kvstore."""
+"""A factorization machine on csr batches of LibSVMIter: sparse weights, row_sparse pull, Module
+with a kvstore.
+"""
 
 import mxnet as mx
 import numpy as np

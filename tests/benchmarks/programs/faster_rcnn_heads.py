@@ -1,4 +1,6 @@
-"""A two-stage detector's heads as Faster R-CNN has them: Proposal, ROIPooling and ROIAlign, smooth L1, a custom target operator."""
+"""A two-stage detector's heads as Faster R-CNN has them: Proposal, ROIPooling and ROIAlign,
+smooth L1, a custom target operator.
+"""
 
 import mxnet as mx
 import numpy as np

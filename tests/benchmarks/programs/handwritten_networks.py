@@ -1,4 +1,6 @@
-"""ResNeXt, DenseNet, SqueezeNet and MobileNet blocks written by hand; each trains two steps, hybridized or not."""
+"""ResNeXt, DenseNet, SqueezeNet and MobileNet blocks written by hand; each trains two steps,
+hybridized or not.
+"""
 
 import mxnet as mx
 import numpy as np

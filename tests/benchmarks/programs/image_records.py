@@ -1,4 +1,6 @@
-"""A RecordIO file of images made by the program; ImageIter with augmenters of one's own, ImageRecordIter, the vision datasets and transforms."""
+"""A RecordIO file of images made by the program; ImageIter with augmenters of one's own,
+ImageRecordIter, the vision datasets and transforms.
+"""
 
 import os
 

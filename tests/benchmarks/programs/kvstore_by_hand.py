@@ -1,4 +1,6 @@
-"""A KVStore used directly: init, push of lists, pull, an updater, an optimizer on the store, row_sparse_pull, several devices."""
+"""A KVStore used directly: init, push of lists, pull, an updater, an optimizer on the store,
+row_sparse_pull, several devices.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""A BiLSTM-CRF tagger with the forward algorithm and Viterbi decoding one step at a time, as tutorials have it."""
+"""A BiLSTM-CRF tagger with the forward algorithm and Viterbi decoding one step at a time, as
+tutorials have it.
+"""
 
 import mxnet as mx
 import numpy as np

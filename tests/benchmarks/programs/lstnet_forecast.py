@@ -1,4 +1,6 @@
-"""LSTNet on sines: convolution, GRU, skip GRU and an autoregressive part; the evaluation is a relative error."""
+"""LSTNet on sines: convolution, GRU, skip GRU and an autoregressive part; the evaluation is a
+relative error.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""Matrix factorisation as a symbol and a Module with a custom metric, then the same by gluon with embeddings."""
+"""Matrix factorisation as a symbol and a Module with a custom metric, then the same by gluon
+with embeddings.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""Dropout left on to predict (train_mode): the spread grows away from the data; random numbers, so only facts are printed."""
+"""Dropout left on to predict (train_mode): the spread grows away from the data; random numbers,
+so only facts are printed.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""A mixture density network: one input, several outputs; a loss of one's own as a gluon Loss and its gradient through logsumexp."""
+"""A mixture density network: one input, several outputs; a loss of one's own as a gluon Loss and
+its gradient through logsumexp.
+"""
 
 import math
 

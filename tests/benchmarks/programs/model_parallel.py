@@ -1,4 +1,6 @@
-"""Model parallelism with group2ctx: groups of a perceptron and of a deeper one on two devices, and the same on one."""
+"""Model parallelism with group2ctx: groups of a perceptron and of a deeper one on two devices,
+and the same on one.
+"""
 
 import mxnet as mx
 import numpy as np

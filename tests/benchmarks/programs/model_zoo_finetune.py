@@ -1,4 +1,6 @@
-"""Fine-tuning: a zoo network's features with a new output, learning rates by group, frozen layers, a schedule, symbols of features."""
+"""Fine-tuning: a zoo network's features with a new output, learning rates by group, frozen
+layers, a schedule, symbols of features.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""Module.fit on an iterator of one's own: callbacks, checkpoints, resuming, an evaluation with two metrics."""
+"""Module.fit on an iterator of one's own: callbacks, checkpoints, resuming, an evaluation with
+two metrics.
+"""
 
 import logging
 import os

@@ -1,4 +1,6 @@
-"""Two heads on one trunk: a Group of outputs, a metric over both, a custom iterator with two labels, and fixed parameters."""
+"""Two heads on one trunk: a Group of outputs, a metric over both, a custom iterator with two
+labels, and fixed parameters.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""Neural style: the input image is what is trained, by gradients of Gram matrices from an executor's input."""
+"""Neural style: the input image is what is trained, by gradients of Gram matrices from an
+executor's input.
+"""
 
 from collections import namedtuple
 

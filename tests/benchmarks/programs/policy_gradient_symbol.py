@@ -1,4 +1,6 @@
-"""REINFORCE on a bandit with contexts: an executor whose head gradients are made by hand; two ways to the same gradient."""
+"""REINFORCE on a bandit with contexts: an executor whose head gradients are made by hand; two
+ways to the same gradient.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""A profiled and monitored training: the profiler's file and table, Monitor in Module, hooks and summary in gluon."""
+"""A profiled and monitored training: the profiler's file and table, Monitor in Module, hooks and
+summary in gluon.
+"""
 
 import json
 import logging

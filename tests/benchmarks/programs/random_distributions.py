@@ -1,4 +1,6 @@
-"""Seeds, generators and distributions: moments rather than numbers, since streams differ; shuffles, dropout, samplers, initializers."""
+"""Seeds, generators and distributions: moments rather than numbers, since streams differ;
+shuffles, dropout, samplers, initializers.
+"""
 
 import mxnet as mx
 import numpy as np

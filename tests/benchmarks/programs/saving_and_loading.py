@@ -1,4 +1,6 @@
-"""Every way to save and load: arrays as list, dict and sparse, symbols, parameters, exports, SymbolBlock, trainer states, pickles, RecordIO."""
+"""Every way to save and load: arrays as list, dict and sparse, symbols, parameters, exports,
+SymbolBlock, trainer states, pickles, RecordIO.
+"""
 
 import os
 import pickle

@@ -1,4 +1,6 @@
-"""Sequence to sequence with additive attention: an encoder, a decoder cell step by step, teacher forcing, greedy output."""
+"""Sequence to sequence with additive attention: an encoder, a decoder cell step by step, teacher
+forcing, greedy output.
+"""
 
 import mxnet as mx
 import numpy as np

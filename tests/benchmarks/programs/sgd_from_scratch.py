@@ -1,4 +1,6 @@
-"""Lessons by hand: softmax regression, optimizers from their formulas, polynomial fits, weight decay, dropout, k-fold; no gluon layers."""
+"""Lessons by hand: softmax regression, optimizers from their formulas, polynomial fits, weight
+decay, dropout, k-fold; no gluon layers.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""Siamese pairs with a contrastive loss and triplets with TripletLoss and CosineEmbeddingLoss on one shared embedding."""
+"""Siamese pairs with a contrastive loss and triplets with TripletLoss and CosineEmbeddingLoss on
+one shared embedding.
+"""
 
 import mxnet as mx
 import numpy as np

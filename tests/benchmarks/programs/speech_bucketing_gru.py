@@ -1,4 +1,6 @@
-"""Frames of different lengths in buckets of gluon: GRU with valid lengths, masks, batchify functions by hand."""
+"""Frames of different lengths in buckets of gluon: GRU with valid lengths, masks, batchify
+functions by hand.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""A detector of squares like SSD: MultiBoxPrior, MultiBoxTarget, MultiBoxDetection, and box operators of contrib."""
+"""A detector of squares like SSD: MultiBoxPrior, MultiBoxTarget, MultiBoxDetection, and box
+operators of contrib.
+"""
 
 import mxnet as mx
 import numpy as np

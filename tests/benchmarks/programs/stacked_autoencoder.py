@@ -1,4 +1,6 @@
-"""A stacked autoencoder trained layer by layer, then as a whole, with executors; weights move between symbols by name."""
+"""A stacked autoencoder trained layer by layer, then as a whole, with executors; weights move
+between symbols by name.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""A symbol printed, drawn as text and counted; names, attributes, shapes and types of graphs; composition of symbols."""
+"""A symbol printed, drawn as text and counted; names, attributes, shapes and types of graphs;
+composition of symbols.
+"""
 
 import mxnet as mx
 import numpy as np

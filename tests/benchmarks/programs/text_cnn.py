@@ -1,4 +1,6 @@
-"""TextCNN: two embeddings, one of them frozen from a made GloVe file, Conv1D of several widths, a vocabulary of contrib.text."""
+"""TextCNN: two embeddings, one of them frozen from a made GloVe file, Conv1D of several widths,
+a vocabulary of contrib.text.
+"""
 
 import collections
 

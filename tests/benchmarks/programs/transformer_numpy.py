@@ -1,4 +1,6 @@
-"""A transformer written with mx.np and npx: multi-head attention, positions, a causal mask, label smoothing, warm-up."""
+"""A transformer written with mx.np and npx: multi-head attention, positions, a causal mask,
+label smoothing, warm-up.
+"""
 
 import math
 

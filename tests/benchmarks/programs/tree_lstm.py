@@ -1,4 +1,6 @@
-"""Child-sum tree LSTM: recursion in Python over trees of different shapes, nothing to batch, gradients collected over several trees."""
+"""Child-sum tree LSTM: recursion in Python over trees of different shapes, nothing to batch,
+gradients collected over several trees.
+"""
 
 import mxnet as mx
 import numpy as np

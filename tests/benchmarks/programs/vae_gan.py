@@ -1,4 +1,6 @@
-"""VAE-GAN with Modules bound by hand: an encoder, a generator and a discriminator that pass gradients to each other."""
+"""VAE-GAN with Modules bound by hand: an encoder, a generator and a discriminator that pass
+gradients to each other.
+"""
 
 import mxnet as mx
 import numpy as np

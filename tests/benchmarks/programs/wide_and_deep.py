@@ -1,4 +1,6 @@
-"""Wide and deep on census-like rows: a csr wide part, embeddings and numbers for the deep part, NDArrayIter with several inputs."""
+"""Wide and deep on census-like rows: a csr wide part, embeddings and numbers for the deep part,
+NDArrayIter with several inputs.
+"""
 
 import mxnet as mx
 import numpy as np

@@ -1,4 +1,6 @@
-"""Skip-gram with negative sampling: embeddings with row_sparse gradients, lazy Adagrad, nearest words by cosine."""
+"""Skip-gram with negative sampling: embeddings with row_sparse gradients, lazy Adagrad, nearest
+words by cosine.
+"""
 
 import mxnet as mx
 import numpy as np

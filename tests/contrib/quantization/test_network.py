@@ -35,9 +35,15 @@ class Residual(nn.HybridBlock):
 def network() -> Any:
     net = nn.HybridSequential()
     net.add(
-        nn.Conv2D(16, 3, 1, 1, use_bias=False), nn.BatchNorm(), nn.Activation("relu"), Residual(16, 1), Residual(32, 2),
-        nn.GlobalAvgPool2D(), nn.Flatten(), nn.Dense(10),
-    )  # fmt: skip
+        nn.Conv2D(16, 3, 1, 1, use_bias=False),
+        nn.BatchNorm(),
+        nn.Activation("relu"),
+        Residual(16, 1),
+        Residual(32, 2),
+        nn.GlobalAvgPool2D(),
+        nn.Flatten(),
+        nn.Dense(10),
+    )
     return net
 
 

@@ -76,12 +76,28 @@ def residual() -> Any:
 
 
 # What MXNet 1.9.1 makes of the same symbols.
-FULL = ["data_quantize", "quantized_p0", "quantized_sg_mkldnn_conv_0", "quantized_p1", "p1_dequantize"]  # fmt: skip
-SMART = ["p0", "p0_output_quantize", "quantized_sg_mkldnn_conv_0", "sg_mkldnn_conv_0_dequantize", "p1"]  # fmt: skip
+FULL = [
+    "data_quantize",
+    "quantized_p0",
+    "quantized_sg_mkldnn_conv_0",
+    "quantized_p1",
+    "p1_dequantize",
+]
+SMART = [
+    "p0",
+    "p0_output_quantize",
+    "quantized_sg_mkldnn_conv_0",
+    "sg_mkldnn_conv_0_dequantize",
+    "p1",
+]
 RESIDUAL = [
-    "data_quantize", "quantized_sg_mkldnn_conv_bn_act_0", "quantized_sg_mkldnn_conv_bn_add_act_1", "quantized_means",
-    "quantized_sg_mkldnn_fully_connected_eltwise_0", "quantized_sg_mkldnn_fully_connected_1",
-]  # fmt: skip
+    "data_quantize",
+    "quantized_sg_mkldnn_conv_bn_act_0",
+    "quantized_sg_mkldnn_conv_bn_add_act_1",
+    "quantized_means",
+    "quantized_sg_mkldnn_fully_connected_eltwise_0",
+    "quantized_sg_mkldnn_fully_connected_1",
+]
 
 
 def test_the_fused_graph_has_mxnets_names() -> None:

@@ -51,7 +51,9 @@ def right(net: Any) -> float:
     return float((scores.argmax(1) == labels).mean())
 
 
-@pytest.mark.parametrize(("bits", "group_size", "size"), [(8, None, 0.31), (8, 32, 0.33), (4, 32, 0.22)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("bits", "group_size", "size"), [(8, None, 0.31), (8, 32, 0.33), (4, 32, 0.22)]
+)
 def test_accuracy_and_size(
     trained: Any, tmp_path: Path, bits: int, group_size: int | None, size: float
 ) -> None:
@@ -75,7 +77,9 @@ def test_files_come_back(trained: Any, tmp_path: Path) -> None:
     again = mx.gluon.SymbolBlock.imports(symbol, small._inputs, params)
     np.testing.assert_array_equal(again(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy(), here)
     stored = mx.nd.load(params)
-    assert {str(np.dtype(e.dtype)) for n, e in stored.items() if n.endswith("_quantize")} == {"uint8"}  # fmt: skip
+    assert {str(np.dtype(e.dtype)) for n, e in stored.items() if n.endswith("_quantize")} == {
+        "uint8"
+    }
 
 
 @pytest.mark.parametrize(("bits", "group_size"), [(8, None), (4, 32)])
@@ -115,7 +119,9 @@ def test_no_weight_moves_by_more_than_half_a_step(
 ) -> None:
     weight = np.random.default_rng(0).normal(size=(6, 15)).astype("float32")
     weight[2] = 0
-    restored = quantize_weights(dense(weight), bits, group_size)(mx.nd.array(np.eye(15))).asnumpy().T  # fmt: skip
+    restored = (
+        quantize_weights(dense(weight), bits, group_size)(mx.nd.array(np.eye(15))).asnumpy().T
+    )
     groups = np.abs(weight).reshape(6, -1, group_size or 15).max(-1, keepdims=True)
     steps = np.broadcast_to(groups / most, (6, groups.shape[1], group_size or 15)).reshape(6, 15)
     assert (np.abs(restored - weight) <= steps / 2 * 1.001).all()
@@ -142,7 +148,10 @@ def test_mistakes() -> None:
     net = dense(np.ones((2, 6), "float32"))
     with pytest.raises(mx.base.AttributeValueError, match=r"bits=5 is not 8 or 4"):
         quantize_weights(net, 5)
-    with pytest.raises(mx.base.AttributeValueError, match="group_size=4 does not divide the 6 numbers in a row of 'dense_fwd'; give"):  # fmt: skip
+    with pytest.raises(
+        mx.base.AttributeValueError,
+        match="group_size=4 does not divide the 6 numbers in a row of 'dense_fwd'; give",
+    ):
         quantize_weights(net, group_size=4)
     with pytest.raises(mx.base.AttributeTypeError, match="is a HybridBlock, not Symbol"):
         quantize_weights(mx.sym.Variable("x"))

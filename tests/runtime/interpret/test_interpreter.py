@@ -150,7 +150,13 @@ def test_operators_without_a_rule_are_compiled_alone() -> None:
 def test_results_share_no_memory_with_what_they_were_made_from() -> None:
     x = nd.ones((4, 4))
     x.wait_to_read()
-    copies = [x.reshape((16,)), x.T, nd.identity(x), nd.expand_dims(x, 0), nd.broadcast_axis(x, 0, 4) if False else x.copy()]  # fmt: skip
+    copies = [
+        x.reshape((16,)),
+        x.T,
+        nd.identity(x),
+        nd.expand_dims(x, 0),
+        nd.broadcast_axis(x, 0, 4) if False else x.copy(),
+    ]
     for each in copies:
         each.wait_to_read()
     x[:] = 7

@@ -18,8 +18,15 @@ def test_equal_graphs_share_an_operator() -> None:
 
 def test_what_differs_does_not() -> None:
     first = graph_op(graph(), "g")
-    others = [graph_op(graph(3.0), "g"), graph_op(graph(name="z"), "g"), graph_op(graph(statics=0), "g"),
-              graph_op(graph(), "h"), graph_op(graph(), "g", "mirror"), graph_op(graph(-0.0), "g"), graph_op(graph(0.0), "g")]  # fmt: skip
+    others = [
+        graph_op(graph(3.0), "g"),
+        graph_op(graph(name="z"), "g"),
+        graph_op(graph(statics=0), "g"),
+        graph_op(graph(), "h"),
+        graph_op(graph(), "g", "mirror"),
+        graph_op(graph(-0.0), "g"),
+        graph_op(graph(0.0), "g"),
+    ]
     assert len({id(each) for each in (first, *others)}) == len(others) + 1
 
 

@@ -23,7 +23,8 @@ def in_half(precision: str | None, also: Iterable[str] = (), but: Iterable[str] 
     """Names of operators by their precision beside float16.
 
     Args:
-        precision: ``"low"``, ``"full"``, ``"widest"``, see :class:`mixnet.ops.registry.Op`; None for what comes.
+        precision: ``"low"``, ``"full"``, ``"widest"``, see :class:`mixnet.ops.registry.Op`; None
+            for what comes.
         also: further names.
         but: names that MXNet lists elsewhere, or nowhere.
     """

@@ -47,7 +47,8 @@ class IntervalSampler(sampler.Sampler):
 class SplitSampler(sampler.Sampler):
     """The indices of one worker: all workers get equally many, without overlap.
 
-    What is left over when ``length`` is divided is in no part: workers that go in step need as many batches each.
+    What is left over when ``length`` is divided is in no part: workers that go in step need as
+    many batches each.
 
     Args:
         length: number of samples.
@@ -67,7 +68,8 @@ class SplitSampler(sampler.Sampler):
     def __init__(self, length: int, num_parts: int = 1, part_index: int = 0, shuffle: bool = True):
         if not 0 <= part_index < num_parts:
             raise CheckError(
-                f"SplitSampler: part_index={part_index} of num_parts={num_parts}; parts are counted from 0. Give "
+                f"SplitSampler: part_index={part_index} of num_parts={num_parts}; parts are "
+                "counted from 0. Give "
                 f"num_parts=kv.num_workers and part_index=kv.rank."
             )
         if length < num_parts:

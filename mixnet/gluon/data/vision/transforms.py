@@ -60,7 +60,8 @@ class Compose(_OnHost, Sequential):
         super().__init__()
         if not isinstance(transforms, (list, tuple)) or not all(map(callable, transforms)):
             raise AttributeTypeError(
-                f"Compose takes a list of transforms, such as [transforms.ToTensor()], not {transforms!r:.60}."
+                "Compose takes a list of transforms, such as [transforms.ToTensor()], not "
+                f"{transforms!r:.60}."
             )
         self.takes_batches = type(self) is Compose and all(map(takes_batches, transforms))
         with self.name_scope():

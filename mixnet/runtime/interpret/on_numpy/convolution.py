@@ -4,8 +4,9 @@ Inside, data has the axes ``(groups, batch, features, *places)`` and a kernel ``
 features, *taps)``, whatever their order in memory, which decides how windows are copied: along
 what lies side by side. A gradient of the kernel is such a convolution with many taps and few places
 of the result; one of the data has its elements set apart by ``lhs_dilation``, which ``_spread``
-computes from the data side, without the zeros between. The gradient of the kernel of a transposed convolution has both:
-there data and kernel change roles, so that the zeros become steps.
+computes from the data side, without the zeros between. The gradient of the kernel of a
+transposed convolution has both: there data and kernel change roles, so that the zeros become
+steps.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ def _convolution(
 def skips_zeros(apart: Sequence[int], extents: Sequence[int], places: Sequence[int]) -> bool:
     """Whether data whose elements are set apart is better spread than filled with zeros.
 
-    Spreading multiplies every tap with every element, windows every tap at every place of the result: of which there are few
-    in the gradient of a kernel.
+    Spreading multiplies every tap with every element, windows every tap at every place of the
+    result: of which there are few in the gradient of a kernel.
     """
     return any(d > 1 for d in apart) and math.prod(extents) <= math.prod(places)
 

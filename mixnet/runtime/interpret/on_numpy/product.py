@@ -17,8 +17,10 @@ _EXACT = 2**53
 
 
 _ALONE, _SHARED = 1 << 18, 1 << 27
-"""Multiplications of a product between which OpenBLAS shares it among its threads and should not: those that have
-finished wait for the others at full speed, milliseconds where a core is busy, and the product takes a few."""
+"""Multiplications of a product between which OpenBLAS shares it among its threads and should
+not: those that have finished wait for the others at full speed, milliseconds where a core is
+busy, and the product takes a few.
+"""
 
 
 def multiplied(x: Any, y: Any) -> Any:

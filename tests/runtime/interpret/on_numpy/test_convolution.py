@@ -178,7 +178,8 @@ def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
     monkeypatch.setattr(on_numpy.convolution, "matmul", counted)
     (found,) = on_numpy.compiled(gradient, x, w)(x, w)
     np.testing.assert_allclose(found, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
-    # Every place of the kernel, filters and features, over a result of 16x16 and two images; not 64 elements times 256 taps.
+    # Every place of the kernel, filters and features, over a result of 16x16 and two images; not 64
+    # elements times 256 taps.
     assert sum(products) <= 4 * 4 * 3 * 16 * 16 * 2
 
 
