@@ -14,8 +14,8 @@ PAGE = Path(__file__).parent / "settings.md"
 HEAD = """# Settings
 
 Every setting is an environment variable, read when mixnet is imported. Those that begin with `MXNET_` are
-MXNet's own; the rest of MXNet's variables control its C++ library (memory pools, cuDNN, MKL-DNN, TensorRT) and
-mean nothing here.
+MXNet's own; the rest of MXNet's variables control its C++ library (memory pools, cuDNN, MKL-DNN, TensorRT)
+and mean nothing here.
 
 | variable | default | what it does |
 | --- | --- | --- |

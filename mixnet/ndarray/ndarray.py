@@ -375,10 +375,8 @@ class NDArray(Installed):
             stype: storage type of the gradient: ``'default'``, or ``'row_sparse'`` for one that
                 holds only the rows which an Embedding or a product with a csr matrix has read.
         """
-        if stype is None or stype == self.stype:
-            gradient = self._zeros_like()
-        else:
-            gradient = self._zeros_as(stype)
+        other = stype is not None and stype != self.stype
+        gradient = self._zeros_as(stype or "default") if other else self._zeros_like()
         self._set_mark(Mark(gradient, grad_req))
 
     def backward(

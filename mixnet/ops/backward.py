@@ -170,10 +170,8 @@ def _declare_backward(forward: Op, heads: int = 1, reads_inputs: bool = True) ->
         f"Gradients of the inputs of ``{forward.name}``, from those of its outputs{inputs_text}.\n\n"
         f"Raises:\n    ShapeError: another number of arrays."
     )
-    if reads_inputs:
-        arrays = inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL)
-    else:
-        arrays = array("data")
+    several = inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL)
+    arrays = several if reads_inputs else array("data")
     present(backward, called, text, [arrays, *parameters_of(forward)])
     return op(called, outputs=count, num_args=None, in_amp_lists=False)(backward)
 
