@@ -16,7 +16,8 @@ from packaging.requirements import Requirement
 FILE = Path(__file__).parent / "constraints.txt"
 
 HEAD = """# What the notebooks were run with: `make lab`, `make tour` and Binder install these versions,
-# so that a course given next year still runs. CPU only; Python 3.11 to 3.13. Written by `python notebooks/pin.py`.
+# so that a course given next year still runs. CPU only; Python 3.11 to 3.13.
+# Written by `python notebooks/pin.py`.
 """
 
 
