@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -19,9 +19,12 @@ _PARAMETERS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 # Operations that JAX 0.12 has made primitives. In simpler ones, as JAX computes them on devices, they
 # are the same programs with every JAX.
 _IN_SIMPLER_ONES: dict[str, Callable[..., Any]] = {
-    "log2": lambda x: jax.lax.log(x) * x.dtype.type(1.4426950408889634),
-    "one_minus_square": lambda x: (1 + x) * (1 - x),
-    "polynomial": lambda x, *factors: reduce(lambda y, factor: y * x + factor, factors[::-1]),
+    "log2": lambda x, **_: jax.lax.log(x) * x.dtype.type(1.4426950408889634),
+    "one_minus_square": lambda x, **_: (1 + x) * (1 - x),
+    "polynomial": lambda x, *factors, **_: reduce(lambda y, each: y * x + each, factors[::-1]),
+    "unstack": lambda x, axis, **_: [
+        jax.lax.index_in_dim(x, i, axis, keepdims=False) for i in range(x.shape[axis])
+    ],
 }
 
 
@@ -34,8 +37,12 @@ def called(equation: Equation) -> ClosedJaxpr | None:
                 program = params[each]
                 return program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
         return None
-    function = _IN_SIMPLER_ONES.get(name)
-    if name == "call_hi_primitive":  # since JAX 0.12: it says itself which simpler ones compute it
+    function = None
+    if name in _IN_SIMPLER_ONES:
+        function = partial(_IN_SIMPLER_ONES[name], **params)
+    elif (
+        name == "call_hi_primitive"
+    ):  # since JAX 0.12: it says itself which simpler ones compute it
         function = params["_prim"].expand
     if function is None:
         return None
