@@ -32,6 +32,6 @@ try:
         store.push("b", values["b"])
     nd.waitall()
 except mx.MXNetError as error:
-    print(f"{type(error).__name__}: {error}", flush=True)
+    print(f"{type(error).__qualname__}: {error}", flush=True)
     raise SystemExit(3) from None
 print("nothing was noticed", flush=True)

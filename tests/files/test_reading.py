@@ -98,7 +98,7 @@ for _ in range(60):
     try:
         found.add(sorted(mx.nd.load(str(path)))[0])
     except mx.base.FileFormatError as error:
-        found.add(type(error).__name__)
+        found.add(type(error).__qualname__)
 over.set()
 thread.join()
 print(sorted(found))

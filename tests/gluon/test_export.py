@@ -81,7 +81,7 @@ def test_a_network_without_its_code(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="no input 'date'"):
         gluon.SymbolBlock.imports(symbol_file, ["date"], params_file)
     untold = gluon.SymbolBlock.imports(symbol_file, ["data"])
-    with pytest.raises(RuntimeError, match="not initialized"):
+    with pytest.raises(RuntimeError, match="has not been initialized"):
         untold(x)
 
 
