@@ -47,10 +47,11 @@ def test_a_notebook_keeps_the_lines_of_symbols(monkeypatch: pytest.MonkeyPatch) 
     assert made._heads[0].node.source.line == line_of("in a cell")
 
 
-def test_a_composed_node_keeps_its_line_only_where_asked() -> None:
+def test_a_composed_node_keeps_its_line() -> None:
     data = mx.sym.Variable("data")
     assert not are_lines_kept()
-    assert not hasattr(mx.sym.relu(data)._heads[0].node, "source")
+    plain = mx.sym.relu(data)  # composed without asking
+    assert plain._heads[0].node.source.line == line_of("composed without asking")
     with source_lines():
         assert are_lines_kept()
         made = mx.sym.FullyConnected(data, num_hidden=2)  # composed here

@@ -57,6 +57,6 @@ def test_fifty_thousand_boxes(watched: Watched, tmp_path: Path) -> None:
     assert 300 < count < 1500, "about ten a millisecond"
     canvas.focus()
     page.keyboard.press("]")
-    assert "not known" in view.locator(".mx-side").inner_text()
+    assert "unknown" in view.locator(".mx-side").inner_text()
     assert watched.errors == []
     print("milliseconds to draw:", canvas.get_attribute("data-draw-time"))

@@ -44,6 +44,6 @@ def test_nbconvert_shows_every_picture(
     assert all(width > 50 for width in widths), widths
     shown = page.locator("body").inner_text()
     assert "Error displaying widget" not in shown and "Table" in shown
-    answers = page.locator("summary", has_text="Why is it kept?").first
+    answers = page.locator("summary", has_text="Why is it still in memory?").first
     answers.click()
     assert "It was alive when the view was made" in answers.locator("..").inner_text()

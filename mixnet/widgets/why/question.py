@@ -15,7 +15,7 @@ class Answer:
     """An answer.
 
     Args:
-        ask: the question, ``Why is it kept?``.
+        ask: the question, ``Why is it still in memory?``.
         of: what it is about.
         text: the answer in a sentence.
         more: further facts, a sentence each.
