@@ -147,6 +147,9 @@ class MissingFileError(MXNetError, FileNotFoundError, mxnet_name="MXNetError"):
         OSError.__init__(self, path, reason)
         self.errno, self.filename, self.strerror = errno.ENOENT, os.fspath(path), reason
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.filename, self.strerror)
+
     def __str__(self) -> str:
         return f"{self.filename!r}: {self.strerror}."
 
@@ -163,6 +166,9 @@ class FileError(MXNetError, OSError, mxnet_name="MXNetError"):
     def __init__(self, path: str | os.PathLike[str], reason: str, number: int | None = None):
         OSError.__init__(self, path, reason, number)
         self.errno, self.filename, self.strerror = number, os.fspath(path), reason
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.filename, self.strerror, self.errno)
 
     def __str__(self) -> str:
         return f"{self.filename!r}: {self.strerror}."

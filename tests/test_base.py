@@ -6,6 +6,7 @@ import array
 import ctypes
 import io
 import logging
+import pickle
 import re
 import warnings
 
@@ -244,3 +245,16 @@ def test_a_missing_file_is_an_error_of_both_kinds(tmp_path) -> None:
             call()
         assert isinstance(caught.value, FileNotFoundError)
         assert caught.value.filename.startswith(gone) and gone in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        base.MissingFileError("/a/b.params", "there is no such folder"),
+        base.FileError("/a/b.params", "the disk is full", 28),
+    ],
+)
+def test_errors_of_files_can_be_sent_to_other_processes(error: base.FileError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error) and str(again) == str(error)
+    assert (again.errno, again.filename) == (error.errno, error.filename)

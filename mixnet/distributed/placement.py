@@ -1,4 +1,4 @@
-"""Which server keeps which rows of a value."""
+"""Which server stores which rows of a value."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of a value that one server keeps.
+    """Rows of a value that one server stores.
 
     Args:
-        server: its number.
+        server: its index.
         begin: first row.
-        end: behind the last row; None: the whole value, of any rank.
+        end: one past the last row; None: the whole value, of any rank.
     """
 
     server: int
@@ -35,7 +35,7 @@ class Placement:
 
     Args:
         count: of servers.
-        bound: elements from which a value is large.
+        bound: number of elements from which a value is large.
     """
 
     def __init__(self, count: int, bound: int):

@@ -93,14 +93,14 @@ class Unary:
 
     function: Function
     text: str
-    in_float: bool
-    gradient: bool
+    in_float: bool = True
+    gradient: bool = True
     precision: Literal["full"] | None = None
     bfloat16: Literal["any"] | None = None
     storage: Storage | None = None
-    sparse: bool = False
+    sparse: bool = True
     aliases: tuple[str, ...] = ()
-    numpy: bool = False
+    numpy: bool = True
     twins: tuple[str, ...] = ()
     activation: bool = False
 
@@ -109,256 +109,131 @@ UNARY = {
     "abs": Unary(
         absolute,
         "Absolute value.",
-        False,
-        True,
+        in_float=False,
         bfloat16="any",
         storage=ZERO_STAYS_IN_BOTH,
-        sparse=True,
+        numpy=False,
         twins=("_npi_absolute", "_npi_abs"),
     ),
     "negative": Unary(
         jnp.negative,
         "Sign changed.",
-        False,
-        True,
+        in_float=False,
         storage=ZERO_STAYS_LINEAR,
-        sparse=True,
         aliases=("_negative",),
-        numpy=True,
     ),
-    "sign": Unary(
-        sign, "-1, 0 or 1.", False, False, storage=ZERO_STAYS_IN_BOTH, sparse=True, numpy=True
-    ),
+    "sign": Unary(sign, "-1, 0 or 1.", in_float=False, gradient=False, storage=ZERO_STAYS_IN_BOTH),
     "round": Unary(
         _round,
         "Nearest whole number, halves away from zero.",
-        True,
-        False,
+        gradient=False,
         storage=ZERO_STAYS_WITHOUT_GRADIENT,
-        sparse=True,
+        numpy=False,
     ),
     "rint": Unary(
         _rint,
         "Nearest whole number, halves downwards.",
-        True,
-        False,
+        gradient=False,
         storage=ZERO_STAYS_WITHOUT_GRADIENT,
-        sparse=True,
-        numpy=True,
     ),
     "ceil": Unary(
-        jnp.ceil,
-        "Next whole number above.",
-        True,
-        False,
-        storage=ZERO_STAYS_WITHOUT_GRADIENT,
-        sparse=True,
-        numpy=True,
+        jnp.ceil, "Next whole number above.", gradient=False, storage=ZERO_STAYS_WITHOUT_GRADIENT
     ),
     "floor": Unary(
-        jnp.floor,
-        "Next whole number below.",
-        True,
-        False,
-        storage=ZERO_STAYS_WITHOUT_GRADIENT,
-        sparse=True,
-        numpy=True,
+        jnp.floor, "Next whole number below.", gradient=False, storage=ZERO_STAYS_WITHOUT_GRADIENT
     ),
-    "trunc": Unary(
-        jnp.trunc,
-        "Whole part.",
-        True,
-        False,
-        storage=ZERO_STAYS_WITHOUT_GRADIENT,
-        sparse=True,
-        numpy=True,
-    ),
+    "trunc": Unary(jnp.trunc, "Whole part.", gradient=False, storage=ZERO_STAYS_WITHOUT_GRADIENT),
     "fix": Unary(
         jnp.trunc,
         "Nearest whole number towards zero.",
-        True,
-        False,
+        gradient=False,
         storage=ZERO_STAYS_WITHOUT_GRADIENT,
-        sparse=True,
-        numpy=True,
     ),
     "square": Unary(
         jnp.square,
         "Square.",
-        False,
-        True,
-        "full",
+        in_float=False,
+        precision="full",
         bfloat16="any",
         storage=ZERO_STAYS_IN_BOTH,
-        sparse=True,
-        numpy=True,
     ),
-    "sqrt": Unary(
-        jnp.sqrt,
-        "Square root.",
-        True,
-        True,
-        bfloat16="any",
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
-    ),
-    "rsqrt": Unary(jax.lax.rsqrt, "One over the square root.", True, True, "full", sparse=True),
-    "cbrt": Unary(_cbrt, "Cube root.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True),
+    "sqrt": Unary(jnp.sqrt, "Square root.", bfloat16="any", storage=ZERO_STAYS),
+    "rsqrt": Unary(jax.lax.rsqrt, "One over the square root.", precision="full", numpy=False),
+    "cbrt": Unary(_cbrt, "Cube root.", storage=ZERO_STAYS),
     "rcbrt": Unary(
-        lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", True, True, "full"
+        lambda x: quotient(1, jnp.cbrt(x)),
+        "One over the cube root.",
+        precision="full",
+        sparse=False,
+        numpy=False,
     ),
-    "reciprocal": Unary(lambda x: quotient(1, x), "Reciprocal.", True, True, "full", numpy=True),
-    "exp": Unary(jnp.exp, "Exponential.", True, True, "full", sparse=True, numpy=True),
-    "expm1": Unary(
-        jnp.expm1,
-        "Exponential less one.",
-        True,
-        True,
-        "full",
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
-    ),
-    "log": Unary(jnp.log, "Natural logarithm.", True, True, "full", sparse=True, numpy=True),
-    "log10": Unary(jnp.log10, "Logarithm to base 10.", True, True, "full", sparse=True, numpy=True),
-    "log2": Unary(jnp.log2, "Logarithm to base 2.", True, True, "full", sparse=True, numpy=True),
+    "reciprocal": Unary(lambda x: quotient(1, x), "Reciprocal.", precision="full", sparse=False),
+    "exp": Unary(jnp.exp, "Exponential.", precision="full"),
+    "expm1": Unary(jnp.expm1, "Exponential less one.", precision="full", storage=ZERO_STAYS),
+    "log": Unary(jnp.log, "Natural logarithm.", precision="full"),
+    "log10": Unary(jnp.log10, "Logarithm to base 10.", precision="full"),
+    "log2": Unary(jnp.log2, "Logarithm to base 2.", precision="full"),
     "log1p": Unary(
-        jnp.log1p,
-        "Natural logarithm of one more.",
-        True,
-        True,
-        "full",
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
+        jnp.log1p, "Natural logarithm of one more.", precision="full", storage=ZERO_STAYS
     ),
-    "sin": Unary(
-        jnp.sin, "Sine of radians.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True
-    ),
-    "cos": Unary(jnp.cos, "Cosine of radians.", True, True, sparse=True, numpy=True),
-    "tan": Unary(
-        jnp.tan,
-        "Tangent of radians.",
-        True,
-        True,
-        "full",
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
-    ),
-    "arcsin": Unary(
-        jnp.arcsin,
-        "Inverse sine, in radians.",
-        True,
-        True,
-        "full",
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
-    ),
-    "arccos": Unary(
-        jnp.arccos, "Inverse cosine, in radians.", True, True, "full", sparse=True, numpy=True
-    ),
-    "arctan": Unary(
-        jnp.arctan,
-        "Inverse tangent, in radians.",
-        True,
-        True,
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
-    ),
-    "sinh": Unary(
-        jnp.sinh,
-        "Hyperbolic sine.",
-        True,
-        True,
-        "full",
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
-    ),
-    "cosh": Unary(jnp.cosh, "Hyperbolic cosine.", True, True, "full", sparse=True, numpy=True),
+    "sin": Unary(jnp.sin, "Sine of radians.", storage=ZERO_STAYS),
+    "cos": Unary(jnp.cos, "Cosine of radians."),
+    "tan": Unary(jnp.tan, "Tangent of radians.", precision="full", storage=ZERO_STAYS),
+    "arcsin": Unary(jnp.arcsin, "Inverse sine, in radians.", precision="full", storage=ZERO_STAYS),
+    "arccos": Unary(jnp.arccos, "Inverse cosine, in radians.", precision="full"),
+    "arctan": Unary(jnp.arctan, "Inverse tangent, in radians.", storage=ZERO_STAYS),
+    "sinh": Unary(jnp.sinh, "Hyperbolic sine.", precision="full", storage=ZERO_STAYS),
+    "cosh": Unary(jnp.cosh, "Hyperbolic cosine.", precision="full"),
     "tanh": Unary(
-        jnp.tanh,
-        "Hyperbolic tangent.",
-        True,
-        True,
-        bfloat16="any",
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
-        activation=True,
+        jnp.tanh, "Hyperbolic tangent.", bfloat16="any", storage=ZERO_STAYS, activation=True
     ),
-    "arcsinh": Unary(
-        jnp.arcsinh,
-        "Inverse hyperbolic sine.",
-        True,
-        True,
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
-    ),
-    "arccosh": Unary(
-        jnp.arccosh, "Inverse hyperbolic cosine.", True, True, sparse=True, numpy=True
-    ),
+    "arcsinh": Unary(jnp.arcsinh, "Inverse hyperbolic sine.", storage=ZERO_STAYS),
+    "arccosh": Unary(jnp.arccosh, "Inverse hyperbolic cosine."),
     "arctanh": Unary(
-        jnp.arctanh,
-        "Inverse hyperbolic tangent.",
-        True,
-        True,
-        "full",
-        storage=ZERO_STAYS,
-        sparse=True,
-        numpy=True,
+        jnp.arctanh, "Inverse hyperbolic tangent.", precision="full", storage=ZERO_STAYS
     ),
-    "degrees": Unary(
-        jnp.degrees, "Radians to degrees.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True
-    ),
-    "radians": Unary(
-        jnp.radians, "Degrees to radians.", True, True, storage=ZERO_STAYS, sparse=True, numpy=True
-    ),
+    "degrees": Unary(jnp.degrees, "Radians to degrees.", storage=ZERO_STAYS),
+    "radians": Unary(jnp.radians, "Degrees to radians.", storage=ZERO_STAYS),
     "sigmoid": Unary(
-        jax.nn.sigmoid,
-        "1 / (1 + exp(-x)).",
-        True,
-        True,
-        sparse=True,
-        twins=("_npx_sigmoid",),
-        activation=True,
+        jax.nn.sigmoid, "1 / (1 + exp(-x)).", numpy=False, twins=("_npx_sigmoid",), activation=True
     ),
-    "softsign": Unary(soft_sign, "x / (1 + |x|).", True, True, activation=True),
-    "erf": Unary(jax.scipy.special.erf, "Error function.", True, True, aliases=("_npx_erf",)),
+    "softsign": Unary(soft_sign, "x / (1 + |x|).", sparse=False, numpy=False, activation=True),
+    "erf": Unary(
+        jax.scipy.special.erf, "Error function.", sparse=False, aliases=("_npx_erf",), numpy=False
+    ),
     "erfinv": Unary(
         jax.scipy.special.erfinv,
         "Inverse of the error function.",
-        True,
-        True,
-        "full",
+        precision="full",
+        sparse=False,
         aliases=("_npx_erfinv",),
+        numpy=False,
     ),
     "gamma": Unary(
-        _gamma, "Gamma function.", True, True, "full", sparse=True, aliases=("_npx_gamma",)
+        _gamma, "Gamma function.", precision="full", aliases=("_npx_gamma",), numpy=False
     ),
     "gammaln": Unary(
         jax.scipy.special.gammaln,
         "Logarithm of the gamma function.",
-        True,
-        True,
-        "full",
-        sparse=True,
+        precision="full",
         aliases=("_npx_gammaln",),
+        numpy=False,
     ),
-    "logical_not": Unary(lambda x: x == 0, "1 where 0, else 0.", False, False),
+    "logical_not": Unary(
+        lambda x: x == 0,
+        "1 where 0, else 0.",
+        in_float=False,
+        gradient=False,
+        sparse=False,
+        numpy=False,
+    ),
     "relu": Unary(
         relu,
         "max(x, 0).",
-        False,
-        True,
+        in_float=False,
         bfloat16="any",
         storage=ZERO_STAYS_IN_BOTH,
-        sparse=True,
+        numpy=False,
         twins=("_npx_relu",),
         activation=True,
     ),

@@ -94,10 +94,8 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         if not (patience.interprets() or interpreter.is_python):
             interpreter = None
     first = _first(key, interpreter)
-    if first.way == "interpreted" and interpreter is not None and interpreter.is_python:
-        program = Program(interpreter, how=first)
-    elif first.way == "interpreted":
-        program = Program(interpreter, first.runs, _compile_behind, first)
+    if first.way == "interpreted":
+        program = Program(interpreter, first.runs, _compile_behind if first.runs else None, first)
     elif first_sight.runs_by_operator(key, operations):
         how.decided(segment.source, _by_operator(key))
         return first_sight.stepwise(operations, slots)
