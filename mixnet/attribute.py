@@ -48,7 +48,7 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         self._entered.append(enter(_scopes, "value", self))
         return self
 
-    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+    def __exit__(self, ptype: Any, value: object, trace: Any) -> None:
         self._entered.pop().leave()
 
 

@@ -169,7 +169,7 @@ def current_context() -> Context:
     return getattr(_current, "default", _default) if found is None else found
 
 
-def as_context(given: Any) -> Context:
+def as_context(given: object) -> Context:
     """A context from itself, its text as ``cpu(0)``, or None for the current one.
 
     Raises:

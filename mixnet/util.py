@@ -8,11 +8,14 @@ import os
 import threading
 from collections.abc import Callable
 from types import FunctionType, TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import gpu_memory_info, num_gpus
 from mixnet.process.tasks import Entered, enter, read, write
+
+if TYPE_CHECKING:
+    pass
 
 _Named = TypeVar("_Named")
 
@@ -113,7 +116,7 @@ def np_array(active: bool = True) -> _Scope:
     return _NumpyArrayScope(active)
 
 
-def _decorated(func: Any, scope: type[_Scope]) -> Any:
+def _decorated(func: Callable[..., Any], scope: type[_Scope]) -> Any:
     """A function, or every public method of a class, run inside a scope."""
     if inspect.isclass(func):
         for name, member in list(vars(func).items()):
@@ -134,24 +137,24 @@ def _decorated(func: Any, scope: type[_Scope]) -> Any:
         raise AttributeTypeError(f"takes a function or a class, not {type(func).__name__}.")
 
     @functools.wraps(func)
-    def inside(*args: Any, **kwargs: Any) -> Any:
+    def inside(*args: Any, **kwargs: object) -> Any:
         with scope(True):
             return func(*args, **kwargs)
 
     return inside
 
 
-def use_np_shape(func: Any) -> Any:
+def use_np_shape(func: Callable[..., Any]) -> Any:
     """Decorator of functions and classes: NumPy shapes inside."""
     return _decorated(func, _NumpyShapeScope)
 
 
-def use_np_array(func: Any) -> Any:
+def use_np_array(func: Callable[..., Any]) -> Any:
     """Decorator of functions and classes: ``mx.np`` arrays inside."""
     return _decorated(func, _NumpyArrayScope)
 
 
-def use_np(func: Any) -> Any:
+def use_np(func: Callable[..., Any]) -> Any:
     """Decorator of functions and classes: NumPy shapes and arrays inside."""
     return use_np_shape(use_np_array(func))
 
@@ -167,7 +170,7 @@ def set_module(module: str) -> Callable[[_Named], _Named]:
     return set_it
 
 
-def np_ufunc_legal_option(key: str, value: Any) -> bool:
+def np_ufunc_legal_option(key: str, value: object) -> bool:
     """Whether a keyword of a NumPy ufunc has a value that ``mx.np`` takes."""
     if key == "where":
         return value is True
@@ -183,7 +186,7 @@ def np_ufunc_legal_option(key: str, value: Any) -> bool:
 
 def _checked(func: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(func)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, **kwargs: object) -> Any:
         for key, value in kwargs.items():
             if key not in ("out", "name") and not np_ufunc_legal_option(key, value):
                 raise AttributeTypeError(

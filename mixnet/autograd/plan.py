@@ -112,12 +112,12 @@ def structure(
     return tuple(key)
 
 
-def known(key: Any) -> Plan | None:
+def known(key: object) -> Plan | None:
     """The plan of a structure."""
     return _plans.get(key)
 
 
-def keep(key: Any, plan: Plan, nodes: int) -> None:
+def keep(key: object, plan: Plan, nodes: int) -> None:
     """Keep a plan for tapes of one structure, with this number of nodes."""
     global _size
     if len(_plans) >= MOST_PLANS or _size + nodes > MOST_NODES:

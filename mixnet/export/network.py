@@ -162,7 +162,7 @@ def refusal(node: Node, format_name: str, why: str) -> MXNetError:
     )
 
 
-def _path(caller: str, name: str, value: Any) -> str:
+def _path(caller: str, name: str, value: object) -> str:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     raise AttributeTypeError(

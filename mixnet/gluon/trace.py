@@ -140,7 +140,12 @@ class Traced(Program):
     """
 
     def __init__(
-        self, forward: Any, specs: Sequence[Spec], structure: Any, training: bool, context: Context
+        self,
+        forward: Any,
+        specs: Sequence[Spec],
+        structure: object,
+        training: bool,
+        context: Context,
     ):
         trace = BlockTrace()
         with RecordingScope(None, training), trace:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixnet.ops.operator import Operator
 from mixnet.process.source import (
@@ -15,6 +15,9 @@ from mixnet.process.source import (
     user_place,
     user_source,
 )
+
+if TYPE_CHECKING:
+    pass
 
 
 class Entry(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mixnet.image.box_label import widths_of
 from mixnet.image.detection_augment import CreateDetAugmenter, DetAugmenter
 from mixnet.image.iterator import ImageIter, _broken
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class ImageDetIter(ImageIter):
@@ -93,7 +96,7 @@ class ImageDetIter(ImageIter):
         self.reset()
         return count, width
 
-    def _parse_label(self, label: Any) -> np.ndarray:
+    def _parse_label(self, label: ArrayLike) -> np.ndarray:
         """The objects of a label, ``(objects, width)``.
 
         Raises:
@@ -171,14 +174,16 @@ class ImageDetIter(ImageIter):
     # ---- samples --------------------------------------------------------------------------------
 
     def augmentation_transform(  # type: ignore[override]
-        self, data: Any, label: np.ndarray
+        self, data: object, label: np.ndarray
     ) -> tuple[Any, np.ndarray]:
         """Image and boxes after all augmenters."""
         for each in self.auglist:
             data, label = each(data, label)
         return data, label
 
-    def _augmented(self, image: Any, given: Any, place: str) -> tuple[Any, Any] | None:
+    def _augmented(
+        self, image: NDArray | np.ndarray, given: Any, place: str
+    ) -> tuple[Any, Any] | None:
         label = self._parse_label(given).copy()
         image, label = self.augmentation_transform(image, label)
         kept = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
@@ -199,8 +204,8 @@ class ImageDetIter(ImageIter):
         self,
         color: Any = None,
         thickness: int = 2,
-        mean: Any = None,
-        std: Any = None,
+        mean: ArrayLike | None = None,
+        std: ArrayLike | None = None,
         clip: bool = True,
         waitKey: int | None = None,
         window_name: str = "draw_next",
@@ -258,7 +263,7 @@ class ImageDetIter(ImageIter):
             yield pixels
 
 
-def _undone(pixels: np.ndarray, mean: Any, std: Any) -> np.ndarray:
+def _undone(pixels: np.ndarray, mean: ArrayLike | None, std: ArrayLike | None) -> np.ndarray:
     for value, default, back in ((std, IMAGENET_STD, np.multiply), (mean, IMAGENET_MEAN, np.add)):
         if value is True:
             value = default

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mixnet.image.record_iterator import RecordParameters, RecordSource
 from mixnet.io.files import _names
 from mixnet.io.loader import MXDataIter
 from mixnet.recordio import unpack
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Scales = tuple[float, ...]
 
@@ -356,7 +359,7 @@ class DetectionSource(RecordSource):
             )
         return max(sizes)
 
-    def _checked(self, header: Any, label: Any) -> tuple[np.ndarray, int, int]:
+    def _checked(self, header: Any, label: ArrayLike) -> tuple[np.ndarray, int, int]:
         """The label of an image, the width of its header, and of an object."""
         raw = np.asarray(label, np.float32).ravel()
         widths = widths_of(raw)
@@ -392,7 +395,7 @@ class DetectionSource(RecordSource):
         row[4 + start : 4 + size] = objects.ravel()
 
 
-def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
+def ImageDetRecordIter(*args: Any, **kwargs: object) -> MXDataIter:
     """Batches of images with boxes from a record file.
 
     A row of the labels is: channels, height and width of the image in its frame, number of labels,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +23,15 @@ from mixnet.runtime.value.state import is_on_host
 from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_array
 
+if TYPE_CHECKING:
+    pass
+
 Size = tuple[int, int]
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
 _RESIZABLE = ("uint8", "int16", "uint16", "float32", "float64")
 
 
-def pixels_of(src: Any) -> np.ndarray:
+def pixels_of(src: NDArray | np.ndarray) -> np.ndarray:
     """The content of an image as NumPy, read-only.
 
     Raises:
@@ -59,7 +62,7 @@ def given_away(data: np.ndarray) -> NDArray:
     return kind._wrap(adopt(data, current_context()))
 
 
-def on_host(function: Callable[..., np.ndarray], src: Any, *args: Any) -> Any:
+def on_host(function: Callable[..., np.ndarray], src: NDArray | np.ndarray, *args: Any) -> Any:
     """Apply ``function`` to the pixels of ``src``: NumPy for NumPy, an array for an array."""
     made = function(pixels_of(src), *args)
     return made if isinstance(src, np.ndarray) else as_array(made, src)

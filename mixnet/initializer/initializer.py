@@ -75,7 +75,7 @@ class Initializer:
 
     draws = True  # random numbers, as far as anybody knows
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, **kwargs: object):
         self._kwargs = kwargs
         self._verbose = False
         self._print_func: Callable[[NDArray], str] | None = None
@@ -198,7 +198,7 @@ alias = registry.get_alias_func(Initializer, "initializer")
 _create = registry.get_create_func(Initializer, "initializer")
 
 
-def create(*args: Any, **kwargs: Any) -> Any:
+def create(*args: Any, **kwargs: object) -> Any:
     """An initializer from itself, its name and arguments, or the text of ``dumps()``.
 
     Raises:

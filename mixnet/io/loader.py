@@ -191,7 +191,7 @@ class MXDataIter(DataIter):
     """
 
     def __init__(
-        self, handle: Any, data_name: str = "data", label_name: str = "softmax_label", **_: Any
+        self, handle: Any, data_name: str = "data", label_name: str = "softmax_label", **_: object
     ):
         if not isinstance(handle, BatchSource):
             raise MXNetError(

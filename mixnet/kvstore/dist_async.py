@@ -297,7 +297,7 @@ class AsyncStore(InJob, LocalStore):
             lambda number, channel: channel.do(command, self._number, split[number]), list(split)
         )
 
-    def _encoded(self, key: Key, number: int, gradient: Any) -> Any:
+    def _encoded(self, key: Key, number: int, gradient: jax.Array) -> Any:
         if isinstance(gradient, Rows):
             return gradient
         before = self._kept_back.get((key, number))

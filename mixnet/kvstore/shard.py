@@ -96,7 +96,7 @@ class Shard:
         with self._lock:
             return self._answer(worker)
 
-    def do(self, worker: int, number: int, command: str, store: int, content: Any) -> Answer:
+    def do(self, worker: int, number: int, command: str, store: int, content: object) -> Answer:
         """Execute a state-changing command of a worker, exactly once.
 
         Args:
@@ -200,7 +200,7 @@ class Shard:
         head, body = content
         print(f"mixnet server: unknown command ({head}, {body})", flush=True)
 
-    def _do_decode(self, values: Values, store: int, content: Any) -> None:
+    def _do_decode(self, values: Values, store: int, content: object) -> None:
         values.decode = content
 
     def _do_states(self, values: Values, store: int, content: tuple[dict[Key, Any], bytes]) -> None:
@@ -341,7 +341,7 @@ def _to_host(value: Any) -> Any:
     return value
 
 
-def _from_host(value: Any) -> Any:
+def _from_host(value: object) -> Any:
     if isinstance(value, (np.ndarray, Rows)):
         return _to_array(value)
     if isinstance(value, (tuple, list)):

@@ -9,13 +9,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import NotAnArrayError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
 from mixnet.ops.schema.attributes import PositiveScalar
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 _Functions = dict[str, Callable[..., Any]]
 
@@ -129,7 +132,7 @@ def _numbers(face: Face, given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _dtype_name(dtype: Any) -> str | None:
+def _dtype_name(dtype: DTypeLike) -> str | None:
     return None if dtype in (None, "None") else as_dtype(dtype).name
 
 
@@ -143,7 +146,7 @@ def _signed(
     parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
     signature = inspect.Signature(parameters)
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def called(*args: Any, **kwargs: object) -> Any:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         more = bound.arguments.pop("kwargs")

@@ -6,7 +6,7 @@ import math
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from mixnet.ndarray.sparse_array import BaseSparseNDArray, CSRNDArray, RowSparse
 from mixnet.runtime.record.files import Saving, read, write
 from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_shape
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _FILE_MAGIC = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -57,16 +60,16 @@ def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving 
     return write(fname, lambda: write_whole(fname, content_of(now, names)), values, wait)
 
 
-def _parts(array: Any) -> Sequence[NDArray]:
+def _parts(array: NDArray) -> Sequence[NDArray]:
     return (array._data, *array._aux) if isinstance(array, BaseSparseNDArray) else (array,)
 
 
-def to_bytes(data: Any) -> bytes:
+def to_bytes(data: ArrayLike) -> bytes:
     """The content of a ``.params`` file."""
     return b"".join(pieces(data))
 
 
-def pieces(data: Any) -> Iterator[bytes]:
+def pieces(data: ArrayLike) -> Iterator[bytes]:
     """The content of a ``.params`` file, an array at a time.
 
     Raises:
@@ -76,7 +79,7 @@ def pieces(data: Any) -> Iterator[bytes]:
     return _pieces(arrays, names)
 
 
-def _named(data: Any) -> tuple[list[str], Sequence[Any]]:
+def _named(data: ArrayLike) -> tuple[list[str], Sequence[Any]]:
     names: list[str] = []
     if isinstance(data, NDArray):
         arrays: Sequence[Any] = [data]

@@ -719,7 +719,7 @@ class Op(Operator):
         gradients = self._gradient(tuple(heads), tuple(outputs), *arrays, **self.keywords(statics))
         return (*gradients, *[None] * (len(arrays) - len(gradients)))
 
-    def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any) -> tuple:
+    def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: jax.Array) -> tuple:
         keywords = self.keywords(statics, scalars)
         if self._axes:
             self._check_axes(keywords, arrays[0].ndim)
@@ -768,10 +768,10 @@ class Op(Operator):
         rule, takes_key = self._gradient, self.takes_key
         assert rule is not None
 
-        def forward(arrays: tuple, scalars: tuple, key: Any):
+        def forward(arrays: tuple, scalars: tuple, key: jax.Array):
             return self._call(statics, arrays, scalars, key)
 
-        def keep(arrays: tuple, scalars: tuple, key: Any):
+        def keep(arrays: tuple, scalars: tuple, key: jax.Array):
             outputs = forward(arrays, scalars, key)
             return outputs, (arrays, scalars, key, outputs)
 

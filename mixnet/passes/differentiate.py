@@ -53,7 +53,7 @@ class BackwardOp(Operator):
         """What the forward calls share."""
         return self.forward.shared(statics[0])
 
-    def keywords(self, statics: Statics, scalars: Any = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
         """The forward operator's attributes."""
         return self.forward.keywords(statics[0], scalars)
 

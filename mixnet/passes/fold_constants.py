@@ -40,7 +40,7 @@ class Constant(Operator):
 
     name = "_constant"
 
-    def keywords(self, statics: Statics, scalars: Any = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
         """The value."""
         return {"value": statics[0].array}
 

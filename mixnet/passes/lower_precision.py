@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import OPERATORS, find
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 LOW, FULL, WIDEST = "low", "full", "widest"
 SINGLE = np.dtype("float32")
@@ -36,7 +39,7 @@ class Precision:
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         low: Iterable[str],
         full: Iterable[str],
         widest: Iterable[str],
@@ -200,7 +203,7 @@ def remove_casts(graph: Graph) -> Graph:
     return graph.rebuild(change)
 
 
-def low_variables(graph: Graph, dtype: Any) -> set[str]:
+def low_variables(graph: Graph, dtype: DTypeLike) -> set[str]:
     """Names of the variables that are only read by casts to a dtype."""
     wanted = as_dtype(dtype)
     read: dict[Node, bool] = {}

@@ -24,7 +24,7 @@ class CrossDeviceCopy(Operator):
     name = "_CrossDeviceCopy"
     differentiable = True
 
-    def keywords(self, statics: Statics, scalars: Any = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
         """Names of both devices."""
         return {"source": str(statics[0]), "target": str(statics[1])}
 

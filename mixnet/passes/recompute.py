@@ -43,11 +43,11 @@ class After(Operator):
         return (jax.lax.platform_dependent(*arrays, cpu=_depend, default=_barrier),)
 
 
-def _barrier(data: Any, gradient: Any) -> Any:
+def _barrier(data: jax.Array, gradient: jax.Array) -> Any:
     return jax.lax.optimization_barrier((data, gradient))[0]
 
 
-def _depend(data: Any, gradient: Any) -> Any:
+def _depend(data: jax.Array, gradient: jax.Array) -> Any:
     if not gradient.size or not jnp.issubdtype(gradient.dtype, jnp.floating):
         return _barrier(data, gradient)
     first = jax.lax.stop_gradient(
@@ -62,7 +62,7 @@ def _depend(data: Any, gradient: Any) -> Any:
 AFTER = After()
 
 
-def check_mode(mode: Any) -> None:
+def check_mode(mode: str | None) -> None:
     """Raise unless ``mode`` is one of :data:`MODES` or None.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -18,6 +18,9 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.partition import Part, partition
 from mixnet.passes.set_training import set_training
 from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    pass
 
 _PART = "_backend_part"
 
@@ -239,7 +242,12 @@ def backend_of(name: str) -> Backend:
 
 
 def optimized(
-    symbol: Symbol, backend: str, args: Any, aux: Any, ctx: Context | None, options: dict[str, Any]
+    symbol: Symbol,
+    backend: str,
+    args: Any,
+    aux: Any,
+    ctx: Context | None,
+    options: dict[str, Any],
 ) -> Symbol:
     """The symbol with a backend's parts.
 

@@ -33,7 +33,7 @@ class CachedOp:
         self._ops: dict[Any, tuple[GraphOp, list[int]]] = {}
         self._names = sym.list_inputs()
 
-    def __call__(self, *args: NDArray, **kwargs: Any) -> Any:
+    def __call__(self, *args: NDArray, **kwargs: object) -> Any:
         """Outputs: an array, or a list of several.
 
         Args:

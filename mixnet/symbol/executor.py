@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,9 @@ from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators
 from mixnet.symbol.symbol import Symbol, output_name
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 
 def executable_graph(
@@ -293,7 +296,7 @@ class Executor:
         )
         return outputs
 
-    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+    def forward(self, is_train: bool = False, **kwargs: object) -> list[NDArray]:
         """Compute the outputs.
 
         Args:
@@ -361,7 +364,7 @@ class Executor:
         """Free the values that ``backward`` needs now, not only at the next ``forward``."""
         self._recorded = []
 
-    def _feed(self, name: str, array: Any) -> None:
+    def _feed(self, name: str, array: object) -> None:
         if name not in self._arg_dict:
             raise AttributeTypeError(
                 f"forward: there is no argument {name!r}; there are {', '.join(self._arg_dict)}."
@@ -378,7 +381,11 @@ class Executor:
             )
         target._write_all(array)
 
-    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+    def backward(
+        self,
+        out_grads: Any = None,
+        is_train: bool = True,
+    ) -> None:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.
 
         Args:
@@ -566,12 +573,12 @@ def _watched_name(entry: Entry) -> str:
 def bind(
     self: Symbol,
     ctx: Context | None = None,
-    args: Any = None,
-    args_grad: Any = None,
-    grad_req: Any = "write",
-    aux_states: Any = None,
-    group2ctx: Any = None,
-    shared_exec: Any = None,
+    args: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    args_grad: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    aux_states: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_exec: Executor | None = None,
 ) -> Executor:
     """Create an executor over the given arrays.
 
@@ -636,7 +643,7 @@ def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[
     return {name: given[name] for name in names if name in given}
 
 
-def _groups(called: str, given: Any) -> dict[str, Context]:
+def _groups(called: str, given: object) -> dict[str, Context]:
     if given is None:
         return {}
     if not isinstance(given, Mapping) or not all(isinstance(c, Context) for c in given.values()):
@@ -677,14 +684,14 @@ def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
 def simple_bind(
     self: Symbol,
     ctx: Context | None = None,
-    grad_req: Any = "write",
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     type_dict: Mapping[str, Any] | None = None,
     stype_dict: Any = None,
-    group2ctx: Any = None,
+    group2ctx: Mapping[str, Context] | None = None,
     shared_arg_names: Any = None,
     shared_exec: Any = None,
     shared_buffer: Any = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Executor:
     """Create an executor over zero arrays, with shapes inferred from ``kwargs``.
 
@@ -790,7 +797,7 @@ def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool)
     return array.reshape((-1,))[:count].reshape(shape)
 
 
-def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: Any) -> NDArray:
+def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: DTypeLike) -> NDArray:
     if stype == "default":
         return zeros(shape, context, dtype)
     return zeros_of(stype, shape, context, dtype)

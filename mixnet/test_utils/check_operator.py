@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from mixnet.symbol.symbol import Group, Symbol, Variable
 from mixnet.test_utils.compare import assert_almost_equal
 from mixnet.test_utils.random_data import random_arrays
 from mixnet.test_utils.tolerance import default_numeric_eps, get_tols
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 _FLOATS = (np.float16, np.float32, np.float64)
 
@@ -41,11 +44,11 @@ def simple_forward(
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _asnumpy(value: Any) -> np.ndarray:
+def _asnumpy(value: object) -> np.ndarray:
     return value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
 
 
-def _placed(values: Mapping[str, Any], ctx: Context, dtype: Any) -> dict[str, NDArray]:
+def _placed(values: Mapping[str, Any], ctx: Context, dtype: DTypeLike) -> dict[str, NDArray]:
     """Arrays as they are, everything else as arrays of a dtype."""
     return {
         name: each
@@ -72,7 +75,10 @@ def _by_name(names: Sequence[str], given: Any, what: str) -> dict[str, Any]:
 
 
 def _parse_location(
-    sym: Symbol, location: Any, ctx: Context | None, dtype: Any = np.float32
+    sym: Symbol,
+    location: Sequence[Any] | Mapping[str, Any] | None,
+    ctx: Context | None,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, NDArray]:
     """The arguments of a symbol as arrays.
 
@@ -88,7 +94,10 @@ def _parse_location(
 
 
 def _parse_aux_states(
-    sym: Symbol, aux_states: Any, ctx: Context | None, dtype: Any = np.float32
+    sym: Symbol,
+    aux_states: Sequence[Any] | Mapping[str, Any] | None,
+    ctx: Context | None,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, NDArray]:
     """The auxiliary states of a symbol as arrays; none by default."""
     if aux_states is None:
@@ -108,7 +117,7 @@ def numeric_grad(
     aux_states: Mapping[str, Any] | None = None,
     eps: float = 1e-4,
     use_forward_train: bool = True,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, np.ndarray]:
     """Central differences of the sum of an executor's outputs.
 
@@ -163,16 +172,16 @@ _REQUESTS = ("write", "add", "null")
 
 def check_numeric_gradient(
     sym: Symbol,
-    location: Any,
-    aux_states: Any = None,
+    location: Sequence[Any] | Mapping[str, Any] | None,
+    aux_states: Sequence[Any] | Mapping[str, Any] | None = None,
     numeric_eps: float | None = None,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     grad_nodes: Any = None,
     use_forward_train: bool = True,
     ctx: Context | None = None,
     grad_stype_dict: Mapping[str, str] | None = None,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> None:
     """Raise unless the gradients of a symbol agree with finite differences.
 
@@ -309,7 +318,7 @@ def check_symbolic_forward(
     return executor.outputs
 
 
-def _as(value: Any, dtype: Any) -> np.ndarray:
+def _as(value: object, dtype: Any) -> np.ndarray:
     """A value as it is when it is an array, numbers and lists in the dtype of the check."""
     array = _asnumpy(value)
     return array if dtype == "asnumpy" or array.dtype.kind != "f" else array.astype(dtype)
@@ -317,17 +326,17 @@ def _as(value: Any, dtype: Any) -> np.ndarray:
 
 def check_symbolic_backward(
     sym: Symbol,
-    location: Any,
-    out_grads: Any,
+    location: Sequence[Any] | Mapping[str, Any] | None,
+    out_grads: Sequence[Any] | Mapping[str, Any] | None,
     expected: Any,
-    rtol: Any = None,
-    atol: Any = None,
-    aux_states: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    aux_states: Sequence[Any] | Mapping[str, Any] | None = None,
     grad_req: Any = "write",
     ctx: Context | None = None,
     grad_stypes: Mapping[str, str] | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, NDArray]:
     """Raise unless the gradients of a symbol are the expected ones.
 
@@ -399,7 +408,13 @@ def check_symbolic_backward(
     return actual
 
 
-def _heads(sym: Symbol, out_grads: Any, executor: Executor, ctx: Context, dtype: Any) -> Any:
+def _heads(
+    sym: Symbol,
+    out_grads: Sequence[Any] | Mapping[str, Any] | None,
+    executor: Executor,
+    ctx: Context,
+    dtype: DTypeLike,
+) -> Any:
     """Gradients of the outputs as arrays."""
     if out_grads is None:
         return None
@@ -418,9 +433,9 @@ def check_speed(
     location: Mapping[str, Any] | None = None,
     ctx: Context | None = None,
     N: int = 20,
-    grad_req: Any = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] | None = None,
     typ: str = "whole",
-    **kwargs: Any,
+    **kwargs: object,
 ) -> float:
     """Seconds that a run of a symbol takes.
 
@@ -466,14 +481,14 @@ def check_speed(
 
 
 def check_consistency(
-    sym: Any,
+    sym: Symbol,
     ctx_list: Sequence[Mapping[str, Any]],
     scale: float = 1.0,
-    grad_req: Any = "write",
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     arg_params: Mapping[str, Any] | None = None,
     aux_params: Mapping[str, Any] | None = None,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     raise_on_err: bool = True,
     ground_truth: Mapping[str, NDArray] | None = None,
     equal_nan: bool = False,

@@ -163,7 +163,7 @@ def get_mnist_iterator(
     get_mnist_ubyte()
     flat = len(input_shape) != 3
 
-    def made(kind: str, shuffle: bool, **more: Any) -> Any:
+    def made(kind: str, shuffle: bool, **more: object) -> Any:
         return MNISTIter(
             image=f"data/{kind}-images-idx3-ubyte",
             label=f"data/{kind}-labels-idx1-ubyte",

@@ -101,7 +101,9 @@ def discard_stderr() -> Iterator[None]:
             os.close(kept)
 
 
-def assert_exception(f: Callable[..., Any], exception_type: Any, *args: Any, **kwargs: Any) -> None:
+def assert_exception(
+    f: Callable[..., Any], exception_type: Any, *args: Any, **kwargs: object
+) -> None:
     """Raise unless ``f(*args, **kwargs)`` raises ``exception_type``.
 
     Raises:
@@ -124,7 +126,7 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         @functools.wraps(test)
-        def again(*args: Any, **kwargs: Any) -> None:
+        def again(*args: Any, **kwargs: object) -> None:
             for left in reversed(range(n)):
                 try:
                     test(*args, **kwargs)

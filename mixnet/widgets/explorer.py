@@ -79,10 +79,10 @@ class OpExplorer(View):
     def __init__(
         self,
         operator: str,
-        data: Any = None,
+        data: object = None,
         weight: Any = None,
         words: Any = None,
-        **settings: Any,
+        **settings: object,
     ):
         if operator not in OPERATORS:
             raise AttributeValueError(
@@ -138,7 +138,7 @@ class OpExplorer(View):
 # ---- data ------------------------------------------------------------------------------------
 
 
-def _numbers(name: str, data: Any) -> np.ndarray:
+def _numbers(name: str, data: object) -> np.ndarray:
     array = data.asnumpy() if isinstance(data, NDArray) else np.asarray(data)
     if array.dtype.kind not in "biuf" or array.size == 0:
         raise AttributeTypeError(
@@ -147,7 +147,7 @@ def _numbers(name: str, data: Any) -> np.ndarray:
     return array.astype(np.float32)
 
 
-def _picture(data: Any) -> np.ndarray:
+def _picture(data: object) -> np.ndarray:
     if data is None:
         image = np.array([list(row) for row in _PICTURE.split()], np.float32)
         return np.stack([image, image.T])

@@ -23,7 +23,7 @@ def static(name: str) -> str:
     return (STATIC / name).read_text(encoding="utf-8")
 
 
-def pack(data: Any) -> str:
+def pack(data: object) -> str:
     """JSON, deflated, in base64: what a script element of a page holds."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
     return base64.b64encode(zlib.compress(text, 9)).decode()

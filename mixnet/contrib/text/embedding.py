@@ -47,7 +47,7 @@ def register(embedding_cls: Kind) -> Kind:
     return registry.get_register_func(_TokenEmbedding, "token embedding")(embedding_cls)
 
 
-def create(embedding_name: str, **kwargs: Any) -> Any:
+def create(embedding_name: str, **kwargs: object) -> Any:
     """An embedding by the name of its class, such as ``glove``.
 
     Args:

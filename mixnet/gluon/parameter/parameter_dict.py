@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.ops.schema.shape_constraints import merged
 from mixnet.util import set_module
+
+if TYPE_CHECKING:
+    pass
 
 
 @set_module("mixnet.gluon.parameter")
@@ -106,7 +109,7 @@ class ParameterDict:
                 raise _differs(name, key, value, existing)
         return found
 
-    def get_constant(self, name: str, value: Any = None) -> Constant:
+    def get_constant(self, name: str, value: NDArray | np.ndarray | None = None) -> Constant:
         """The constant ``prefix + name``, created from ``value`` if it does not exist.
 
         Raises:
@@ -151,7 +154,7 @@ class ParameterDict:
     def initialize(
         self,
         init: Any = initializer.Uniform(),
-        ctx: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
@@ -176,7 +179,7 @@ class ParameterDict:
         for each in self.values():
             each.zero_grad()
 
-    def reset_ctx(self, ctx: Any) -> None:
+    def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
         """Move all values to other contexts."""
         for each in self.values():
             each.reset_ctx(ctx)
@@ -185,7 +188,7 @@ class ParameterDict:
         """All contexts that hold one of them."""
         return list(dict.fromkeys(each for one in self.values() for each in one.list_ctx()))
 
-    def setattr(self, name: str, value: Any) -> None:
+    def setattr(self, name: str, value: NDArray | np.ndarray) -> None:
         """Set an attribute of all parameters, such as ``grad_req``."""
         for each in self.values():
             setattr(each, name, value)
@@ -216,7 +219,7 @@ class ParameterDict:
     def load(
         self,
         filename: str,
-        ctx: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         restore_prefix: str = "",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from mixnet.onnx.export.fold import folded
 from mixnet.onnx.package import onnx_package, type_code
+
+if TYPE_CHECKING:
+    pass
 
 # From these operator sets on axes come as an input and not as an attribute.
 _AXES_INPUT = {"ReduceSum": 13}
@@ -113,7 +116,7 @@ class Builder:
             return None
         return folded(op_type, cast("list[np.ndarray]", arrays), attributes)
 
-    def value(self, content: Any) -> str:
+    def value(self, content: object) -> str:
         """The name of a value, of a constant for numbers, empty for None."""
         if content is None:
             return ""

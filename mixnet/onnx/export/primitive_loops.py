@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from mixnet.onnx.export.primitive_rules import dtype_of, is_narrow
 from mixnet.onnx.export.primitives import Lowering, rule
 from mixnet.private_jax.calls import counts_of_scan
 from mixnet.private_jax.equation import Equation
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 
 def _body(low: Lowering) -> tuple[Any, Lowering]:
@@ -130,7 +133,7 @@ def _branch(
     b: Any,
     equation: Equation,
     which: str,
-    dtype: Any,
+    dtype: DTypeLike,
     branches: Any,
     operands: list[str],
 ) -> list[str]:

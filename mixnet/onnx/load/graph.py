@@ -86,7 +86,7 @@ class Reading:
             f"{what} is computed from the model's inputs; it has to be a constant here"
         )
 
-    def ints(self, value: Any, what: str) -> list[int]:
+    def ints(self, value: object, what: str) -> list[int]:
         """A constant input that is a list of integers."""
         return [int(each) for each in self.constant(value, what).reshape(-1)]
 
@@ -98,7 +98,7 @@ class Reading:
             return value.ndim == 0
         return value is not None and value._heads[0] in self._scalars
 
-    def mark_scalar(self, value: Any, scalar: bool = True) -> Any:
+    def mark_scalar(self, value: object, scalar: bool = True) -> Any:
         """Note that a symbol of one element has no axes in the file; the symbol."""
         if scalar and isinstance(value, Symbol):
             self._scalars.add(value._heads[0])

@@ -29,25 +29,25 @@ def _of(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @_of("_view")
-def _view(data: Any, *, offset: float, shape: tuple[int, ...]) -> Any:
+def _view(data: np.ndarray, *, offset: float, shape: tuple[int, ...]) -> Any:
     begin = int(offset)
     return data.reshape(-1)[begin : begin + math.prod(shape)].reshape(shape)
 
 
 @_of("_npx_constraint_check")
-def _constraint_check(input: Any, *, msg: str = "Constraint violated.") -> Any:
+def _constraint_check(input: np.ndarray, *, msg: str = "Constraint violated.") -> Any:
     if not np.all(input):
         raise OperatorValueError(msg)
     return np.ones((), bool)
 
 
 @_of("_backend_part")
-def _backend_part(*data: Any, part: Any) -> Any:
+def _backend_part(*data: np.ndarray, part: Any) -> Any:
     return tuple(part.run(*data))
 
 
 @_of("Cast")
-def _cast(data: Any, *, dtype: Any) -> Any:
+def _cast(data: np.ndarray, *, dtype: Any) -> Any:
     kind = np.dtype(dtype) if dtype != "bfloat16" else None
     if kind is None or (data.dtype.kind == "f" and kind.kind in "iu"):
         return NotImplemented
@@ -72,7 +72,7 @@ def _to_tensor(data: Any) -> Any:
 
 
 @_of("_image_normalize")
-def _normalize(data: Any, *, mean: tuple[float, ...], std: tuple[float, ...]) -> Any:
+def _normalize(data: np.ndarray, *, mean: tuple[float, ...], std: tuple[float, ...]) -> Any:
     if data.ndim not in (3, 4) or data.dtype != np.float32:
         return NotImplemented
     channels = data.shape[-3]
@@ -88,7 +88,7 @@ def _normalize(data: Any, *, mean: tuple[float, ...], std: tuple[float, ...]) ->
 
 
 @_of("_image_crop")
-def _crop(data: Any, *, x: int, y: int, width: int, height: int) -> Any:
+def _crop(data: np.ndarray, *, x: int, y: int, width: int, height: int) -> Any:
     if data.ndim not in (3, 4):
         return NotImplemented
     rows, columns = data.shape[-3:-1]
@@ -98,12 +98,12 @@ def _crop(data: Any, *, x: int, y: int, width: int, height: int) -> Any:
 
 
 @_of("_image_flip_left_right")
-def _flip_left_right(data: Any) -> Any:
+def _flip_left_right(data: np.ndarray) -> Any:
     return _mirrored(data, 1) if data.ndim == 3 else NotImplemented
 
 
 @_of("_image_flip_top_bottom")
-def _flip_top_bottom(data: Any) -> Any:
+def _flip_top_bottom(data: np.ndarray) -> Any:
     return _mirrored(data, 0) if data.ndim == 3 else NotImplemented
 
 
@@ -118,7 +118,7 @@ def _mirrored(data: Any, axis: int) -> Any:
 
 
 @_of("_image_resize")
-def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> Any:
+def _resize(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> Any:
     good = data.ndim == 3 and data.dtype in (np.uint8, np.float32) and data.shape[2] <= 4
     if not good or len(size) not in (1, 2) or min(size) <= 0 or not 0 <= interp <= 4:
         return NotImplemented

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.ops.math.elementwise import relu
 from mixnet.ops.nn.normalization import check_channels
@@ -38,9 +39,9 @@ _COMMON: dict[str, Any] = {
 
 
 def _normalize(
-    data: Any,
-    gamma: Any,
-    beta: Any,
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
     moving: tuple[Any, Any],
     batch: bool,
     eps: float,
@@ -63,7 +64,7 @@ def _normalize(
     return out, kept(mean), kept(var), *new
 
 
-def _statistics(data: Any, axis: int, dtype: Any) -> tuple[Any, Any]:
+def _statistics(data: jax.Array, axis: int, dtype: DTypeLike) -> tuple[Any, Any]:
     """Mean and variance of every channel."""
     others = tuple(i for i in range(data.ndim) if i != axis % data.ndim)
     wide = data.astype(dtype)
@@ -81,7 +82,14 @@ def _moved(moving: tuple[Any, Any], now: tuple[Any, Any], momentum: float) -> li
 
 
 def _scaled(
-    data: Any, gamma: Any, beta: Any, mean: Any, var: Any, eps: float, fix_gamma: bool, axis: int
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    mean: jax.Array,
+    var: jax.Array,
+    eps: float,
+    fix_gamma: bool,
+    axis: int,
 ) -> Any:
     """The data, normalized by mean and variance, then scaled and shifted."""
     shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import jax
@@ -16,7 +17,13 @@ from mixnet.ops.schema.attributes import Extents, Long, Pair, Positive, Steps
 Layout = Literal["NCDHW", "NCHW", "NCW"]
 
 
-def _extents(data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> tuple[int, ...]:
+def _extents(
+    data: Any,
+    kernel: Any,
+    stride: Any,
+    dilate: Any,
+    pad: Any,
+) -> tuple[int, ...]:
     """Height and width of the result."""
     given = (data[2:], kernel, _two(stride, 1), _two(dilate, 1), _two(pad, 0))
     return tuple(
@@ -49,7 +56,9 @@ def _shapes(
     }
 
 
-def _check(operator: str, data: Any, kernel: Any, num_filter: int, groups: int, parts: int) -> None:
+def _check(
+    operator: str, data: jax.Array, kernel: Sequence[int], num_filter: int, groups: int, parts: int
+) -> None:
     if len(kernel) != 2 or data.ndim != 4:
         raise ShapeError(
             f"{operator}: kernel {kernel} must be two numbers and data {data.shape} of four axes: "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, OperatorValueError, ShapeError
@@ -108,7 +109,9 @@ def delete(
     return jnp.take(arr, jnp.asarray([i for i in range(extent) if i not in gone_set], int), axis)
 
 
-def _inserted(arr: Any, values: Any, positions: Any, count: int, axis: int) -> Any:
+def _inserted(
+    arr: jax.Array, values: jax.Array, positions: jax.Array, count: int, axis: int
+) -> Any:
     """``arr`` with ``values`` before each position: NumPy's insert for positions known or traced."""
     extent = arr.shape[axis]
     positions = jnp.where(positions < 0, positions + extent, positions)
@@ -296,7 +299,7 @@ def _spread(value: Any, data: Any, start_axis: int, mask_axes: int) -> Any:
     return jnp.broadcast_to(value, data.shape)
 
 
-def _over(mask: Any, data: Any, start_axis: int) -> Any:
+def _over(mask: jax.Array, data: jax.Array, start_axis: int) -> Any:
     axes = data.shape[start_axis : start_axis + mask.ndim]
     if mask.shape != axes:
         raise ShapeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import AxisError, OperatorValueError, ShapeError
@@ -24,7 +25,7 @@ def check_axis(name: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def check_two_axes(name: str, data: Any, first: int, second: int) -> None:
+def check_two_axes(name: str, data: jax.Array, first: int, second: int) -> None:
     """Whether two axes of an array, which exist, are different ones.
 
     Raises:
@@ -113,7 +114,7 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
     return filled_shape("npx.reshape", shape, tuple(made))
 
 
-def _by_codes(a: Any, *, newshape: tuple[int, ...], reverse: bool) -> Any:
+def _by_codes(a: jax.Array, *, newshape: tuple[int, ...], reverse: bool) -> Any:
     if not reverse:
         return a.reshape(extended_shape(a.shape, newshape))
     codes = list(newshape)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import jax
+
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.traced import Known, trace_function, traced
 from mixnet.private_jax.calls import called
@@ -211,7 +213,7 @@ class _Writer:
         self.constants: dict[int, Any] = {}
         self.steps: list[Step] = []
 
-    def value(self, aval: Any) -> int:
+    def value(self, aval: jax.core.ShapedArray) -> int:
         self.specs.append((tuple(aval.shape), aval.dtype))
         return len(self.specs) - 1
 

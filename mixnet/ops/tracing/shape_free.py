@@ -186,10 +186,10 @@ class _Writer:
             self._write(equation)
         return [self._read(each) for each in jaxpr.outvars]
 
-    def _read(self, each: Any) -> Any:
+    def _read(self, each: object) -> Any:
         return each if type(each) is Literal else self._known.get(each, each)
 
-    def _is_full(self, each: Any) -> bool:
+    def _is_full(self, each: object) -> bool:
         return type(each) is not Literal and each in self.full
 
     def _write(self, equation: Equation) -> None:

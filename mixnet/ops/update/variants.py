@@ -10,6 +10,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
+
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.derive import array, attribute, parameters_of, present
 from mixnet.ops.registry import Op, op
@@ -72,7 +74,7 @@ def several(
         in_amp_lists: whether MXNet's lists for mixed precision name it.
     """
 
-    def update(*data: Any, **attributes: Any) -> Any:
+    def update(*data: jax.Array, **attributes: Any) -> Any:
         lists = {one: attributes.pop(many) for one, many in plural.items()}
         return _update_all(name, rule, data, lists, attributes.pop(count), attributes)
 
@@ -95,7 +97,7 @@ def preloaded(name: str, rule: Op) -> Op:
         rule: the operator for one weight.
     """
 
-    def update(*data: Any, num_weights: int, **attributes: Any) -> Any:
+    def update(*data: jax.Array, num_weights: int, **attributes: Any) -> Any:
         *own, lrs, wds = data if len(data) > 1 else (*data, None, None)
         lists = {"lr": lrs, "wd": wds}
         return _update_all(name, rule, own, lists, num_weights, attributes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -27,6 +27,9 @@ from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.interpret.patience import compile_seconds
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
+
+if TYPE_CHECKING:
+    pass
 
 
 class Runner(NamedTuple):
@@ -103,7 +106,7 @@ class Interpreter:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def __call__(self, scalars: Any, *arrays: Any) -> list[Any]:
+    def __call__(self, scalars: Sequence[Any], *arrays: np.ndarray) -> list[Any]:
         """Arrays of the requested outputs, on the device."""
         count("interpreted", len(self._steps))
         if self._has_run and self._run is None:
@@ -113,7 +116,7 @@ class Interpreter:
         results = on_numpy.quietly(self._run or self._stepwise, scalars, given)
         return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
 
-    def _stepwise(self, scalars: Any, arrays: list[Any]) -> list[Any]:
+    def _stepwise(self, scalars: Sequence[Any], arrays: list[Any]) -> list[Any]:
         values = dict(enumerate(arrays))
         arrays.clear()
         for run, inputs, numbers, outputs, last_read in self._steps:
@@ -300,7 +303,7 @@ def _compiled_alone(
     specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
     count("programs_compiled")
 
-    def program(numbers: Any, *arrays: Any) -> tuple:
+    def program(numbers: np.ndarray, *arrays: np.ndarray) -> tuple:
         return op.apply(statics, arrays, [numbers[i] for i in range(scalars)])
 
     call = compile_for(program, scalars, specs, context)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.lowering.batch_norm import FOLD
 from mixnet.ops.lowering.integers import WEIGHTS
+
+if TYPE_CHECKING:
+    import jax
 
 _NO_SCALARS = np.zeros(0, np.float64)
 _RESULTS: dict[Any, int] = {FOLD: 2, WEIGHTS: 3}
@@ -138,5 +141,5 @@ class Prepared:
     def __init__(self, first: Preparation, rest: Callable[..., Any], places: tuple[int, ...]):
         self._first, self._rest, self._places = first, rest, places
 
-    def __call__(self, scalars: Any, *arrays: Any) -> Any:
+    def __call__(self, scalars: Sequence[Any], *arrays: jax.Array) -> Any:
         return self._rest(scalars, *arrays, *self._first([arrays[i] for i in self._places]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from mixnet.runtime.record.record import array_of, record
 from mixnet.runtime.value.call import explained
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value, adopt
+
+if TYPE_CHECKING:
+    import jax
+
+    from mixnet.ops.operator import Operator, Statics
 
 
 class HostRun:
@@ -88,8 +93,8 @@ class HostRun:
 
     def _elsewhere(
         self,
-        op: Any,
-        statics: Any,
+        op: Operator,
+        statics: Statics,
         scalars: tuple[float, ...],
         values: Sequence[Value],
         context: Context | None,
@@ -105,7 +110,7 @@ class HostRun:
             return record(op, statics, scalars, tuple(values), context)
 
 
-def host_value(array: Any, context: Context) -> Value:
+def host_value(array: object, context: Context) -> Value:
     """A value from a NumPy array that will not be modified."""
     array = np.asarray(array)
     value = Value(Spec.of(array.shape, array.dtype, context), array)
@@ -198,7 +203,7 @@ _MOST_PROGRAMS = 4096
 
 
 def _program(
-    op: Any, statics: Any, scalars: int, values: Sequence[Value]
+    op: Operator, statics: Statics, scalars: int, values: Sequence[Value]
 ) -> Callable[..., list[np.ndarray]] | None:
     """The operator for arrays of these specs on NumPy; None if it cannot run there."""
     specs = tuple([value.spec for value in values])
@@ -210,7 +215,7 @@ def _program(
     count = len(specs)
     structs = [spec.struct for spec in specs]
 
-    def apply(*arrays: Any) -> Any:
+    def apply(*arrays: jax.Array) -> Any:
         return op.apply(statics, list(arrays[:count]), list(arrays[count:]))
 
     try:

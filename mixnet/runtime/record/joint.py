@@ -13,7 +13,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -46,6 +46,9 @@ from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
 
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Statics
+
 
 class SumsOver(Operator):
     """The operator that sums each of its inputs over all devices of a team; only a joint program has it.
@@ -60,15 +63,15 @@ class SumsOver(Operator):
         super().__init__()
         self.exchange = exchange
 
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """As many as inputs."""
         return int(statics[0])
 
-    def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
+    def output_specs(self, statics: Statics, inputs: Sequence[Known]) -> list[Known]:
         """Those of the inputs."""
         return list(inputs)
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """The sums."""
         return tuple(self.exchange(arrays))
 
@@ -385,7 +388,7 @@ class _Program:
         run = lower(graph)
         shapes = [spec.shape for spec in source.specs]
 
-        def shard(scalars: Any, *arrays: Any) -> tuple[Any, ...]:
+        def shard(scalars: Sequence[Any], *arrays: jax.Array) -> tuple[Any, ...]:
             own = [each.reshape(shape) for each, shape in zip(arrays, shapes, strict=True)]
             return tuple(each.reshape(each.shape or (1,)) for each in run(own, scalars))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -15,6 +15,9 @@ from mixnet.engine.variable import Var
 from mixnet.process import locks
 from mixnet.runtime.value.memory import note
 from mixnet.runtime.value.state import is_on_host
+
+if TYPE_CHECKING:
+    pass
 
 
 class Spec:
@@ -147,7 +150,7 @@ def adopt(data: np.ndarray, context: Context) -> Value:
     return Value(spec, array)
 
 
-def _sharding(device: Any) -> jax.sharding.SingleDeviceSharding:
+def _sharding(device: jax.Device) -> jax.sharding.SingleDeviceSharding:
     found = _shardings.get(device)
     if found is None:
         found = _shardings[device] = jax.sharding.SingleDeviceSharding(device)

@@ -24,7 +24,7 @@ def hooks(
             return found
 
         @functools.wraps(found)
-        def composing(*args: Any, **kwargs: Any) -> Any:
+        def composing(*args: Any, **kwargs: object) -> Any:
             with face(_Symbol):
                 return found(*args, **kwargs)
 

@@ -111,7 +111,7 @@ def _short(value: float) -> float:
 # ---- values that may still be pending ------------------------------------------------------------
 
 
-def held(value: Any, name: str) -> Any:
+def held(value: object, name: str) -> Any:
     """What a value is now, without waiting for it: a number, or arrays off the tape that nobody writes to.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,12 +26,15 @@ from mixnet.widgets.graph.rows import (
 )
 from mixnet.widgets.graph.symbol import composed, with_gradients
 
+if TYPE_CHECKING:
+    pass
+
 
 def of_block(
     block: HybridBlock,
     inputs: Sequence[Any],
     train: bool,
-    loss: Any,
+    loss: object,
     boundary: FrameType,
     boxes: bool = False,
 ) -> Pictured:
@@ -86,7 +89,7 @@ def of_block(
     return made
 
 
-def _last_inputs(block: HybridBlock, loss: Any) -> Sequence[Any]:
+def _last_inputs(block: HybridBlock, loss: object) -> Sequence[Any]:
     """The specs of a call that there was."""
     for specs, structure, _ in block._cache:
         if (

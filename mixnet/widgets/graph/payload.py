@@ -40,7 +40,7 @@ class _Table:
         self.items: list[Any] = []
         self._number: dict[str, int] = {}
 
-    def __call__(self, item: Any) -> int:
+    def __call__(self, item: object) -> int:
         key = json.dumps(item)
         if key not in self._number:
             self._number[key] = len(self.items)

@@ -28,10 +28,10 @@ from mixnet.widgets.graph.symbol import of_symbol
 
 
 def pictured(
-    target: Any,
+    target: object,
     inputs: Sequence[Any],
     train: bool,
-    loss: Any,
+    loss: object,
     named: Mapping[str, Any],
     boundary: FrameType,
     boxes: bool = False,

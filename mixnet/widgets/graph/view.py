@@ -56,10 +56,10 @@ class GraphView(View):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         *inputs: Any,
         train: bool = False,
-        loss: Any = None,
+        loss: object = None,
         title: str | None = None,
         measure: bool = False,
         **shapes: Any,

@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -21,6 +21,9 @@ from mixnet.private_jax.equations import line_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal
 from mixnet.process.source import Source, is_users
 from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
+
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Statics
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
 _MOVES = frozenset(
@@ -59,11 +62,11 @@ class Primitive(Operator):
         self._program = jaxpr.replace(constvars=[], outvars=equation.outvars, eqns=[equation])
         self._specs = [_spec(each.aval) for each in equation.outvars]
 
-    def output_specs(self, statics: Any, inputs: Any) -> list[Known]:  # type: ignore[override]
+    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:  # type: ignore[override]
         """Shape and dtype of every output, as JAX inferred them."""
         return list(self._specs)
 
-    def apply(self, statics: Any, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
+    def apply(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
         """What the equation computes."""
         names = [each for each in self.equation.invars if not isinstance(each, Literal)]
         # An equation may read one array twice.
@@ -75,7 +78,7 @@ class Primitive(Operator):
         found = jax.core.eval_jaxpr(program, (), *values.values())
         return tuple(_plain(each) for each in found)
 
-    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
         """How many arrays it makes."""
         return len(self._specs)
 
@@ -89,7 +92,7 @@ class Constant(Operator):
         super().__init__()
         self._value = value
 
-    def apply(self, statics: Any, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
+    def apply(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
         """The value."""
         return (jax.numpy.asarray(self._value),)
 
@@ -178,7 +181,7 @@ class _Reading:
             node.source = Source(*place)
         return node
 
-    def _constant(self, value: Any) -> Entry:
+    def _constant(self, value: object) -> Entry:
         return Entry(Node(Constant(np.asarray(value)), name=self._fresh("constant")))
 
     def _fresh(self, name: str) -> str:
@@ -206,7 +209,7 @@ def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
     return found
 
 
-def _is_key(value: Any) -> bool:
+def _is_key(value: object) -> bool:
     """Whether it is a key of jax.random, which has no dtype of NumPy's."""
     return bool(jax.dtypes.issubdtype(getattr(value, "dtype", np.float32), jax.dtypes.prng_key))
 

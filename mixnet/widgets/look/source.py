@@ -15,7 +15,9 @@ from mixnet.widgets.svg import short
 LINE = 240  # most characters of a line
 
 
-def source_of(target: Any, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[list[Any]]]:
+def source_of(
+    target: object, rows: Sequence[Mapping[str, Any]]
+) -> tuple[list[Any], list[list[Any]]]:
     """Files with their lines, and for each row the places ``[file, line]`` that it comes from.
 
     The lines are the code of the target, and all lines that rows come from: where an operation is called,

@@ -54,7 +54,7 @@ class Subject:
 
 
 def subject_of(
-    target: Any, inputs: Sequence[Any], train: bool | None, loss: Any, named: Mapping[str, Any],
+    target: object, inputs: Sequence[Any], train: bool | None, loss: object, named: Mapping[str, Any],
     boundary: FrameType,
 ) -> Subject:  # fmt: skip
     """The subject of any target; see :class:`mixnet.widgets.look.view.Look`.
@@ -146,7 +146,7 @@ def _of_symbol(
 
 
 def _of_block(
-    block: HybridBlock, inputs: Sequence[Any], train: bool | None, loss: Any,
+    block: HybridBlock, inputs: Sequence[Any], train: bool | None, loss: object,
     named: Mapping[str, Any], boundary: FrameType,
 ) -> Subject:  # fmt: skip
     notes = []
@@ -246,7 +246,7 @@ def _of_jax(
 
 
 def _of_torch(
-    module: Any, inputs: Sequence[Any], train: bool | None, loss: Any, named: Mapping[str, Any]
+    module: Any, inputs: Sequence[Any], train: bool | None, loss: object, named: Mapping[str, Any]
 ) -> Subject:
     if train or loss is not None:
         raise AttributeTypeError(

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +24,9 @@ from mixnet.ops.operator import Operator
 from mixnet.passes.facts import Known
 from mixnet.process.source import Source, is_users
 from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
+
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Statics
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _MOVES = frozenset(
@@ -55,7 +58,7 @@ _MOVES = frozenset(
 """Operators that move or create elements without computing any; views are known from their schema."""
 
 
-def is_module(target: Any) -> bool:
+def is_module(target: object) -> bool:
     """Whether it is a torch module; this does not import torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(target, torch.nn.Module)
@@ -84,15 +87,15 @@ class Aten(Operator):
         self.is_view = _is_view(call.target)
         self.is_pointwise = _has_tag(call.target, "pointwise")
 
-    def output_specs(self, statics: Any, inputs: Any) -> list[Known]:  # type: ignore[override]
+    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:  # type: ignore[override]
         """Shape and dtype of every result, as inferred by torch."""
         return list(self._specs)
 
-    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
         """The number of results."""
         return len(self._specs)
 
-    def dataflow(self, statics: Any, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:  # type: ignore[override]
+    def dataflow(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:  # type: ignore[override]
         """How results depend on inputs: a view has the elements of its input; a pointwise
         operator reads one of each input.
         """
@@ -377,7 +380,7 @@ def _computes(call: Any) -> bool:
     return hasattr(call.target, "_schema") and bool(_tensors_in(call.meta.get("val")))
 
 
-def _nodes_in(value: Any) -> list[Any]:
+def _nodes_in(value: object) -> list[Any]:
     from torch.fx.node import map_arg
 
     found: list[Any] = []
@@ -385,15 +388,15 @@ def _nodes_in(value: Any) -> list[Any]:
     return found
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _tensors_in(value: Any) -> list[Any]:
+def _tensors_in(value: object) -> list[Any]:
     return [each for each in _listed(value) if _is_tensor(each)]
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return isinstance(value, sys.modules["torch"].Tensor)
 
 
@@ -432,7 +435,7 @@ def _spec(value: Any) -> Known:
     return tuple(map(int, value.shape)), np.dtype(str(value.dtype).removeprefix("torch."))
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: object) -> Any:
     """A tensor from a mixnet or NumPy array; anything else unchanged."""
     if isinstance(value, NDArray):
         value = value.asnumpy()

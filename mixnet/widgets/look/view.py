@@ -68,10 +68,10 @@ class Look(View):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         *inputs: Any,
         train: bool | None = None,
-        loss: Any = None,
+        loss: object = None,
         run: bool = True,
         compile: bool = True,
         title: str | None = None,
@@ -171,7 +171,7 @@ class Look(View):
 
 
 def payload_of_subject(
-    subject: Subject, title: str | None, target: Any, run: bool, compile: bool
+    subject: Subject, title: str | None, target: object, run: bool, compile: bool
 ) -> dict[str, Any]:
     """The payload of a subject; see :class:`Look`."""
     made = subject.made

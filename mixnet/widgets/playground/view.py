@@ -75,7 +75,7 @@ class Playground(Look):
         self,
         net: HybridBlock,
         *inputs: Any,
-        loss: Any = None,
+        loss: Callable[..., Any] | None = None,
         optimizer: str = "sgd",
         learning_rate: float = 0.1,
         trainer: Trainer | None = None,

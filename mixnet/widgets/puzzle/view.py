@@ -92,11 +92,11 @@ class Puzzle(View):
     @classmethod
     def of(  # type: ignore[override]  # View.of draws what is stored; this makes a puzzle
         cls,
-        target: Any,
+        target: object,
         *inputs: Any,
         kind: str = "memory",
         train: bool = False,
-        loss: Any = None,
+        loss: object = None,
         threads: int = 2,
         answers: bool = True,
         **shapes: Any,

@@ -345,10 +345,12 @@ def _sliders(runs: list[dict[str, Any]], model: dict[str, Any] | None) -> list[d
     def log(value: float) -> float:
         return round(math.log10(value), 3)
 
-    def slider(name: str, low: float, high: float, step: float, value: float, **more: Any) -> Any:
+    def slider(
+        name: str, low: float, high: float, step: float, value: float, **more: object
+    ) -> Any:
         return {"id": name, "min": low, "max": high, "step": step, "value": value, **more}
 
-    def powers(name: str, low: float, high: float, value: float, **more: Any) -> Any:
+    def powers(name: str, low: float, high: float, value: float, **more: object) -> Any:
         return slider(name, low, high, 0.05, value, log=True, **more)
 
     servers = (model or {}).get("servers") or 0

@@ -39,7 +39,7 @@ def recorded_names(rows: Sequence[Mapping[str, Any]], program: Program) -> dict[
 
 
 def labels_of(
-    block: HybridBlock, inputs: Sequence[Any], loss: Any, program: Program, boundary: FrameType
+    block: HybridBlock, inputs: Sequence[Any], loss: object, program: Program, boundary: FrameType
 ) -> dict[str, str]:
     """For nodes of all graphs of a program, by name: what they are called in the network.
 

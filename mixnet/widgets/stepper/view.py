@@ -63,10 +63,10 @@ class HybridizeStepper(View):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         *inputs: Any,
         train: bool | None = None,
-        loss: Any = None,
+        loss: object = None,
         **named: Any,
     ):
         entries = _entries(target)
@@ -170,7 +170,7 @@ def _operations(program: dict[str, Any], graph: int) -> int:
     return sum(bool(program["strings"][row[1]]) for row in rows)
 
 
-def _entries(target: Any) -> list[dict[str, Any]]:
+def _entries(target: object) -> list[dict[str, Any]]:
     """What a block has compiled so far, oldest first, and why each of them."""
     if not isinstance(target, HybridBlock):
         return []

@@ -33,7 +33,7 @@ class Answers(list[Answer]):
     __repr__ = __str__
 
 
-def why(thing: Any = None, name: str | None = None) -> Answers:
+def why(thing: object = None, name: str | None = None) -> Answers:
     """Why something is the way it is, from recorded facts; this runs nothing.
 
     Args:

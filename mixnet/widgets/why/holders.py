@@ -129,7 +129,7 @@ def _of_gradient(is_gradient: bool, text: str) -> str:
     return f"the gradient of {text}" if is_gradient else text
 
 
-def _named(holder: Any, thing: Any, is_gradient: bool) -> str | None:
+def _named(holder: Any, thing: object, is_gradient: bool) -> str | None:
     """A description of a holder; None: continue with what holds it, empty: it does not count.
 
     Args:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.product import matmul
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
+
+if TYPE_CHECKING:
+    pass
 
 _CHUNK = 1 << 21
 """Elements of a matrix of windows: larger ones are made in parts."""
@@ -32,14 +35,14 @@ _FAR = 8
 @rule("conv_general_dilated")
 def _convolution(
     equation: Equation,
-    window_strides: Any,
+    window_strides: Sequence[int],
     padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
+    lhs_dilation: Sequence[int],
+    rhs_dilation: Sequence[int],
     dimension_numbers: Any,
     feature_group_count: int,
     batch_group_count: int,
-    **_: Any,
+    **_: object,
 ) -> Run:
     numbers = dimension_numbers
     aval = equation.outvars[0].aval
@@ -81,11 +84,18 @@ def skips_zeros(apart: Sequence[int], extents: Sequence[int], places: Sequence[i
 class _Convolution:
     """A convolution of grouped arrays; called with data and kernel."""
 
-    def __init__(self, strides: Any, pads: Any, apart: Any, dilation: Any, places: tuple[int, ...]):
+    def __init__(
+        self,
+        strides: Sequence[int],
+        pads: Any,
+        apart: Any,
+        dilation: Sequence[int],
+        places: tuple[int, ...],
+    ):
         self.strides, self.pads, self.dilation = strides, pads, dilation
         self.apart, self.places = apart, places
 
-    def __call__(self, x: Any, w: Any) -> Any:
+    def __call__(self, x: Any, w: np.ndarray) -> Any:
         if self._changes_roles(x, w):
             return self._exchanged(x, w)
         spreads = all(s == 1 for s in self.strides) and (
@@ -100,7 +110,7 @@ class _Convolution:
             x = padded(x, 0, [(0, 0, 0)] * 3 + config)
         return self._correlate(x, w)
 
-    def _spreads_less(self, x: Any, w: Any) -> bool:
+    def _spreads_less(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether fewer elements are copied from the data's side; kernels may need a copy too."""
         batch, filters, features = x.shape[1], w.shape[1], w.shape[2]
         if math.prod(w.shape[3:]) == 1 or any(d > 1 for d in self.apart):
@@ -114,7 +124,7 @@ class _Convolution:
 
     # ---- with roles changed ---------------------------------------------------------------------
 
-    def _changes_roles(self, x: Any, w: Any) -> bool:
+    def _changes_roles(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether to swap data and kernel, for data with gaps between its elements."""
         return (
             any(d > 1 for d in self.apart)
@@ -123,7 +133,7 @@ class _Convolution:
             and max(math.prod(x.shape[3:]), math.prod(self.places)) < math.prod(w.shape[3:])
         )
 
-    def _exchanged(self, x: Any, w: Any) -> Any:
+    def _exchanged(self, x: np.ndarray, w: np.ndarray) -> Any:
         """The data as a kernel with gaps, moved over the kernel; positions come out in reverse order.
 
         Place ``p`` sums ``x[i] w[apart i + low - p]`` over ``i``.
@@ -140,7 +150,7 @@ class _Convolution:
 
     # ---- from windows ---------------------------------------------------------------------------
 
-    def _correlate(self, x: Any, w: Any) -> Any:
+    def _correlate(self, x: np.ndarray, w: np.ndarray) -> Any:
         """Products of windows with kernels; the data is padded."""
         groups, batch, features = x.shape[:3]
         filters, taps = w.shape[1], w.shape[3:]
@@ -185,7 +195,7 @@ class _Convolution:
                 made += spare
         return made
 
-    def _by_places(self, x: Any, w: Any) -> Any:
+    def _by_places(self, x: Any, w: np.ndarray) -> Any:
         """The gradient of such a kernel: for each place a sum over all that it met."""
         groups = x.shape[0]
         made: Any = np.empty((groups, 1, 1, *self.places), x.dtype)
@@ -309,7 +319,11 @@ def _slices(count: int, length: int) -> Iterator[slice]:
 
 
 def _windows(
-    x: Any, places: Sequence[int], taps: Sequence[int], strides: Any, dilation: Any
+    x: Any,
+    places: Sequence[int],
+    taps: Sequence[int],
+    strides: Any,
+    dilation: Any,
 ) -> Any:
     """A view of the data with the axes ``(groups, batch, features, *places, *taps)``."""
     steps = x.strides[3:]
@@ -325,7 +339,7 @@ def _windows(
     )
 
 
-def _product(windows: Any, w: Any, strides: Sequence[int]) -> Any:
+def _product(windows: Any, w: np.ndarray, strides: Sequence[int]) -> Any:
     """The sum over features and taps of windows times kernels: (groups, batch, filters, *places).
 
     Windows are copied to a matrix whose innermost axes are those that lie side by side.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, shape_of
+
+if TYPE_CHECKING:
+    pass
 
 
 def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
@@ -24,10 +27,10 @@ def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
 def _gather(
     equation: Equation,
     dimension_numbers: Any,
-    slice_sizes: Any,
-    mode: Any,
+    slice_sizes: Sequence[int],
+    mode: object,
     fill_value: Any = None,
-    **_: Any,
+    **_: object,
 ) -> Run:
     numbers = dimension_numbers
     before, aval = shape_of(equation.invars[0].aval), equation.outvars[0].aval
@@ -85,7 +88,7 @@ def _first(front: Sequence[int], rank: int) -> list[int]:
     return [*front, *range(len(front), rank)]
 
 
-def _clipped(head: Any, limit: int) -> Any:
+def _clipped(head: np.ndarray, limit: int) -> Any:
     if head.dtype.kind == "u":
         head = np.minimum(head, head.dtype.type(min(limit, np.iinfo(head.dtype).max)))
         return head.astype(np.int64)
@@ -99,7 +102,7 @@ def _all_inside(heads: Sequence[Any], limits: Sequence[int]) -> Any:
     return np.asarray(inside)
 
 
-def _fill(dtype: Any, value: Any) -> Any:
+def _fill(dtype: np.dtype, value: np.ndarray) -> Any:
     if value is not None:
         return np.asarray(value).astype(dtype)
     if dtype.kind in "iu":
@@ -141,7 +144,7 @@ _COMBINE: dict[str, Any] = {
 
 @rule(*_COMBINE)
 def _scatter(
-    equation: Equation, dimension_numbers: Any, mode: Any, update_jaxpr: Any = None, **_: Any
+    equation: Equation, dimension_numbers: Any, mode: object, update_jaxpr: Any = None, **_: object
 ) -> Run:
     combine = _COMBINE[equation.primitive.name]
     if combine is None and update_jaxpr is not None:
@@ -175,7 +178,14 @@ class _Places:
     The matrix has a row for each place of those axes that have an index or are part of the batch.
     """
 
-    def __init__(self, numbers: Any, mode: Any, operand: Any, indices: Any, updates: Any):
+    def __init__(
+        self,
+        numbers: Any,
+        mode: object,
+        operand: Any,
+        indices: np.ndarray,
+        updates: np.ndarray,
+    ):
         shape = operand.shape
         self.indexed = [int(axis) for axis in numbers.scatter_dims_to_operand_dims]
         self.batched = [int(axis) for axis in numbers.operand_batching_dims]
@@ -202,7 +212,7 @@ class _Places:
         self.order = [*batch, *[of[a] for a in self.parts], *[of[a] for a in whole if a in of]]
         self.clips, self.checks = "CLIP" in str(mode), "PROMISE" not in str(mode)
 
-    def of(self, indices: Any, updates: Any) -> tuple[Any, Any, Any]:
+    def of(self, indices: np.ndarray, updates: np.ndarray) -> tuple[Any, Any, Any]:
         """Numbers of rows, the updates as rows, and which of them are inside; None: all are."""
         at: Any = np.int64(0)
         inside: Any = np.True_

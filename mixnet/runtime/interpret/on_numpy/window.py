@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,8 +14,18 @@ from mixnet.runtime.interpret.on_numpy.reduce import combination, nothing
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, wide
 
+if TYPE_CHECKING:
+    pass
 
-def _reduced(x: Any, ufunc: Any, sizes: Any, strides: Any, dilation: Any, shape: Any) -> Any:
+
+def _reduced(
+    x: np.ndarray,
+    ufunc: np.ufunc,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    shape: Sequence[int],
+) -> Any:
     """Windows of a padded array reduced one axis after another."""
     for axis in sorted(range(x.ndim), key=lambda i: strides[i], reverse=True):
         size, stride, apart = sizes[axis], strides[axis], dilation[axis]
@@ -33,7 +43,7 @@ def _reduced(x: Any, ufunc: Any, sizes: Any, strides: Any, dilation: Any, shape:
     return x
 
 
-def _reduction(equation: Equation, ufunc: Any, params: dict[str, Any]) -> Run:
+def _reduction(equation: Equation, ufunc: np.ufunc, params: dict[str, Any]) -> Run:
     """A function of the array and the value of its padding."""
     shape = equation.outvars[0].aval.shape
     sizes, strides = params["window_dimensions"], params["window_strides"]
@@ -85,7 +95,9 @@ def _general(equation: Equation, jaxpr: Any, **params: Any) -> Run:
 class _Selection:
     """Of each window the first of its greatest, or least, elements."""
 
-    def __init__(self, primitive: Any, params: dict[str, Any], extents: Any, shape: Any):
+    def __init__(
+        self, primitive: Any, params: dict[str, Any], extents: Sequence[int], shape: Sequence[int]
+    ):
         name = primitive.name
         if math.prod(params["window_dimensions"]) >= 2**15:
             raise NoRuleError("selection from large windows")
@@ -118,7 +130,7 @@ class _Selection:
                 elements.append(slice(start, stop, stride) if last > first else slice(0, 0))
             yield number, tuple(windows), tuple(elements)
 
-    def winners(self, x: Any) -> Any:
+    def winners(self, x: np.ndarray) -> Any:
         """The number of the element that each window selects, from 1; 0 where it has none."""
         # Which element is the greatest is random, and a processor slow at random branches: where
         # there is no NaN, extremes and products take their place.
@@ -137,7 +149,7 @@ class _Selection:
 
 
 @rule("select_and_scatter_add")
-def _select_and_scatter(equation: Equation, select_prim: Any, **params: Any) -> Run:
+def _select_and_scatter(equation: Equation, select_prim: object, **params: Any) -> Run:
     source, operand = (v.aval for v in equation.invars)
     selection = _Selection(select_prim, params, operand.shape, source.shape)
     kind = wide(source.dtype)
@@ -156,7 +168,7 @@ def _select_and_scatter(equation: Equation, select_prim: Any, **params: Any) -> 
 
 
 @rule("select_and_gather_add")
-def _select_and_gather(equation: Equation, select_prim: Any, **params: Any) -> Run:
+def _select_and_gather(equation: Equation, select_prim: object, **params: Any) -> Run:
     shape = equation.outvars[0].aval.shape
     selection = _Selection(select_prim, params, equation.invars[1].aval.shape, shape)
 
