@@ -53,11 +53,11 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
 
 
 def _current() -> AttrScope:
-    found = read(_scopes, "value")
-    if found is None:
-        found = AttrScope()
-        write(_scopes, "value", found)
-    return found  # type: ignore[no-any-return]
+    scope = read(_scopes, "value")
+    if scope is None:
+        scope = AttrScope()
+        write(_scopes, "value", scope)
+    return scope  # type: ignore[no-any-return]
 
 
 def node_attributes(attr: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -416,9 +416,9 @@ class _MXClassPropertyMetaClass(type):
     """Of classes whose properties of the class can be set, ``Class.name = value``."""
 
     def __setattr__(cls, key: str, value: object) -> None:
-        found = cls.__dict__.get(key)
-        if isinstance(found, _MXClassPropertyDescriptor) and found.change is not None:
-            found.change(cls, value)
+        member = cls.__dict__.get(key)
+        if isinstance(member, _MXClassPropertyDescriptor) and member.change is not None:
+            member.change(cls, value)
         else:
             super().__setattr__(key, value)
 

@@ -223,11 +223,11 @@ class PropRunner:
         shapes, dtypes = self.structs(inputs)
         with timeline.called_by(self.name), apart(), RecordingScope(False, training):
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
-            kept = _arrays(states)
+            auxiliary = _arrays(states)
             operator = self._operator(instance, inputs)
             # an int, as the C interface passes it
             operator.forward(
-                int(training), ["write"] * len(outputs), _arrays(inputs), outputs, kept
+                int(training), ["write"] * len(outputs), _arrays(inputs), outputs, auxiliary
             )
             ticket = next(self._tickets) % _WRAP
             waiting = self._waiting[training]
@@ -235,7 +235,7 @@ class PropRunner:
                 waiting[ticket] = operator, dict(vars(operator))
                 if len(waiting) > _WAITING[training]:
                     waiting.popitem(last=False)
-            return [e.asnumpy() for e in outputs], ticket, [e.asnumpy() for e in kept]
+            return [e.asnumpy() for e in outputs], ticket, [e.asnumpy() for e in auxiliary]
 
     def backward(
         self,
@@ -252,8 +252,8 @@ class PropRunner:
             # What the operator kept in forward is that call's: others may have come since.
             with self._lock:
                 waiting = [self._waiting[each].get(int(ticket)) for each in _WAITING]
-            operator, kept = waiting[0] or waiting[1] or (self._operator(0, inputs), {})
-            vars(operator).update(kept)
+            operator, auxiliary = waiting[0] or waiting[1] or (self._operator(0, inputs), {})
+            vars(operator).update(auxiliary)
             operator.backward(
                 ["write"] * len(gradients), _arrays(heads), _arrays(inputs), _arrays(outputs),
                 gradients, _arrays(states),

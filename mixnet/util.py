@@ -41,14 +41,14 @@ _flags = _Flags()
 
 def is_np_shape() -> bool:
     """Whether shapes without axes or elements are values rather than "unknown"."""
-    found = _flags.shape
-    return found if found.__class__ is bool else read(_flags, "shape")
+    flag = _flags.shape
+    return flag if flag.__class__ is bool else read(_flags, "shape")
 
 
 def is_np_array() -> bool:
     """Whether Gluon makes ``mx.np`` arrays."""
-    found = _flags.array
-    return found if found.__class__ is bool else read(_flags, "array")
+    flag = _flags.array
+    return flag if flag.__class__ is bool else read(_flags, "array")
 
 
 def set_np_shape(active: Any) -> bool:
@@ -192,8 +192,8 @@ def _checked(func: Callable[..., Any]) -> Callable[..., Any]:
                 raise AttributeTypeError(
                     f"{func.__name__}: {key}={value!r} is not an option of mx.np."
                 )
-        kept = {k: v for k, v in kwargs.items() if k in ("out", "name")}
-        return func(*args, **kept)
+        options = {k: v for k, v in kwargs.items() if k in ("out", "name")}
+        return func(*args, **options)
 
     return wrapped
 
@@ -239,8 +239,8 @@ def get_cuda_compute_capability(ctx: Any) -> int | None:
     """
     if ctx.device_type != "gpu":
         raise AttributeValueError(f"{ctx} is not a GPU; give mx.gpu(0), ...")
-    found = getattr(ctx.device, "compute_capability", None)
-    return None if found is None else int(str(found).replace(".", ""))
+    capability = getattr(ctx.device, "compute_capability", None)
+    return None if capability is None else int(str(capability).replace(".", ""))
 
 
 def with_defaults(function: Callable[..., Any], **defaults: Any) -> Any:
@@ -263,14 +263,20 @@ def with_defaults(function: Callable[..., Any], **defaults: Any) -> Any:
         for name, each in signature.parameters.items()
     ]
     signature.replace(parameters=changed)  # refuses a default before a parameter without one
-    made = FunctionType(
+    changed_function = FunctionType(
         function.__code__,
         function.__globals__,
         function.__name__,
         tuple(each.default for each in changed if each.default is not each.empty),
         function.__closure__,
     )
-    made.__dict__.update(function.__dict__)
-    made.__annotations__, made.__doc__ = function.__annotations__, function.__doc__
-    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
-    return made
+    changed_function.__dict__.update(function.__dict__)
+    changed_function.__annotations__, changed_function.__doc__ = (
+        function.__annotations__,
+        function.__doc__,
+    )
+    changed_function.__qualname__, changed_function.__module__ = (
+        function.__qualname__,
+        function.__module__,
+    )
+    return changed_function

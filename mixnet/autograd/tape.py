@@ -246,15 +246,17 @@ class Tape:
             starts = [Node(None, name="head gradient") for _ in head_gradients]
             entries = [Entry(node) for node in wanted]
             passed: list[Node] = []
-            found = differentiate(
+            derived = differentiate(
                 self.heads, [Entry(node) for node in starts], entries, passed=passed
             )
             have = {entry for node in nodes if node.op is not None for entry in _kept_by(node)}
-            order = _order(found, {*have, *[Entry(node) for node in starts]})
-            made = plans.make(nodes, starts, head_gradients, found, passed, order, _kept_by)
-            if made is None:
+            order = _order(derived, {*have, *[Entry(node) for node in starts]})
+            plan_and_gradients = plans.make(
+                nodes, starts, head_gradients, derived, passed, order, _kept_by
+            )
+            if plan_and_gradients is None:
                 return None
-            plan, values = made
+            plan, values = plan_and_gradients
             plans.keep(key, plan, len(nodes))
         else:
             values = plan.run(nodes, head_gradients)

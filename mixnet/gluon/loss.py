@@ -667,10 +667,10 @@ class CosineEmbeddingLoss(Loss):
     def _number(F: ModuleType, value: float, like: Tensor) -> Any:
         """An array or symbol ``(1, 1)`` of a number, of the same kind as another."""
         if isinstance(like, Symbol):
-            made = F.full((1, 1), value) if value else F.zeros((1, 1))
+            number = F.full((1, 1), value) if value else F.zeros((1, 1))
         else:
-            made = F.full((1, 1), value, ctx=like.context, dtype=like.dtype)
-        return _as_kind(made, like)
+            number = F.full((1, 1), value, ctx=like.context, dtype=like.dtype)
+        return _as_kind(number, like)
 
 
 class SDMLLoss(Loss):

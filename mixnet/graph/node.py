@@ -116,8 +116,8 @@ class Node:
 
     def replaced(self, inputs: tuple[Entry, ...]) -> Node:
         """The same operation on other inputs."""
-        made = Node(self.op, self.statics, self.scalars, inputs, self.name, self.attrs)
-        return made.made_from(self)
+        node = Node(self.op, self.statics, self.scalars, inputs, self.name, self.attrs)
+        return node.made_from(self)
 
     def made_from(self, other: Node) -> Node:
         """This node, with the line and the order of another one that it comes from, if that has them."""

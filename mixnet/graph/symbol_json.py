@@ -256,11 +256,11 @@ class _Reader:
             return Node(None, name=name, attrs=attrs)
         bodies = self.field(row, "subgraphs", list, "a list", [])
         try:
-            found = make_node(op, name, inputs, attrs, tuple(self.body(each) for each in bodies))
-            check_inputs(found)
+            result = make_node(op, name, inputs, attrs, tuple(self.body(each) for each in bodies))
+            check_inputs(result)
             if self.is_older:
-                _move_to_inputs(found)
-            return found
+                _move_to_inputs(result)
+            return result
         except MXNetError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -315,8 +315,8 @@ def _mixed(src: NDArray | np.ndarray, matrix: np.ndarray, augmenter: Augmenter) 
             f"{type(augmenter).__name__} takes images of floats, not {pixels.dtype.name}; put "
             f"CastAug() before it."
         )
-    made = pixels @ matrix
-    return made if isinstance(src, np.ndarray) else as_array(made, src)
+    mixed = pixels @ matrix
+    return mixed if isinstance(src, np.ndarray) else as_array(mixed, src)
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -412,8 +412,8 @@ class HorizontalFlipAug(Augmenter):
 
     def __call__(self, src: NDArray | np.ndarray) -> Any:
         if random.random() < self.p:
-            made = pixels_of(src)[:, ::-1]
-            src = made if isinstance(src, np.ndarray) else as_array(made, src)
+            flipped = pixels_of(src)[:, ::-1]
+            src = flipped if isinstance(src, np.ndarray) else as_array(flipped, src)
         return src
 
 

@@ -132,8 +132,8 @@ class DetHorizontalFlipAug(DetAugmenter):
 
     def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
         if random.random() < self.p:
-            made = pixels_of(src)[:, ::-1]
-            src = made if isinstance(src, np.ndarray) else as_array(made, src)
+            flipped = pixels_of(src)[:, ::-1]
+            src = flipped if isinstance(src, np.ndarray) else as_array(flipped, src)
             left = 1.0 - label[:, 3]
             label[:, 3] = 1.0 - label[:, 1]
             label[:, 1] = left
@@ -275,8 +275,10 @@ class DetRandomCropAug(DetAugmenter):
         out[:, 1:5] = np.maximum(0, out[:, 1:5])
         out[:, 1:5] = np.minimum(1, out[:, 1:5])
         left = _areas(out[:, 1:]) * w * h / _areas(label[:, 1:])
-        kept = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2]) & (left > self.min_eject_coverage)
-        return out[kept] if kept.any() else None
+        visible = (
+            (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2]) & (left > self.min_eject_coverage)
+        )
+        return out[visible] if visible.any() else None
 
 
 class DetRandomPadAug(DetAugmenter):

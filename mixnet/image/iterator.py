@@ -335,17 +335,17 @@ class ImageIter(DataIter):
                     except MXNetError as error:
                         raise _broken(place, error) from None
                     self.check_valid_image([image])
-                made = self._augmented(image, given, place)
-                if made is None:
+                augmented = self._augmented(image, given, place)
+                if augmented is None:
                     continue
-                pixels = host.pixels_of(self.postprocess_data(made[0]))
+                pixels = host.pixels_of(self.postprocess_data(augmented[0]))
                 if pixels.shape != data.shape[1:]:
                     raise ShapeError(
                         f"The augmenters made an image of shape {pixels.shape}, data_shape is "
                         f"{data.shape[1:]}."
                     )
                 data[begin] = pixels
-                self._write_label(label[begin : begin + 1], made[1])
+                self._write_label(label[begin : begin + 1], augmented[1])
                 begin += 1
         return begin
 

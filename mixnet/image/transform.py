@@ -177,10 +177,10 @@ def copyMakeBorder(
         channels = tuple(np.atleast_1d(values).tolist())
         given = channels or (value,) * 4
         try:
-            made = cv2.copyMakeBorder(pixels, top, bot, left, right, type, value=given)
+            bordered = cv2.copyMakeBorder(pixels, top, bot, left, right, type, value=given)
         except cv2.error as error:
             raise MXNetError(f"copyMakeBorder: {str(error).strip()}") from None
-        return made if made.ndim == 3 else made[:, :, None]
+        return bordered if bordered.ndim == 3 else bordered[:, :, None]
 
     return _into(out, on_host(border, src))
 
@@ -356,8 +356,8 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
     grids = np.stack([_rotation_grid(h, w, each, zoom_in, zoom_out) for each in angles])
     batch = src.expand_dims(axis=0) if single else src
     grid = array(grids, src.context)
-    made = invoke(find("BilinearSampler"), (batch, type(src)._wrap(grid._read())), {})
-    return made[0] if single else made
+    rotated = invoke(find("BilinearSampler"), (batch, type(src)._wrap(grid._read())), {})
+    return rotated[0] if single else rotated
 
 
 def _plain(values: object) -> np.ndarray:

@@ -125,7 +125,7 @@ class Initializer:
         own = desc.attrs.get("__init__", "")
         if own:
             try:
-                made = create(own)
+                initializer = create(own)
             except MXNetError:
                 raise
             except (LookupError, TypeError, ValueError) as error:
@@ -133,7 +133,7 @@ class Initializer:
                     f"Parameter {str(desc)!r}: its attribute __init__={own!r:.80} is not a valid "
                     f"initializer: {error}"
                 ) from error
-            getattr(made, "_init_weight", made)(desc, arr)
+            getattr(initializer, "_init_weight", initializer)(desc, arr)
             self._log(desc, own, arr)
         else:
             self._log(desc, self._fill_by_name(desc, arr), arr)

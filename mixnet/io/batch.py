@@ -29,10 +29,10 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     def __new__(
         cls, name: Any, shape: Any, dtype: DTypeLike = mx_real_t, layout: Any = "NCHW"
     ) -> DataDesc:
-        made = super().__new__(cls, name, shape)
-        made.dtype = dtype
-        made.layout = layout
-        return made
+        desc = super().__new__(cls, name, shape)
+        desc.dtype = dtype
+        desc.layout = layout
+        return desc
 
     def __repr__(self) -> str:
         return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"

@@ -213,8 +213,8 @@ def create(name: str = "local") -> KVStoreBase:
         raise AttributeTypeError(
             f"A store is created by its name, which must be a string, not {name!r:.60}."
         )
-    found = KVStoreBase.kv_registry.get(name.lower())
-    return _maker[0](name.lower()) if found is None else found()
+    store_class = KVStoreBase.kv_registry.get(name.lower())
+    return _maker[0](name.lower()) if store_class is None else store_class()
 
 
 def set_kvstore_handle(handle: object) -> None:

@@ -370,9 +370,9 @@ def _make(name: str) -> KVStore:
             handle = DistDeviceStore() if on_device else DistStore()
     else:
         handle = DeviceStore() if on_device else LocalStore()
-    made = KVStore(handle)
-    made._type = name
-    return made
+    store = KVStore(handle)
+    store._type = name
+    return store
 
 
 _maker.append(_make)

@@ -99,8 +99,8 @@ class EvalMetric:
     def _settle(self) -> None:
         """Wait for what the devices have added."""
         for totals, local in ((self._pending, True), (self._earlier, False)):
-            for found in () if totals is None else totals.take():
-                self._absorb(found, local)
+            for sums in () if totals is None else totals.take():
+                self._absorb(sums, local)
 
     def _absorb(self, found: np.ndarray, local: bool) -> None:
         total, count = float(found[0]), type(self._zero)(found[1])

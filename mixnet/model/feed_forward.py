@@ -128,9 +128,9 @@ class FeedForward(BASE_ESTIMATOR):
                 ("arg_params", self.symbol.list_arguments()),
                 ("aux_params", self.symbol.list_auxiliary_states()),
             ):
-                found = getattr(self, given)
-                if found:
-                    setattr(self, given, {k: v for k, v in found.items() if k in names})
+                value = getattr(self, given)
+                if value:
+                    setattr(self, given, {k: v for k, v in value.items() if k in names})
 
     def _init_params(
         self, inputs: Sequence[Any], overwrite: bool = False
@@ -268,8 +268,8 @@ class FeedForward(BASE_ESTIMATOR):
             collected = [(outputs, self._pred_exec.outputs)]
             if return_data:
                 collected += [(data, batch.data), (labels, batch.label)]
-            for kept, arrays in collected:
-                for column, array in zip(kept, arrays, strict=False):
+            for batches, arrays in collected:
+                for column, array in zip(batches, arrays, strict=False):
                     column.append(array[:size].copy())
             flush("FeedForward.predict")
             if num_batch is not None and i + 1 == num_batch:

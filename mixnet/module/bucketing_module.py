@@ -199,12 +199,12 @@ class BucketingModule(BaseModule):
     def _call_sym_gen(self, bucket_key: object) -> Any:
         # Names are counted from 0, so that layers without a name share parameters over buckets.
         with NameManager():
-            made = self._sym_gen(bucket_key)
-        if not isinstance(made, tuple) or len(made) != 3:
+            result = self._sym_gen(bucket_key)
+        if not isinstance(result, tuple) or len(result) != 3:
             raise AttributeValueError(
-                f"sym_gen must return (symbol, data_names, label_names), not {made!r:.60}."
+                f"sym_gen must return (symbol, data_names, label_names), not {result!r:.60}."
             )
-        return made
+        return result
 
     @property
     def data_names(self) -> Any:
@@ -250,13 +250,13 @@ class BucketingModule(BaseModule):
         """Parameters and auxiliary states by name."""
         require(self, "params_initialized")
         self._curr_module._params_dirty = self._params_dirty
-        found = (
+        params = (
             self._curr_module.get_params()
             if self.binded
             else (self._curr_module._arg_params, self._curr_module._aux_params)
         )
         self._params_dirty = False
-        return found
+        return params
 
     def init_params(
         self,
@@ -350,7 +350,7 @@ class BucketingModule(BaseModule):
             shared_module: not supported.
             grad_req: ``write``, ``add`` or ``null``.
         """
-        kept = self.get_params() if self.params_initialized else None
+        params = self.get_params() if self.params_initialized else None
         if force_rebind:
             self._reset_bind()
         if self.binded:
@@ -376,8 +376,8 @@ class BucketingModule(BaseModule):
             grad_req=grad_req,
         )
         self._curr_module, self._curr_bucket_key = module, key
-        if kept is not None:
-            self.set_params(*kept)
+        if params is not None:
+            self.set_params(*params)
 
     def switch_bucket(
         self,

@@ -144,12 +144,12 @@ class Module(BaseModule):
             FileNotFoundError: a file is missing.
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
-        made = Module(symbol=symbol, **kwargs)
-        made._arg_params, made._aux_params = arg_params, aux_params
-        made.params_initialized = True
+        module = Module(symbol=symbol, **kwargs)
+        module._arg_params, module._aux_params = arg_params, aux_params
+        module.params_initialized = True
         if load_optimizer_states:
-            made._preload_opt_states = numbered(prefix, epoch, "states")
-        return made
+            module._preload_opt_states = numbered(prefix, epoch, "states")
+        return module
 
     def save_checkpoint(
         self,

@@ -56,11 +56,11 @@ def _flat(arrays: Any, what: str) -> tuple[list[Any], Any]:
 def _nested(leaves: Sequence[Any], shape: Any) -> Any:
     if shape is None:
         return leaves[0]
-    made, at = [], 0
+    parts, at = [], 0
     for count, nested in shape:
-        made.append(_nested(leaves[at : at + count], nested))
+        parts.append(_nested(leaves[at : at + count], nested))
         at += count
-    return made
+    return parts
 
 
 def _record_loop(

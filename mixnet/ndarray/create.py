@@ -52,8 +52,8 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
         DTypeError: the source does not hold numbers.
     """
     if isinstance(source_array, NDArray):
-        made = source_array.copyto(as_context(ctx))
-        return made if dtype is None else made.astype(dtype, copy=False)
+        result = source_array.copyto(as_context(ctx))
+        return result if dtype is None else result.astype(dtype, copy=False)
     if getattr(source_array, "format", None) == "csr":  # a matrix of scipy
         return on_matrix[0](source_array, ctx, dtype)
     wanted = as_dtype(dtype)

@@ -47,10 +47,10 @@ class Face:
 
 def functions(face: Face) -> _Functions:
     """All functions of a face by name."""
-    made = {name: _distribution(face, name) for name in DISTRIBUTIONS}
+    by_name = {name: _distribution(face, name) for name in DISTRIBUTIONS}
     for name in DISTRIBUTIONS:
-        made[f"{name}_like"] = face.like(f"_random_{name}_like", f"{name}_like")
-    normal = made["normal"]
+        by_name[f"{name}_like"] = face.like(f"_random_{name}_like", f"{name}_like")
+    normal = by_name["normal"]
 
     def randn(*shape: int, **kwargs: Any) -> Any:
         """Normal numbers of the shape given as arguments; see ``normal`` for the others."""
@@ -77,7 +77,7 @@ def functions(face: Face) -> _Functions:
     shape = {"shape": None, "dtype": None}
     drawn = {"shape": None, "get_prob": face.get_prob}
     out = {"out": None} if "out" in face.extra else {}
-    return made | {
+    return by_name | {
         "randn": randn,
         "randint": _signed(randint, ["low", "high"], shape | dict.fromkeys(face.extra)),
         "multinomial": _signed(multinomial, ["data"], drawn | out | {"dtype": "int32"}),

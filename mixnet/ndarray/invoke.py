@@ -129,9 +129,9 @@ def _run_and_write(
                     break
     results, values, outputs = _run(op, arrays, statics, scalars, context, cls)
     if changed:
-        kept = op.kept(statics)
+        share = op.kept(statics)
         for place, index in changed.items():
-            move(arrays[place], values[place], outputs[index], kept, attempt)
+            move(arrays[place], values[place], outputs[index], share, attempt)
     if out is None:
         return results
     if len(outputs) > 1:

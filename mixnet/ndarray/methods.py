@@ -85,20 +85,20 @@ def operate(
 
 def flatten(self: NDArray, inplace: bool = False) -> Any:
     """All axes but the first joined; with ``inplace`` on the same storage."""
-    made = invoke(find("Flatten"), (self,), {})
-    return self._view(0, made.shape) if inplace else made
+    flat = invoke(find("Flatten"), (self,), {})
+    return self._view(0, flat.shape) if inplace else flat
 
 
 def squeeze(self: NDArray, axis: int | Sequence[int] | None = None, inplace: bool = False) -> Any:
     """Without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
-    made = invoke(find("squeeze"), (self,), {"axis": axis})
-    return self._view(0, made.shape) if inplace else made
+    squeezed = invoke(find("squeeze"), (self,), {"axis": axis})
+    return self._view(0, squeezed.shape) if inplace else squeezed
 
 
 def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> Any:
     """With a new axis of extent one; with ``inplace`` on the same storage."""
-    made = invoke(find("expand_dims"), (self,), {"axis": axis})
-    return self._view(0, made.shape) if inplace else made
+    expanded = invoke(find("expand_dims"), (self,), {"axis": axis})
+    return self._view(0, expanded.shape) if inplace else expanded
 
 
 def diag(self: NDArray, k: int = 0, **kwargs: object) -> Any:

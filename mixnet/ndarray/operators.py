@@ -157,10 +157,10 @@ class Binary:
             else:
                 return NotImplemented
             cls = left.__class__
-            made = cls.__new__(cls)
-            made._value = value
-            made._link = None
-            return made
+            result = cls.__new__(cls)
+            result._value = value
+            result._link = None
+            return result
 
         return method
 

@@ -319,12 +319,12 @@ class Reader:
             raise self.corrupted(f"{what}: {problem}")
         data = _wrapped(self.elements(stored, code, what))
         aux = tuple(_wrapped(self.elements(each, kind, what)) for kind, each in described)
-        made = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
+        array = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
         try:
-            made.check_format()
+            array.check_format()
         except MXNetError as error:
             raise self.corrupted(f"{what}: {error}") from None
-        return made
+        return array
 
 
 def _sparse_problem(

@@ -85,8 +85,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike = None
     """
     context = as_context(ctx)
     if isinstance(source_array, BaseSparseNDArray):
-        made = source_array.copyto(context)
-        return made if dtype is None else made.astype(dtype)
+        result = source_array.copyto(context)
+        return result if dtype is None else result.astype(dtype)
     if _is_matrix(source_array):
         matrix = source_array.copy()
         matrix.sum_duplicates()
@@ -202,8 +202,8 @@ def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: A
         raise AttributeValueError(f"csr_matrix: shape={shape} is not (rows, columns).")
     if len(parts) == 2:
         if _is_shape(parts):
-            made: CSRNDArray = _zeros_of_shape("csr_matrix", "csr", parts, shape, context, dtype)
-            return made
+            result: CSRNDArray = _zeros_of_shape("csr_matrix", "csr", parts, shape, context, dtype)
+            return result
         return _from_coordinates(parts[0], parts[1], shape, context, dtype)
     if len(parts) != 3 or _is_shape(parts):
         raise AttributeValueError(
@@ -215,13 +215,13 @@ def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: A
     if shape is None:
         _check_stored("csr_matrix", columns)
         shape = (len(starts) - 1, int(columns.max()) + 1)
-    made = CSRNDArray._of(_values(data, context, dtype), starts, columns, tuple(shape))
-    if len(starts) != shape[0] + 1 or made._data.shape != columns.shape:
+    result = CSRNDArray._of(_values(data, context, dtype), starts, columns, tuple(shape))
+    if len(starts) != shape[0] + 1 or result._data.shape != columns.shape:
         raise AttributeValueError(
-            f"csr_matrix: {made._data.shape[0]} values, {len(columns)} columns and an indptr "
+            f"csr_matrix: {result._data.shape[0]} values, {len(columns)} columns and an indptr "
             f"of {len(starts)} do not make a matrix of shape {tuple(shape)}."
         )
-    return made
+    return result
 
 
 def _check_stored(name: str, places: np.ndarray) -> None:
@@ -251,8 +251,8 @@ def _from_coordinates(
     np.add.at(total, first.reshape(-1), values)
     rows, columns = np.divmod(places, shape[1])
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
-    made = _values(total, context, dtype if dtype is not None else values.dtype)
-    return CSRNDArray._of(made, starts, columns, tuple(shape))
+    result = _values(total, context, dtype if dtype is not None else values.dtype)
+    return CSRNDArray._of(result, starts, columns, tuple(shape))
 
 
 def row_sparse_array(
@@ -296,10 +296,10 @@ def _rows_of_parts(
             f"{parts!r:.80}."
         )
     if _is_shape(parts):
-        made: RowSparseNDArray = _zeros_of_shape(
+        result: RowSparseNDArray = _zeros_of_shape(
             "row_sparse_array", "row_sparse", parts, shape, context, dtype
         )
-        return made
+        return result
     data, rows = _values(parts[0], context, dtype), _host(parts[1])
     if shape is None:
         _check_stored("row_sparse_array", rows)
@@ -351,10 +351,10 @@ def _tostype(self: NDArray, stype: str) -> Any:
     if kind is not None:
         value = self._read()
         with RecordingScope(False, None):
-            made = kind._from_dense(NDArray._wrap(value))  # type: ignore[attr-defined]
+            converted = kind._from_dense(NDArray._wrap(value))  # type: ignore[attr-defined]
         if state.recording and value.node is not None:  # what stands for the array on the tape
-            made._variable = value
-        return made
+            converted._variable = value
+        return converted
     raise AttributeValueError(
         f"unknown storage type: {stype!r}; use 'default', 'row_sparse' or 'csr'."
     )

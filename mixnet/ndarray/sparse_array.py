@@ -193,10 +193,10 @@ class BaseSparseNDArray(NDArray):
         """Copy into an array, or to a device as a new array."""
         if isinstance(other, Context):
             moved = tuple(each.copyto(other) for each in self._aux)
-            made = self._make(self._data.copyto(other), moved, self.shape)
+            copied = self._make(self._data.copyto(other), moved, self.shape)
             if state.recording and self._is_taped():
-                made._variable = NDArray._wrap(self._read()).copyto(other)._read()
-            return made
+                copied._variable = NDArray._wrap(self._read()).copyto(other)._read()
+            return copied
         if not isinstance(other, NDArray):
             raise AttributeTypeError(
                 f"copyto takes an array or a Context, not {type(other).__name__}."
@@ -309,8 +309,8 @@ class BaseSparseNDArray(NDArray):
 
 
 def _unpickle(cls: Any, data: Any, aux: Any, shape: Any, context: Context) -> Any:
-    made = tuple(host_indices(each, context) for each in aux)
-    return cls._make(NDArray._wrap(from_host(data, context)), made, shape)
+    indices = tuple(host_indices(each, context) for each in aux)
+    return cls._make(NDArray._wrap(from_host(data, context)), indices, shape)
 
 
 def _unsupported(name: str) -> Any:
@@ -603,12 +603,12 @@ def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
     where = host_indices(places.reshape(-1), context)
     room = len(numbers)
     total = invoke(find("_sum_rows"), (data, where), {"count": room})
-    made: RowSparseNDArray = RowSparseNDArray._make(total, (host_indices(union, context),), shape)
+    result: RowSparseNDArray = RowSparseNDArray._make(total, (host_indices(union, context),), shape)
     if room > len(union):
         spare = np.full(room - len(union), shape[0])
-        made._room = (total, host_indices(np.concatenate([union, spare]), context))
-        made._stored = None
-    return made
+        result._room = (total, host_indices(np.concatenate([union, spare]), context))
+        result._stored = None
+    return result
 
 
 def zeros_of(stype: str, shape: int | Sequence[int], context: Context, dtype: DTypeLike) -> Any:

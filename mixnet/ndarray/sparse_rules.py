@@ -337,8 +337,8 @@ def _square_sum(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -
     if axis == 0:
         return data
     shape = (array.shape[0], 1) if attributes.get("keepdims") else (array.shape[0],)
-    made = array._make(data, array._aux, shape)
-    return made if attributes.get("keepdims") else made._dense()
+    squares = array._make(data, array._aux, shape)
+    return squares if attributes.get("keepdims") else squares._dense()
 
 
 @rule("cast_storage")

@@ -43,8 +43,8 @@ def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
         TypeError: the source does not hold numbers.
     """
     if isinstance(object, ndarray):
-        made = object.copy() if ctx is None else object.copyto(ctx)
-        return made if dtype is None else made.astype(dtype, copy=False)
+        copied = object.copy() if ctx is None else object.copyto(ctx)
+        return copied if dtype is None else copied.astype(dtype, copy=False)
     if isinstance(object, NDArray):
         raise AttributeValueError(
             "array: an mx.nd array becomes an mx.np one by its as_np_ndarray()."
@@ -111,8 +111,8 @@ def full(
     """``fill_value`` everywhere; bool for a boolean, float32 otherwise by default."""
     _check_order("full", order)
     if isinstance(fill_value, NDArray):
-        made: Any = fill_value if dtype is None else fill_value.astype(dtype)
-        result = call("_npi_broadcast_to", made, shape=_shape(shape))
+        filled: Any = fill_value if dtype is None else fill_value.astype(dtype)
+        result = call("_npi_broadcast_to", filled, shape=_shape(shape))
         return result if out is None else call("_np_copy", result, out=out)
     if dtype is None:
         dtype = onp.bool_ if isinstance(fill_value, (bool, onp.bool_)) else onp.float32
@@ -210,10 +210,10 @@ def linspace(
     if axis != 0:
         raise NotDefinedError("linspace: axis other than 0 is not supported.")
     attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
-    made = call("_linspace", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
+    numbers = call("_linspace", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
     if not retstep:
-        return made
-    return made, (stop - start) / max(num - endpoint, 1)
+        return numbers
+    return numbers, (stop - start) / max(num - endpoint, 1)
 
 
 def logspace(
@@ -292,10 +292,10 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
     shape = [1] * ndim
     for i, each in enumerate(xi):
         shape[order[i]] = each.size
-    made = []
+    grids = []
     for i, each in enumerate(xi):
         own = [1] * ndim
         own[order[i]] = -1
         grid = call("_np_reshape", each, newshape=tuple(own))
-        made.append(grid if sparse else call("_npi_broadcast_to", grid, shape=tuple(shape)))
-    return made
+        grids.append(grid if sparse else call("_npi_broadcast_to", grid, shape=tuple(shape)))
+    return grids

@@ -30,9 +30,9 @@ class Dispatch:
 
     def function(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """``__array_function__``: our function of that name, else NumPy's on the host."""
-        found = self._find(function)
-        if found is not None and callable(found):
-            return found(*args, **kwargs)
+        own = self._find(function)
+        if own is not None and callable(own):
+            return own(*args, **kwargs)
         return fallback.on_host(function.__name__, function)(*args, **kwargs)
 
     def ufunc(self, ufunc: Callable[..., Any], method: str, inputs: Any, kwargs: Any) -> Any:
@@ -57,10 +57,10 @@ class Dispatch:
             kwargs["out"] = out[0] if isinstance(out, tuple) else out
             if not isinstance(kwargs["out"], ndarray):
                 raise AttributeTypeError("out must be an mx.np array, as the inputs are.")
-        found = self._find(ufunc)
-        if found is None:
+        own = self._find(ufunc)
+        if own is None:
             return fallback.on_host(ufunc.__name__, ufunc)(*inputs, **kwargs)
-        return found(*inputs, **kwargs)
+        return own(*inputs, **kwargs)
 
 
 def with_array_function_protocol(func: Callable[..., Any]) -> Any:

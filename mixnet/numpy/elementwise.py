@@ -161,8 +161,8 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
     )
     if not keywords:
         whole = inspect.signature(function)
-        kept = [p for p in whole.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        function.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
+        parameters = [p for p in whole.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        function.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
     return function
 
 

@@ -163,18 +163,18 @@ def multi_dot(arrays: Any, *, out: Operable | None = None) -> Any:
         raise AttributeValueError("multi_dot takes at least two arrays.")
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if len(arrays) > len(letters) - 2:
-        made = arrays[0]
+        product = arrays[0]
         for each in arrays[1:]:
-            made = dot(made, each)
-        return made
+            product = dot(product, each)
+        return product
     terms, at = [], 0
     for each in arrays:
         terms.append(letters[at : at + len(each.shape)])
         at += len(each.shape) - 1
     joined = "".join(terms)
-    kept = "".join(c for c in dict.fromkeys(joined) if joined.count(c) == 1)
+    free = "".join(c for c in dict.fromkeys(joined) if joined.count(c) == 1)
     return call(
-        "_npi_einsum", *arrays, out=out, subscripts=f"{','.join(terms)}->{kept}", optimize=1
+        "_npi_einsum", *arrays, out=out, subscripts=f"{','.join(terms)}->{free}", optimize=1
     )
 
 

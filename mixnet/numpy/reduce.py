@@ -193,12 +193,12 @@ def _end(a: Any, numbers: Operand, axis: int) -> Any:
     """What stands before or behind ``a``; a number is repeated along the other axes."""
     if numbers is None:
         return None
-    made = as_array(numbers, a)
-    if not made.shape:
+    end = as_array(numbers, a)
+    if not end.shape:
         shape = list(a.shape)
         shape[axis] = 1
-        made = broadcast_to(made, tuple(shape))
-    return made.astype(a.dtype, copy=False)
+        end = broadcast_to(end, tuple(shape))
+    return end.astype(a.dtype, copy=False)
 
 
 def ediff1d(ary: Operand, to_end: Any = None, to_begin: Any = None) -> Any:

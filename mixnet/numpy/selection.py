@@ -167,8 +167,8 @@ def delete(arr: Any, obj: Operand, axis: Any = None) -> Any:
     if positions is not None:
         # Positions may repeat, so how many elements stay is a matter of their values.
         extent = arr.size if axis is None else arr.shape[axis]
-        gone = onp.unique(positions.asnumpy().astype(onp.int64).reshape(-1) % max(extent, 1))
-        positions = as_array(gone, arr)
+        deleted = onp.unique(positions.asnumpy().astype(onp.int64).reshape(-1) % max(extent, 1))
+        positions = as_array(deleted, arr)
     if attributes == {"start": None, "stop": None, "step": None}:
         attributes["start"] = 0
     return call("_npi_delete", arr, positions, axis=axis, **attributes)

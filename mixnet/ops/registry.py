@@ -627,16 +627,16 @@ class Op(Operator):
 
     def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Those of the ``written`` inputs that this call gives another value."""
-        found = self._known_changes.get((statics, num_inputs))
-        if found is None:
-            found = self.written(statics, num_inputs)
+        changes = self._known_changes.get((statics, num_inputs))
+        if changes is None:
+            changes = self.written(statics, num_inputs)
             if self._moves is not None:
                 known = self.keywords(statics)
                 names = inspect.signature(self._moves).parameters
                 if not self._moves(**{name: known[name] for name in names}):
-                    found = {}
-            self._known_changes[statics, num_inputs] = found
-        return found
+                    changes = {}
+            self._known_changes[statics, num_inputs] = changes
+        return changes
 
     def kept(self, statics: Statics) -> float | None:
         """Share of a state that stays when backward moves it; None if the call writes its states."""

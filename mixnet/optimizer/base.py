@@ -144,13 +144,13 @@ class Optimizer:
         """
         if not isinstance(name, str):
             raise AttributeTypeError(f"An optimizer is created by its name, not by {name!r:.60}.")
-        found = Optimizer.opt_registry.get(name.lower())
-        if found is None:
+        optimizer_class = Optimizer.opt_registry.get(name.lower())
+        if optimizer_class is None:
             raise AttributeValueError(
                 f"Cannot find optimizer {name}."
                 + did_you_mean(name, Optimizer.opt_registry, "Take one of {}.")
             )
-        return found(**kwargs)
+        return optimizer_class(**kwargs)
 
     # ---- learning rate and decay of a parameter ------------------------------------------------
 
@@ -330,8 +330,8 @@ class Optimizer:
         kind = as_dtype(weight.dtype if dtype is None else dtype)
         if stype == "default":
             return NDArray._wrap(from_host(np.zeros(weight.shape, kind), weight.context))
-        made: NDArray = weight._zeros_as(stype)
-        return made.astype(kind, copy=False)
+        zeros: NDArray = weight._zeros_as(stype)
+        return zeros.astype(kind, copy=False)
 
     def _numbers(self, index: Index) -> dict[str, Any]:
         """What MXNet's update operators take of a parameter that has just been counted."""

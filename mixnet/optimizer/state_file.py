@@ -299,8 +299,8 @@ class _Reading:
         sizes = [len(each) for each in arguments if isinstance(each, sized)]
         # Of the largest kind, an OrderedDict of pairs.
         budget.spend(256 + (2 if name not in _COLLECTIONS else 256) * sum(sizes))
-        made = _FUNCTIONS[name](*arguments)
-        return self._begun(made) if _FUNCTIONS[name] is _reconstruct else made
+        result = _FUNCTIONS[name](*arguments)
+        return self._begun(result) if _FUNCTIONS[name] is _reconstruct else result
 
     def _begun(self, array: Any) -> Any:
         self._bare[id(array)] = array
@@ -324,9 +324,9 @@ class _Reading:
         klass = self._classes.get(name)
         if klass is None:
             raise _broken(f"{name} is neither an optimizer nor a scheduler")
-        made: Any = object.__new__(klass)
-        self._objects[id(made)] = made
-        return made
+        instance: Any = object.__new__(klass)
+        self._objects[id(instance)] = instance
+        return instance
 
     def _give_state(self, item: Any, state: object, budget: Budget) -> None:
         if id(item) in self._objects:

@@ -178,11 +178,11 @@ def _extents(
         extents = (-1,) * len(first) if shape is None else shape
         for small, large, extent in zip(first, second, extents, strict=False):
             if small and large == 2 * small:
-                found = Fraction(extent * TRIAL, small)
+                ratio = Fraction(extent * TRIAL, small)
                 if extent < least:
                     yield -1
-                elif found.denominator == 1:
-                    yield int(found)
+                elif ratio.denominator == 1:
+                    yield int(ratio)
 
 
 def _confirmed(outputs: Outputs, shape: Shape, wanted: Sequence[Any], least: int) -> Shape | None:

@@ -155,10 +155,10 @@ class BidirectionalCell(_Cells):
         self.reset()
         steps, axis = steps_of(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
-        ahead, back = self._cells
-        count = len(ahead.state_info)
-        left, left_states = ahead.unroll(length, steps, states[:count], layout, merge_outputs)
-        right, right_states = back.unroll(
+        forward, backward = self._cells
+        count = len(forward.state_info)
+        left, left_states = forward.unroll(length, steps, states[:count], layout, merge_outputs)
+        right, right_states = backward.unroll(
             length, list(reversed(steps)), states[count:], layout, merge_outputs
         )
         if merge_outputs is None:

@@ -186,12 +186,12 @@ class FusedRNNCell(BaseRNNCell):
 
         stack = SequentialRNNCell()
         for layer in range(self._num_layers):
-            made = [cell(f"{self._prefix}{side}{layer}_") for side in self._directions]
+            cells = [cell(f"{self._prefix}{side}{layer}_") for side in self._directions]
             if self._bidirectional:
                 prefix = f"{self._prefix}bi_l{layer}_"
-                stack.add(BidirectionalCell(made[0], made[1], output_prefix=prefix))
+                stack.add(BidirectionalCell(cells[0], cells[1], output_prefix=prefix))
             else:
-                stack.add(made[0])
+                stack.add(cells[0])
             if self._dropout > 0 and layer != self._num_layers - 1:
                 stack.add(DropoutCell(self._dropout, prefix=f"{self._prefix}_dropout{layer}_"))
         return stack

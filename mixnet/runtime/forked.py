@@ -142,11 +142,11 @@ def _lose(segment: Any) -> None:
 
 def _backends() -> list[Any]:
     """XLA's clients that this process has made; those that mixnet has used where JAX does not tell."""
-    found = clients()
-    if found is None:
+    backends = clients()
+    if backends is None:
         devices = [context._device for context in Context._made.values()]
         return [device.client for device in devices if device is not None]
-    return found
+    return backends
 
 
 if hasattr(os, "register_at_fork"):

@@ -235,13 +235,13 @@ def _source(target: object, programs: list[Program]) -> list[dict[str, Any]]:
 
 def codes_of(target: object) -> list[CodeType]:
     """The functions of the user's that the target runs, as far as they can be known."""
-    found: dict[CodeType, None] = {}
+    codes: dict[CodeType, None] = {}
     if isinstance(target, Block):
         for block in target._walk():
             for name in ("forward", "hybrid_forward"):
                 code = _code(getattr(type(block), name, None))
                 if isinstance(code, CodeType) and is_users(code.co_filename):
-                    found[code] = None
+                    codes[code] = None
     elif not isinstance(target, Symbol) and isinstance(_code(target), CodeType):
-        found[_code(target)] = None
-    return list(found)
+        codes[_code(target)] = None
+    return list(codes)

@@ -109,11 +109,11 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
             latest.get(states[place], entry) if place in states else entry
             for place, entry in enumerate(given)
         ]
-        made = node if tuple(now) == node.inputs else node.replaced(tuple(now))
+        rebuilt = node if tuple(now) == node.inputs else node.replaced(tuple(now))
         for place, index in written.items():
             if states[place].is_variable:
-                latest[states[place]] = Entry(made, index)
-        return made
+                latest[states[place]] = Entry(rebuilt, index)
+        return rebuilt
 
     graph = Graph(symbol._heads, inputs).rebuild(change)
     heads = (*graph.heads, *latest.values())
@@ -558,9 +558,9 @@ def _names(node: Node) -> tuple[str, ...]:
 
 def _own(value: Value) -> Value:
     """An alias in the same place on the tape: for an argument that is an output as it stands."""
-    made = value.alias()
-    made.node, made.index = value.node, value.index
-    return made
+    alias = value.alias()
+    alias.node, alias.index = value.node, value.index
+    return alias
 
 
 def _watched_name(entry: Entry) -> str:
@@ -745,10 +745,10 @@ def simple_bind(
     ) -> NDArray:
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
-        found = known.get(name)
-        if found is not None and found.shape == shape and found._spec.dtype == dtype:
-            if found.context is where and found.stype == storage.get(name, "default"):
-                return found
+        array = known.get(name)
+        if array is not None and array.shape == shape and array._spec.dtype == dtype:
+            if array.context is where and array.stype == storage.get(name, "default"):
+                return array
         return _zeros(storage.get(name, "default"), shape, where, dtype)
 
     shared = set(shared_arg_names or ()) if shared_exec is not None else set()

@@ -231,24 +231,24 @@ class Symbol:
                     f"compose: there is no variable {key!r}; the symbol has {', '.join(by_name)}."
                 )
             given[by_name[key]] = value
-        made: dict[Node, Entry | Node] = {}
+        replaced: dict[Node, Entry | Node] = {}
 
         def moved(entry: Entry) -> Entry:
-            now = made[entry.node]
+            now = replaced[entry.node]
             return now if isinstance(now, Entry) else Entry(now, entry.index)
 
         heads = {entry.node for entry in self._heads}
         for node in self.graph.nodes:
             if node in given:
-                made[node] = given[node]._entry()
+                replaced[node] = given[node]._entry()
             elif node.is_variable:
-                made[node] = node
+                replaced[node] = node
             else:
                 copied = node.replaced(tuple(moved(entry) for entry in node.inputs))
                 if name and node in heads and len(heads) == 1:
                     copied.name = name
-                made[node] = copied
-        note_copies([each for each in made.values() if isinstance(each, Node)])
+                replaced[node] = copied
+        note_copies([each for each in replaced.values() if isinstance(each, Node)])
         return type(self)([moved(entry) for entry in self._heads])
 
     def _entry(self) -> Entry:

@@ -135,10 +135,10 @@ def numeric_grad(
 
     def put(name: str, value: np.ndarray) -> None:
         target = executor.arg_dict[name]
-        made = array(value, ctx=target.context, dtype=value.dtype)
+        placed = array(value, ctx=target.context, dtype=value.dtype)
         if target.stype != "default":
-            made = cast_storage(made, target.stype)
-        made.copyto(target)
+            placed = cast_storage(placed, target.stype)
+        placed.copyto(target)
 
     def total() -> np.ndarray:
         # States move in training mode: each run starts with the given ones.
@@ -154,14 +154,14 @@ def numeric_grad(
             continue
         gradient = np.zeros(value.shape, dtype)
         for index in np.ndindex(value.shape):
-            kept = value[index]
+            original = value[index]
             sums = []
             for step in (eps / 2, -eps / 2):
-                value[index] = kept + step
+                value[index] = original + step
                 put(name, value)
                 sums.append(total())
             gradient[index] = (sums[0] - sums[1]) / eps
-            value[index] = kept
+            value[index] = original
         put(name, value)
         gradients[name] = gradient
     return gradients
@@ -248,12 +248,12 @@ def check_numeric_gradient(
         aux_states=states,
     )
     values = {name: each.asnumpy() for name, each in arguments.items()}
-    kept = {name: each.asnumpy() for name, each in states.items()}
+    initial = {name: each.asnumpy() for name, each in states.items()}
     executor.forward(is_train=True)
     executor.backward([array(np.ones(e.shape), ctx=ctx, dtype=e.dtype) for e in executor.outputs])
     symbolic = {name: executor.grad_dict[name].asnumpy() for name in requests}
     checked = {name: values[name] for name in values if name in requests}
-    numeric = numeric_grad(executor, checked, kept, eps, use_forward_train, dtype)
+    numeric = numeric_grad(executor, checked, initial, eps, use_forward_train, dtype)
     for name, request in requests.items():
         names = (f"NUMERICAL_{name}", f"BACKWARD_{name}")
         expected = {
@@ -312,9 +312,9 @@ def check_symbolic_forward(
     gradients = {name: zeros(each.shape, ctx, each.dtype) for name, each in arguments.items()}
     executor = sym.bind(ctx, args=arguments, args_grad=gradients, aux_states=states)  # type: ignore[attr-defined]
     executor.forward(is_train=False)
-    for name, expect, found in zip(names, wanted, executor.outputs, strict=False):
+    for name, expect, actual in zip(names, wanted, executor.outputs, strict=False):
         labels = (f"EXPECTED_{name}", f"FORWARD_{name}")
-        assert_almost_equal(_as(expect, dtype), found, rtol, atol, labels, equal_nan=equal_nan)
+        assert_almost_equal(_as(expect, dtype), actual, rtol, atol, labels, equal_nan=equal_nan)
     return executor.outputs
 
 

@@ -221,11 +221,11 @@ def download_model(
     if model_name not in known:
         return None, 0
     os.makedirs(dst_dir, exist_ok=True)
-    found, prefix = known[model_name], os.path.join(dst_dir, model_name)
-    assert "symbol" in found, f"meta_info[{model_name!r}] has no 'symbol'."
-    assert "params" in found, f"meta_info[{model_name!r}] has no 'params'."
-    download(found["symbol"], f"{prefix}-symbol.json")
-    download(found["params"], f"{prefix}-0000.params")
+    urls, prefix = known[model_name], os.path.join(dst_dir, model_name)
+    assert "symbol" in urls, f"meta_info[{model_name!r}] has no 'symbol'."
+    assert "params" in urls, f"meta_info[{model_name!r}] has no 'params'."
+    download(urls["symbol"], f"{prefix}-symbol.json")
+    download(urls["params"], f"{prefix}-0000.params")
     return prefix, 0
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def random_arrays(*shapes: tuple[int, ...]) -> Any:
     """Normal float32 NumPy arrays: one for one shape, else a list."""
-    made: list[Any] = [np.asarray(np.random.randn(*shape), default_dtype()) for shape in shapes]
-    return made[0] if len(made) == 1 else made
+    arrays: list[Any] = [np.asarray(np.random.randn(*shape), default_dtype()) for shape in shapes]
+    return arrays[0] if len(arrays) == 1 else arrays
 
 
 def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.ndarray]:
@@ -212,8 +212,8 @@ def rand_sparse_ndarray(
     if shuffle_csr_indices:
         for begin, end in itertools.pairwise(starts):
             np.random.shuffle(columns[begin:end])
-    made: CSRNDArray = csr_matrix((values, columns, starts), shape=shape, ctx=ctx, dtype=dtype)
-    return made, (made.indptr, made.indices, made.data)
+    matrix: CSRNDArray = csr_matrix((values, columns, starts), shape=shape, ctx=ctx, dtype=dtype)
+    return matrix, (matrix.indptr, matrix.indices, matrix.data)
 
 
 def _random_rows(
@@ -226,12 +226,12 @@ def _random_rows(
     rows = np.asarray(rows, np.int64)
     assert len(rows) <= shape[0], f"{len(rows)} rows were given for an array of {shape[0]}."
     if not len(rows):
-        made = zeros("row_sparse", shape, ctx=ctx, dtype=dtype)
-        return made, (np.zeros((0, *shape[1:]), dtype), rows)
+        empty = zeros("row_sparse", shape, ctx=ctx, dtype=dtype)
+        return empty, (np.zeros((0, *shape[1:]), dtype), rows)
     values = np.random.rand(len(rows), *shape[1:]).astype(dtype)
     values = _modified(values, data_init, modifier)
-    made = row_sparse_array((values, rows), shape=shape, ctx=ctx, dtype=dtype)
-    return made, (values, rows)
+    empty = row_sparse_array((values, rows), shape=shape, ctx=ctx, dtype=dtype)
+    return empty, (values, rows)
 
 
 def rand_ndarray(
@@ -313,8 +313,8 @@ def new_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
     """A random symmetric matrix of ``n`` rows: Q D Q', D a diagonal."""
     q = new_orthonormal_matrix_2d(n)
-    made = q @ np.diag(_eigenvalues(n)) @ q.T
-    return (made + made.T) / 2
+    matrix = q @ np.diag(_eigenvalues(n)) @ q.T
+    return (matrix + matrix.T) / 2
 
 
 def _batch(shape: Sequence[int], make: Callable[[int], np.ndarray]) -> np.ndarray:

@@ -91,14 +91,14 @@ def discard_stderr() -> Iterator[None]:
     sys.stderr.flush()
     stream = 2
     with open(os.devnull, "w") as nowhere:
-        kept = os.dup(stream)
+        duplicate = os.dup(stream)
         os.dup2(nowhere.fileno(), stream)
         try:
             yield
         finally:
             sys.stderr.flush()
-            os.dup2(kept, stream)
-            os.close(kept)
+            os.dup2(duplicate, stream)
+            os.close(duplicate)
 
 
 def assert_exception(

@@ -84,8 +84,8 @@ def answers_html(answers: Iterable[Any]) -> str:
         text = html.escape(" ".join([each.text, *each.more]))
         by_question.setdefault(each.ask, []).append(f"<li>{of}{text}</li>")
     return "".join(
-        f"<details><summary>{html.escape(ask)}</summary><ul>{''.join(found)}</ul></details>"
-        for ask, found in by_question.items()
+        f"<details><summary>{html.escape(ask)}</summary><ul>{''.join(rows)}</ul></details>"
+        for ask, rows in by_question.items()
     )
 
 

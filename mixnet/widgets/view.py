@@ -239,7 +239,7 @@ def _font_dirs() -> list[str]:
     """Matplotlib's fonts, for machines without any (a container, say)."""
     import importlib.util
 
-    found = importlib.util.find_spec("matplotlib")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("matplotlib")
+    if spec is None or spec.origin is None:
         return []
-    return [str(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf")]
+    return [str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf")]

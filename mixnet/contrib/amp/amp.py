@@ -164,12 +164,12 @@ def _as_trainer(given: object) -> Trainer:
 
 
 def _scaler(trainer: Trainer) -> LossScaler:
-    found = trainer._amp_loss_scaler
-    if found is None:
+    scaler = trainer._amp_loss_scaler
+    if scaler is None:
         raise MXNetError(
             "The Trainer does not scale the loss yet: call amp.init_trainer(trainer) first."
         )
-    return found
+    return scaler
 
 
 @contextmanager
@@ -418,7 +418,7 @@ def convert_bucketing_module(
     symbols, low_arguments, low_states = {}, {}, {}
     for key, module in bucketing_mod._buckets.items():
         known = set(module.symbol.list_inputs())
-        symbols[key], found, auxiliary = convert_model(
+        symbols[key], own_params, auxiliary = convert_model(
             module.symbol,
             {name: each for name, each in arguments.items() if name in known},
             {name: each for name, each in states.items() if name in known},
@@ -429,7 +429,7 @@ def convert_bucketing_module(
             excluded_sym_names,
             cast_optional_params,
         )
-        low_arguments.update(found)
+        low_arguments.update(own_params)
         low_states.update(auxiliary)
     return BucketingModule.load_dict(
         symbols,

@@ -121,9 +121,9 @@ class LossScaler:
         This waits for the gradients; a Trainer's step does not.
         """
         with RecordingScope(False, None):
-            found = self._finite([p.list_grad() for p in params])
-            self._adjust(found)
-        return not found.asnumpy()[0]
+            finite = self._finite([p.list_grad() for p in params])
+            self._adjust(finite)
+        return not finite.asnumpy()[0]
 
     def observe(self, gradients: Sequence[Sequence[NDArray]]) -> None:
         """Adjust the factor by gradients that a store has used."""

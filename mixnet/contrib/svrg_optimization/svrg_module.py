@@ -139,8 +139,10 @@ class SVRGModule(Module):
             super().init_optimizer(kvstore, optimizer, optimizer_params, force_init)
             return
         store, _ = _create_kvstore(kvstore, self._ctx_len, self._arg_params or {})
-        made = self._create_optimizer(_SVRGOptimizer.__name__, optimizer, store, optimizer_params)
-        super().init_optimizer(store, made, (), force_init)
+        created = self._create_optimizer(
+            _SVRGOptimizer.__name__, optimizer, store, optimizer_params
+        )
+        super().init_optimizer(store, created, (), force_init)
         group = self._exec_group
         self._param_dict = [
             {
@@ -250,8 +252,8 @@ class SVRGModule(Module):
 
     def _update_svrg_gradients(self) -> None:
         """Write the corrected gradients over those of the batch."""
-        group, kept = self._exec_group, self._mod_aux._exec_group
-        rows = zip(group.param_names, group.grad_arrays, kept.grad_arrays, strict=True)
+        group, snapshot = self._exec_group, self._mod_aux._exec_group
+        rows = zip(group.param_names, group.grad_arrays, snapshot.grad_arrays, strict=True)
         for name, now, before in rows:
             for k, gradient in enumerate(now):
                 if gradient is not None:

@@ -196,9 +196,9 @@ class Program:
         before, self._steps = self._steps, []
         inputs = [self._value(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
         outputs = self.run(closed, inputs)
-        made = {"inputs": inputs, "outputs": outputs, "steps": self._steps}
+        description = {"inputs": inputs, "outputs": outputs, "steps": self._steps}
         self._steps = before
-        return made
+        return description
 
     # ---- as data --------------------------------------------------------------------------------
 

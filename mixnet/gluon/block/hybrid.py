@@ -421,17 +421,17 @@ class HybridBlock(Block):
         """
         key = _hashable(structure)
         if key not in self._compositions:
-            made = None
+            composition = None
             if all(_takes_symbols(each) for each in self._walk()):
                 try:
-                    made = Composition(self.forward, structure, count)
+                    composition = Composition(self.forward, structure, count)
                 except Exception as error:
                     if not needs_arrays(error):
                         raise
                 else:
-                    self._cached_graph = (made.inputs, made.symbol)
-                    self._formats = made.formats
-            self._compositions[key] = made
+                    self._cached_graph = (composition.inputs, composition.symbol)
+                    self._formats = composition.formats
+            self._compositions[key] = composition
         return self._compositions[key]
 
     def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
@@ -553,12 +553,12 @@ class HybridBlock(Block):
 
     def _composed(self, structure: object, count: int) -> Composition:
         """The block on symbols; errors of its code are raised."""
-        made = self._composition(structure, count)
-        if made is None:
-            made = Composition(self.forward, structure, count)
+        composition = self._composition(structure, count)
+        if composition is None:
+            composition = Composition(self.forward, structure, count)
         elif not self._cached_graph:
-            self._cached_graph = (made.inputs, made.symbol)
-        return made
+            self._cached_graph = (composition.inputs, composition.symbol)
+        return composition
 
     def memory_plan(
         self,
@@ -625,8 +625,8 @@ class HybridBlock(Block):
     def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
         """Variables of the inputs and the composed symbol."""
         leaves, structure = flatten(args)
-        made = self._composed(structure, len(leaves))
-        return made.inputs, made.symbol
+        composition = self._composed(structure, len(leaves))
+        return composition.inputs, composition.symbol
 
     def export(
         self,

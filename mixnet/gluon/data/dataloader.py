@@ -154,8 +154,8 @@ class _Maker:
     def __call__(self, numbers: Sequence[int]) -> Any:
         rows = rows_of(self.dataset, numbers) if self._whole else None
         if rows is not None:
-            made = [_whole(row, self._context) for row in rows]
-            return made if len(made) > 1 else made[0]
+            arrays = [_whole(row, self._context) for row in rows]
+            return arrays if len(arrays) > 1 else arrays[0]
         dataset = self.dataset
         return self.batchify([dataset[i] for i in numbers])
 

@@ -71,8 +71,12 @@ class Dataset:
         inner = fn._fn if isinstance(fn, _TransformFirstClosure) else fn
         if not callable(inner):
             raise AttributeTypeError(f"transform takes a function of a sample, not {inner!r:.60}.")
-        made = _LazyTransformDataset(self, fn)
-        return made if lazy else SimpleDataset([made[i] for i in range(len(made))])
+        transformed = _LazyTransformDataset(self, fn)
+        return (
+            transformed
+            if lazy
+            else SimpleDataset([transformed[i] for i in range(len(transformed))])
+        )
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
         """A dataset with ``fn`` applied to the first element of each sample."""

@@ -71,8 +71,8 @@ here = _Here()
 
 def empty_shared(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """An uninitialized array, in shared memory if this is a worker process with a slot."""
-    made = None if here.slot is None else here.slot.empty(shape, dtype)
-    return aligned_empty(shape, dtype) if made is None else made
+    array = None if here.slot is None else here.slot.empty(shape, dtype)
+    return aligned_empty(shape, dtype) if array is None else array
 
 
 class _Pickler(pickle.Pickler):

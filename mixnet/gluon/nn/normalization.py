@@ -39,7 +39,7 @@ class _Normalization(HybridBlock):
         ):
             if "differentiable" in options:
                 options["differentiable"] = learned
-            made = self.params.get(
+            parameter = self.params.get(
                 name,
                 grad_req="write" if learned else "null",
                 shape=(extent,),
@@ -47,7 +47,7 @@ class _Normalization(HybridBlock):
                 allow_deferred_init=True,
                 **options,
             )
-            setattr(self, name, made)
+            setattr(self, name, parameter)
 
     def _said(self) -> str:
         return ", ".join(f"{key}={value!r}" for key, value in self._kwargs.items())
@@ -95,7 +95,7 @@ class _BatchNorm(_Normalization):
             ("running_mean", running_mean_initializer),
             ("running_var", running_variance_initializer),
         ):
-            made = self.params.get(
+            parameter = self.params.get(
                 name,
                 grad_req="null",
                 shape=(in_channels,),
@@ -103,7 +103,7 @@ class _BatchNorm(_Normalization):
                 allow_deferred_init=True,
                 differentiable=False,
             )
-            setattr(self, name, made)
+            setattr(self, name, parameter)
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype; for float16, all parameters stay float32."""

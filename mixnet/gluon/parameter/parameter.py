@@ -388,10 +388,10 @@ class Parameter:
                 f"row_sparse_data(rows)."
             )
         trace = current_trace()
-        found = self._arrays.get(ctx) if type(ctx) is Context else None
-        if found is None:
-            found = self._on(ctx)
-        return found if trace is None else trace.parameter(self, found)
+        array = self._arrays.get(ctx) if type(ctx) is Context else None
+        if array is None:
+            array = self._on(ctx)
+        return array if trace is None else trace.parameter(self, array)
 
     def list_data(self) -> list[NDArray]:
         """The values, one per context."""
@@ -444,16 +444,16 @@ class Parameter:
                 return next(iter(self._arrays.values()))
             ctx = current_context()
         ctx = as_context(ctx)
-        found = self._arrays.get(ctx)
-        if found is None and ctx.device_type.startswith("cpu"):
+        array = self._arrays.get(ctx)
+        if array is None and ctx.device_type.startswith("cpu"):
             # pinned and shared memory of the host are the host's
-            found = self._arrays.get(cpu(ctx.device_id))
-        if found is None:
+            array = self._arrays.get(cpu(ctx.device_id))
+        if array is None:
             raise UninitializedError(
                 f"Parameter '{self.name}' is on {list(self._arrays)}, not on {ctx}. Give "
                 f"initialize(ctx=[...]) all contexts that the data is on."
             )
-        return found
+        return array
 
     def _check(self) -> None:
         if self._arrays:

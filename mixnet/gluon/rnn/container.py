@@ -162,8 +162,8 @@ class BidirectionalCell(HybridRecurrentCell):
         raise NotDefinedError("BidirectionalCell cannot be stepped. Call unroll().")
 
     def __repr__(self) -> str:
-        ahead, back = self._children.values()
-        return f"{type(self).__name__}(forward={ahead}, backward={back})"
+        forward, backward = self._children.values()
+        return f"{type(self).__name__}(forward={forward}, backward={backward})"
 
     def state_info(self, batch_size: int = 0) -> Any:
         """Shape and layout of the states of both cells."""
@@ -188,13 +188,13 @@ class BidirectionalCell(HybridRecurrentCell):
         steps, time, F, batch = sequence(length, inputs, layout, False)
         turned = backwards(F, steps, length, valid_length)
         states = first_states(self, F, begin_state, steps, batch)
-        ahead, back = self._children.values()
-        count = len(ahead.state_info(batch))  # type: ignore[attr-defined]
+        forward, backward = self._children.values()
+        count = len(forward.state_info(batch))  # type: ignore[attr-defined]
         given: Any = {"layout": layout, "valid_length": valid_length}
-        left, left_states = ahead.unroll(  # type: ignore[attr-defined]
+        left, left_states = forward.unroll(  # type: ignore[attr-defined]
             length, steps, states[:count], merge_outputs=merge_outputs, **given
         )
-        right, right_states = back.unroll(  # type: ignore[attr-defined]
+        right, right_states = backward.unroll(  # type: ignore[attr-defined]
             length, turned, states[count:], merge_outputs=False, **given
         )
         if merge_outputs is None:

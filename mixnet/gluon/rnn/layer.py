@@ -233,8 +233,8 @@ class _RNNLayer(HybridBlock):
                 states = _Zeros(*self.begin_state(0, func=sym.zeros))
             elif isinstance(inputs, TENSORS):
                 batch = inputs.shape[self._layout.find("N")]
-                made = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
-                states = _Zeros(*made)
+                initial = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
+                states = _Zeros(*initial)
             else:
                 raise NotAnArrayError(
                     f"{type(self).__name__} takes an array or a symbol, not "

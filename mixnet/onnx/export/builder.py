@@ -228,10 +228,15 @@ class Builder:
 
 
 def _node(step: Step) -> Any:
-    made = {
+    fields = {
         key: value.graph(f"{step.name}/{key}") if isinstance(value, Builder) else value
         for key, value in step.attributes.items()
     }
     return onnx_package().helper.make_node(
-        step.op_type, step.inputs, step.outputs, name=step.name, doc_string=step.doc or None, **made
+        step.op_type,
+        step.inputs,
+        step.outputs,
+        name=step.name,
+        doc_string=step.doc or None,
+        **fields,
     )

@@ -63,7 +63,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     atoms = equation.invars[tests + bodies :]
     test, rank = params["cond_jaxpr"], len(params["cond_jaxpr"].out_avals[0].shape)
     (holds,) = low.run(test, [*test_consts, *carry])
-    going = _any(b, holds, rank)
+    running = _any(b, holds, rank)
     inner, inside = _body(low)
     number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
     inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
@@ -81,7 +81,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     again, *after = _own(inner, [again, *after])
     inner.outputs = [(again, np.dtype(bool), [])]
     _declare(low, inner, atoms, after, True)
-    return b.add("Loop", ("", going, *carry), len(carry), {"body": inner})
+    return b.add("Loop", ("", running, *carry), len(carry), {"body": inner})
 
 
 @rule("scan")

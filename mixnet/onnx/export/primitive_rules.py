@@ -431,15 +431,15 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 def _spread(low: Lowering, x: str, value: str, axis: int, inside: int, shape: Any) -> str:
     """Padding between the elements of an axis."""
     rank = len(shape)
-    apart = low.b.Unsqueeze(x, [axis + 1])
+    unsqueezed = low.b.Unsqueeze(x, [axis + 1])
     after = [0] * (rank + 1)
     after[axis + 1] = inside
-    apart = low.b.Pad(apart, [0] * (rank + 1) + after, value)
+    unsqueezed = low.b.Pad(unsqueezed, [0] * (rank + 1) + after, value)
     merged = [0] * axis + [-1] + [0] * (rank - axis - 1)
     # two axes become one, so the 0 that keeps an extent fits only before them
     behind = [int(shape[i]) for i in range(axis + 1, rank)]
-    apart = low.b.Reshape(apart, merged[: axis + 1] + behind)
-    return low.b.slice(apart, axis, 0, -inside)
+    unsqueezed = low.b.Reshape(unsqueezed, merged[: axis + 1] + behind)
+    return low.b.slice(unsqueezed, axis, 0, -inside)
 
 
 @rule("iota")

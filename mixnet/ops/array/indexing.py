@@ -360,8 +360,8 @@ def index_copy(old_tensor, index_vector, new_tensor):
     order = jnp.arange(index.shape[0])
     last = jnp.full(extent + 1, -1).at[places].max(order)
     chosen = last[:extent]
-    kept = jnp.expand_dims(chosen < 0, range(1, old_tensor.ndim))
-    return jnp.where(kept, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
+    untouched = jnp.expand_dims(chosen < 0, range(1, old_tensor.ndim))
+    return jnp.where(untouched, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
 
 
 @op("_contrib_index_array", differentiable=False)

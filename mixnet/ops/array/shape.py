@@ -339,8 +339,8 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
     first = shapes[0]
     AxisOf().check(name, "dim", axis, len(first))
     at = axis % len(first)
-    kept = [(len(each), each[:at], each[at + 1 :]) for each in shapes]
-    if any(each != kept[0] for each in kept):
+    outlines = [(len(each), each[:at], each[at + 1 :]) for each in shapes]
+    if any(each != outlines[0] for each in outlines):
         raise ShapeError(f"{name}: shapes {list(shapes)} differ in axes other than axis {axis}.")
 
 

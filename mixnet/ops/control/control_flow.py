@@ -174,15 +174,15 @@ def while_loop(
     rows = jax.eval_shape(lambda: run(list(data), 0)[1])
 
     def step(carried: Any, number: jax.Array) -> Any:
-        going, values = carried
-        going = going & holds(values, number)
+        running, values = carried
+        running = running & holds(values, number)
         after, out = loops.cond(
-            going,
+            running,
             lambda values: run(values, number),
             lambda values: (values, [jnp.zeros(r.shape, r.dtype) for r in rows]),
             values,
         )
-        return (going, after), out
+        return (running, after), out
 
     (_, last), stacked = loops.scan(
         step, (jnp.asarray(True), list(data)), jnp.arange(max_iterations)

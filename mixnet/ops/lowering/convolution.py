@@ -462,7 +462,7 @@ def _gradient_by_exchange(
     )
     # Apart, or XLA would choose for the loop an order in memory that suits its neighbours.
     by_sample = apart(lambda each: _samples_last(each, groups), data)
-    found = onednn.convolution(
+    gradient = onednn.convolution(
         by_sample[:, :down, :across],  # places that no window reads are left out
         jnp.transpose(head, (3, 0, 1, 2)),
         stride=dilate,
@@ -470,7 +470,7 @@ def _gradient_by_exchange(
         pads=[(before, max(0, after)) for before, after in widths],
         groups=groups,
     )
-    return jnp.transpose(found, (3, 0, 1, 2))
+    return jnp.transpose(gradient, (3, 0, 1, 2))
 
 
 def _samples_last(data: jax.Array, groups: int) -> Any:

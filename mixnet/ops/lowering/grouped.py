@@ -80,13 +80,13 @@ def data_gradient(
 ) -> Any:
     """Gradient of the data, ``(batch, *extents, channels)``, from the result's."""
     shape = (head.shape[0], *extents, weight.shape[1] * groups)
-    (found,) = jax.linear_transpose(
+    (gradient,) = jax.linear_transpose(
         lambda data: convolution(
             data, weight, stride=stride, dilate=dilate, pads=pads, groups=groups
         ),
         jax.ShapeDtypeStruct(shape, head.dtype),
     )(head)
-    return found
+    return gradient
 
 
 def weight_gradient(
@@ -104,11 +104,11 @@ def weight_gradient(
     if channels == groups:
         return _weight_gradient_by_samples(head, data, kernel, stride, dilate, pads)
     shape = (filters, channels // groups, *kernel)
-    (found,) = jax.linear_transpose(
+    (gradient,) = jax.linear_transpose(
         lambda weight: _in_blocks(data, weight, stride, dilate, pads, groups),
         jax.ShapeDtypeStruct(shape, head.dtype),
     )(head)
-    return found
+    return gradient
 
 
 def work_factor(channels: int, groups: int) -> int:

@@ -61,14 +61,14 @@ def _to_tensor(data: Any) -> Any:
     if data.ndim == 3 and data.dtype == np.uint8 and data.size and data.flags.c_contiguous:
         import cv2
 
-        made = np.empty((data.shape[2], *data.shape[:2]), np.float32)
-        for plane, pixels in zip(made, cv2.split(data), strict=True):  # each stays in the cache
+        tensor = np.empty((data.shape[2], *data.shape[:2]), np.float32)
+        for plane, pixels in zip(tensor, cv2.split(data), strict=True):  # each stays in the cache
             plane[...] = pixels
             plane /= np.float32(255)
-        return made
-    made = np.moveaxis(data, -1, -3).astype(np.float32, order="C")
-    made /= np.float32(255)
-    return made
+        return tensor
+    tensor = np.moveaxis(data, -1, -3).astype(np.float32, order="C")
+    tensor /= np.float32(255)
+    return tensor
 
 
 @_of("_image_normalize")
@@ -82,9 +82,9 @@ def _normalize(data: np.ndarray, *, mean: tuple[float, ...], std: tuple[float, .
         if channels not in (1, 3) or len(numbers) not in (1, channels):
             return NotImplemented
         parts.append(np.asarray(numbers, np.float32).reshape(-1, 1, 1))
-    made = data - parts[0]
-    made /= parts[1]
-    return made
+    normalized = data - parts[0]
+    normalized /= parts[1]
+    return normalized
 
 
 @_of("_image_crop")
@@ -138,11 +138,11 @@ def _resize(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: bool, interp
     if before:
         ipp.setUseIPP(False)  # Intel's kernels round otherwise than OpenCV's
     try:
-        made = cv2.resize(np.ascontiguousarray(data), (width, height), interpolation=interp)
+        resized = cv2.resize(np.ascontiguousarray(data), (width, height), interpolation=interp)
     finally:
         if before:
             ipp.setUseIPP(True)
-    return made.reshape(height, width, data.shape[2])
+    return resized.reshape(height, width, data.shape[2])
 
 
 def _declare_random_flip(name: str, axis: int) -> None:

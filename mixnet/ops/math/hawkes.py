@@ -53,17 +53,17 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
         number, lag, mark = given
         after, passed = waited(state, lag)
         rate = lda[rows, mark] + alpha[mark] * beta[mark] * after[rows, mark]
-        found = (
+        updated = (
             likelihood + jnp.log(rate) - passed,
             after + jax.nn.one_hot(mark, state.shape[1], dtype=state.dtype),
             time + lag,
         )
         inside = number < valid_length
-        kept = [
+        chosen = [
             jnp.where(inside.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
-            for new, old in zip(found, carry, strict=True)
+            for new, old in zip(updated, carry, strict=True)
         ]
-        return tuple(kept), None
+        return tuple(chosen), None
 
     zero = jnp.zeros(max_time.shape, lda.dtype)
     numbers = jnp.arange(lags.shape[1])

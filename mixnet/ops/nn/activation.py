@@ -151,5 +151,5 @@ def dropout(
         return data
     shared = {axis % data.ndim for axis in axes}
     shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
-    kept = jax.random.bernoulli(key, 1 - p, shape)
-    return jnp.where(kept, data / (1 - p), 0).astype(data.dtype)
+    mask = jax.random.bernoulli(key, 1 - p, shape)
+    return jnp.where(mask, data / (1 - p), 0).astype(data.dtype)

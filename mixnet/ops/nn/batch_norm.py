@@ -53,15 +53,15 @@ def _normalize(
 
     The latter four let no gradient through.
     """
-    kept = jax.lax.stop_gradient
+    constant = jax.lax.stop_gradient
     if batch:
         mean, var = _statistics(data, axis, moving[0].dtype)
         new = _moved(moving, (mean, var), momentum)
     else:
-        mean, var = kept(moving[0]), kept(moving[1])
+        mean, var = constant(moving[0]), constant(moving[1])
         new = list(moving)
     out = _scaled(data, gamma, beta, mean, var, eps, fix_gamma, axis)
-    return out, kept(mean), kept(var), *new
+    return out, constant(mean), constant(var), *new
 
 
 def _statistics(data: jax.Array, axis: int, dtype: DTypeLike) -> tuple[Any, Any]:
@@ -75,9 +75,10 @@ def _statistics(data: jax.Array, axis: int, dtype: DTypeLike) -> tuple[Any, Any]
 
 def _moved(moving: tuple[Any, Any], now: tuple[Any, Any], momentum: float) -> list[Any]:
     """The moving statistics after a batch."""
-    kept = jax.lax.stop_gradient
+    constant = jax.lax.stop_gradient
     return [
-        old * momentum + kept(new) * (1 - momentum) for old, new in zip(moving, now, strict=True)
+        old * momentum + constant(new) * (1 - momentum)
+        for old, new in zip(moving, now, strict=True)
     ]
 
 
@@ -270,9 +271,9 @@ def _normalize_by(
     """What ``sync_batch_norm`` returns, from the statistics of all parts."""
     mean, var = pooled.astype(moving_mean.dtype)
     out = _scaled(data, gamma, beta, mean, var, eps, fix_gamma, 1)
-    kept = jax.lax.stop_gradient
+    constant = jax.lax.stop_gradient
     new = _moved((moving_mean, moving_var), (mean, var), momentum)
-    return out, kept(mean), kept(var), *new
+    return out, constant(mean), constant(var), *new
 
 
 @sync_batch_norm.set_over_devices(

@@ -134,8 +134,8 @@ def _convolve(
     corner = top.astype(jnp.int32) * across + left.astype(jnp.int32)
 
     def at(shift: int) -> Any:
-        found = jax.vmap(jax.vmap(lambda flat, place: flat[:, place]))(features, corner + shift)
-        return found  # (batch, parts, channels of a part, *kernel, rows, columns)
+        gathered = jax.vmap(jax.vmap(lambda flat, place: flat[:, place]))(features, corner + shift)
+        return gathered  # (batch, parts, channels of a part, *kernel, rows, columns)
 
     down, right = down[:, :, None], right[:, :, None]
     upper = at(0) * (1 - right) + at(1) * right

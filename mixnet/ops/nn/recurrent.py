@@ -85,8 +85,8 @@ def _after_product(
     if not settings.by_length:
         return (out, after), out
     inside = (time < lengths)[None, :, None]
-    kept = jax.tree.map(lambda new, old: jnp.where(inside, new, old), (out, after), carry)
-    return kept, jnp.where(inside, out, 0)
+    carried = jax.tree.map(lambda new, old: jnp.where(inside, new, old), (out, after), carry)
+    return carried, jnp.where(inside, out, 0)
 
 
 def _scan(
@@ -343,8 +343,8 @@ def _parts(
 
 def _dropped(data: jax.Array, p: float, key: jax.Array) -> Any:
     """The input of a layer after dropout."""
-    kept = jax.random.bernoulli(key, 1 - p, data.shape)
-    return jnp.where(kept, data / (1 - p), 0).astype(data.dtype)
+    mask = jax.random.bernoulli(key, 1 - p, data.shape)
+    return jnp.where(mask, data / (1 - p), 0).astype(data.dtype)
 
 
 def _gate_inputs(data: Any, part: Any, side: tuple[int, int], mode: str, lengths: Any) -> Any:

@@ -102,10 +102,10 @@ def delete(
         where = obj.reshape(-1).astype(jnp.int64)
         where = jnp.where(where < 0, where + extent, where)
         keep = jnp.ones((extent,), bool).at[where].set(False)
-        kept = jnp.argsort(~keep, stable=True)[: extent - where.shape[0]]
-        return jnp.take(arr, kept, axis)
-    gone = _with_positions("delete", extent, start, stop, step, int_ind)
-    gone_set = {each % extent for each in gone}
+        order = jnp.argsort(~keep, stable=True)[: extent - where.shape[0]]
+        return jnp.take(arr, order, axis)
+    deleted = _with_positions("delete", extent, start, stop, step, int_ind)
+    gone_set = {each % extent for each in deleted}
     return jnp.take(arr, jnp.asarray([i for i in range(extent) if i not in gone_set], int), axis)
 
 
@@ -121,10 +121,10 @@ def _inserted(
     rest = jnp.argsort(~old, stable=True)[:extent]
     moved = jnp.moveaxis(arr, axis, 0)
     shape = (count, *moved.shape[1:])
-    made = jnp.zeros((extent + count, *moved.shape[1:]), arr.dtype)
-    made = made.at[rest].set(moved)
-    made = made.at[places].set(jnp.broadcast_to(values, shape).astype(arr.dtype))
-    return jnp.moveaxis(made, 0, axis)
+    result = jnp.zeros((extent + count, *moved.shape[1:]), arr.dtype)
+    result = result.at[rest].set(moved)
+    result = result.at[places].set(jnp.broadcast_to(values, shape).astype(arr.dtype))
+    return jnp.moveaxis(result, 0, axis)
 
 
 def _insert_arguments(val: float | None) -> tuple[str, ...]:

@@ -58,23 +58,23 @@ def parts_of(body: Any) -> Parts:
     Raises:
         AttributeValueError: it is no chain of these layers.
     """
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for node in body.graph.nodes:
         if node.is_variable:
             continue
         part = _PARTS.get(node.op.fusion and node.op.fusion.part, "act")
-        if part == "act" and "sum" in found:
+        if part == "act" and "sum" in parts:
             part = "post_act"
-        if part in found or (part != "layer" and "layer" not in found):
+        if part in parts or (part != "layer" and "layer" not in parts):
             raise OperatorValueError(
                 f"A fused layer is a convolution or an affine map, then perhaps BatchNorm, an activation, "
                 f"an addition and an activation; its subgraph has {node.op.name} ({node.name!r}) "
                 f"elsewhere."
             )
-        found[part] = node
-    if "layer" not in found:
+        parts[part] = node
+    if "layer" not in parts:
         raise OperatorValueError("A fused layer needs a Convolution or FullyConnected in it.")
-    return Parts(**found)
+    return Parts(**parts)
 
 
 def body_order(parts: Parts) -> list[str]:

@@ -218,10 +218,10 @@ def quantized_conv(
 @quantized_conv.infer_inputs
 def _(data, *, kernel, num_filter, num_group, layout):
     assert convolution._infer_inputs is not None
-    found = convolution._infer_inputs(
+    shapes = convolution._infer_inputs(
         data, kernel=kernel, num_filter=num_filter, num_group=num_group, layout=layout
     )
-    return {**found, **_AFFINE_ENDS}
+    return {**shapes, **_AFFINE_ENDS}
 
 
 @op("_contrib_quantized_pooling", dtypes=with_ranges(), **_OUTPUTS)

@@ -90,7 +90,7 @@ class Program:
         """
         missing: set[int] = set()
         used: set[int] = set()
-        kept = []
+        equations = []
 
         def need(value: int) -> None:
             (used if value in known else missing).add(value)
@@ -99,10 +99,10 @@ class Program:
             need(value)
         for step in reversed(self.steps):
             if not missing.isdisjoint(step.outputs):
-                kept.append(step)
+                equations.append(step)
                 for value in step.inputs:
                     need(value)
-        return kept[::-1], used | missing.intersection(self.inputs)
+        return equations[::-1], used | missing.intersection(self.inputs)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Arrays of the outputs, from those of the inputs."""

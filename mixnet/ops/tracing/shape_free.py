@@ -216,11 +216,11 @@ class _Writer:
         ):
             raise _DependsError  # one number decides, and what it chooses may have no axes
         elif name in ELEMENTWISE:
-            made = output if has_axes else Var(output.aval.update(shape=()))
+            variable = output if has_axes else Var(output.aval.update(shape=()))
             if has_axes:
                 self.full.add(output)
-            self._known[output] = made
-            self.equations.append(equation.replace(invars=inputs, outvars=[made]))
+            self._known[output] = variable
+            self.equations.append(equation.replace(invars=inputs, outvars=[variable]))
         elif name in _TO_ONE and has_axes and output.aval.shape == ():
             self.equations.append(equation.replace(invars=inputs, outvars=[output]))
         else:

@@ -102,8 +102,8 @@ def preloaded(name: str, rule: Op) -> Op:
         lists = {"lr": lrs, "wd": wds}
         return _update_all(name, rule, own, lists, num_weights, attributes)
 
-    kept = [each for each in parameters_of(rule) if each.name not in _PLURAL]
-    return _declare_several(update, name, rule, kept, "num_weights", in_amp_lists=False)
+    parameters = [each for each in parameters_of(rule) if each.name not in _PLURAL]
+    return _declare_several(update, name, rule, parameters, "num_weights", in_amp_lists=False)
 
 
 def _update_all(
@@ -154,10 +154,10 @@ def _declare_several(
     def written(number: int) -> list[int]:
         return [len(own) * i + place for i in range(number) for place in places]
 
-    kept = [each for each in attributes if each.name != "lazy_update"]
+    shared = [each for each in attributes if each.name != "lazy_update"]
     data = inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL)
     text = _text(rule, " of several weights in one call")
-    present(update, name, text, [data, *kept, attribute(count, int, 1)])
+    present(update, name, text, [data, *shared, attribute(count, int, 1)])
     return op(
         name,
         outputs=_asked_by(count, int),

@@ -32,15 +32,15 @@ def watch(source: str | None, key: tuple[Any, ...]) -> None:
     """
     if source is None:
         return
-    found = _programs.setdefault((source, key[3]), [0, None, Counter()])
-    before, found[1] = found[1], key
-    found[0] += 1
+    history = _programs.setdefault((source, key[3]), [0, None, Counter()])
+    before, history[1] = history[1], key
+    history[0] += 1
     if before is None:
         return
-    reason, reasons = difference(before, key), found[2]
+    reason, reasons = difference(before, key), history[2]
     if reason in reasons or len(reasons) < _MOST_REASONS:
         reasons[reason] += 1
-    if found[0] == _limit:
+    if history[0] == _limit:
         warnings.warn(
             f"{source} has compiled {_limit} programs, each for a new computation. The "
             f"last differs from the one before: {reason}. Compiling takes longer "

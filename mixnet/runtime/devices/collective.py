@@ -92,8 +92,8 @@ def run_on_mesh(
 
     specs = [value.spec for value in sources]
     turns = exchange_variables(devices)
-    made = later(name, sources, specs, work, "communication", priority, name, turns)
-    return [made[i : i + count] for i in range(0, len(made), count)]
+    values_later = later(name, sources, specs, work, "communication", priority, name, turns)
+    return [values_later[i : i + count] for i in range(0, len(values_later), count)]
 
 
 def exchange_variables(devices: Sequence[Any]) -> tuple[Var, ...]:

@@ -246,17 +246,17 @@ def runner_of(
 ) -> Runner:
     """The way to run an operator on such inputs: on NumPy, or compiled separately if NumPy cannot."""
     key = (op, statics, inputs, scalars)
-    found = _runners.get(key)
-    if found is None:
+    runner = _runners.get(key)
+    if runner is None:
         rule = ON_HOST.get(op.name)
         if rule is not None and op.output_specs is not None:
-            found = _runner_of_rule(rule, op, statics, len(inputs))
-            _runners[key] = found
-            return found
+            runner = _runner_of_rule(rule, op, statics, len(inputs))
+            _runners[key] = runner
+            return runner
         try:
             form = form_of(op, statics, inputs, scalars)
             if form is not None:
-                found = _runner_of_form(form, common_shape(inputs) or ())
+                runner = _runner_of_form(form, common_shape(inputs) or ())
             else:
                 jaxpr = traced(op, statics, inputs, scalars)
                 names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
@@ -265,13 +265,13 @@ def runner_of(
                 rejects = op.takes_key and "while" in names and not op.draws_apart
                 if rejects or not names.isdisjoint(_AMBIGUOUS):
                     raise on_numpy.NoRuleError("what must not depend on the last bit")
-                found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
+                runner = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
         except on_numpy.NoRuleError:
-            found = _compiled_alone(op, statics, inputs, scalars, context)
+            runner = _compiled_alone(op, statics, inputs, scalars, context)
         if len(_runners) >= _MOST_RUNNERS:
             _runners.clear()
-        _runners[key] = found
-    return found
+        _runners[key] = runner
+    return runner
 
 
 _forms: dict[int, tuple[ShapeFree, Callable[..., Sequence[Any]]]] = {}  # by the form's identity

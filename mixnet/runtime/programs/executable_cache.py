@@ -135,8 +135,8 @@ def _by_operator(key: tuple[Any, ...]) -> How:
 def how_it_runs(key: tuple[Any, ...]) -> How:
     """How a segment that has just run did so; see :func:`executable` for the key."""
     program = _programs.get(key)
-    found = None if program is None else program.how
-    return found or _by_operator(key)
+    how = None if program is None else program.how
+    return how or _by_operator(key)
 
 
 def _is_not_wanted(program: Program) -> bool:
@@ -248,11 +248,11 @@ def _compile(graph: Graph, key: tuple[Any, ...], source: Source) -> Callable[...
     first = lower(split.first)
     with jax.enable_x64(True):
         structs: Any = jax.eval_shape(lambda *arrays: first(arrays, ()), *[s.struct for s in given])
-    made = [Spec.of(each.shape, each.dtype, context) for each in structs]
+    result_specs = [Spec.of(each.shape, each.dtype, context) for each in structs]
     which = split.key, tuple(given)
     if which not in _preparations:
         _preparations[which] = prepared.Preparation(_program(split.first, 0, given, context))
-    rest = _program(split.rest, source.scalars, [*specs, *made], context)
+    rest = _program(split.rest, source.scalars, [*specs, *result_specs], context)
     return prepared.Prepared(_preparations[which], rest, split.places)
 
 

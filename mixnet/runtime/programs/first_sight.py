@@ -70,7 +70,7 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
     for number, item in enumerate(program):
         for place in item[1:]:
             last[place] = number
-    kept = set(slots)
+    returned = set(slots)
 
     def run(scalars: Any, *arrays: Any) -> list[Any]:
         count("run_by_operator", len(program))
@@ -83,11 +83,11 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
             at += call.num_scalars
             results = _single(call)(numbers, *given)
             for result in results:
-                if slot in last or slot in kept:
+                if slot in last or slot in returned:
                     known[slot] = result
                 slot += 1
             for place in item[1:]:
-                if place >= 0 and last[place] == number and place not in kept:
+                if place >= 0 and last[place] == number and place not in returned:
                     known.pop(place, None)
         return [known[each] for each in slots]
 
@@ -99,8 +99,8 @@ _MOST_SINGLES = 2000
 
 
 def _single(call: Call) -> Callable[..., Any]:
-    found = _singles.get(call)
-    if found is None:
+    known = _singles.get(call)
+    if known is None:
         count("programs_compiled")
         op, statics, length = call.op, call.statics, call.num_scalars
 
@@ -109,8 +109,8 @@ def _single(call: Call) -> Callable[..., Any]:
 
         if len(_singles) >= _MOST_SINGLES:
             _singles.clear()
-        found = _singles[call] = compile_for(program, length, call.specs, call.context)
-    return found
+        known = _singles[call] = compile_for(program, length, call.specs, call.context)
+    return known
 
 
 def clear() -> None:

@@ -75,10 +75,10 @@ def cut(graph: Graph) -> Cut | None:
         for index in range(_RESULTS[node.op]):
             heads.append(Entry(copy, index))
             stand_ins[Entry(node, index)] = Node(None, name=f"{node.name}_{index}")
-    made = set(folds)
+    prepared = set(folds)
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
-        if node not in made:
+        if node not in prepared:
             return node.replaced(inputs)
         return tuple(Entry(stand_ins[Entry(node, i)]) for i in range(_RESULTS[node.op]))
 
@@ -119,11 +119,11 @@ class Preparation:
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The weights for these arrays."""
         key = tuple(map(id, arrays))
-        found = self.kept.get(key)
-        if found is None or not found.is_of(arrays):
+        entry = self.kept.get(key)
+        if entry is None or not entry.is_of(arrays):
             results = self._call(_NO_SCALARS, *arrays)
-            found = self.kept[key] = _Kept(arrays, results, partial(self._forget, key))
-        return found.results
+            entry = self.kept[key] = _Kept(arrays, results, partial(self._forget, key))
+        return entry.results
 
     def _forget(self, key: tuple[int, ...], source: Any) -> None:
         self.kept.pop(key, None)

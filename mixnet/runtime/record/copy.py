@@ -92,6 +92,6 @@ def _start(value: Value, context: Context) -> Value:
 
     shared = value.spec.context.device is context.device  # one buffer, two values
     name = f"copy {value.spec.context} to {context}"
-    (made,) = later(name, (value,), (spec,), copy, f"copy:{context}")
-    made.shared = shared
-    return made
+    (arriving,) = later(name, (value,), (spec,), copy, f"copy:{context}")
+    arriving.shared = shared
+    return arriving

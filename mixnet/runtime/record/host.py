@@ -127,9 +127,9 @@ def on_device(value: Value) -> Value:
     if type(array) is not np.ndarray:
         return value
     with _off():
-        found = adopt(array, value.spec.context)
-    found.shared = True  # others may see the memory
-    return found
+        adopted = adopt(array, value.spec.context)
+    adopted.shared = True  # others may see the memory
+    return adopted
 
 
 def check_context(context: Context) -> None:
@@ -219,16 +219,16 @@ def _program(
         return op.apply(statics, list(arrays[:count]), list(arrays[count:]))
 
     try:
-        made: Any = on_numpy.compiled(apply, *structs, *[_SCALAR] * scalars)
+        program: Any = on_numpy.compiled(apply, *structs, *[_SCALAR] * scalars)
     except on_numpy.NoRuleError:
-        made = None
+        program = None
     except Exception as error:
         problem = explained(op, statics, specs, error)
         raise problem from problem.__cause__
     if len(_programs) >= _MOST_PROGRAMS:
         _programs.clear()
-    _programs[key] = made
-    return made
+    _programs[key] = program
+    return program
 
 
 _SCALAR = np.float64(0)

@@ -177,15 +177,15 @@ class JointStep:
         before = [len(segment.entries) for segment in self.segments]
         for segment in self.segments:
             segment.joint = self
-        made = []
+        totals = []
         for values in zip(*rows, strict=True):
-            made.append(record(self.team.sums, (len(rows),), (), tuple(values)))
+            totals.append(record(self.team.sums, (len(rows),), (), tuple(values)))
         if all(
             len(segment.entries) == number + 1
             for segment, number in zip(self.segments, before, strict=True)
         ):
             self._followed = len(self.segments[0].entries)
-            return made[0]
+            return totals[0]
         self._leave(before)
         return None
 
@@ -361,17 +361,17 @@ def _on(call: Call, context: Context) -> Call:
     if call.context is context:
         return call
     twins = _twins[context]
-    found = twins.get(call)
-    if found is None:
+    twin = twins.get(call)
+    if twin is None:
         specs = tuple([Spec.of(spec.shape, spec.dtype, context) for spec in call.specs])
         where = None if specs else context
-        found = call.op.calls.get((call.statics, specs, where))
-        if found is None:
-            found = make_call(call.op, call.statics, specs, call.num_scalars, where)
+        twin = call.op.calls.get((call.statics, specs, where))
+        if twin is None:
+            twin = make_call(call.op, call.statics, specs, call.num_scalars, where)
         if len(twins) >= MOST_CALLS:
             twins.clear()
-        twins[call] = found
-    return found
+        twins[call] = twin
+    return twin
 
 
 _twins: defaultdict[Context, dict[Call, Call]] = defaultdict(dict)
@@ -445,8 +445,8 @@ class _Program:
         given = tuple(scalars)
         if self._scalars is None or self._scalars[0] != given:
             data = np.array(given, np.float64)
-            made = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)
-            self._scalars = given, made
+            on_mesh = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)
+            self._scalars = given, on_mesh
         return self._scalars[1]
 
 
@@ -459,12 +459,12 @@ def _program(
     team: Team, segment: Segment, slots: tuple[int, ...], donated: tuple[int, ...]
 ) -> _Program:
     key = (segment.program, slots, donated, team.contexts, team.size)
-    found = joint_programs.known.get(key)
-    if found is None:
-        found = joint_programs.known[key] = _Program(team, segment, slots, donated)
+    program = joint_programs.known.get(key)
+    if program is None:
+        program = joint_programs.known[key] = _Program(team, segment, slots, donated)
     else:
         count("cache_hits", operations=len(segment.program))
-    return found  # type: ignore[no-any-return]
+    return program  # type: ignore[no-any-return]
 
 
 def can_be_joint(contexts: Sequence[Context]) -> bool:

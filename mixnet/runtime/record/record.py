@@ -236,10 +236,10 @@ def _tape(call: Call, scalars: tuple, values: tuple[Value, ...], outputs: list[V
             inputs.append(_entry(Entry, (Node(None, name="constant"), 0)))
         else:
             inputs.append(_entry(Entry, (node, value.index)))
-    kept = values
+    held = values
     if call.residuals:
-        kept = (*values, *outputs[-call.residuals :])
-    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, kept)
+        held = (*values, *outputs[-call.residuals :])
+    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, held)
     node.call = call
     for index, value in enumerate(outputs):
         value.node = node

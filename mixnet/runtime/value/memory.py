@@ -282,14 +282,14 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
         else " Run it inside of `with mx.runtime.memory():` to see the lines that made them."
     )
     at = f" at {line}" if line else ""
-    made = OutOfMemoryError(
+    shortage = OutOfMemoryError(
         f"{context} has no memory left for a program{at}: {_first_line(reason)} Arrays hold "
         f"{size_text(total)} there, the largest are\n" + "\n".join(rows) + "\n"
         "Delete arrays that are no longer needed, make the batch smaller, or predict without "
         f"autograd.record().{advice}"
     )
-    made.__cause__ = error
-    return made
+    shortage.__cause__ = error
+    return shortage
 
 
 def _first_line(reason: str) -> str:

@@ -41,12 +41,12 @@ class Spec:
         known = cls._made.get(key)
         if known is not None:
             return known
-        made = cls()
-        made.shape, made.dtype, made.context = shape, dtype, context
-        made.struct = jax.ShapeDtypeStruct(shape, dtype)
-        made.nbytes = math.prod(shape) * dtype.itemsize
+        spec = cls()
+        spec.shape, spec.dtype, spec.context = shape, dtype, context
+        spec.struct = jax.ShapeDtypeStruct(shape, dtype)
+        spec.nbytes = math.prod(shape) * dtype.itemsize
         with cls._making:  # another thread may be making the same
-            return cls._made.setdefault(key, made)
+            return cls._made.setdefault(key, spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Spec.of, (self.shape, self.dtype, self.context)
@@ -151,10 +151,10 @@ def adopt(data: np.ndarray, context: Context) -> Value:
 
 
 def _sharding(device: jax.Device) -> jax.sharding.SingleDeviceSharding:
-    found = _shardings.get(device)
-    if found is None:
-        found = _shardings[device] = jax.sharding.SingleDeviceSharding(device)
-    return found
+    sharding = _shardings.get(device)
+    if sharding is None:
+        sharding = _shardings[device] = jax.sharding.SingleDeviceSharding(device)
+    return sharding
 
 
 _shardings: dict[Any, jax.sharding.SingleDeviceSharding] = {}

@@ -94,17 +94,17 @@ def _sliced(symbol: _Symbol, key: object) -> Any:
     begin: list[Any] = []
     end: list[Any] = []
     step: list[Any] = []
-    gone: list[int] = []
+    dropped: list[int] = []
     new: list[int] = []
     for each in parts:
         if each is None:
-            new.append(len(begin) + len(new) - len(gone))
+            new.append(len(begin) + len(new) - len(dropped))
         elif isinstance(each, slice):
             begin.append(each.start)
             end.append(each.stop)
             step.append(each.step)
         elif isinstance(each, (int, onp.integer)):
-            gone.append(len(begin))
+            dropped.append(len(begin))
             begin.append(int(each))
             end.append(int(each) + 1 if each != -1 else None)
             step.append(1)
@@ -114,10 +114,10 @@ def _sliced(symbol: _Symbol, key: object) -> Any:
                 f"use take or gather_nd."
             )
     if begin:
-        steps = {} if len(gone) == len(begin) else {"step": tuple(step)}
+        steps = {} if len(dropped) == len(begin) else {"step": tuple(step)}
         symbol = call("slice", symbol, begin=tuple(begin), end=tuple(end), **steps)
-    if gone:
-        codes = tuple(-3 if axis in gone else -2 for axis in range(gone[-1] + 1))
+    if dropped:
+        codes = tuple(-3 if axis in dropped else -2 for axis in range(dropped[-1] + 1))
         symbol = call("_npx_reshape", symbol, newshape=(*codes, -4))
     for axis in new:
         symbol = functions.expand_dims(symbol, axis)

@@ -75,8 +75,8 @@ class Primitive(Operator):
             for each, array in zip(names, arrays, strict=True)
         }
         program = self._program.replace(invars=list(values))
-        found = jax.core.eval_jaxpr(program, (), *values.values())
-        return tuple(_plain(each) for each in found)
+        results = jax.core.eval_jaxpr(program, (), *values.values())
+        return tuple(_plain(each) for each in results)
 
     def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
         """How many arrays it makes."""
@@ -125,16 +125,16 @@ def pictured(
     known: list[Known] = [
         _spec(each.aval) for each in (*closed.jaxpr.constvars, *closed.jaxpr.invars)
     ]
-    made = rows_of(graph, specs_of(graph, known), title, "function")
-    made.graph, made.inputs = graph, known
+    rows = rows_of(graph, specs_of(graph, known), title, "function")
+    rows.graph, rows.inputs = graph, known
     by_name = {graph.names[node]: node for node in graph.nodes}
-    for row in made.rows:
+    for row in rows.rows:
         node = by_name[row["name"]]
         if isinstance(node.op, Primitive):
             row["attributes"] = _attributes(node.op.equation)
             row["flops"] = _flops(node.op.equation)
     values = {node.name: each for node, each in zip(graph.inputs, arrays, strict=True)}
-    return made, values
+    return rows, values
 
 
 def _is_programs(file: str) -> bool:
@@ -163,11 +163,11 @@ class _Reading:
                 constants = [self._constant(each) for each in program.consts]
                 name = equation.params.get("name")  # of a function under jax.jit
                 block = inside if name is None else f"{self._fresh(f'{inside}{name}')}/"
-                found = self.run(program, [*constants, *given], block)
+                results = self.run(program, [*constants, *given], block)
             else:
                 node = self._node(equation, jaxpr, given, inside)
-                found = [Entry(node, i) for i in range(len(equation.outvars))]
-            known.update(zip(equation.outvars, found, strict=True))
+                results = [Entry(node, i) for i in range(len(equation.outvars))]
+            known.update(zip(equation.outvars, results, strict=True))
         return [
             known[each] if not isinstance(each, Literal) else self._constant(each.val)
             for each in jaxpr.outvars
@@ -195,7 +195,7 @@ def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
         getattr(function, "__wrapped__", None), "__code__", None
     )
     parameters = () if code is None else code.co_varnames[: code.co_argcount]
-    found: list[str] = []
+    names: list[str] = []
     for group, place, *rest in paths:
         if group.idx == 0 and place.idx < len(parameters):
             parts = [parameters[place.idx]]
@@ -205,8 +205,8 @@ def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
             str(getattr(each, "key", getattr(each, "idx", getattr(each, "name", ""))))
             for each in rest
         ]
-        found.append(".".join(parts))
-    return found
+        names.append(".".join(parts))
+    return names
 
 
 def _is_key(value: object) -> bool:
@@ -226,15 +226,15 @@ def _spec(aval: Any) -> Known:
 
 
 def _attributes(equation: Any) -> dict[str, str]:
-    found = {
+    attributes = {
         key: str(value)[:80]
         for key, value in equation.params.items()
         if value is not None and value != () and not hasattr(value, "eqns") and "jaxpr" not in key
     }
     for place, each in enumerate(equation.invars):
         if isinstance(each, Literal):
-            found[f"input {place}"] = str(each.val)
-    return found
+            attributes[f"input {place}"] = str(each.val)
+    return attributes
 
 
 def _flops(equation: Any) -> int:

@@ -51,10 +51,10 @@ def source_of(
 
 def _places(source: Mapping[str, Any] | None) -> list[tuple[str, int]]:
     """The line of a row, then where its layer was made, and the layer around that."""
-    found: list[tuple[str, int]] = []
+    places: list[tuple[str, int]] = []
     while source is not None:
         place = (str(source["file"]), int(source["line"]))
-        if place not in found:
-            found.append(place)
+        if place not in places:
+            places.append(place)
         source = source["layer"]
-    return found
+    return places

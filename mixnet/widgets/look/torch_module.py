@@ -114,8 +114,8 @@ class Aten(Operator):
         given = {node: _tensor(each) for node, each in zip(self._tensors, arrays, strict=True)}
         seeded = _has_tag(self.call.target, "nondeterministic_seeded")
         with torch.no_grad(), torch.random.fork_rng([]) if seeded else contextlib.nullcontext():
-            made = _called(self.call, given)
-        return [_array(each) for each in _tensors_in(made)]
+            results = _called(self.call, given)
+        return [_array(each) for each in _tensors_in(results)]
 
     def attributes_as_text(self) -> dict[str, str]:
         """Arguments that are not tensors."""
@@ -169,13 +169,13 @@ def pictured(
     reading = _Reading(program)
     graph = reading.graph()
     known: list[Known] = [_spec(node.meta["val"]) for node in reading.placeholders]
-    made = rows_of(graph, specs_of(graph, known), title, "block")
-    made.graph, made.inputs = graph, known
-    made.blocks = {(): (title, ""), **reading.blocks}
-    made.data = frozenset(reading.data)
-    made.weights = frozenset(node.name for node in graph.inputs) - made.data
+    rows = rows_of(graph, specs_of(graph, known), title, "block")
+    rows.graph, rows.inputs = graph, known
+    rows.blocks = {(): (title, ""), **reading.blocks}
+    rows.data = frozenset(reading.data)
+    rows.weights = frozenset(node.name for node in graph.inputs) - rows.data
     by_name = {graph.names[node]: node for node in graph.nodes}
-    for row in made.rows:
+    for row in rows.rows:
         op = by_name[row["name"]].op
         if isinstance(op, Aten):
             row["attributes"], row["flops"] = op.attributes_as_text(), op.flops()
@@ -183,7 +183,7 @@ def pictured(
         node.name: _array(tensor)
         for node, tensor in zip(graph.inputs, reading.tensors(inputs, named), strict=True)
     }
-    return made, values
+    return rows, values
 
 
 def _exported(module: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -290,8 +290,8 @@ class _Reading:
         ):
             source, place = call.args
             return [entries[source][place]]
-        made = _listed(call.meta.get("val"))
-        specs = [_spec(each) for each in made if _is_tensor(each)]
+        outputs = _listed(call.meta.get("val"))
+        specs = [_spec(each) for each in outputs if _is_tensor(each)]
         if not specs:  # a check, or a number: nothing to show
             return []
         if not hasattr(call.target, "_schema"):
@@ -314,7 +314,7 @@ class _Reading:
         if place is not None:
             node.source = place
         at = iter(range(len(specs)))
-        return [Entry(node, next(at)) if _is_tensor(each) else None for each in made]
+        return [Entry(node, next(at)) if _is_tensor(each) else None for each in outputs]
 
     def _path(self, call: Any) -> tuple[str, ...]:
         """The modules that contain the call, outermost first, by attribute name."""
@@ -383,9 +383,9 @@ def _computes(call: Any) -> bool:
 def _nodes_in(value: object) -> list[Any]:
     from torch.fx.node import map_arg
 
-    found: list[Any] = []
-    map_arg(value, found.append)
-    return found
+    nodes: list[Any] = []
+    map_arg(value, nodes.append)
+    return nodes
 
 
 def _listed(value: object) -> list[Any]:

@@ -71,15 +71,15 @@ class HybridizeStepper(View):
     ):
         entries = _entries(target)
         if isinstance(target, Stages):
-            found = target
+            subject = target
         else:
-            found = look(target, *inputs, train=train, loss=loss, **named)
-        self.stages: Stages | None = found
-        sizes = [len(program.graph["nodes"]) for program in found.programs]
+            subject = look(target, *inputs, train=train, loss=loss, **named)
+        self.stages: Stages | None = subject
+        sizes = [len(program.graph["nodes"]) for program in subject.programs]
         state = {"program": sizes.index(max(sizes)), "stage": 1}
-        data = payload(found.to_dict(), entries, found.programs)
+        data = payload(subject.to_dict(), entries, subject.programs)
         if isinstance(target, HybridBlock):
-            (program,) = found.programs
+            (program,) = subject.programs
             data["programs"][0]["labels"] = labels_of(
                 target, inputs, loss, program, sys._getframe()
             )

@@ -94,10 +94,10 @@ class _Deformable(HybridBlock):
     def _own(
         self, name: str, shape: tuple[int, ...], init: Initializer | str | None, wanted: bool
     ) -> None:
-        made: Any = None
+        parameter: Any = None
         if wanted:
-            made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
-        setattr(self, name, made)
+            parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
+        setattr(self, name, parameter)
 
     def _offsets(self, F: ModuleType, x: Tensor, weight: Tensor, bias: Tensor) -> Any:
         given = (x, weight) if bias is None else (x, weight, bias)

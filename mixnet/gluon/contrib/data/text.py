@@ -77,8 +77,8 @@ class _WikiText(_LanguageModelDataset):
         if not os.path.exists(path) or not utils.check_sha1(path, sha1):
             archive, archive_sha1 = self._archive
             url = utils._get_repo_file_url(f"gluon/dataset/{self._namespace}", archive)
-            found = fetch(self._root, archive, archive_sha1, url)
-            extract(found, self._root, [name for name, _ in self._files.values()])
+            fetched = fetch(self._root, archive, archive_sha1, url)
+            extract(fetched, self._root, [name for name, _ in self._files.values()])
         return path
 
     def _get_data(self) -> None:

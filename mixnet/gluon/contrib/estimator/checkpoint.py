@@ -188,21 +188,21 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 "use the same unit. Give only epoch_period for fit(epochs=...), only "
                 "batch_period (with epoch_period=None) for fit(batches=...)."
             )
-        found = []
+        checkpoints = []
         pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
         for name in os.listdir(self.model_dir):
             match = pattern.fullmatch(name)
             if match:
-                found.append((int(match[1]), int(match[2]), name.removesuffix(".params")))
+                checkpoints.append((int(match[1]), int(match[2]), name.removesuffix(".params")))
         what = f"{estimator.max_epoch} epochs" if by_epoch else f"{estimator.max_batch} batches"
-        if not found:
+        if not checkpoints:
             estimator.logger.info(
                 "CheckpointHandler: No checkpoint found, training from scratch for %s", what
             )
             return
-        found.sort()
-        self.saved_checkpoints = [prefix for _, _, prefix in found]
-        self.trained_epoch, self.trained_batch, last = found[-1]
+        checkpoints.sort()
+        self.saved_checkpoints = [prefix for _, _, prefix in checkpoints]
+        self.trained_epoch, self.trained_batch, last = checkpoints[-1]
         if by_epoch:
             left = estimator.max_epoch - self.trained_epoch - 1
             kind, limit = "epochs", estimator.max_epoch

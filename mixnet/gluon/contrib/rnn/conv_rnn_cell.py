@@ -103,13 +103,13 @@ class _BaseConvRNNCell(HybridRecurrentCell):
             return (*first, count, *window) if place == 1 else (*first, *window, count)
 
         self._state_shape = arranged((), hidden_channels, after)
-        made = {
+        parameters = {
             "i2h_weight": (arranged((rows,), channels, i2h), i2h_weight_initializer),
             "h2h_weight": (arranged((rows,), hidden_channels, h2h), h2h_weight_initializer),
             "i2h_bias": ((rows,), i2h_bias_initializer),
             "h2h_bias": ((rows,), h2h_bias_initializer),
         }
-        for name, (shape, init) in made.items():
+        for name, (shape, init) in parameters.items():
             parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
             setattr(self, name, parameter)
 

@@ -235,8 +235,8 @@ def dynamic_unroll(
         *states, number = states
         output, after = cell(step, states)
         if valid_length is not None:
-            going = F.broadcast_greater(valid_length, number)
-            after = [F.where(going, new, old) for new, old in zip(after, states, strict=True)]
+            running = F.broadcast_greater(valid_length, number)
+            after = [F.where(running, new, old) for new, old in zip(after, states, strict=True)]
         return output, [*after, number + 1]
 
     cell.reset()

@@ -173,8 +173,10 @@ class HybridRandomApply(HybridSequential):
         where = F.np.where if is_np_array() else F.broadcast_like
         if is_np_array():
             return where(chance < self.p, self.transforms(x), x)
-        made = self.transforms(x)
-        return F.where(F.broadcast_like(F.reshape(chance, (1,) * 3), made) < self.p, made, x)
+        transformed = self.transforms(x)
+        return F.where(
+            F.broadcast_like(F.reshape(chance, (1,) * 3), transformed) < self.p, transformed, x
+        )
 
 
 class ToTensor(_OnHost, HybridBlock):

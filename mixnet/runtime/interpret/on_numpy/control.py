@@ -69,12 +69,12 @@ def _while(
         of_body = arrays[cond_nconsts : cond_nconsts + body_nconsts]
         carried = list(arrays[cond_nconsts + body_nconsts :])
         while True:
-            going = test(*of_test, *carried)[0]
-            if not going.any():
+            running = test(*of_test, *carried)[0]
+            if not running.any():
                 return carried
             results = body(*of_body, *carried)
-            if going.ndim:  # several loops side by side: those that have ended stay as they are
-                results = _where_going(going, results, carried)
+            if running.ndim:  # several loops side by side: those that have ended stay as they are
+                results = _where_going(running, results, carried)
             carried = results
 
     return _result(run, equation)
@@ -98,12 +98,12 @@ def _scan(equation: Equation, jaxpr: Any, length: int, reverse: bool, **_: objec
         constants = arrays[:num_consts]
         carried: Sequence[Any] = arrays[num_consts : num_consts + num_carry]
         rows = arrays[num_consts + num_carry :]
-        made = [np.empty(shape, dtype) for shape, dtype in stacked]
+        stacks = [np.empty(shape, dtype) for shape, dtype in stacked]
         for i in reversed(range(length)) if reverse else range(length):
             results = body(*constants, *carried, *[each[i, ...] for each in rows])
             carried = results[:num_carry]
-            for each, value in zip(made, results[num_carry:], strict=True):
+            for each, value in zip(stacks, results[num_carry:], strict=True):
                 each[i] = value
-        return [*carried, *made]
+        return [*carried, *stacks]
 
     return _result(run, equation)

@@ -48,7 +48,7 @@ def _convolution(
     aval = equation.outvars[0].aval
     dtype, kind = aval.dtype, wide(aval.dtype)
     shape = [aval.shape[axis] for axis in numbers.out_spec]
-    back = [numbers.out_spec.index(axis) for axis in range(len(shape))]
+    permutation = [numbers.out_spec.index(axis) for axis in range(len(shape))]
     groups = feature_group_count * batch_group_count
     places = tuple(shape[2:])
     convolve = _Convolution(window_strides, padding, lhs_dilation, rhs_dilation, places)
@@ -67,7 +67,7 @@ def _convolution(
             x = x.reshape(x.shape[0], groups, -1, *x.shape[2:]).swapaxes(0, 1)
         result = convolve(x, w)  # (groups, batch, filters, *places)
         result = result[0] if groups == 1 else result.swapaxes(0, 1).reshape(shape)
-        return result.transpose(back).astype(dtype, copy=False)
+        return result.transpose(permutation).astype(dtype, copy=False)
 
     return run
 
@@ -139,8 +139,8 @@ class _Convolution:
         Place ``p`` sums ``x[i] w[apart i + low - p]`` over ``i``.
         """
         pads = [
-            (places - 1 - low, low + (extent - 1) * apart + 1 - taps)
-            for (low, _), extent, apart, taps, places in zip(
+            (places - 1 - low, low + (extent - 1) * dilation + 1 - taps)
+            for (low, _), extent, dilation, taps, places in zip(
                 self.pads, x.shape[3:], self.apart, w.shape[3:], self.places, strict=True
             )
         ]
@@ -170,35 +170,35 @@ class _Convolution:
             return total
         if batch * each <= _CHUNK or batch == 1:
             return _product(windows, w, x.strides)
-        made = None
+        result = None
         for part in _slices(batch, _CHUNK // each):
             total = _product(windows[:, part], w, x.strides)
-            if made is None:
-                made = np.empty_like(total, shape=(groups, batch, filters, *self.places))
-            made[:, part] = total
-        return made
+            if result is None:
+                result = np.empty_like(total, shape=(groups, batch, filters, *self.places))
+            result[:, part] = total
+        return result
 
     def _by_taps(self, x: Any, w: Any) -> Any:
         """One filter for each feature: sums of shifted data, each times one tap."""
         taps = w.shape[3:]
-        made = None
+        result = None
         spare: Any = None
         for tap in itertools.product(*map(range, taps)):
             met = x[(..., *self._met(tap))]
             factor = w[(slice(None), slice(None), slice(None), *tap)]
             factor = factor.reshape(factor.shape + (1,) * len(taps))
-            if made is None:
-                made = met * factor
-                spare = np.empty_like(made)
+            if result is None:
+                result = met * factor
+                spare = np.empty_like(result)
             else:
                 np.multiply(met, factor, out=spare)
-                made += spare
-        return made
+                result += spare
+        return result
 
     def _by_places(self, x: Any, w: np.ndarray) -> Any:
         """The gradient of such a kernel: for each place a sum over all that it met."""
         groups = x.shape[0]
-        made: Any = np.empty((groups, 1, 1, *self.places), x.dtype)
+        result: Any = np.empty((groups, 1, 1, *self.places), x.dtype)
         axes = list(range(x.ndim - 1))
         for place in itertools.product(*map(range, self.places)):
             key = tuple(
@@ -206,8 +206,8 @@ class _Convolution:
                 for p, s, d, k in zip(place, self.strides, self.dilation, w.shape[3:], strict=True)
             )
             met = x[(slice(None), 0, slice(None), *key)]
-            made[(slice(None), 0, 0, *place)] = np.einsum(met, axes, w[:, 0], axes, [0])
-        return made
+            result[(slice(None), 0, 0, *place)] = np.einsum(met, axes, w[:, 0], axes, [0])
+        return result
 
     def _met(self, tap: Sequence[int]) -> tuple[slice, ...]:
         """The data that a tap meets."""
@@ -238,9 +238,9 @@ class _Convolution:
             )
         ]
         if last:  # features side by side, and so they will be in the result
-            made = np.moveaxis(np.zeros((groups, batch, *reached, filters), x.dtype), -1, 2)
+            spread_out = np.moveaxis(np.zeros((groups, batch, *reached, filters), x.dtype), -1, 2)
         else:
-            made = np.zeros((groups, batch, filters, *reached), x.dtype)
+            spread_out = np.zeros((groups, batch, filters, *reached), x.dtype)
         each = groups * filters * math.prod(taps) * math.prod(extents)
         for part in _slices(batch, _CHUNK // each):
             given = self._given(x[:, part], w, last)
@@ -252,9 +252,9 @@ class _Convolution:
                     )
                 )
                 runs = [slice(f, f + c) for f, c in zip(first, together, strict=True)]
-                places = made[:, part][(slice(None),) * 3 + to]
+                places = spread_out[:, part][(slice(None),) * 3 + to]
                 _add_runs(places, given[(slice(None),) * 3 + tuple(runs)], extents, together)
-        return self._cut(made, taps)
+        return self._cut(spread_out, taps)
 
     def _cut(self, made: Any, taps: Sequence[int]) -> Any:
         """Crop a result that covers every position that the data reaches."""

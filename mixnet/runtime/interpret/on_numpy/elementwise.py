@@ -179,8 +179,8 @@ def _logistic(equation: Equation, **_: object) -> Run:
     one = np.ones((), equation.outvars[0].aval.dtype)
 
     def run(x: Any) -> Any:
-        made = np.exp(np.negative(x))
-        return np.divide(one, made + one)
+        result = np.exp(np.negative(x))
+        return np.divide(one, result + one)
 
     return run
 
@@ -242,9 +242,9 @@ def _complex(equation: Equation, **_: object) -> Run:
     dtype = equation.outvars[0].aval.dtype
 
     def run(real: Any, imaginary: Any) -> Any:
-        made = np.empty(np.broadcast(real, imaginary).shape, dtype)
-        made.real, made.imag = real, imaginary
-        return made
+        result = np.empty(np.broadcast(real, imaginary).shape, dtype)
+        result.real, result.imag = real, imaginary
+        return result
 
     return run
 

@@ -119,19 +119,19 @@ def _order(numbers: Any, rest: Sequence[int], windows: Sequence[int], rank: int)
         windows: and after these.
         rank: of the result.
     """
-    gone = {*map(int, numbers.collapsed_slice_dims), *map(int, numbers.operand_batching_dims)}
+    dropped = {*map(int, numbers.collapsed_slice_dims), *map(int, numbers.operand_batching_dims)}
     offset = [int(axis) for axis in numbers.offset_dims]
-    kept = [
-        axis for axis in sorted([*rest, *map(int, numbers.start_index_map)]) if axis not in gone
+    remaining = [
+        axis for axis in sorted([*rest, *map(int, numbers.start_index_map)]) if axis not in dropped
     ]
-    offset += range(rank - (len(kept) - len(offset)), rank)  # the words of keys
+    offset += range(rank - (len(remaining) - len(offset)), rank)  # the words of keys
     batch = [axis for axis in range(rank) if axis not in offset]
     there = {axis: len(batch) + i for i, axis in enumerate([*rest, *windows])}
-    source = {target: there.get(axis) for target, axis in zip(offset, kept, strict=True)}
+    source = {target: there.get(axis) for target, axis in zip(offset, remaining, strict=True)}
     source.update({target: i for i, target in enumerate(batch)})
     order = [source[target] for target in range(rank)]
-    found = [axis for axis in order if axis is not None]
-    return found + [axis for axis in there.values() if axis not in found]
+    positions = [axis for axis in order if axis is not None]
+    return positions + [axis for axis in there.values() if axis not in positions]
 
 
 # ---- scatter ------------------------------------------------------------------------------------
@@ -153,15 +153,15 @@ def _scatter(
 
     def run(x: Any, indices: Any, updates: Any) -> Any:
         at, rows, inside = places.of(indices, updates)
-        made = np.array(x.transpose(places.front), order="C")
-        flat = made.reshape(places.length, -1)
+        result = np.array(x.transpose(places.front), order="C")
+        flat = result.reshape(places.length, -1)
         at, rows = at.reshape(-1), rows.reshape(at.size, -1)
         if inside is not None and not inside.all():
             within = np.broadcast_to(inside, at.shape) if inside.ndim else inside
             at, rows = at[within], rows[within]
         if at.size and rows.size:
             _write(flat, at, rows, combine)
-        return made.transpose(places.back)
+        return result.transpose(places.back)
 
     return run
 
@@ -190,15 +190,15 @@ class _Places:
         self.indexed = [int(axis) for axis in numbers.scatter_dims_to_operand_dims]
         self.batched = [int(axis) for axis in numbers.operand_batching_dims]
         self.sources = [int(axis) for axis in numbers.scatter_indices_batching_dims]
-        gone = {*map(int, numbers.inserted_window_dims), *self.batched}
-        kept = [axis for axis in range(len(shape)) if axis not in gone]
+        dropped = {*map(int, numbers.inserted_window_dims), *self.batched}
+        remaining = [axis for axis in range(len(shape)) if axis not in dropped]
         windows = [int(axis) for axis in numbers.update_window_dims]
         size = dict.fromkeys(range(len(shape)), 1)
-        size.update({a: updates.shape[w] for a, w in zip(kept, windows, strict=True)})
+        size.update({a: updates.shape[w] for a, w in zip(remaining, windows, strict=True)})
         rest = [a for a in range(len(shape)) if a not in (*self.indexed, *self.batched)]
         # Axes that are written in part are rows too, at places from 0.
         whole = [axis for axis in rest if size[axis] == shape[axis]]
-        self.parts = [a for a in range(len(shape)) if a not in whole and a in kept]
+        self.parts = [a for a in range(len(shape)) if a not in whole and a in remaining]
         self.rowed = [axis for axis in range(len(shape)) if axis not in whole]
         self.front = [*self.rowed, *whole]
         self.back = [self.front.index(axis) for axis in range(len(shape))]
@@ -208,7 +208,7 @@ class _Places:
             a: math.prod(shape[b] for b in self.rowed[i + 1 :]) for i, a in enumerate(self.rowed)
         }
         batch = [axis for axis in range(len(updates.shape)) if axis not in windows]
-        of = dict(zip(kept, windows, strict=True))
+        of = dict(zip(remaining, windows, strict=True))
         self.order = [*batch, *[of[a] for a in self.parts], *[of[a] for a in whole if a in of]]
         self.clips, self.checks = "CLIP" in str(mode), "PROMISE" not in str(mode)
 

@@ -20,14 +20,14 @@ def _stacked(x: np.ndarray) -> Any:
 
 def _over(x: np.ndarray, function: Callable[[Any], Any], shapes: Any, dtypes: Any) -> list[Any]:
     """Results of a function of one matrix, for a stack of them."""
-    made = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    results = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     rank = x.ndim - 2
     count = int(np.prod(x.shape[:-2]))
-    flat = [each.reshape(count, *each.shape[rank:]) for each in made]
+    flat = [each.reshape(count, *each.shape[rank:]) for each in results]
     for i, matrix in enumerate(_stacked(x) if count else []):
         for each, value in zip(flat, function(matrix), strict=True):
             each[i] = value
-    return made
+    return results
 
 
 def _forms(equation: Equation) -> tuple[list[Any], list[Any]]:
@@ -121,11 +121,11 @@ def _lu(equation: Equation, **_: object) -> Run:
     rows = shapes[0][-2]
 
     def one(matrix: np.ndarray) -> Any:
-        made, pivots, _ = factor(matrix)
+        factors, pivots, _ = factor(matrix)
         order = list(range(rows))
         for i, j in enumerate(pivots):
             order[i], order[j] = order[j], order[i]
-        return made, pivots, order
+        return factors, pivots, order
 
     return lambda x: _over(x, one, shapes, dtypes)
 
@@ -135,13 +135,13 @@ def _permutation(equation: Equation, permutation_size: int, **_: object) -> Run:
     dtype = equation.outvars[0].aval.dtype
 
     def run(pivots: Any) -> Any:
-        made = np.empty((*pivots.shape[:-1], permutation_size), dtype)
-        made[...] = np.arange(permutation_size)
+        result = np.empty((*pivots.shape[:-1], permutation_size), dtype)
+        result[...] = np.arange(permutation_size)
         for at in np.ndindex(pivots.shape[:-1]):
-            row = made[at]
+            row = result[at]
             for i, j in enumerate(pivots[at]):
                 row[[i, j]] = row[[j, i]]
-        return made
+        return result
 
     return run
 
@@ -165,11 +165,11 @@ def _triangular_solve(
     side, turned = int(not left_side), int(transpose_a)
 
     def run(a: Any, b: Any) -> Any:
-        made = np.empty(b.shape, dtype)
-        for to, matrix, right in zip(_stacked(made), _stacked(a), _stacked(b), strict=True):
+        result = np.empty(b.shape, dtype)
+        for to, matrix, right in zip(_stacked(result), _stacked(a), _stacked(b), strict=True):
             if right.size:
                 to[...] = solve(1.0, matrix, right, side, int(lower), turned, int(unit_diagonal))
-        return made
+        return result
 
     return run
 

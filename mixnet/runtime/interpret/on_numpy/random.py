@@ -29,8 +29,8 @@ def _of_each(run: Run, shape: tuple[int, ...]) -> Run:
     def of_each(keys: np.ndarray, *numbers: Any) -> Any:
         rows = np.broadcast_to(keys, (*shape, 2)).reshape(-1, 2)
         more = [np.broadcast_to(each, shape).reshape(-1) for each in numbers]
-        made = np.stack([run(*each) for each in zip(rows, *more, strict=True)])
-        return made.reshape(*shape, *made.shape[1:])
+        draws = np.stack([run(*each) for each in zip(rows, *more, strict=True)])
+        return draws.reshape(*shape, *draws.shape[1:])
 
     return of_each
 
@@ -67,8 +67,8 @@ def _split(equation: Equation, shape: Sequence[int], **_: object) -> Run:
     size = math.prod(shape)
 
     def run(key: Any) -> Any:
-        made = [threefry(key, i >> 32, i & MASK) for i in range(size)]
-        return np.array(made, np.uint32).reshape(*shape, 2)
+        keys = [threefry(key, i >> 32, i & MASK) for i in range(size)]
+        return np.array(keys, np.uint32).reshape(*shape, 2)
 
     return _of_keys(run, equation)
 

@@ -88,9 +88,9 @@ def _dynamic_slice(equation: Equation, slice_sizes: Sequence[int], **_: object) 
 @rule("dynamic_update_slice")
 def _dynamic_update_slice(equation: Equation, **_: object) -> Run:
     def run(x: Any, update: Any, *starts: Any) -> Any:
-        made = np.array(x)
-        made[window(starts, update.shape, x.shape)] = update
-        return made
+        result = np.array(x)
+        result[window(starts, update.shape, x.shape)] = update
+        return result
 
     return run
 
@@ -149,10 +149,10 @@ def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
         take.append(slice(first, last))
         end = begin + (last - first - 1) * step + 1 if last > first else begin
         to.append(slice(begin, end, step) if last > first else slice(0, 0))
-    made = np.empty_like(x, shape=tuple(shape))
-    made[...] = value
-    made[tuple(to)] = x[tuple(take)]
-    return made
+    result = np.empty_like(x, shape=tuple(shape))
+    result[...] = value
+    result[tuple(to)] = x[tuple(take)]
+    return result
 
 
 @rule("pad")

@@ -28,12 +28,12 @@ def _reduced(
 ) -> Any:
     """Windows of a padded array reduced one axis after another."""
     for axis in sorted(range(x.ndim), key=lambda i: strides[i], reverse=True):
-        size, stride, apart = sizes[axis], strides[axis], dilation[axis]
+        size, stride, spread = sizes[axis], strides[axis], dilation[axis]
         if size == 1 and stride == 1:
             continue
         before = (slice(None),) * axis
         reach = (shape[axis] - 1) * stride + 1
-        parts = [x[(*before, slice(i * apart, i * apart + reach, stride))] for i in range(size)]
+        parts = [x[(*before, slice(i * spread, i * spread + reach, stride))] for i in range(size)]
         if size == 1:
             x = parts[0]
             continue
@@ -48,9 +48,9 @@ def _reduction(equation: Equation, ufunc: np.ufunc, params: dict[str, Any]) -> R
     shape = equation.outvars[0].aval.shape
     sizes, strides = params["window_dimensions"], params["window_strides"]
     rank = len(shape)
-    apart = params.get("base_dilation") or (1,) * rank
+    spread = params.get("base_dilation") or (1,) * rank
     dilation = params.get("window_dilation") or (1,) * rank
-    config = [(low, high, d - 1) for (low, high), d in zip(params["padding"], apart, strict=True)]
+    config = [(low, high, d - 1) for (low, high), d in zip(params["padding"], spread, strict=True)]
     pads = any(any(each) for each in config)
     dtype = equation.outvars[0].aval.dtype
     kind = wide(dtype) if ufunc is np.add else dtype
@@ -158,11 +158,11 @@ def _select_and_scatter(equation: Equation, select_prim: object, **params: Any) 
         winner = selection.winners(x)
         head = head.astype(kind, copy=False)
         finite = kind.kind in "iu" or np.isfinite(head).all()
-        made = np.zeros_like(x, kind)
+        result = np.zeros_like(x, kind)
         for number, windows, elements in selection.taps():
             chosen, given = winner[windows] == number, head[windows]
-            made[elements] += chosen * given if finite else np.where(chosen, given, kind.type(0))
-        return made.astype(source.dtype, copy=False)
+            result[elements] += chosen * given if finite else np.where(chosen, given, kind.type(0))
+        return result.astype(source.dtype, copy=False)
 
     return run
 
@@ -174,10 +174,10 @@ def _select_and_gather(equation: Equation, select_prim: object, **params: Any) -
 
     def run(tangent: Any, x: Any) -> Any:
         winner = selection.winners(x)
-        made = np.zeros(shape, tangent.dtype)
+        result = np.zeros(shape, tangent.dtype)
         for number, windows, elements in selection.taps():
             chosen = winner[windows] == number
-            np.copyto(made[windows], tangent[elements], where=chosen)
-        return made
+            np.copyto(result[windows], tangent[elements], where=chosen)
+        return result
 
     return run

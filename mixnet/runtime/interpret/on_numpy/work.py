@@ -77,10 +77,10 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
         taps = met // max(1, weight[numbers.rhs_spec[1]])
         given = math.prod(data) * taps * (filters // groups)
         spread = given * 3 // 2 // max(1, weight[numbers.rhs_spec[1]])
-        apart = params["lhs_dilation"]
+        dilation = params["lhs_dilation"]
         extents = [data[axis] for axis in numbers.lhs_spec[2:]]
-        if skips_zeros(apart, extents, [out[axis] for axis in numbers.out_spec[2:]]) or (
-            math.prod(apart) == 1 and spread < windows
+        if skips_zeros(dilation, extents, [out[axis] for axis in numbers.out_spec[2:]]) or (
+            math.prod(dilation) == 1 and spread < windows
         ):
             return given, spread
     return met * places, windows
