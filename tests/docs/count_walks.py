@@ -1,4 +1,4 @@
-"""How many Python calls the five walks of docs/concepts/walks.md take: ``python -m tests.docs.count_walks``."""
+"""Python calls of the walks in docs/concepts/walks.md: ``python -m tests.docs.count_walks``."""
 
 from __future__ import annotations
 
