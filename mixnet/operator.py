@@ -24,7 +24,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.control.custom import add_factory
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.process import locks
-from mixnet.runtime.value.state import apart
+from mixnet.runtime.value.state import separate_recording
 from mixnet.symbol.custom import Custom
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class PropRunner:
     ) -> tuple[list[np.ndarray], float, list[np.ndarray]]:
         """Outputs on the host, what ``backward`` finds the operator by, and new states."""
         shapes, dtypes = self.structs(inputs)
-        with timeline.called_by(self.name), apart(), RecordingScope(False, training):
+        with timeline.called_by(self.name), separate_recording(), RecordingScope(False, training):
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             auxiliary = _arrays(states)
             operator = self._operator(instance, inputs)
@@ -247,7 +247,7 @@ class PropRunner:
     ) -> list[np.ndarray]:
         """Gradients of the inputs on the host."""
         called_by = timeline.called_by(f"_backward_{self.name}")
-        with called_by, apart(), RecordingScope(False, True):
+        with called_by, separate_recording(), RecordingScope(False, True):
             gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
             # What the operator kept in forward is that call's: others may have come since.
             with self._lock:

@@ -290,7 +290,7 @@ class World:
             with jax.enable_x64(True):
                 whole = [
                     jax.make_array_from_callback(
-                        (len(array) * self.size,), self._sharding, partial(_given, array)
+                        (len(array) * self.size,), self._sharding, partial(_unchanged, array)
                     )
                     for array in arrays
                 ]
@@ -355,7 +355,7 @@ def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> D
     return Description(f"{name} of {', '.join(parts)}")
 
 
-def _given(array: np.ndarray, index: Any) -> np.ndarray:
+def _unchanged(array: np.ndarray, index: Any) -> np.ndarray:
     return array
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 class _Face(threading.local):
     # The class that functions without array arguments make: set by mixnet.numpy and by symbol_face.
-    made: Any = None
+    current: Any = None
 
 
 _face = _Face()
@@ -61,16 +61,16 @@ def set_default_face(cls: type[NDArray]) -> None:
 @contextmanager
 def face(cls: Any) -> Iterator[None]:
     """Creation functions return ``cls`` inside."""
-    before, _face.made = _face.made, cls
+    before, _face.current = _face.current, cls
     try:
         yield
     finally:
-        _face.made = before
+        _face.current = before
 
 
 def current_face() -> Any:
     """The class that a function without array arguments makes."""
-    return _face.made or _default[0]
+    return _face.current or _default[0]
 
 
 def is_array(value: Operand) -> bool:

@@ -81,7 +81,7 @@ def explain(
         for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))
     )
     declared = op if isinstance(op, Op) else None
-    given = ", ".join(_given(declared, statics)) if declared else ""
+    given = ", ".join(_changed_attributes(declared, statics)) if declared else ""
     because = reason(op, statics, shapes, error)
     usage = ""
     if declared and (not because or "not given" in because):
@@ -93,7 +93,7 @@ def explain(
     )
 
 
-def _given(op: Op, statics: Statics) -> list[str]:
+def _changed_attributes(op: Op, statics: Statics) -> list[str]:
     """The attributes of a call that are not the default ones."""
     known = op.keywords(statics)
     return [

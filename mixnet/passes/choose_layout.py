@@ -166,7 +166,7 @@ class _Rewrite:
         self.graph = graph
         self.specs = specs
         self.with_onednn = with_onednn
-        self.made: dict[Entry, Image] = {}
+        self.images: dict[Entry, Image] = {}
         self.relus = {node.inputs[0]: node for node in graph.nodes if _is_relu(node)}
         self.uses = Counter(graph.heads)
         for node in graph.nodes:
@@ -181,20 +181,20 @@ class _Rewrite:
             if relu is not None:  # it reads what the gradient reads, so it can come before
                 self._visit(relu)
             self._visit(node)
-        return self.graph.with_heads(self.made[e].first for e in self.graph.heads)
+        return self.graph.with_heads(self.images[e].first for e in self.graph.heads)
 
     def _visit(self, node: Node) -> None:
-        if Entry(node) in self.made:
+        if Entry(node) in self.images:
             return
         if node.is_variable:
-            self.made[Entry(node)] = Image(Entry(node))
+            self.images[Entry(node)] = Image(Entry(node))
             return
         images = self._rewritten(node)
         if images is None:
-            copied = node.replaced(tuple(self.made[e].first for e in node.inputs))
+            copied = node.replaced(tuple(self.images[e].first for e in node.inputs))
             images = [Image(Entry(copied, e.index)) for e in self._outputs(node)]
         for i, image in enumerate(images):
-            self.made[Entry(node, i)] = image
+            self.images[Entry(node, i)] = image
 
     def _outputs(self, node: Node) -> list[Entry]:
         outputs: list[Entry] = []
@@ -213,7 +213,7 @@ class _Rewrite:
             rule = self._deconvolution_gradients if backward else self._deconvolution
         elif op.name == FUSED:
             rule = self._fused_integers
-        elif not any(self.made[e].computed_last for e in node.inputs):
+        elif not any(self.images[e].computed_last for e in node.inputs):
             return None
         elif op.name == "Pooling":
             rule = self._pooling_gradient if backward else self._pooling
@@ -271,7 +271,7 @@ class _Rewrite:
             if len(known["kernel"]) == 3:
                 return self._volumes(node, known, node.inputs, ())
             return self._grouped(grouped.CONVOLUTION, node, known, node.inputs, {})
-        inputs = [self.made[data].last, *[self.made[each].first for each in (weight, *bias)]]
+        inputs = [self.images[data].last, *[self.images[each].first for each in (weight, *bias)]]
         plan["fusions"] = ("BIAS",) if bias else ()
         return [_image(convolution.CONVOLUTION, inputs, plan, node)]
 
@@ -287,7 +287,7 @@ class _Rewrite:
                 return self._volumes(node, known, arrays, wanted)
             return self._grouped(grouped.GRADIENTS, node, known, arrays, {"wanted": wanted})
         attributes = self._as_data_gradient(plan, known["kernel"], self._shape(data)[2:])
-        inputs = (self.made[head].last, self.made[weight].first)
+        inputs = (self.images[head].last, self.images[weight].first)
         return [
             _image(convolution.DATA_GRADIENT, inputs, attributes, node)
             if position == 0
@@ -306,17 +306,17 @@ class _Rewrite:
     ) -> Image:
         """The gradient of the weight (1) or the bias (2) of the convolution from ``data`` to ``result``."""
         if position == 2:
-            head = self.made[node.inputs[0]].last
+            head = self.images[node.inputs[0]].last
             return Image(Entry(_lowered(convolution.BIAS_GRADIENT, (head,), {}, node)))
         method = convolution.weight_gradient_method(
             plan["method"],
             plan,
             self._shape(node.inputs[2]),
             self._shape(data)[0],
-            self.made[data].computed_last,
+            self.images[data].computed_last,
         )
         attributes = {**plan, "kernel": known["kernel"], "method": method}
-        inputs = (self.made[result].last, self.made[data].last)
+        inputs = (self.images[result].last, self.images[data].last)
         return Image(Entry(_lowered(convolution.WEIGHT_GRADIENT, inputs, attributes, node)))
 
     def _grouped(
@@ -340,7 +340,7 @@ class _Rewrite:
             "groups": known["num_group"],
             "channels_last": _is_last(known["layout"]),
         }
-        lowered = _lowered(op, tuple(self.made[each].first for each in inputs), attributes, node)
+        lowered = _lowered(op, tuple(self.images[each].first for each in inputs), attributes, node)
         count = len(more["wanted"]) if more else 1
         return [Image(Entry(lowered, i)) for i in range(count)]
 
@@ -372,7 +372,7 @@ class _Rewrite:
         else:
             attributes["method"] = method
         op = volumes.GRADIENTS if wanted else volumes.CONVOLUTION
-        lowered = _lowered(op, tuple(self.made[each].first for each in inputs), attributes, node)
+        lowered = _lowered(op, tuple(self.images[each].first for each in inputs), attributes, node)
         return [Image(Entry(lowered, i)) for i in range(max(1, len(wanted)))]
 
     def _as_data_gradient(
@@ -392,7 +392,7 @@ class _Rewrite:
         if plan is None:
             return None
         attributes = self._as_data_gradient(plan, known["kernel"], self._shape(Entry(node))[2:])
-        inputs = [self.made[data].last, *[self.made[each].first for each in (weight, *bias)]]
+        inputs = [self.images[data].last, *[self.images[each].first for each in (weight, *bias)]]
         return [_image(convolution.DECONVOLUTION, inputs, attributes, node)]
 
     def _deconvolution_gradients(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
@@ -404,7 +404,7 @@ class _Rewrite:
         if plan is None:
             return None
         # Data and result of the convolution are exchanged: what the head is there, the data is here.
-        inputs = (self.made[head].last, self.made[weight].first)
+        inputs = (self.images[head].last, self.images[weight].first)
         return [
             _image(convolution.CONVOLUTION, inputs, plan, node)
             if position == 0
@@ -440,7 +440,7 @@ class _Rewrite:
             integers.WEIGHTS,
             (("body", body), ("by_channel", by_channel)),
             (),
-            tuple(self.made[given[name]].first for name in names),
+            tuple(self.images[given[name]].first for name in names),
             f"{node.name}_weights",
         ).made_from(node)
         layer = parts.layer.op.keywords(parts.layer.statics)
@@ -449,9 +449,9 @@ class _Rewrite:
         able = self.with_onednn and plain and onednn.computes(self._shape(given["data"])[1], stride)
         ranges = node.inputs[len(body_order(parts)) :]
         images = [given["data"], *[given[name] for name in ("sum",) if name in given]]
-        data, *added = [self.made[each].last for each in images]
+        data, *added = [self.images[each].last for each in images]
         inputs = (
-            data, *[Entry(made, i) for i in range(3)], *added, *[self.made[e].first for e in ranges],
+            data, *[Entry(made, i) for i in range(3)], *added, *[self.images[e].first for e in ranges],
         )  # fmt: skip
         attributes = {
             "body": body,
@@ -464,15 +464,15 @@ class _Rewrite:
         lowered_images = [Image(last=Entry(lowered))]
         if not known["enable_float_output"]:
             lowered_images += [Image(Entry(lowered, 1)), Image(Entry(lowered, 2))]
-        states = [self.made[given[n]] for n in ("mean", "var") if n in given]
+        states = [self.images[given[n]] for n in ("mean", "var") if n in given]
         return lowered_images + states
 
     def _pooling_of_integers(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         data, low, high = node.inputs
         windows = self._windows(data, known) if known["pool_type"] == "max" else None
         if windows is not None:
-            pooled = _image(pooling.POOLING, (self.made[data].last,), windows, node)
-            return [pooled, self.made[low], self.made[high]]
+            pooled = _image(pooling.POOLING, (self.images[data].last,), windows, node)
+            return [pooled, self.images[low], self.images[high]]
         if known["layout"] not in _DIRECT or len(self._shape(data)) != 4:
             return None
         return self._same(node, node.op.rebind(node.statics, layout="NHWC"))
@@ -505,7 +505,7 @@ class _Rewrite:
         windows = self._windows(node.inputs[0], known)
         if windows is None:
             return None
-        return [_image(pooling.POOLING, (self.made[node.inputs[0]].last,), windows, node)]
+        return [_image(pooling.POOLING, (self.images[node.inputs[0]].last,), windows, node)]
 
     def _pooling_gradient(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         head, data = node.inputs
@@ -514,7 +514,7 @@ class _Rewrite:
             return None
         windows["extents"] = self._shape(data)[2:]
         read = (head, data) if known["pool_type"] == "max" else (head,)
-        inputs = tuple(self.made[each].last for each in read)
+        inputs = tuple(self.images[each].last for each in read)
         return [_image(pooling.POOLING_GRADIENT, inputs, windows, node)]
 
     # ---- the rest -----------------------------------------------------------------------------
@@ -547,7 +547,7 @@ class _Rewrite:
             "wide": self.specs[moving][1].name,
             "wanted": wanted,
         }
-        inputs = (self.made[head].last, self.made[data].last, self.made[gamma].first)
+        inputs = (self.images[head].last, self.images[data].last, self.images[gamma].first)
         lowered = _lowered(batch_norm.BATCH_NORM_GRADIENT, inputs, attributes, node)
         return [
             Image(last=Entry(lowered, i)) if position == 0 else Image(Entry(lowered, i))
@@ -562,7 +562,7 @@ class _Rewrite:
     def _any_layout(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         relu = self._relu_of_gradient(node)
         if relu is not None:
-            inputs = (self.made[node.inputs[0]].last, self.made[Entry(relu)].last)
+            inputs = (self.images[node.inputs[0]].last, self.images[Entry(relu)].last)
             return [_image(RELU_GRADIENT, inputs, {}, node)]
         fused = self._fused(node)
         return [fused] if fused is not None else self._same(node, node.statics)
@@ -570,7 +570,7 @@ class _Rewrite:
     def _same(self, node: Node, statics: Statics) -> list[Image]:
         """The operator itself on images with channels last."""
         inputs = tuple(
-            self.made[e].last if len(self._shape(e)) == 4 else self.made[e].first
+            self.images[e].last if len(self._shape(e)) == 4 else self.images[e].first
             for e in node.inputs
         )
         copied = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
@@ -603,14 +603,14 @@ class _Rewrite:
             for entry, other in ((one, two), (two, one)):
                 producer = self._unshared(entry)
                 if producer is not None and one != two:
-                    return _with_fusion(producer, "BINARY_ADD", (self.made[other].last,), node)
+                    return _with_fusion(producer, "BINARY_ADD", (self.images[other].last,), node)
         return None
 
     def _unshared(self, entry: Entry) -> Node | None:
         """The convolution that computes an entry, if only one node reads it."""
-        if self.uses[entry] != 1 or not self.made[entry].computed_last:
+        if self.uses[entry] != 1 or not self.images[entry].computed_last:
             return None
-        producer = self.made[entry].last.node
+        producer = self.images[entry].last.node
         return producer if producer.op is convolution.CONVOLUTION else None
 
 

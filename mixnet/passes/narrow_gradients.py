@@ -133,7 +133,7 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
         if gradient is None:
             gradient = _gradients[key] = _Gradient(node.op.forward, node.statics, *key[2:])
 
-        def found(source: Source) -> Entry:
+        def entry_of(source: Source) -> Entry:
             if source.kind == "output":
                 assert computed is not None
                 return Entry(computed, source.number)
@@ -143,7 +143,7 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
         if computed is not None:
             other, by_outputs = gradient.by_outputs
             costs = [
-                sum(nbytes(entry) for entry in {found(each) for each in way})
+                sum(nbytes(entry) for entry in {entry_of(each) for each in way})
                 for way in (sources, by_outputs)
             ]
             if costs[1] <= costs[0]:
@@ -151,7 +151,7 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
         places = dict(zip(node.inputs, inputs, strict=True))
         read = []
         for source in sources:
-            entry = found(source)
+            entry = entry_of(source)
             if source.kind == "output":
                 read.append(Entry(narrowed[entry.node], entry.index))
             else:

@@ -740,7 +740,7 @@ def simple_bind(
     storage = _storage_types(self, stype_dict)
     of_gradients = infer_gradient_storage(self.graph, infer_storage(self.graph, storage))
 
-    def made(
+    def array_for(
         name: str, shape: tuple[int, ...], known: Mapping[str, Any], storage: Mapping[str, str]
     ) -> NDArray:
         where = groups.get(group[name] or "", context)
@@ -755,15 +755,15 @@ def simple_bind(
     arguments, gradients = {}, {}
     for name, shape in zip(names, shapes, strict=True):
         known = shared_exec.arg_dict if name in shared else shared_buffer or {}
-        arguments[name] = made(name, shape, known, storage)
+        arguments[name] = array_for(name, shape, known, storage)
         if shared_buffer is not None and name not in (shared_arg_names or ()):
             shared_buffer[name] = arguments[name]
         if requests[name] != "null":
             known = shared_exec.grad_dict if name in shared else {}
-            gradients[name] = made(name, shape, known, of_gradients)
+            gradients[name] = array_for(name, shape, known, of_gradients)
     others = {} if shared_exec is None else shared_exec.aux_dict
     states = {
-        name: made(name, shape, others, storage)
+        name: array_for(name, shape, others, storage)
         for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)

@@ -163,7 +163,7 @@ def get_mnist_iterator(
     get_mnist_ubyte()
     flat = len(input_shape) != 3
 
-    def made(kind: str, shuffle: bool, **more: object) -> Any:
+    def iterator_of(kind: str, shuffle: bool, **more: object) -> Any:
         return MNISTIter(
             image=f"data/{kind}-images-idx3-ubyte",
             label=f"data/{kind}-labels-idx1-ubyte",
@@ -174,8 +174,8 @@ def get_mnist_iterator(
             **more,
         )
 
-    train = made("train", True, num_parts=num_parts, part_index=part_index)
-    return train, made("t10k", False, num_parts=num_parts, part_index=part_index)
+    train = iterator_of("train", True, num_parts=num_parts, part_index=part_index)
+    return train, iterator_of("t10k", False, num_parts=num_parts, part_index=part_index)
 
 
 _MODELS = "http://data.mxnet.io/models/"

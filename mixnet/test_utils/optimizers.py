@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
 
 
-def _made(shape: Any, dtype: DTypeLike, stype: str, density: float) -> Any:
+def _random(shape: Any, dtype: DTypeLike, stype: str, density: float) -> Any:
     if stype == "default":
         return array(random_arrays(shape), dtype=dtype)
     return rand_ndarray(shape, stype, density=density, dtype=dtype)
@@ -53,8 +53,8 @@ def compare_optimizer(
     shapes = shape if many else [shape] * ntensors
     assert len(shapes) == ntensors, f"{len(shapes)} shapes were given for {ntensors} weights."
     # A sparse weight has all its rows: a row that is not stored cannot be updated.
-    weights = [_made(each, dtype, w_stype, 1.0) for each in shapes]
-    gradients = [_made(each, dtype, g_stype, 0.5) for each in shapes]
+    weights = [_random(each, dtype, w_stype, 1.0) for each in shapes]
+    gradients = [_random(each, dtype, g_stype, 0.5) for each in shapes]
     results = []
     for optimizer, dense in ((opt1, True), (opt2, False)):
         own = [each.tostype("default") if dense else each.copy() for each in weights]

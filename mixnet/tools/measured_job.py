@@ -78,7 +78,7 @@ class _Job:
             "compression_params": settings["compression"],
         }
         self.whole = gluon.Trainer(self.network.collect_params(), kvstore="dist_sync", **results)
-        self.apart = gluon.Trainer(
+        self.separate = gluon.Trainer(
             self.network.collect_params(), kvstore="dist_sync", update_on_kvstore=False, **results
         )
         for _ in range(config.get("MIXNET_JOINT_STEP_AFTER") + _WARM):
@@ -128,10 +128,10 @@ class _Job:
         computed = time.perf_counter()
         self._meet()
         together = time.perf_counter()
-        self.apart.allreduce_grads()
+        self.separate.allreduce_grads()
         mx.nd.waitall()
         exchanged = time.perf_counter()
-        self.apart.update(self.batch, ignore_stale_grad=True)
+        self.separate.update(self.batch, ignore_stale_grad=True)
         mx.nd.waitall()
         updated = time.perf_counter()
         compute = self._all(computed - start)

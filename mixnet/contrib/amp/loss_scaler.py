@@ -37,7 +37,7 @@ def _unscaled(grad: Any, scale: Any) -> Any:
     return (grad * (1 / scale[0])).astype(grad.dtype)
 
 
-def _kept(new: Any, old: Any, finite: Any) -> Any:
+def _if_finite(new: Any, old: Any, finite: Any) -> Any:
     """The new value of a step that did not overflow, else the old one."""
     return jnp.where(finite[0] > 0, new, old)
 
@@ -54,7 +54,7 @@ def _adjusted(scale: Any, finite: Any, *, length: float, greatest: float) -> Any
 
 _SCALED = Op("_amp_scaled", _scaled)
 _UNSCALED = Op("_amp_unscaled", _unscaled, differentiable=False)
-_KEPT = Op("_amp_kept", _kept, differentiable=False)
+_KEPT = Op("_amp_kept", _if_finite, differentiable=False)
 _ADJUSTED = Op("_amp_adjusted", _adjusted, differentiable=False)
 
 

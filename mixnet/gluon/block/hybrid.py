@@ -798,14 +798,14 @@ def _takes_symbols(block: Block) -> bool:
 def _first(block: Block, args: Any) -> Any:
     """The first array or symbol of nested inputs."""
 
-    def found(value: object) -> list[Any]:
+    def arrays_in(value: object) -> list[Any]:
         if isinstance(value, (list, tuple)):
-            return [leaf for each in value for leaf in found(each)]
+            return [leaf for each in value for leaf in arrays_in(each)]
         if isinstance(value, dict):
-            return found(list(value.values()))
+            return arrays_in(list(value.values()))
         return [value] if isinstance(value, (NDArray, Symbol)) else []
 
-    leaves = found(args)
+    leaves = arrays_in(args)
     if not leaves:
         raise AttributeValueError(not_arrays(block, args))
     if len({isinstance(leaf, Symbol) for leaf in leaves}) > 1:

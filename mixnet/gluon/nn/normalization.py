@@ -49,11 +49,11 @@ class _Normalization(HybridBlock):
             )
             setattr(self, name, parameter)
 
-    def _said(self) -> str:
+    def _description(self) -> str:
         return ", ".join(f"{key}={value!r}" for key, value in self._kwargs.items())
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._said()}, in_channels={self.gamma.shape[0]})"
+        return f"{type(self).__name__}({self._description()}, in_channels={self.gamma.shape[0]})"
 
 
 class _BatchNorm(_Normalization):
@@ -124,7 +124,7 @@ class _BatchNorm(_Normalization):
 
     def __repr__(self) -> str:
         channels = self.gamma.shape[0] or None
-        return f"{type(self).__name__}({self._said()}, in_channels={channels})"
+        return f"{type(self).__name__}({self._description()}, in_channels={channels})"
 
 
 class BatchNorm(_BatchNorm):
@@ -268,7 +268,7 @@ class GroupNorm(_Normalization):
         )
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._said()})"
+        return f"{type(self).__name__}({self._description()})"
 
 
 class InstanceNorm(_Normalization):

@@ -198,7 +198,7 @@ class Reading:
             else None
         )
         if values is None:
-            values = self._made(call)
+            values = self._converted(call)
         values = list(values) if isinstance(values, (list, tuple)) else [values]
         scalar = node.op_type not in _GIVE_AXES and self._no_axes(inputs)
         for name, value in zip(node.output, values, strict=False):
@@ -211,7 +211,7 @@ class Reading:
         given = [each for each in inputs if each is not None]
         return any(isinstance(each, Symbol) for each in given) and all(map(self.is_scalar, given))
 
-    def _made(self, call: Call) -> Any:
+    def _converted(self, call: Call) -> Any:
         node = call.node
         reader = READERS.get(node.op_type)
         if reader is None:

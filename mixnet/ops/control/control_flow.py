@@ -21,7 +21,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import Place, op
 from mixnet.ops.schema.attributes import Shape
-from mixnet.ops.schema.stream import advanced, apart
+from mixnet.ops.schema.stream import advanced, loop_stream
 
 
 def _place(arrays: Any, positions: tuple[int, ...]) -> list[Any]:
@@ -86,7 +86,7 @@ def foreach(
     def place(slices: Any, carried: Any) -> list[Any]:
         return _place([*slices, *carried, *rest], (*in_data_locs, *in_state_locs, *remain_locs))
 
-    own, draws = apart(stream), body.draws(training)
+    own, draws = loop_stream(stream), body.draws(training)
 
     def step(carried: Any, item: Any) -> Any:
         number, slices = item
@@ -147,7 +147,7 @@ def while_loop(
     condition, body = subgraphs
     # Which of the data the loop variables are; those that the body does not read are the first ones.
     which = [func_input_locs[place] if place >= 0 else i for i, place in enumerate(func_var_locs)]
-    own, tests, steps = apart(stream), condition.draws(training), body.draws(training)
+    own, tests, steps = loop_stream(stream), condition.draws(training), body.draws(training)
 
     def holds(values: list[Any], number: jax.Array) -> Any:
         place = advanced(own, (tests + steps) * number)
@@ -221,7 +221,7 @@ def cond(
     """
     condition, yes, no = subgraphs
     tested = [data[i] for i in cond_input_locs]
-    own = apart(stream)
+    own = loop_stream(stream)
     (holds,) = condition.run(tested, own, training)
     after = advanced(own, condition.draws(training))
 

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from mixnet.ops.lowering import grouped, onednn
-from mixnet.ops.lowering.lowering import Lowering, apart
+from mixnet.ops.lowering.lowering import Lowering, not_inlined
 from mixnet.ops.nn.convolve import convolve
 
 Pair = tuple[int, int]
@@ -348,8 +348,8 @@ def weight_gradient(
     # from, back to the last convolution, into their transposes: all of it computed again, element
     # by element across the memory. Only the transposes stand apart: what is left inside such a
     # call is not brought into the form that XLA's fast convolution needs.
-    by_channel = apart(lambda each: jnp.transpose(each, (3, 1, 2, 0)), data)
-    by_place = apart(lambda each: jnp.transpose(each, (1, 2, 0, 3)), head)
+    by_channel = not_inlined(lambda each: jnp.transpose(each, (3, 1, 2, 0)), data)
+    by_place = not_inlined(lambda each: jnp.transpose(each, (1, 2, 0, 3)), head)
     widths = [
         (p, d * (k - 1) + s * (o - 1) + 1 - n - p)
         for p, d, k, s, o, n in zip(
@@ -461,7 +461,7 @@ def _gradient_by_exchange(
         n + min(0, after) for n, (_, after) in zip(data.shape[1:3], widths, strict=True)
     )
     # Apart, or XLA would choose for the loop an order in memory that suits its neighbours.
-    by_sample = apart(lambda each: _samples_last(each, groups), data)
+    by_sample = not_inlined(lambda each: _samples_last(each, groups), data)
     gradient = onednn.convolution(
         by_sample[:, :down, :across],  # places that no window reads are left out
         jnp.transpose(head, (3, 0, 1, 2)),

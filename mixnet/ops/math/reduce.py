@@ -76,7 +76,7 @@ def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
     XLA's own reductions lose a NaN in large arrays.
     """
 
-    def found(data: jax.Array, axis: Any, keepdims: bool) -> Any:
+    def reduction(data: jax.Array, axis: Any, keepdims: bool) -> Any:
         # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
         best = function(data, axis, keepdims=keepdims)
         axes = [each % data.ndim for each in axis]
@@ -85,7 +85,7 @@ def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def choose(data: jax.Array, axis: Any, keepdims: bool) -> Any:
         if jnp.issubdtype(data.dtype, jnp.floating):
-            return _extreme(found, tuple(axis), keepdims)(data)
+            return _extreme(reduction, tuple(axis), keepdims)(data)
         return function(data, axis, keepdims=keepdims)
 
     return choose

@@ -34,6 +34,6 @@ def key_at(stream: Any, number: object) -> Any:
     return jax.random.fold_in(jax.random.wrap_key_data(stream[:2]), place)
 
 
-def apart(stream: Any) -> Any:
+def loop_stream(stream: Any) -> Any:
     """The stream, at its begin, of what a loop contains that takes the next number of ``stream``."""
     return jnp.concatenate([jax.random.key_data(key_at(stream, 0)), jnp.zeros(1, jnp.uint32)])

@@ -116,10 +116,10 @@ def _confirmed(
         second = shape_free(traced(op, statics, known, scalars), other)
     except Exception:  # an operator of images, say, takes 3 channels alone
         return None
-    return form if second is not None and _said(form) == _said(second) else None
+    return form if second is not None and _normal_form(form) == _normal_form(second) else None
 
 
-def _said(form: ShapeFree) -> Any:
+def _normal_form(form: ShapeFree) -> Any:
     """A form without its variables and shapes."""
     number: dict[Any, int] = {}
     jaxpr = form.jaxpr.jaxpr

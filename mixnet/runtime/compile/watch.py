@@ -53,7 +53,7 @@ def watch(source: str | None, key: tuple[Any, ...]) -> None:
 
 
 @contextmanager
-def told(source: str | None, key: tuple[Any, ...]) -> Iterator[None]:
+def reported(source: str | None, key: tuple[Any, ...]) -> Iterator[None]:
     """Scope in which a program is waited for; reports it if it takes long."""
     watch(source, key)
     timer = threading.Timer(_PATIENCE, _tell, (source, key, time.perf_counter()))

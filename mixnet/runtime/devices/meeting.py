@@ -64,7 +64,7 @@ class Meeting:
         """Whether devices are missing that may still arrive."""
         return len(self.parts) < self.count and not self._ended
 
-    def come(self, context: Context, values: tuple[Value, ...]) -> _Part:
+    def arrive(self, context: Context, values: tuple[Value, ...]) -> _Part:
         """Register the arrival of a device with its arrays."""
         part = self.parts[context] = _Part(values, f"{self.name} on {context}")
         return part
@@ -220,7 +220,7 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
         if meeting is None:
             meeting = Meeting(name, count, exchange)
             gathering.append(meeting)
-        part = meeting.come(context, values)
+        part = meeting.arrive(context, values)
         if not meeting.is_open:
             gathering.remove(meeting)
     # The thread remembers what it waits in, to give it up if its program ends with an error.
@@ -255,7 +255,7 @@ class _Taped(Operator):
     def run_values(self, statics: Statics, values: Sequence[Value]) -> list[Value]:
         """The results."""
         name, count, exchange = statics
-        return [_made(name, count, exchange, tuple(values))]
+        return [_exchanged(name, count, exchange, tuple(values))]
 
     def backward_node(self, node: Node, heads: Sequence[Entry | None], wanted: Any) -> Node:
         """The meeting in which the devices exchange the gradients of their results."""
@@ -305,14 +305,14 @@ def meet_on_tape(name: str, count: int, exchange: Exchange, value: Value) -> Val
     return value
 
 
-def _made(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -> Value:
+def _exchanged(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -> Value:
     if count == _WORKERS:
         return _workers[0].pooled(name, exchange, values)
     return meet(name, count, exchange, values)
 
 
 def _on_tape(name: str, count: int, exchange: Exchange, value: Value) -> Value:
-    outputs = _made(name, count, exchange, (value,))
+    outputs = _exchanged(name, count, exchange, (value,))
     if state.recording and value.node is not None:
         inputs = (Entry(value.node, value.index),)
         statics = (name, count, exchange)

@@ -191,7 +191,7 @@ def _set_compiled(
     compiled: Callable[[], tuple[Any, bool]],
 ) -> None:
     """Switch to the compiled program."""
-    with compile_watch.told(segment.source, key):
+    with compile_watch.reported(segment.source, key):
         program.call, may_heat = compiled()
     program.runs, program.change = (HOT_RUNS, _heat) if may_heat else (0, None)
 

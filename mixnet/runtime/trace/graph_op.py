@@ -122,7 +122,7 @@ class GraphOp(Operator):
         """Fraction of a state that remains when backward updates it; None if it is written immediately."""
         if self._kept_shares is None:
             heads = self.graph.heads[self.graph.num_outputs :]
-            self._kept_shares = tuple(_kept(head) for head in heads[: len(self.states)])
+            self._kept_shares = tuple(_remaining(head) for head in heads[: len(self.states)])
         return self._kept_shares[number]
 
     def is_passed(self, number: int) -> bool:
@@ -291,7 +291,7 @@ def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
     return [moved(entry) for entry in entries]
 
 
-def _kept(entry: Entry) -> float | None:
+def _remaining(entry: Entry) -> float | None:
     """Fraction of a state in its new value, over all operations that update it in sequence."""
     share = 1.0
     while not entry.node.is_variable:

@@ -53,7 +53,7 @@ state = ThreadState()
 
 
 @contextmanager
-def apart() -> Iterator[None]:
+def separate_recording() -> Iterator[None]:
     """Scope for Python code that a program calls back: its recording is separate from pending operations.
 
     The thread that waits for a program may be the one that runs it. What that thread had recorded

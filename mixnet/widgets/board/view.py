@@ -109,7 +109,7 @@ class TrainingBoard(View):
             name: of a layer or parameter.
             array: NDArray or what NumPy takes; read once it is computed.
         """
-        self._of_live().histogram(name, _kept(array, name))
+        self._of_live().histogram(name, _snapshot(array, name))
         self._sender.wake()
 
     def image(self, name: str, array: Any) -> None:
@@ -124,7 +124,7 @@ class TrainingBoard(View):
         Raises:
             AttributeValueError: another shape.
         """
-        picture = _kept(array, name)
+        picture = _snapshot(array, name)
         check_image(name, picture.shape)
         self._of_live().image(name, picture)
         self._sender.wake()
@@ -420,7 +420,7 @@ class TrainingBoard(View):
         )
         text = f"{p['title']}: {word}, step {p['step']}"
         shown = [
-            f"{s['name']} {_said(s['recent']['value'][-1])}"
+            f"{s['name']} {_number_text(s['recent']['value'][-1])}"
             for s in p["series"]
             if s["recent"]["value"]
         ]
@@ -436,7 +436,9 @@ class TrainingBoard(View):
             ]
             last, step = series["recent"]["value"][-1], series["recent"]["step"][-1]
             least, most = (min(known), max(known)) if known else (None, None)
-            rows.append([series["name"], step, _said(last), _said(least), _said(most)])
+            rows.append(
+                [series["name"], step, _number_text(last), _number_text(least), _number_text(most)]
+            )
         return ["curve", "last step", "last value", "least", "largest"], rows or [
             ["", "", "", "", ""]
         ]
@@ -445,11 +447,11 @@ class TrainingBoard(View):
         return picture(self.payload, self.summary())
 
 
-def _said(value: float | None) -> str:
+def _number_text(value: float | None) -> str:
     return "not finite" if value is None else digits(value)
 
 
-def _kept(array: Any, name: str) -> Any:
+def _snapshot(array: Any, name: str) -> Any:
     """An array as it is now, not computed yet if it is an NDArray."""
     if isinstance(array, NDArray):
         return held(array, name)[0]

@@ -121,7 +121,7 @@ class Puzzle(View):
             raise AttributeValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}.")
         frame = sys._getframe()
         asked = Asked(target, inputs, train, loss, shapes, frame, "Puzzle")
-        return cls._made(_network(asked, kind, threads, asked.name), answers)
+        return cls._of_payload(_network(asked, kind, threads, asked.name), answers)
 
     @classmethod
     def of_tasks(
@@ -143,10 +143,10 @@ class Puzzle(View):
             items = tasks.checked(rows)
         except ValueError as error:
             raise AttributeValueError(f"Puzzle.of_tasks: {error}.") from None
-        return cls._made(_tasks(name, items, threads), answers)
+        return cls._of_payload(_tasks(name, items, threads), answers)
 
     @classmethod
-    def _made(cls, payload: dict[str, Any], answers: bool) -> Puzzle:
+    def _of_payload(cls, payload: dict[str, Any], answers: bool) -> Puzzle:
         puzzle = cls.__new__(cls)
         puzzle._begin(payload, answers)
         return puzzle

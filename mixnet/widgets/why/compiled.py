@@ -36,7 +36,7 @@ def of_stages(payload: Payload) -> Iterator[tuple[str, list[str]]]:
 def of_look(payload: Payload) -> Iterator[tuple[str, list[str]]]:
     """For the whole: key ``all``; for a compiled block, what it was compiled for."""
     if payload.get("traces"):
-        yield "all", _said(payload["traces"])
+        yield "all", _sentences(payload["traces"])
 
 
 def traces_of(keys: Any) -> list[list[Any]]:
@@ -68,11 +68,11 @@ def of_block(block: Any) -> Answer:
             )
         )
         return Answer(ASK, block.name, why)
-    text, *more = _said(traces)
+    text, *more = _sentences(traces)
     return Answer(ASK, block.name, text, tuple(more))
 
 
-def _said(traces: list[list[Any]]) -> list[str]:
+def _sentences(traces: list[list[Any]]) -> list[str]:
     count = len(traces)
     many = (
         f"{count} graphs were compiled, one for each key" if count > 1 else "One graph was compiled"

@@ -72,13 +72,13 @@ def _convolution(
     return run
 
 
-def skips_zeros(apart: Sequence[int], extents: Sequence[int], places: Sequence[int]) -> bool:
+def skips_zeros(spread: Sequence[int], extents: Sequence[int], places: Sequence[int]) -> bool:
     """Whether data whose elements are set apart is better spread than filled with zeros.
 
     Spreading multiplies every tap with every element, windows every tap at every place of the
     result: of which there are few in the gradient of a kernel.
     """
-    return any(d > 1 for d in apart) and math.prod(extents) <= math.prod(places)
+    return any(d > 1 for d in spread) and math.prod(extents) <= math.prod(places)
 
 
 class _Convolution:
@@ -88,24 +88,24 @@ class _Convolution:
         self,
         strides: Sequence[int],
         pads: Any,
-        apart: Any,
+        spread: Any,
         dilation: Sequence[int],
         places: tuple[int, ...],
     ):
         self.strides, self.pads, self.dilation = strides, pads, dilation
-        self.apart, self.places = apart, places
+        self.spread, self.places = spread, places
 
     def __call__(self, x: Any, w: np.ndarray) -> Any:
         if self._changes_roles(x, w):
             return self._exchanged(x, w)
         spreads = all(s == 1 for s in self.strides) and (
-            skips_zeros(self.apart, x.shape[3:], self.places) or self._spreads_less(x, w)
+            skips_zeros(self.spread, x.shape[3:], self.places) or self._spreads_less(x, w)
         )
         if spreads:
             return self._spread(x, w)
-        if any(d > 1 for d in self.apart) or any(any(p) for p in self.pads):
+        if any(d > 1 for d in self.spread) or any(any(p) for p in self.pads):
             config = [
-                (low, high, d - 1) for (low, high), d in zip(self.pads, self.apart, strict=True)
+                (low, high, d - 1) for (low, high), d in zip(self.pads, self.spread, strict=True)
             ]
             x = padded(x, 0, [(0, 0, 0)] * 3 + config)
         return self._correlate(x, w)
@@ -113,7 +113,7 @@ class _Convolution:
     def _spreads_less(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether fewer elements are copied from the data's side; kernels may need a copy too."""
         batch, filters, features = x.shape[1], w.shape[1], w.shape[2]
-        if math.prod(w.shape[3:]) == 1 or any(d > 1 for d in self.apart):
+        if math.prod(w.shape[3:]) == 1 or any(d > 1 for d in self.spread):
             return False
         # Every element meets every tap, those outside of the result too: many where it has few places.
         if math.prod(x.shape[3:]) > 2 * math.prod(self.places):
@@ -127,7 +127,7 @@ class _Convolution:
     def _changes_roles(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether to swap data and kernel, for data with gaps between its elements."""
         return (
-            any(d > 1 for d in self.apart)
+            any(d > 1 for d in self.spread)
             and all(s == 1 for s in self.strides)
             and all(d == 1 for d in self.dilation)
             and max(math.prod(x.shape[3:]), math.prod(self.places)) < math.prod(w.shape[3:])
@@ -141,11 +141,11 @@ class _Convolution:
         pads = [
             (places - 1 - low, low + (extent - 1) * dilation + 1 - taps)
             for (low, _), extent, dilation, taps, places in zip(
-                self.pads, x.shape[3:], self.apart, w.shape[3:], self.places, strict=True
+                self.pads, x.shape[3:], self.spread, w.shape[3:], self.places, strict=True
             )
         ]
         ones = (1,) * len(pads)
-        convolve = _Convolution(ones, pads, ones, self.apart, self.places)
+        convolve = _Convolution(ones, pads, ones, self.spread, self.places)
         return np.flip(convolve(w, x).swapaxes(1, 2), list(range(3, x.ndim)))
 
     # ---- from windows ---------------------------------------------------------------------------
@@ -229,12 +229,13 @@ class _Convolution:
         axes = range(len(taps))
         last = x.strides[2] == min(x.strides[2:]) and extents != (1,) * len(extents)
         together = [
-            a if a >= _FAR and d == 1 else 1 for a, d in zip(self.apart, self.dilation, strict=True)
+            a if a >= _FAR and d == 1 else 1
+            for a, d in zip(self.spread, self.dilation, strict=True)
         ]
         reached = [
             (-(-k // c) - 1) * c * d + (n - 1) * a + c
             for k, c, d, n, a in zip(
-                taps, together, self.dilation, extents, self.apart, strict=True
+                taps, together, self.dilation, extents, self.spread, strict=True
             )
         ]
         if last:  # features side by side, and so they will be in the result
@@ -248,7 +249,7 @@ class _Convolution:
                 to = tuple(
                     slice(f * d, f * d + (n - 1) * a + c, a if c == 1 else 1)
                     for f, d, n, a, c in zip(
-                        first, self.dilation, extents, self.apart, together, strict=True
+                        first, self.dilation, extents, self.spread, together, strict=True
                     )
                 )
                 runs = [slice(f, f + c) for f, c in zip(first, together, strict=True)]
