@@ -29,7 +29,7 @@ def to_json(graph: Graph) -> str:
 _LONGEST_LINE = 10  # items of a list that stand on one line
 
 
-def _text(value: Any, depth: int = 0) -> str:
+def _text(value: object, depth: int = 0) -> str:
     """JSON with the line breaks of MXNet's writer, so that files compare equal as text."""
     if isinstance(value, dict):
         items = [f"{json.dumps(key)}: {_text(each, depth + 1)}" for key, each in value.items()]
@@ -163,12 +163,12 @@ class _Reader:
             raise self.wrong(f"{key!r} is not {kind_name}, but {value!r:.60}")
         return value
 
-    def graph(self, data: Any) -> Graph:
+    def graph(self, data: object) -> Graph:
         """The graph of a JSON object with nodes and heads."""
         self.is_older = self.version(data) < VERSION
         return self._graph_and_nodes(data)[0]
 
-    def _graph_and_nodes(self, data: Any) -> tuple[Graph, list[Node]]:
+    def _graph_and_nodes(self, data: object) -> tuple[Graph, list[Node]]:
         before = self.place
         nodes: list[Node] = []
         for row in self.field(data, "nodes", list, "a list"):
@@ -185,7 +185,7 @@ class _Reader:
         self.place = before
         return Graph(heads), nodes
 
-    def version(self, data: Any) -> int:
+    def version(self, data: object) -> int:
         """The version of MXNet that wrote the file; 0 where the file does not state it."""
         attrs = self.field(data, "attrs", dict, "a JSON object", {})
         match attrs.get("mxnet_version"):
@@ -193,7 +193,7 @@ class _Reader:
                 return version
         return 0
 
-    def draws(self, data: Any) -> list[Any]:
+    def draws(self, data: object) -> list[Any]:
         """Numbers of nodes in the order in which they draw; empty where that is the order of the nodes."""
         attrs = self.field(data, "attrs", dict, "a JSON object", {})
         stated = self.field(attrs, _DRAWS, list, "a list", [None, []])
@@ -201,7 +201,7 @@ class _Reader:
             raise self.wrong(f"it is ['list_int', [numbers of nodes]], not {stated!r:.60}")
         return stated[1]
 
-    def body(self, data: Any) -> SubGraph:
+    def body(self, data: object) -> SubGraph:
         """The body of a loop."""
         before = self.place
         self.place = f"{before}, "
@@ -217,13 +217,13 @@ class _Reader:
         self.place = before
         return SubGraph(Graph(graph.heads, inputs))
 
-    def number(self, value: Any, end: int) -> int:
+    def number(self, value: object, end: int) -> int:
         """A whole number from 0 to ``end`` - 1."""
         if type(value) is not int or not 0 <= value < end:
             raise self.wrong(f"{value!r:.60} is not a number from 0 to {end - 1}")
         return value
 
-    def entry(self, value: Any, nodes: list[Node]) -> Entry:
+    def entry(self, value: object, nodes: list[Node]) -> Entry:
         """One output of a node that is known already."""
         if not isinstance(value, list) or not 2 <= len(value) <= 3:
             raise self.wrong(f"an entry is [node, output, version], not {value!r:.60}")
@@ -256,11 +256,11 @@ class _Reader:
             return Node(None, name=name, attrs=attrs)
         bodies = self.field(row, "subgraphs", list, "a list", [])
         try:
-            found = make_node(op, name, inputs, attrs, tuple(self.body(each) for each in bodies))
-            check_inputs(found)
+            result = make_node(op, name, inputs, attrs, tuple(self.body(each) for each in bodies))
+            check_inputs(result)
             if self.is_older:
-                _move_to_inputs(found)
-            return found
+                _move_to_inputs(result)
+            return result
         except MXNetError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

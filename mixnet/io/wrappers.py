@@ -12,7 +12,7 @@ from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
 
 
-def _check_iterator(title: str, given: Any) -> None:
+def _check_iterator(title: str, given: object) -> None:
     if not hasattr(given, "provide_data"):
         raise AttributeTypeError(
             f"{title} takes an iterator of batches, such as mx.io.NDArrayIter(...), not {given!r:.60}."

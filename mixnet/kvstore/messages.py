@@ -15,7 +15,7 @@ from typing import Any
 from mixnet.distributed.lines import keep_alive
 
 
-def dumps(content: Any) -> bytes:
+def dumps(content: object) -> bytes:
     """Pickle optimizers and updaters, including user functions if cloudpickle is installed.
 
     Raises:
@@ -33,7 +33,7 @@ def loads(content: bytes) -> Any:
     return pickle.loads(content)
 
 
-def send(connection: Connection, message: Any) -> None:
+def send(connection: Connection, message: object) -> None:
     """Send an object; its arrays are not copied."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer, register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @register
@@ -28,11 +31,11 @@ class NAG(Optimizer):
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
         return None if self.momentum == 0.0 else self._zeros(weight)
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
         if self._is_mixed(weight):
             copy = weight.astype(np.float32)
@@ -40,12 +43,12 @@ class NAG(Optimizer):
         self._warn_of_half(weight, "NAG ")
         return self.create_state(index, weight)
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step."""
         self._update(index, weight, grad, (state,), "")
 
     def update_multi_precision(
-        self, index: Any, weight: NDArray, grad: NDArray, state: Any
+        self, index: Index, weight: NDArray, grad: NDArray, state: object
     ) -> None:
         """One step, through the float32 copy where ``create_state_multi_precision`` made one."""
         mixed = self._is_mixed(weight)

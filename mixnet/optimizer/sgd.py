@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @register
@@ -29,13 +32,13 @@ class SGD(Optimizer):
         self.lazy_update = lazy_update
         self.aggregate_num = aggregation(4)
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
         if self.momentum == 0.0:
             return None
         return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
         if self._is_mixed(weight):
             copy = weight.astype(np.float32)
@@ -43,16 +46,18 @@ class SGD(Optimizer):
         self._warn_of_half(weight, "SGD ")
         return self.create_state(index, weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
         """One step of a parameter, or of several."""
         self._update_each(index, weight, grad, state, False)
 
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update_multi_precision(self, index: Index, weight: Any, grad: Any, state: object) -> None:
         """One step, through float32 copies where ``create_state_multi_precision`` made them."""
         first = weight[0] if isinstance(index, (list, tuple)) else weight
         self._update_each(index, weight, grad, state, self._is_mixed(first))
 
-    def _update_each(self, index: Any, weight: Any, grad: Any, state: Any, mixed: bool) -> None:
+    def _update_each(
+        self, index: Index, weight: Any, grad: Any, state: object, mixed: bool
+    ) -> None:
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
         rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)

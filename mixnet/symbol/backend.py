@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -18,6 +18,9 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.partition import Part, partition
 from mixnet.passes.set_training import set_training
 from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    pass
 
 _PART = "_backend_part"
 
@@ -102,16 +105,16 @@ class _Runner:
 
         def change(node: Node, entries: tuple[Entry, ...]) -> Node:
             scoped = f"{name}/{node.name}"
-            made = Node(node.op, node.statics, node.scalars, entries, scoped, node.attrs)
-            return made.made_from(node)
+            spelled = Node(node.op, node.statics, node.scalars, entries, scoped, node.attrs)
+            return spelled.made_from(node)
 
         arrays = {each.name: self.arrays[node.name] for node, each in held.items()}
         return self.graph.rebuild(change, variables), arrays
 
     def structs(self, inputs: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
         key = tuple([(tuple(each.shape), np.dtype(each.dtype)) for each in inputs])
-        found = self._structs.get(key)
-        if found is None:
+        inferred = self._structs.get(key)
+        if inferred is None:
             given = iter(key)
             held = self.arrays
             known = [
@@ -119,9 +122,9 @@ class _Runner:
                 for n in self.graph.inputs
             ]
             specs = Facts(inputs=known).specs(self.graph, drawing=False)
-            found = [jax.ShapeDtypeStruct(*specs[head]) for head in self.graph.heads]
-            self._structs[key] = found
-        return found
+            inferred = [jax.ShapeDtypeStruct(*specs[head]) for head in self.graph.heads]
+            self._structs[key] = inferred
+        return inferred
 
     def run(self, *arrays: Any) -> list[Any]:
         if self._call is None:
@@ -176,12 +179,12 @@ def parts_of(symbol: Symbol) -> dict[str, str]:
     """By name of each node that a backend computes the name of its part, as :func:`spelled_out`
     has it before a slash.
     """
-    found = {}
+    parts = {}
     for node in symbol.graph.nodes:
         if node.op is not None and node.op.name == _PART:
             inner = node.op.keywords(node.statics)["part"].graph
-            found.update({each.name: node.name for each in inner.nodes if not each.is_variable})
-    return found
+            parts.update({each.name: node.name for each in inner.nodes if not each.is_variable})
+    return parts
 
 
 class _Xla(Backend):
@@ -224,22 +227,27 @@ def backend_of(name: str) -> Backend:
     Raises:
         MXNetError: there is none of that name; says which there are.
     """
-    found = _BACKENDS.get(name)
-    if found is None:
+    backend = _BACKENDS.get(name)
+    if backend is None:
         raise MXNetError(
             f"There is no backend {name!r}. Known are "
             f"{', '.join(_BACKENDS)}.{did_you_mean(name, _BACKENDS)} Add one with "
             f"mx.library.register_backend."
         )
-    if isinstance(found, str):
-        module, _, kind = found.partition(":")
-        found = _BACKENDS[name] = getattr(importlib.import_module(module), kind)()
-    assert isinstance(found, Backend)
-    return found
+    if isinstance(backend, str):
+        module, _, kind = backend.partition(":")
+        backend = _BACKENDS[name] = getattr(importlib.import_module(module), kind)()
+    assert isinstance(backend, Backend)
+    return backend
 
 
 def optimized(
-    symbol: Symbol, backend: str, args: Any, aux: Any, ctx: Context | None, options: dict[str, Any]
+    symbol: Symbol,
+    backend: str,
+    args: Any,
+    aux: Any,
+    ctx: Context | None,
+    options: dict[str, Any],
 ) -> Symbol:
     """The symbol with a backend's parts.
 
@@ -251,8 +259,8 @@ def optimized(
         ctx: device; not read.
         options: of the backend.
     """
-    found = backend_of(backend)
-    if isinstance(found, _Xla):
+    properties = backend_of(backend)
+    if isinstance(properties, _Xla):
         return symbol
     arrays = {**dict(args or {}), **dict(aux or {})}
     for name, each in arrays.items():
@@ -261,4 +269,4 @@ def optimized(
                 f"optimize_for: args and aux are arrays by name; {name!r} is {type(each).__name__}."
             )
     predicting = type(symbol)(set_training(symbol.graph, False).heads)
-    return found.optimize(predicting, arrays, options)
+    return properties.optimize(predicting, arrays, options)

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,9 @@ from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators
 from mixnet.symbol.symbol import Symbol, output_name
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 
 def executable_graph(
@@ -107,11 +110,11 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
             latest.get(states[place], entry) if place in states else entry
             for place, entry in enumerate(given)
         ]
-        made = node if tuple(now) == node.inputs else node.replaced(tuple(now))
+        rebuilt = node if tuple(now) == node.inputs else node.replaced(tuple(now))
         for place, index in written.items():
             if states[place].is_variable:
-                latest[states[place]] = Entry(made, index)
-        return made
+                latest[states[place]] = Entry(rebuilt, index)
+        return rebuilt
 
     graph = Graph(symbol._heads, inputs).rebuild(change)
     heads = (*graph.heads, *latest.values())
@@ -296,7 +299,7 @@ class Executor:
         )
         return outputs
 
-    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+    def forward(self, is_train: bool = False, **kwargs: object) -> list[NDArray]:
         """Compute the outputs.
 
         Args:
@@ -364,7 +367,7 @@ class Executor:
         """Free the values that ``backward`` needs now, not only at the next ``forward``."""
         self._recorded = []
 
-    def _feed(self, name: str, array: Any) -> None:
+    def _feed(self, name: str, array: object) -> None:
         if name not in self._arg_dict:
             raise AttributeTypeError(
                 f"forward: there is no argument {name!r}; there are {', '.join(self._arg_dict)}."
@@ -381,7 +384,11 @@ class Executor:
             )
         target._write_all(array)
 
-    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+    def backward(
+        self,
+        out_grads: Any = None,
+        is_train: bool = True,
+    ) -> None:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.
 
         Args:
@@ -554,9 +561,9 @@ def _names(node: Node) -> tuple[str, ...]:
 
 def _own(value: Value) -> Value:
     """An alias in the same place on the tape: for an argument that is an output as it stands."""
-    made = value.alias()
-    made.node, made.index = value.node, value.index
-    return made
+    alias = value.alias()
+    alias.node, alias.index = value.node, value.index
+    return alias
 
 
 def _watched_name(entry: Entry) -> str:
@@ -569,12 +576,12 @@ def _watched_name(entry: Entry) -> str:
 def bind(
     self: Symbol,
     ctx: Context | None = None,
-    args: Any = None,
-    args_grad: Any = None,
-    grad_req: Any = "write",
-    aux_states: Any = None,
-    group2ctx: Any = None,
-    shared_exec: Any = None,
+    args: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    args_grad: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    aux_states: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_exec: Executor | None = None,
 ) -> Executor:
     """Create an executor over the given arrays.
 
@@ -639,7 +646,7 @@ def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[
     return {name: given[name] for name in names if name in given}
 
 
-def _groups(called: str, given: Any) -> dict[str, Context]:
+def _groups(called: str, given: object) -> dict[str, Context]:
     if given is None:
         return {}
     if not isinstance(given, Mapping) or not all(isinstance(c, Context) for c in given.values()):
@@ -681,14 +688,14 @@ def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
 def simple_bind(
     self: Symbol,
     ctx: Context | None = None,
-    grad_req: Any = "write",
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     type_dict: Mapping[str, Any] | None = None,
     stype_dict: Any = None,
-    group2ctx: Any = None,
+    group2ctx: Mapping[str, Context] | None = None,
     shared_arg_names: Any = None,
     shared_exec: Any = None,
     shared_buffer: Any = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Executor:
     """Create an executor over zero arrays, with shapes inferred from ``kwargs``.
 
@@ -742,10 +749,10 @@ def simple_bind(
     ) -> NDArray:
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
-        found = known.get(name)
-        if found is not None and found.shape == shape and found._spec.dtype == dtype:
-            if found.context is where and found.stype == storage.get(name, "default"):
-                return found
+        array = known.get(name)
+        if array is not None and array.shape == shape and array._spec.dtype == dtype:
+            if array.context is where and array.stype == storage.get(name, "default"):
+                return array
         return _zeros(storage.get(name, "default"), shape, where, dtype)
 
     shared = set(shared_arg_names or ()) if shared_exec is not None else set()
@@ -794,7 +801,7 @@ def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool)
     return array.reshape((-1,))[:count].reshape(shape)
 
 
-def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: Any) -> NDArray:
+def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: DTypeLike) -> NDArray:
     if stype == "default":
         return zeros(shape, context, dtype)
     return zeros_of(stype, shape, context, dtype)

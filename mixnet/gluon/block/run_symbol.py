@@ -29,15 +29,15 @@ def run_symbol(
         hook: called with the name, the operator's name and the array of every result; and whether
             also of every input.
     """
-    made: dict[Entry, NDArray] = {}
+    results: dict[Entry, NDArray] = {}
     graph = complete_shapes(symbol.graph, {name: each.shape for name, each in handles.items()})
     for node in in_order_of_calls(graph.nodes):
         if node.is_variable:
             handle = handles[node.name]
             as_it_is = type(handle) is cls or handle._is_sparse
-            made[Entry(node)] = handle if as_it_is else share(handle, cls)
+            results[Entry(node)] = handle if as_it_is else share(handle, cls)
             continue
-        inputs = [made[entry] for entry in node.inputs]
+        inputs = [results[entry] for entry in node.inputs]
         if hook is not None and hook[1]:
             names = node.op.argument_names(node.statics)
             several = len(names) > 1 and not node.op.variadic
@@ -51,7 +51,7 @@ def run_symbol(
         outputs = invoke(node.op, inputs, attributes, cls=cls)  # type: ignore[arg-type]
         outputs = outputs if isinstance(outputs, list) else [outputs]
         for i, output in enumerate(outputs):
-            made[Entry(node, i)] = output
+            results[Entry(node, i)] = output
             if hook is not None:
                 hook[0](output_name(Entry(node, i)), node.op.name, output)
-    return [made[entry] for entry in graph.heads]
+    return [results[entry] for entry in graph.heads]

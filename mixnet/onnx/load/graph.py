@@ -62,9 +62,9 @@ class Reading:
 
     def input(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
         """Declare an input of the graph."""
-        made = sym.Variable(name, shape=shape, dtype=dtype)
-        self.values[name] = made
-        self._specs[made._heads[0]] = (shape, dtype)
+        variable = sym.Variable(name, shape=shape, dtype=dtype)
+        self.values[name] = variable
+        self._specs[variable._heads[0]] = (shape, dtype)
 
     def shape(self, value: Any) -> tuple[int, ...]:
         """The shape of a value."""
@@ -86,7 +86,7 @@ class Reading:
             f"{what} is computed from the model's inputs; it has to be a constant here"
         )
 
-    def ints(self, value: Any, what: str) -> list[int]:
+    def ints(self, value: object, what: str) -> list[int]:
         """A constant input that is a list of integers."""
         return [int(each) for each in self.constant(value, what).reshape(-1)]
 
@@ -98,7 +98,7 @@ class Reading:
             return value.ndim == 0
         return value is not None and value._heads[0] in self._scalars
 
-    def mark_scalar(self, value: Any, scalar: bool = True) -> Any:
+    def mark_scalar(self, value: object, scalar: bool = True) -> Any:
         """Note that a symbol of one element has no axes in the file; the symbol."""
         if scalar and isinstance(value, Symbol):
             self._scalars.add(value._heads[0])
@@ -144,9 +144,9 @@ class Reading:
         if name not in self.used:
             stored = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
             self.used[name] = stored
-            made = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
-            self._parameters[name] = made
-            self._specs[made._heads[0]] = (stored.shape, stored.dtype)
+            variable = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
+            self._parameters[name] = variable
+            self._specs[variable._heads[0]] = (stored.shape, stored.dtype)
         return self._parameters[name]
 
     def _spec(self, value: Symbol) -> tuple[tuple[int, ...], np.dtype]:
@@ -258,15 +258,15 @@ class Reading:
         """The result of a node, named as in the file."""
         if isinstance(value, np.ndarray):
             return value
-        made = value._heads[0].node
+        node = value._heads[0].node
         if (
-            made.op is not None
-            and not made.attrs.get("__onnx__")
+            node.op is not None
+            and not node.attrs.get("__onnx__")
             and len(value) == 1
             and value._heads[0].index == 0
         ):
-            made.name = name
-            made.attrs = {**made.attrs, "__onnx__": "1"}
+            node.name = name
+            node.attrs = {**node.attrs, "__onnx__": "1"}
         return value
 
 

@@ -33,10 +33,10 @@ def _(g: Reading, call: Call) -> Any:
 
     condition = g.op("Cast", call.x, dtype="int32")
     results = sym.contrib.cond(condition, branch(yes), branch(no), name=g.scope)
-    made = list(results) if isinstance(results, (list, tuple)) else [results]
-    for each, scalar in zip(made, scalars[0], strict=True):
+    outputs = list(results) if isinstance(results, (list, tuple)) else [results]
+    for each, scalar in zip(outputs, scalars[0], strict=True):
         g.mark_scalar(each, scalar)
-    return made
+    return outputs
 
 
 @reads("Loop")
@@ -58,10 +58,10 @@ def _(g: Reading, call: Call) -> Any:
 
 def _goes_on(body: Any) -> bool:
     """Whether a body returns the condition that it is given, or a constant that is true."""
-    made = {name: node for node in body.node for name in node.output}
+    producers = {name: node for node in body.node for name in node.output}
     name = body.output[0].name
-    while name in made and made[name].op_type == "Identity":
-        name = made[name].input[0]
+    while name in producers and producers[name].op_type == "Identity":
+        name = producers[name].input[0]
     return bool(name == body.input[1].name)
 
 
@@ -93,15 +93,15 @@ def _counted(g: Reading, body: Any, turns: int, carried: list[Any]) -> Any:
 
 def _empty(body: Any, count: int) -> list[np.ndarray]:
     """Stacked outputs of a loop without a turn: no rows, of the shape that the body declares."""
-    found = []
+    empty = []
     for each in body.output[1 + count :]:
         kind = each.type.tensor_type
         dims = [d.dim_value for d in kind.shape.dim]
         if not kind.HasField("shape") or not all(dims):
             raise NotDefinedError(f"a loop without a turn, whose rows {each.name!r} have no shape")
         dtype = onnx_package().helper.tensor_dtype_to_np_dtype(kind.elem_type)
-        found.append(np.zeros((0, *dims), dtype))
-    return found
+        empty.append(np.zeros((0, *dims), dtype))
+    return empty
 
 
 def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]) -> Any:
@@ -109,7 +109,7 @@ def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]
     most = UNLIMITED
     if isinstance(limit, np.ndarray):
         most = min(int(limit.reshape(-1)[0]), most)
-    going = np.ones(1, np.int32) if condition is None else g.op("Cast", condition, dtype="int32")
+    running = np.ones(1, np.int32) if condition is None else g.op("Cast", condition, dtype="int32")
     bounded = limit is not None and not isinstance(limit, np.ndarray)
 
     def test(turn: Any, going: Any, *states: Any) -> Any:
@@ -128,7 +128,7 @@ def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]
         new = _all_read(inner, [again, *results[1:]], [going, *states])
         return [], [g.op("_plus_scalar", turn, scalar=1), *new]
 
-    first = [g.symbol(np.zeros(1, np.int64)), g.symbol(going)]
+    first = [g.symbol(np.zeros(1, np.int64)), g.symbol(running)]
     _, after = sym.contrib.while_loop(
         test, step, [*first, *_starts(g, carried)], max_iterations=most, name=g.scope
     )

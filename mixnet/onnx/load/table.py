@@ -30,7 +30,7 @@ class Call:
         """The first input."""
         return self.inputs[0]
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """An attribute."""
         return self.attributes.get(name, default)
 

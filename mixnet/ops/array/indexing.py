@@ -16,7 +16,7 @@ from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 
-def bounded(indices: Any, extent: int, mode: str) -> Any:
+def bounded(indices: jax.Array, extent: int, mode: str) -> Any:
     """Whole numbers within [0, extent): clipped to its ends, or wrapped around."""
     whole = indices.astype(jnp.int64)
     return whole % extent if mode == "wrap" else jnp.clip(whole, 0, extent - 1)
@@ -163,7 +163,7 @@ def _(values, shape):
         _check_inside(index, axis, extent)
 
 
-def _check_inside(index: Any, axis: int, extent: int, least: int | None = None) -> None:
+def _check_inside(index: jax.Array, axis: int, extent: int, least: int | None = None) -> None:
     least = -extent if least is None else least
     if index.size and not (least <= index.min() and index.max() < extent):
         wrong = index.max() if index.max() >= extent else index.min()
@@ -360,8 +360,8 @@ def index_copy(old_tensor, index_vector, new_tensor):
     order = jnp.arange(index.shape[0])
     last = jnp.full(extent + 1, -1).at[places].max(order)
     chosen = last[:extent]
-    kept = jnp.expand_dims(chosen < 0, range(1, old_tensor.ndim))
-    return jnp.where(kept, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
+    untouched = jnp.expand_dims(chosen < 0, range(1, old_tensor.ndim))
+    return jnp.where(untouched, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
 
 
 @op("_contrib_index_array", differentiable=False)

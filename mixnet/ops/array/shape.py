@@ -104,7 +104,7 @@ def _reversed_codes(codes: list[int]) -> list[int]:
 
 
 def _reshaped(
-    data: Any,
+    data: jax.Array,
     *,
     shape: tuple[int, ...],
     reverse: bool,
@@ -215,7 +215,7 @@ def _span(name: str, begin: int | None, end: int | None, shape: list[int]) -> sl
     return slice(begin, end)
 
 
-def _flattened(data: Any) -> Any:
+def _flattened(data: jax.Array) -> Any:
     return data.reshape(data.shape[0], math.prod(data.shape[1:]))  # -1 fails without elements
 
 
@@ -339,8 +339,8 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
     first = shapes[0]
     AxisOf().check(name, "dim", axis, len(first))
     at = axis % len(first)
-    kept = [(len(each), each[:at], each[at + 1 :]) for each in shapes]
-    if any(each != kept[0] for each in kept):
+    outlines = [(len(each), each[:at], each[at + 1 :]) for each in shapes]
+    if any(each != outlines[0] for each in outlines):
         raise ShapeError(f"{name}: shapes {list(shapes)} differ in axes other than axis {axis}.")
 
 
@@ -447,7 +447,7 @@ def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
     return data[_slices("slice", data, begin, end, step)]
 
 
-def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tuple[slice, ...]:
+def _slices(name: str, data: jax.Array, begin: tuple, end: tuple, step: tuple) -> tuple[slice, ...]:
     """The key of a part of ``data``."""
     if not 0 < len(begin) == len(end) <= data.ndim or len(step) not in (0, len(begin)):
         raise ShapeError(

@@ -37,20 +37,20 @@ def _float_only(function: Function) -> Function:
     return run
 
 
-def _round(data: Any) -> Any:
+def _round(data: jax.Array) -> Any:
     return jnp.trunc(data + jnp.copysign(jnp.asarray(0.5, data.dtype), data))
 
 
-def _rint(data: Any) -> Any:
+def _rint(data: jax.Array) -> Any:
     below, above = jnp.floor(data), jnp.ceil(data)
     return jnp.where(data - below <= above - data, below, above)
 
 
-def _cbrt(data: Any) -> Any:
+def _cbrt(data: jax.Array) -> Any:
     return jnp.cbrt(data)
 
 
-def _gamma(data: Any) -> Any:
+def _gamma(data: jax.Array) -> Any:
     """Infinite at 0, with its sign; NaN at the whole numbers below it, where both signs meet."""
     below = jnp.minimum(data, 0)
     size = jnp.exp(jax.scipy.special.gammaln(data))
@@ -61,13 +61,13 @@ def _gamma(data: Any) -> Any:
 
 
 @jax.custom_jvp
-def soft_sign(data: Any) -> Any:
+def soft_sign(data: jax.Array) -> Any:
     """x / (1 + |x|); the derivative at infinity is 0."""
     return quotient(data, 1 + jnp.abs(data))
 
 
 @soft_sign.defjvp
-def _(primals: Any, tangents: Any) -> Any:
+def _(primals: jax.Array, tangents: jax.Array) -> Any:
     (data,), (tangent,) = primals, tangents
     return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
 

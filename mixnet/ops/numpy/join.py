@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -53,7 +54,7 @@ def stack(*data, axis: NewAxis = 0):
     return jnp.stack(_joined("stack", data), axis)
 
 
-def _declare_join(name: str, function: Any, text: str) -> None:
+def _declare_join(name: str, function: Callable[..., Any], text: str) -> None:
     def joined(*data):
         try:
             return function(_joined(name, data))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import AxisError, OperatorValueError, ShapeError
@@ -24,7 +25,7 @@ def check_axis(name: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def check_two_axes(name: str, data: Any, first: int, second: int) -> None:
+def check_two_axes(name: str, data: jax.Array, first: int, second: int) -> None:
     """Whether two axes of an array, which exist, are different ones.
 
     Raises:
@@ -74,7 +75,7 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
     Raises:
         ShapeError: the codes do not fit the shape.
     """
-    made: list[int] = []
+    extents: list[int] = []
     axis = 0
     waiting = iter(range(len(codes)))
 
@@ -86,7 +87,7 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
     for i in waiting:
         code = codes[i]
         if code == -2:
-            made.append(extent(axis))
+            extents.append(extent(axis))
             axis += 1
         elif code == -3:
             if extent(axis) != 1:
@@ -95,25 +96,25 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
                 )
             axis += 1
         elif code == -4:
-            made += shape[axis:]
+            extents += shape[axis:]
             axis = len(shape)
         elif code == -5:
-            made.append(extent(axis) * extent(axis + 1))
+            extents.append(extent(axis) * extent(axis + 1))
             axis += 2
         elif code == -6:
             if i + 2 >= len(codes):
                 raise ShapeError(f"npx.reshape: -6 needs two extents behind it in {codes}.")
             first, second = codes[i + 1], codes[i + 2]
-            made += filled_shape("npx.reshape", (extent(axis),), (first, second))
+            extents += filled_shape("npx.reshape", (extent(axis),), (first, second))
             axis += 1
             next(waiting), next(waiting)
         else:
-            made.append(code)
+            extents.append(code)
             axis += 1
-    return filled_shape("npx.reshape", shape, tuple(made))
+    return filled_shape("npx.reshape", shape, tuple(extents))
 
 
-def _by_codes(a: Any, *, newshape: tuple[int, ...], reverse: bool) -> Any:
+def _by_codes(a: jax.Array, *, newshape: tuple[int, ...], reverse: bool) -> Any:
     if not reverse:
         return a.reshape(extended_shape(a.shape, newshape))
     codes = list(newshape)
@@ -197,19 +198,19 @@ def broadcast_to(array, *, shape: Shape = ()):
 
     Source: MXNet operator ``_npi_broadcast_to``.
     """
-    kept = tuple(
+    target = tuple(
         array.shape[i - len(shape)] if n in (-1, -2) and len(shape) - i <= array.ndim else n
         for i, n in enumerate(shape)
     )
-    if min(kept, default=0) < 0:
+    if min(target, default=0) < 0:
         raise ShapeError(
             f"broadcast_to: shape={shape} is out of range, a new axis needs an extent of 0 or more."
         )
-    if len(kept) < array.ndim or any(
-        d not in (1, n) for d, n in zip(reversed(array.shape), reversed(kept), strict=False)
+    if len(target) < array.ndim or any(
+        d not in (1, n) for d, n in zip(reversed(array.shape), reversed(target), strict=False)
     ):
         raise ShapeError(f"broadcast_to: {array.shape} does not repeat to {shape}.")
-    return jnp.broadcast_to(array, kept)
+    return jnp.broadcast_to(array, target)
 
 
 @op("_npi_flip")

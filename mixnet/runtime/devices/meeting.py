@@ -308,10 +308,10 @@ def _made(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) 
 
 
 def _on_tape(name: str, count: int, exchange: Exchange, value: Value) -> Value:
-    made = _made(name, count, exchange, (value,))
+    outputs = _made(name, count, exchange, (value,))
     if state.recording and value.node is not None:
         inputs = (Entry(value.node, value.index),)
         statics = (name, count, exchange)
-        made.node = Node(_TAPED, statics, (), inputs, _TAPED.name, None, (value,))
-        made.index = 0
-    return made
+        outputs.node = Node(_TAPED, statics, (), inputs, _TAPED.name, None, (value,))
+        outputs.index = 0
+    return outputs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
@@ -12,6 +12,9 @@ from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.assign_keys import key_variable
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
+
+if TYPE_CHECKING:
+    from mixnet.runtime.value.call import Call
 
 
 class Trace:
@@ -46,7 +49,9 @@ class Trace:
         self.placeholders.append(value.node)
         return value
 
-    def record(self, call: Any, scalars: tuple[float, ...], values: Sequence[Value]) -> list[Value]:
+    def record(
+        self, call: Call, scalars: tuple[float, ...], values: Sequence[Value]
+    ) -> list[Value]:
         """A node for one operation; returns its outputs."""
         inputs = tuple(self.entry(value) for value in values)
         prefix = call.op.name.strip("_").lower()
