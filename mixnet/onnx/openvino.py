@@ -67,9 +67,10 @@ class _Runner:
         except IndexError:  # the first call, or one beside another
             request = self._compiled.create_infer_request()
         tensor = self._tensor
-        for place, i in self._places:
-            given = np.asarray(_Writable(np.ascontiguousarray(values[i])))
-            request.set_input_tensor(place, tensor(given, shared_memory=True))
+        given = [np.ascontiguousarray(values[i]) for _, i in self._places]
+        for (place, _), each in zip(self._places, given, strict=True):
+            shared = tensor(np.asarray(_Writable(each)), shared_memory=True)
+            request.set_input_tensor(place, shared)
         results = [np.empty(shape, dtype) for shape, dtype in self._outputs]
         for place, each in enumerate(results):
             request.set_output_tensor(place, tensor(each, shared_memory=True))

@@ -166,7 +166,7 @@ class OpenVINO:
         for i, each in enumerate(inputs):
             request.set_input_tensor(i, self._openvino.Tensor(each, shared_memory=True))
 
-        def predict() -> Any:
+        def predict(_memory: Any = inputs) -> Any:
             request.infer()
             return request.get_output_tensor(0).data
 
