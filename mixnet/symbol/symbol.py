@@ -436,7 +436,7 @@ class Symbol:
         Args:
             backend: ``XLA``, which returns the symbol as it is and optimizes when a program is
                 compiled, as do MXNet's own ``MKLDNN`` and ``default``; ``ONNXRuntime``;
-                ``TensorRT``; or one of ``mx.library.register_backend``.
+                ``OpenVINO``; ``TensorRT``; or one of ``mx.library.register_backend``.
             args: parameters by name: the parts hold them, and the symbol reads them no longer.
                 Without them they come with every call.
             aux: states by name, in the same way.

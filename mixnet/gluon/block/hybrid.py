@@ -47,6 +47,7 @@ from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec
+from mixnet.symbol.at_once import AtOnce
 from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
@@ -341,8 +342,13 @@ class HybridBlock(Block):
             arrays = {name: each.data(leaves[0].context) for name, each in parameters.items()}
             backend, options = self._backend()
             symbol = composition.symbol.optimize_for(backend, arrays, **options)
-            calls[key] = (CachedOp(symbol), symbol.list_inputs(), composition, arrays)
-        call, names, composition, arrays = calls[key]
+            at_once = AtOnce.of(symbol, composition.names)
+            calls[key] = (at_once, CachedOp(symbol), symbol.list_inputs(), composition, arrays)
+        at_once, call, names, composition, arrays = calls[key]
+        if at_once is not None:
+            outputs = at_once(leaves)
+            if outputs is not None:
+                return unflatten(iter(outputs), composition.outputs)
         given = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
         results = call(*[given[name] for name in names])
         outputs = results if isinstance(results, list) else [results]
