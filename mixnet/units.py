@@ -38,6 +38,11 @@ def share_text(share: float) -> str:
     return f"{f'{100 * share:.1f}'.removesuffix('.0')} %"
 
 
+def signed_share(share: float) -> str:
+    """A difference as a share, with its sign: ``+1.5 %``."""
+    return ("+" if share >= 0 else "") + share_text(share)
+
+
 def digits(number: float) -> str:
     """Three digits, with an exponent only far from 1: ``0.0123``, ``1240``, ``1.2e-07``."""
     if not math.isfinite(number):
