@@ -11,7 +11,10 @@ from tests.ui.reading import NOTE_TEXTS, unreadable
 
 LONG = "a rather long line of text that has no room"
 BOX = "width:90px;white-space:nowrap;"
-PAGE = "<!DOCTYPE html><body style='font:14px sans-serif'><div class='mx' style='width:400px;overflow:hidden'>{}</div>"
+STYLE = "width:400px;overflow:hidden"
+PAGE = (
+    f"<!DOCTYPE html><body style='font:14px sans-serif'><div class='mx' style='{STYLE}'>{{}}</div>"
+)
 
 
 @pytest.mark.parametrize(
@@ -19,7 +22,7 @@ PAGE = "<!DOCTYPE html><body style='font:14px sans-serif'><div class='mx' style=
     [
         (f"<p style='{BOX}overflow:hidden'>{LONG}</p>", "cut:"),
         (f"<p style='{BOX}overflow:auto'>{LONG}</p>", "sideways:"),
-        (f"<p title='t'>short</p><table style='{BOX}'><tr><td>{LONG * 4}</td></tr></table>", "cut at an edge:"),
+        (f"<p title='t'>x</p><table style='{BOX}'><tr><td>{LONG * 4}</td></tr></table>", "cut at"),
         (f"<input placeholder='{LONG}' style='width:90px'>", "cut: placeholder"),
         (f"<p>{LONG}</p><p style='margin-top:-32px'>another one</p>", "over:"),
         (f"<p>{LONG}</p><p style='{BOX}overflow:hidden' title='{LONG}'>{LONG}</p>", None),

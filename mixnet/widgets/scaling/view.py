@@ -161,7 +161,9 @@ class ScalingView(View):
             parts.append(f"the {name} is off by at most {share_text(model['error'])}")
         if model is not None and not parts:
             share = throughput(model, 16) / 16 / throughput(model, 1)
-            parts.append(f"{model_text(model)}; on 16 devices {share_text(round(share, 2))} of ideal")
+            parts.append(
+                f"{model_text(model)}; on 16 devices {share_text(round(share, 2))} of ideal"
+            )
         return "; ".join(parts).replace("\n", " ")
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
