@@ -1,7 +1,8 @@
-"""A notebook that VS Code saved: the widgets' own form with no state beside it, and the picture to fall back on.
+"""A notebook that VS Code saved: a widget without its state, and the picture to fall back on.
 
-VS Code's extension *Jupyter* asks the kernel for the model of a widget; where none has it, it lets the program show
-the next richest form of the output. VS Code itself cannot run here: this does the same with each output.
+VS Code's extension *Jupyter* asks the kernel for the model of a widget; where none has it, it lets the
+program show the next richest form of the output. VS Code itself cannot run here: this does the same with
+each output.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from tests.ui.test_nbconvert import notebook_of_frames
 from tests.widgets.examples import EXAMPLES
 
 # The richest first, as VS Code orders them.
-ORDER = (live.MIME, "application/javascript", "text/html", "image/svg+xml", "text/markdown", "image/png", "text/plain")  # fmt: skip
+ORDER = (
+    live.MIME,
+    "application/javascript",
+    "text/html",
+    "image/svg+xml",
+    "text/markdown",
+    "image/png",
+    "text/plain",
+)
 # One web view for all outputs; scripts of an output are made anew, so that they run.
 SHOW = """(outputs) => {
   for (const [name, html] of outputs) {
