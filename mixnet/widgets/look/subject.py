@@ -14,6 +14,7 @@ from mixnet.base import AttributeTypeError
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
 from mixnet.gluon.trace import flatten
+from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.onnx.load.import_model import load_model
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
@@ -63,6 +64,9 @@ def subject_of(
         AttributeTypeError: it is none that is taken, or does not take these inputs.
         MissingFileError, FileFormatError: a path names no file, or none that can be read.
     """
+    if isinstance(target, (str, os.PathLike, Symbol, HybridBlock)):
+        inputs = [_of_numpy(each) for each in inputs]
+        named = {name: _of_numpy(each) for name, each in named.items()}
     if isinstance(target, (str, os.PathLike)):
         return _of_file(os.fspath(target), inputs, bool(train), named, boundary)
     if isinstance(target, Symbol):
@@ -83,6 +87,11 @@ def subject_of(
     if not arrays and inputs:
         return _of_jax(target, inputs, named)
     return _of_function(target, inputs, bool(train), named, boundary)
+
+
+def _of_numpy(value: Any) -> Any:
+    """An array of NumPy as an NDArray; anything else as it is."""
+    return array(value, dtype=value.dtype) if type(value) is np.ndarray else value
 
 
 # ---- files and symbols ----------------------------------------------------------------------------
