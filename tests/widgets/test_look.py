@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,16 @@ def test_an_onnx_file(tmp_path: Path) -> None:
 
 
 # ---- functions ------------------------------------------------------------------------------------
+
+
+def test_transformed_functions_of_jax_show_the_lines_that_were_written() -> None:
+    def written(scale: Any, x: Any) -> Any:
+        return jnp.sum(jnp.tanh(x) * scale)
+
+    view = Look(jax.jit(jax.grad(partial(written, 2.0))), jnp.ones(3), compile=False)
+    (file,) = view.payload["source"]
+    assert file["file"] == Path(__file__).name
+    assert [text.strip() for _, text in file["lines"]][1] == "return jnp.sum(jnp.tanh(x) * scale)"
 
 
 def test_a_jax_function() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -249,9 +251,18 @@ def _of_jax(
     made, values = jax_function.pictured(function, inputs, named)
     assert made.graph is not None and made.inputs is not None
     graph, known = made.graph, made.inputs
-    subject = Subject(made, function, values)
+    subject = Subject(made, _as_written(function), values)
     subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
     return subject
+
+
+def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that the user wrote, below ``jax.jit``, ``jax.grad`` and ``functools.partial``."""
+    while True:
+        inner = function.func if isinstance(function, partial) else inspect.unwrap(function)
+        if inner is function:
+            return function
+        function = inner
 
 
 def _of_torch(
