@@ -16,6 +16,9 @@ CONSTRAINTS ?= notebooks/constraints.txt
 # Containers often have no other user; JupyterLab would ask for this and end.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+# Containers often forbid bytecode files; without them, each of the many processes of tests and notebooks compiles
+# the package again, half a second each.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: tour lab course docs test networks browser-course lint bench jax-range clean
 

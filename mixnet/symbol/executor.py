@@ -42,6 +42,7 @@ from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
 from mixnet.passes.place_devices import group_of, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
@@ -250,8 +251,10 @@ class Executor:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
-            graph = executable_graph(self._complete(), training, facts)
-            self._ops[training] = graph_op(graph, self._symbol.name or "group", self._recompute)
+            with collector_paused():
+                graph = executable_graph(self._complete(), training, facts)
+                name = self._symbol.name or "group"
+                self._ops[training] = graph_op(graph, name, self._recompute)
         return self._ops[training]
 
     def _complete(self) -> Symbol:
@@ -674,6 +677,7 @@ def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
     return {name: given.get(name, "null") for name in names}
 
 
+@collector_paused()
 def simple_bind(
     self: Symbol,
     ctx: Context | None = None,

@@ -62,7 +62,7 @@ class Symbol:
     Make one with ``mx.sym.Variable``, by operators on symbols, or ``mx.sym.load``.
     """
 
-    __slots__ = ("_heads",)
+    __slots__ = ("_graph", "_heads")
     __array_priority__ = 1000.0
 
     if TYPE_CHECKING:
@@ -89,11 +89,14 @@ class Symbol:
 
     def __init__(self, handle: Sequence[Entry]):
         self._heads = tuple(handle)
+        self._graph: Graph | None = None
 
     @property
     def graph(self) -> Graph:
         """The graph below the outputs."""
-        return Graph(self._heads)
+        if self._graph is None:
+            self._graph = Graph(self._heads)
+        return self._graph
 
     # ---- names --------------------------------------------------------------------------------
 
@@ -410,6 +413,7 @@ class Symbol:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """From MXNet's pickled state: ``{"handle": text of a symbol file}``."""
         self._heads = load_json(state["handle"])._heads
+        self._graph = None
 
     def optimize_for(
         self,

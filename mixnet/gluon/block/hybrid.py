@@ -39,6 +39,7 @@ from mixnet.passes.infer_shape import is_known
 from mixnet.passes.place_devices import place_devices
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.passes.recompute import check_mode
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.record.measure import UnknownSizeError
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
@@ -355,7 +356,8 @@ class HybridBlock(Block):
         key = self._key(leaves, structure)
         program = self._cache.get(key)
         if program is None:
-            program = self._cache[key] = self._compile(leaves, structure)
+            with collector_paused():
+                program = self._cache[key] = self._compile(leaves, structure)
         return program
 
     @staticmethod
