@@ -15,7 +15,7 @@ import pytest
 
 from mixnet.widgets import live
 from tests.ui.conftest import ROOT, Server, Watched
-from tests.ui.notebooks import command, open_in, run_all
+from tests.ui.notebooks import command, open_in
 from tests.ui.reading import FIND, NOTE_TEXTS
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -80,7 +80,7 @@ def test_it_runs_is_saved_and_opened_again(
     page.evaluate(
         "async () => { await jupyterapp.commands.execute('notebook:clear-all-cell-outputs') }"
     )
-    run_all(page)
+    page.evaluate("async () => { await jupyterapp.commands.execute('notebook:run-all-cells') }")
     page.wait_for_function(DONE, timeout=MINUTES * 60_000)
     page.wait_for_timeout(500)
     views = page.locator(".jp-OutputArea .mx").all()
