@@ -4,6 +4,7 @@
 # make course runs all notebooks headless and stores them with their figures
 # make test   sets up and runs the tests
 # make networks  tests with slow and cut networks between namespaces, two minutes
+# make browser-course  tests that run, save and open again every notebook in JupyterLab, ten minutes
 # make lint   style and types
 # make jax-range  tests with the oldest and the newest JAX that pyproject.toml allows
 PYTHON ?= python3
@@ -19,7 +20,7 @@ PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 # the package again, half a second each.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: tour lab course docs test networks lint bench jax-range clean
+.PHONY: tour lab course docs test networks browser-course lint bench jax-range clean
 
 $(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -59,6 +60,9 @@ test: $(VENV)/stamp-dev
 
 networks: $(VENV)/stamp-dev
 	MIXNET_TEST_NETWORKS=1 $(BIN)/python -m pytest -rs tests/distributed/test_networks.py
+
+browser-course: $(VENV)/stamp-dev
+	MIXNET_TEST_COURSE=1 $(BIN)/python -m pytest -rs tests/ui/test_course.py
 
 lint: $(VENV)/stamp-dev
 	$(BIN)/ruff check .

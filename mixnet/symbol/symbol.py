@@ -590,7 +590,9 @@ def Variable(
                 f"Variable: attribute {key!r} must be named as '__{key}__', or given in attr."
             )
         attrs[key] = str(text)
-    return Symbol((Entry(Node(None, name=name, attrs=attrs)),))
+    node = Node(None, name=name, attrs=attrs)
+    keep_place(node, 0)
+    return Symbol((Entry(node),))
 
 
 def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
@@ -658,6 +660,7 @@ def compose(
             )
     said = node_attributes({**(attr or {}), **users})
     attrs = {**said, **{k: to_text(v) for k, v in own.items() if k not in said}}
+    own_variables: list[Node] = []
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
@@ -665,6 +668,7 @@ def compose(
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
             entries.append(Entry(_own_variable(op, name, each, attrs)))
+            own_variables.append(entries[-1].node)
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -673,10 +677,13 @@ def compose(
                 entries.append(inputs[each]._entry())
             else:
                 entries.append(Entry(_own_variable(op, name, each, attrs)))
+                own_variables.append(entries[-1].node)
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
     keep_place(node, 2)
+    for variable in own_variables:
+        variable.made_from(node)
     note_call(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
