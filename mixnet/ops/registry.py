@@ -321,6 +321,11 @@ class Op(Operator):
         self._infer_dtypes = rule
         return rule
 
+    @property
+    def infers_dtypes(self) -> bool:
+        """Whether a rule of its own says dtypes, even where those of no input are known."""
+        return self._infer_dtypes is not None
+
     def inferred_dtypes(
         self, statics: Statics, dtypes: Sequence[Any]
     ) -> tuple[Sequence[Any], Sequence[Any]]:
