@@ -321,6 +321,11 @@ class Op(Operator):
         self._infer_dtypes = rule
         return rule
 
+    @property
+    def infers_dtypes(self) -> bool:
+        """Whether a rule of its own says dtypes, even where those of no input are known."""
+        return self._infer_dtypes is not None
+
     def inferred_dtypes(
         self, statics: Statics, dtypes: Sequence[Any]
     ) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -732,8 +737,7 @@ class Op(Operator):
             )
         if not self.booleans and arrays[0].dtype == np.bool_:
             raise DTypeError(
-                f"{self.title} takes numbers, not booleans; cast with astype(), or use mx.np, whose arrays "
-                f"compute with both."
+                f"{self.title} takes numbers, not booleans; cast with astype('float32')."
             )
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key

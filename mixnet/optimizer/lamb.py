@@ -53,7 +53,7 @@ class LAMB(Optimizer):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running mean and running square of the gradient."""
-        return self._zeros(weight), self._zeros(weight)
+        return self._zeros(weight, stype=weight.stype), self._zeros(weight, stype=weight.stype)
 
     def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
         """One step of a parameter, or of several."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -285,6 +286,11 @@ class Symbol:
     def _inferred(self, shapes: Mapping[str, Any], dtypes: Any = None) -> Inference:
         return infer(self.graph, shapes, dtypes, zero_is_known=is_np_shape())
 
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """What identifies this object while it exists; see ``NDArray.handle``."""
+        return ctypes.c_void_p(id(self))
+
     def infer_shape_partial(self, *args: Any, **kwargs: object) -> tuple[list, list, list]:
         """Like ``infer_shape``, with ``()`` and 0 for unknown shapes and dimensions.
 
@@ -360,9 +366,6 @@ class Symbol:
         """Like ``infer_type``, without printing."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred({}, dtypes).dtypes
-        variables = self._arguments()
-        if variables and not dtypes and not any("__dtype__" in each.attrs for each in variables):
-            dtypes_inferred = {}  # nothing says a dtype, and MXNet assumes none here
         groups = (
             [Entry(node) for node in self._arguments()],
             list(self._heads),
