@@ -36,10 +36,12 @@ from mixnet.engine.engine import mark_told
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
+from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
 from mixnet.runtime.devices.meeting import join_workers
+from mixnet.runtime.devices.to_device import handed_over
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
-from mixnet.runtime.value.value import Spec, Value, adopt, aligned_empty, check_pending
+from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending
 
 BUCKET_BYTES = 4 << 20
 """Values share an exchange until they have this many bytes together."""
@@ -184,7 +186,8 @@ class World:
         for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
             start = places[i // count][0][i % count]
             part = sums[i // count][start : start + array.size].reshape(array.shape)
-            made.append(adopt(part, spec.context).array)
+            with jax.enable_x64(True):
+                made.append(handed_over(part, spec))
         return made
 
     def _later(
@@ -288,14 +291,9 @@ class World:
         self.check()
         try:
             with jax.enable_x64(True):
-                whole = [
-                    jax.make_array_from_callback(
-                        (len(array) * self.size,), self._sharding, partial(_given, array)
-                    )
-                    for array in arrays
-                ]
+                whole = [over_processes(array, self._sharding) for array in arrays]
                 results = _program(exchange, self._sharding)(*whole)
-                return [np.asarray(each.addressable_shards[0].data) for each in results]
+                return [np.asarray(each.addressable_data(0)) for each in results]
         except Exception as error:  # JaxRuntimeError or ValueError, by how it was dispatched
             raise self.failed(error) from None
 
@@ -355,8 +353,23 @@ def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> D
     return Description(f"{name} of {', '.join(parts)}")
 
 
-def _given(array: np.ndarray, index: Any) -> np.ndarray:
+def over_processes(part: np.ndarray, sharding: NamedSharding) -> jax.Array:
+    """An array over all processes, of which this one has a part; its memory is used if it is aligned."""
+    if _put is None:
+        shape = (len(part) * sharding.num_devices,)
+        return jax.make_array_from_callback(shape, sharding, lambda index: part)
+    aval, devices = _layout(len(part), part.dtype, sharding)
+    array: jax.Array = _put(aval, sharding, [part], devices)
     return array
+
+
+@lru_cache(maxsize=4096)
+def _layout(size: int, dtype: np.dtype, sharding: NamedSharding) -> tuple[Any, list[Any]]:
+    aval = jax.core.ShapedArray((size * sharding.num_devices,), dtype)
+    return aval, list(sharding.addressable_devices)
+
+
+_put = batched_put()
 
 
 @dataclass(frozen=True)

@@ -48,13 +48,11 @@ def turns(repeats: int) -> list[tuple[str, int, int]]:
 
 def worker(repeats: int) -> None:
     """In each of the two processes."""
-    from functools import partial
-
     import jax
     import numpy as np
 
     import mixnet as mx
-    from mixnet.distributed.processes import _given, _program, sums, world
+    from mixnet.distributed.processes import _program, over_processes, sums, world
 
     store = mx.kv.create("dist_sync")
     sharding = world()._sharding
@@ -62,9 +60,7 @@ def worker(repeats: int) -> None:
         value, out = mx.nd.ones((size,)), mx.nd.zeros((size,))
         store.init(name, value)
         mx.nd.waitall()
-        whole = jax.make_array_from_callback(
-            (2 * size,), sharding, partial(_given, np.ones(size, np.float32))
-        )
+        whole = over_processes(np.ones(size, np.float32), sharding)
         program = _program(sums, sharding)
 
         def bare(whole: object = whole, program: object = program) -> None:
