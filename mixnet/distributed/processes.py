@@ -234,6 +234,8 @@ class World:
         agreement = self.member.agreement
 
         def run(done: Done) -> None:
+            if ended.is_set():  # an interrupt came when it had been handed over, so that was repeated
+                return
             error: BaseException | None = None
             try:
                 agreement.wait(number, self._is_over)
@@ -260,7 +262,7 @@ class World:
         with self._ordering:
             number = agreement.note(description)
             current.engine.push_async(
-                start, reads, (*writes, self.wire), "communication", priority, name, asked
+                start, reads, (*writes, self.wire), "communication", priority, name, asked, quick=True
             )
         agreement.speak()
 

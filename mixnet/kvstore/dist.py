@@ -263,6 +263,8 @@ class OverProcesses(InJob):
 
     def settle(self, key: Key | None = None) -> None:
         """Update stored values by the rows that were pushed, of all keys by default. Waits for them."""
+        if not self._rows:
+            return
         with RecordingScope(False, None):
             for each in [key] if key is not None else list(self._rows):
                 for arriving in self._rows.pop(each, ()):
