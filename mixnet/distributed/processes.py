@@ -16,6 +16,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -38,6 +39,7 @@ from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
 from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
+from mixnet.process.interrupt import Deferred
 from mixnet.runtime.devices.meeting import join_workers
 from mixnet.runtime.devices.to_device import handed_over
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
@@ -234,7 +236,9 @@ class World:
         agreement = self.member.agreement
 
         def run(done: Done) -> None:
-            if ended.is_set():  # an interrupt came when it had been handed over, so that was repeated
+            if (
+                ended.is_set()
+            ):  # an interrupt came when it had been handed over, so that was repeated
                 return
             error: BaseException | None = None
             try:
@@ -256,13 +260,20 @@ class World:
             elif seconds > _PATIENCE and begun and (reason := self._why_over()) is not None:
                 begun[0](reason)
 
-        # Numbers go up in the order of pushing. Under this lock nothing is sent, and nothing waits
-        # but the naive engine, which runs what is pushed before anything else: then threads take
-        # turns.
-        with self._ordering:
+        # Numbers go up in the order of pushing, and an interrupt never counts an exchange that is not
+        # pushed. Under this lock nothing is sent, and nothing waits but the naive engine, which runs
+        # what is pushed before anything else: then threads take turns.
+        with whole_or_not_at_all(), self._ordering:
             number = agreement.note(description)
             current.engine.push_async(
-                start, reads, (*writes, self.wire), "communication", priority, name, asked, quick=True
+                start,
+                reads,
+                (*writes, self.wire),
+                "communication",
+                priority,
+                name,
+                asked,
+                quick=True,
             )
         agreement.speak()
 
@@ -342,6 +353,14 @@ class World:
     def _run(self) -> None:
         while True:
             self._work.get()()
+
+
+def whole_or_not_at_all() -> AbstractContextManager[object]:
+    """A scope for pushes of exchanges, which all processes have to make: Ctrl-C comes after it.
+
+    The naive engine waits for the others inside, so Ctrl-C is not deferred there.
+    """
+    return nullcontext() if current.naive else Deferred()
 
 
 def _name_of(exchange: Exchange) -> str:

@@ -191,17 +191,19 @@ class ThreadedEngine(Engine):
                     raise
 
     def _complete(self, task: Task, error: BaseException | None) -> None:
-        with self._lock:
-            if task.completed:
-                return
-            task.completed = True
-        if isinstance(error, Exception):
-            self._note(task, error)
-        self._stop_clock(task, error)
         try:
+            with self._lock:
+                if task.completed:
+                    return
+                # One statement without a call: no interrupt comes between the two.
+                task.completed, task.error = True, error
+            if isinstance(error, Exception):
+                self._note(task, error)
+            self._stop_clock(task, error)
             self._end(task)
         except BaseException:
-            self._mend(task, ended=True)
+            if task.completed:
+                self._mend(task, ended=True)
             raise
 
     def _leave(self, task: Task) -> None:
