@@ -6,12 +6,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.distributed.job import WorkerLostError
 from mixnet.kvstore.messages import receive, send
+from mixnet.kvstore.secure_connection import Bytes
 from mixnet.kvstore.shard import Answer
 
 _LOST = (OSError, EOFError)
@@ -31,11 +31,11 @@ class Channel:
     """
 
     def __init__(
-        self, worker: int, name: str, connect: Callable[[], Connection], seconds: float
+        self, worker: int, name: str, connect: Callable[[], Bytes], seconds: float
     ) -> None:
         self._worker, self._name, self._connect = worker, name, connect
         self._seconds = seconds
-        self._connection: Connection | None = None
+        self._connection: Bytes | None = None
         self._count = self._done = 0
         self._error = ""  # of the last command
         self._kept: deque[tuple[int, tuple[Any, ...]]] = deque()
