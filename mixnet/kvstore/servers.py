@@ -55,7 +55,13 @@ class Servers:
         seconds = config.get("MIXNET_JOIN_SECONDS")
         self._wait_for_servers(seconds)
         self.channels = [
-            Channel(self.world.rank, f"server {number}", partial(self._connect, number), seconds)
+            Channel(
+                self.world.rank,
+                f"server {number}",
+                partial(self._connect, number),
+                seconds,
+                lambda: self.world.member.lost,
+            )
             for number in range(self.count)
         ]
         self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
