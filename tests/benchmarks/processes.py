@@ -14,9 +14,9 @@ import os
 import shlex
 import statistics
 import subprocess
-import sys
 import time
 
+from mixnet.distributed.local_job import local_job
 from mixnet.distributed.scheduler import free_port
 
 SIZES = {"1 KB": 256, "1 MB": 1 << 18, "100 MB": 25_000_000}
@@ -118,21 +118,8 @@ def main() -> None:
     columns: dict[str, dict[str, tuple[float, float]]] = {}
     if given.mxnet:
         columns["MXNet before"] = of_mxnet(shlex.split(given.mxnet), given.repeats)
-    command = [
-        sys.executable,
-        "-m",
-        "mixnet.tools.launch",
-        "--launcher",
-        "local",
-        "-n",
-        "2",
-        sys.executable,
-        "-m",
-        "tests.benchmarks.processes",
-        "--worker",
-        "--repeats",
-        str(given.repeats),
-    ]
+    program = ["-m", "tests.benchmarks.processes", "--worker", "--repeats", str(given.repeats)]
+    command = local_job(2, program)
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     for line in out.splitlines():
         if line.count("|") == 3:
