@@ -24,7 +24,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from mixnet import config
 from mixnet.base import MXNetError
@@ -375,19 +375,26 @@ def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> D
 
 
 def over_processes(part: np.ndarray, sharding: NamedSharding) -> jax.Array:
-    """An array over all processes, of which this one has a part; its memory is used if it is aligned."""
+    """A flat array over all processes, of which this one has a part; its memory is used if it is aligned."""
+    return _placed(part, (len(part) * sharding.num_devices,), sharding)
+
+
+def on_device(array: np.ndarray, sharding: SingleDeviceSharding) -> jax.Array:
+    """An array on this process's device of the job; its memory is used if it is aligned."""
+    return _placed(array, array.shape, sharding)
+
+
+def _placed(part: np.ndarray, shape: tuple[int, ...], sharding: Sharding) -> jax.Array:
     if _put is None:
-        shape = (len(part) * sharding.num_devices,)
         return jax.make_array_from_callback(shape, sharding, lambda index: part)
-    aval, devices = _layout(len(part), part.dtype, sharding)
+    aval, devices = _layout(shape, part.dtype, sharding)
     array: jax.Array = _put(aval, sharding, [part], devices)
     return array
 
 
 @lru_cache(maxsize=4096)
-def _layout(size: int, dtype: np.dtype, sharding: NamedSharding) -> tuple[Any, list[Any]]:
-    aval = jax.core.ShapedArray((size * sharding.num_devices,), dtype)
-    return aval, list(sharding.addressable_devices)
+def _layout(shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding) -> tuple[Any, list[Any]]:
+    return jax.core.ShapedArray(shape, dtype), list(sharding.addressable_devices)
 
 
 _put = batched_put()
