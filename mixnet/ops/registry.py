@@ -319,12 +319,8 @@ class Op(Operator):
         either.
         """
         self._infer_dtypes = rule
+        self.infers_dtypes = True
         return rule
-
-    @property
-    def infers_dtypes(self) -> bool:
-        """Whether a rule of its own says dtypes, even where those of no input are known."""
-        return self._infer_dtypes is not None
 
     def inferred_dtypes(
         self, statics: Statics, dtypes: Sequence[Any]
