@@ -279,6 +279,14 @@ class Optimizer:
         self._warn_of_half(weight)
         return self.create_state(index, weight)
 
+    def _state_and_copy(self, index: Index, weight: NDArray, whose: str) -> Any:
+        """What MXNet's first optimizers keep: their pair has the float32 copy last, not first."""
+        if self._is_mixed(weight):
+            copy = weight.astype(np.float32)
+            return self.create_state(index, copy), copy
+        self._warn_of_half(weight, whose, 4)
+        return self.create_state(index, weight)
+
     def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)
         if "update" in cls.__dict__:
@@ -288,13 +296,13 @@ class Optimizer:
         """Whether a weight is updated through a float32 copy."""
         return bool(self.multi_precision) and weight.dtype in _HALF
 
-    def _warn_of_half(self, weight: NDArray, whose: str = "") -> None:
+    def _warn_of_half(self, weight: NDArray, whose: str = "", depth: int = 3) -> None:
         if weight.dtype in _HALF and not self.multi_precision:
             warnings.warn(
                 f"Accumulating with {np.dtype(weight.dtype).name} in optimizer can lead to poor "
                 f"accuracy or slow convergence. Consider using multi_precision=True option of the "
                 f"{whose}optimizer",
-                stacklevel=3,
+                stacklevel=depth,
             )
 
     def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import aggregation, each_of, register
 
 if TYPE_CHECKING:
-    from mixnet.optimizer.base import Index
+    from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import Index
 
 
 @register
-class LAMB(Optimizer):
+class LAMB(Aggregated):
     """Adam's direction, with steps in proportion to the norm of the weight, for large batches.
 
         direction ← mean / (√var + epsilon) + wd · weight
@@ -54,15 +56,6 @@ class LAMB(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running mean and running square of the gradient."""
         return self._zeros(weight, stype=weight.stype), self._zeros(weight, stype=weight.stype)
-
-    def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
-        """One step of a parameter, or of several."""
-        self._update_each(index, weight, grad, state, False)
-
-    def update_multi_precision(self, index: Index, weight: Any, grad: Any, state: object) -> None:
-        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
-        first = weight[0] if isinstance(index, (list, tuple)) else weight
-        self._update_each(index, weight, grad, state, self._is_mixed(first))
 
     def _update_each(
         self, index: Index, weight: Any, grad: Any, state: object, mixed: bool

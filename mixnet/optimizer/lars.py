@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind
+from mixnet.optimizer.aggregated import Aggregated
 from mixnet.optimizer.at_rate import step_at
-from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.base import aggregation, each_of, register
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
-    from mixnet.optimizer.base import Index
+    from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import Index
 
 
 @rule()
@@ -46,7 +47,7 @@ def lars_rate(
 
 
 @register
-class LARS(Optimizer):
+class LARS(Aggregated):
     """Layer-wise adaptive rates: each layer moves in proportion to the norm of its weight.
 
         rate     ← lr · eta · |weight| / (|gradient| + wd · |weight| + eps)
@@ -106,24 +107,11 @@ class LARS(Optimizer):
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-        if self._is_mixed(weight):
-            copy = weight.astype(np.float32)
-            return self.create_state(index, copy), copy
-        self._warn_of_half(weight, "SGD ")
-        return self.create_state(index, weight)
+        return self._state_and_copy(index, weight, "SGD ")
 
     def set_wd_mult(self, args_wd_mult: Any) -> None:
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""
         super().set_wd_mult(args_wd_mult)
-
-    def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
-        """One step of a parameter, or of several."""
-        self._update_each(index, weight, grad, state, False)
-
-    def update_multi_precision(self, index: Index, weight: Any, grad: Any, state: object) -> None:
-        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
-        first = weight[0] if isinstance(index, (list, tuple)) else weight
-        self._update_each(index, weight, grad, state, self._is_mixed(first))
 
     def _update_each(
         self, index: Index, weight: Any, grad: Any, state: object, mixed: bool

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer, register
 
@@ -37,11 +35,7 @@ class NAG(Optimizer):
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-        if self._is_mixed(weight):
-            copy = weight.astype(np.float32)
-            return self.create_state(index, copy), copy
-        self._warn_of_half(weight, "NAG ")
-        return self.create_state(index, weight)
+        return self._state_and_copy(index, weight, "NAG ")
 
     def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import aggregation, each_of, register
 
 if TYPE_CHECKING:
-    from mixnet.optimizer.base import Index
+    from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import Index
 
 
 @register
-class SGD(Optimizer):
+class SGD(Aggregated):
     """Stochastic gradient descent with momentum.
 
         velocity ← momentum · velocity − lr · (gradient + wd · weight)
@@ -40,20 +40,7 @@ class SGD(Optimizer):
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-        if self._is_mixed(weight):
-            copy = weight.astype(np.float32)
-            return self.create_state(index, copy), copy
-        self._warn_of_half(weight, "SGD ")
-        return self.create_state(index, weight)
-
-    def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
-        """One step of a parameter, or of several."""
-        self._update_each(index, weight, grad, state, False)
-
-    def update_multi_precision(self, index: Index, weight: Any, grad: Any, state: object) -> None:
-        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
-        first = weight[0] if isinstance(index, (list, tuple)) else weight
-        self._update_each(index, weight, grad, state, self._is_mixed(first))
+        return self._state_and_copy(index, weight, "SGD ")
 
     def _update_each(
         self, index: Index, weight: Any, grad: Any, state: object, mixed: bool

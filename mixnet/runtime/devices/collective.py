@@ -123,6 +123,7 @@ def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...])
         shards = [jnp.reshape(each, (1,)) for each in row] if not row[0].ndim else row
         shape = (shards[0].shape[0] * len(devices), *shards[0].shape[1:])
         whole.append(jax.make_array_from_single_device_arrays(shape, sharding, shards))
+    # JAX returns before the devices have met; CPU devices must have left before the next exchange begins.
     waits = bool(exchange_variables(devices))
     if waits:
         last_exchange.wait()
@@ -131,6 +132,7 @@ def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...])
         jax.block_until_ready(results)
     arrays_on_mesh = []
     for row, result in zip(rows, results, strict=True):
+        # Shards come in an order of JAX's choice; the caller's is that of its contexts.
         by_device = {shard.device: shard.data for shard in result.addressable_shards}
         parts = [by_device[device] for device in devices]
         arrays_on_mesh.append(parts if row[0].ndim else [each.reshape(()) for each in parts])

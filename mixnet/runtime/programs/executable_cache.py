@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
@@ -30,9 +30,6 @@ from mixnet.runtime.programs import first_sight, how, prepared
 from mixnet.runtime.programs.how import How
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
-
-if TYPE_CHECKING:
-    pass
 
 HOT_RUNS = 50
 """Runs after which a program with convolutions may become one that cannot be kept on disk."""
@@ -77,10 +74,12 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
             mean equal programs.
         segment: provides the graph if the key is new.
     """
+    # No lock: a dictionary is safe to share, and if two threads make the same program, either will do.
     program = _programs.get(key)
     if program is not None:
         count("cache_hits", operations=len(key[0]))
         if program.change is not None:
+            # Threads may lose a count, and the change comes a run later; a lock would cost every run.
             program.runs -= 1
             if program.runs <= 0 or _is_not_wanted(program):
                 _change(program, key, segment)
@@ -137,8 +136,8 @@ def _by_operator(key: tuple[Any, ...]) -> How:
 def how_it_runs(key: tuple[Any, ...]) -> How:
     """How a segment that has just run did so; see :func:`executable` for the key."""
     program = _programs.get(key)
-    how = None if program is None else program.how
-    return how or _by_operator(key)
+    known = None if program is None else program.how
+    return known or _by_operator(key)
 
 
 def _is_not_wanted(program: Program) -> bool:
@@ -148,6 +147,7 @@ def _is_not_wanted(program: Program) -> bool:
 
 def _change(program: Program, key: tuple[Any, ...], segment: Any) -> None:
     """Replace the program, in one of the threads that run it."""
+    # Taken out before it is called: of the threads that get here together, one compiles.
     change, program.change = program.change, None
     if change is None:
         return
@@ -168,6 +168,7 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
         return
     interpreter = program.call
     assert isinstance(interpreter, Interpreter)
+    # The segment lets go of its graph when it has run, which may be before the other thread begins.
     source = Source(segment, key[1])
     future = background.submit(partial(_compiled, key, source, False))
 
@@ -201,6 +202,7 @@ def _heat(program: Program, key: Any, segment: Any) -> None:
     """Compile the program as a frequently run one, if that makes a difference."""
     source = Source(segment, key[1])
     graph = graph_of(key, source, hot=True)
+    # One that can be written has no convolution by oneDNN: it is the program that runs already.
     if not can_be_written(graph):
         program.call = _compile(graph, key, source)
 
@@ -251,6 +253,7 @@ def _compile(graph: Graph, key: tuple[Any, ...], source: Source) -> Callable[...
     with jax.enable_x64(True):
         structs: Any = jax.eval_shape(lambda *arrays: first(arrays, ()), *[s.struct for s in given])
     result_specs = [Spec.of(each.shape, each.dtype, context) for each in structs]
+    # Not the key of the whole program: one for another batch size reads the same weights.
     which = split.key, tuple(given)
     if which not in _preparations:
         _preparations[which] = prepared.Preparation(_program(split.first, 0, given, context))

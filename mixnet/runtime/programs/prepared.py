@@ -67,6 +67,8 @@ def cut(graph: Graph) -> Cut | None:
         return None
     place = {node: i for i, node in enumerate(graph.inputs)}
     read = sorted({place[entry.node] for node in folds for entry in node.inputs})
+    # Variables of their own: those of the whole graph stay inputs of the rest, so that a program that
+    # was cut is called with the same arrays as one that was not.
     own = {graph.inputs[i]: Node(None, name=graph.inputs[i].name) for i in read}
     heads, stand_ins = [], {}
     for node in folds:
@@ -120,6 +122,7 @@ class Preparation:
         """The weights for these arrays."""
         key = tuple(map(id, arrays))
         entry = self.kept.get(key)
+        # The number of a freed array may be that of a new one before the weak reference has said so.
         if entry is None or not entry.is_of(arrays):
             results = self._call(_NO_SCALARS, *arrays)
             entry = self.kept[key] = _Kept(arrays, results, partial(self._forget, key))

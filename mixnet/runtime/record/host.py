@@ -51,6 +51,7 @@ class HostRun:
         context: Context | None,
     ) -> list[Value]:
         """The outputs of one operation, computed."""
+        # What a tape records has to run where its gradient will.
         if state.recording and not self.alone:
             return self._elsewhere(op, statics, scalars, values, context)
         where = context or values[0].spec.context.compute
@@ -65,7 +66,7 @@ class HostRun:
                 )
             else:
                 results = rule(*arrays, **op.keywords(statics, scalars))
-            if results is not NotImplemented:
+            if results is not NotImplemented:  # a rule may know only some dtypes or layouts
                 outputs = results if isinstance(results, tuple) else (results,)
                 return [host_value(each, where) for each in outputs]
         program = _program(op, statics, len(scalars), values)
@@ -164,7 +165,7 @@ def on_host(alone: bool = False) -> Iterator[None]:
         alone: this process has no devices.
     """
     before, recording = state.trace, state.recording
-    if before is not None:
+    if before is not None:  # a trace records what runs later, and must not see results of now
         yield
         return
     state.trace, state.recording = HostRun(alone), False

@@ -306,6 +306,7 @@ class JointStep:
                 self.team.fail(error)
                 raise
             unheld = unheld if self.team.donates else ()
+            # One program for all: it donates only what every segment would, in the same places.
             orders = {segment._donated(segment.program, slots, unheld) for segment in segments}
             slots, donated = orders.pop() if len(orders) == 1 else (slots, ())
             rows = [[leaf.array for leaf in segment.leaves] for segment in segments]
@@ -344,6 +345,8 @@ _avals: dict[Any, Any] = {}
 
 def _are_alike(segments: Sequence[Segment]) -> bool:
     """Whether segments of different devices have recorded the same operations."""
+    # Calls are interned, so equality is identity once a call is mapped to the other device; the
+    # table is asked first, since this runs at every step.
     first, *others = segments
     for other in others:
         if len(other.entries) != len(first.entries) or len(other.leaf_slots) != len(
@@ -390,11 +393,13 @@ class _Program:
         counts = len(segment.leaves), len(segment.scalars)
         source = Source(segment, slots)
         key = (segment.program, slots, donated, segment.context, counts)
+        # Hot from the start: a step over devices is run often, or would not be worth them.
         graph = graph_of(key, source, hot=True)
         run = lower(graph)
         shapes = [spec.shape for spec in source.specs]
 
         def shard(scalars: Sequence[Any], *arrays: jax.Array) -> tuple[Any, ...]:
+            # Arrays without axes cannot be sharded: they come and go as arrays of one element.
             own = [each.reshape(shape) for each, shape in zip(arrays, shapes, strict=True)]
             return tuple(each.reshape(each.shape or (1,)) for each in run(own, scalars))
 

@@ -148,6 +148,7 @@ class GraphOp(Operator):
             extended._forward, extended._wanted = self, wanted
             extended._derived[headed, wanted] = entries, starts, residuals
             extended.passed = frozenset(passed)
+            # Residuals come last, so outputs and states have the numbers that they had.
             first = count + len(self.graph.states)
             extended._kept = {entry: first + i for i, entry in enumerate(residuals)}
             self._for_backward[wanted] = extended
@@ -161,6 +162,7 @@ class GraphOp(Operator):
         heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
         gradients = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
+        # Backward has an output for each input that was asked for, also where nothing depends on it.
         zeros = find("zeros_like")
         entries = [
             entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
@@ -201,6 +203,7 @@ class GraphOp(Operator):
             return False
         if position not in self._by_rows:
             entry = Entry(self.graph.inputs[position])
+            # An input that is also an output has a dense part in its gradient.
             by_rows = entry not in self.graph.heads and reads_by_rows(self.graph.nodes, entry)
             self._by_rows[position] = by_rows
         return self._by_rows[position]
@@ -268,6 +271,7 @@ class GraphOp(Operator):
             }
             heads = _cut(entries, stand_ins)
             reached = set(topological(entry.node for entry in heads))
+            # Only inputs that backward itself reads: the others may be freed, or donated, before.
             used = [i for i, node in enumerate(self.graph.inputs) if node in reached]
             inputs = (*starts, *stand_ins.values(), *[self.graph.inputs[i] for i in used])
             graph = Graph(tuple(heads), inputs)
@@ -302,6 +306,7 @@ def _kept(entry: Entry) -> float | None:
         factor = node.op.kept(node.statics)
         if factor is None:
             return None
+        # Operations in sequence: what remains of the first is reduced by the second.
         share *= factor
         written = node.op.changed(node.statics, len(node.inputs))
         place = next((p for p, index in written.items() if index == entry.index), None)

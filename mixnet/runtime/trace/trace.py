@@ -36,6 +36,7 @@ class Trace:
 
     def __enter__(self) -> Self:
         self._before.append((state.trace, state.recording))
+        # A traced graph is differentiated as a whole: its operations need no tape of their own.
         state.trace, state.recording = self, False
         return self
 
@@ -67,6 +68,7 @@ class Trace:
 
     def entry(self, value: Value) -> Entry:
         """The entry of a value in the graph; a value from outside becomes an input."""
+        # A value of this trace has a node, but neither content nor a segment that will compute it.
         if value.array is None and value.segment is None and value.node is not None:
             return Entry(value.node, value.index)
         if value not in self._variables:
@@ -98,6 +100,7 @@ class Trace:
         heads += tuple(self.entry(value) for _, value in states)
         inputs = [*self.placeholders, *self.captured]
         if self._key is not None:
+            # How many numbers the graph draws is known only now that it is complete.
             self._key.attrs = key_variable(self._draws).attrs
             inputs.append(self._key)
         return Graph(heads, tuple(inputs), len(outputs), tuple(i for i, _ in states))
