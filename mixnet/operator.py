@@ -15,7 +15,7 @@ import numpy as np
 from mixnet import context as context
 from mixnet import symbol as symbol
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeTypeError, NotDefinedError, ShapeError
+from mixnet.base import AttributeTypeError, DTypeError, NotDefinedError, ShapeError
 from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
 from mixnet.engine.timeline import timeline
@@ -181,23 +181,49 @@ class PropRunner:
                     f"shapes of a custom operator's outputs are known before it runs. Give the largest "
                     f"extent and pad, or choose from the result with boolean_mask."
                 )
+        # Shapes are inferred from assumed dtypes, too: ``dtypes`` checks those that are known.
         dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
         return [tuple(each) for each in shapes], [as_dtype(each) for each in dtypes]
 
     def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Dtypes of arguments and states, and of outputs, from those that are known; None for
         unknown ones.
+
+        Raises:
+            DTypeError: ``infer_type`` gives an argument another dtype than it has, or dtypes of too few
+                arrays.
         """
         if type(self.prop).infer_type is CustomOpProp.infer_type:
             return [], []  # all are alike, as of any operator
         given = [None if each is None else each.type for each in known[: len(self.arguments)]]
-        inferred = self.prop.infer_type(given)
+        try:
+            inferred = self.prop.infer_type(list(given))
+        except Exception:
+            if any(each is not None for each in given):
+                raise
+            return [], []  # it needs one to say the others
         states = inferred[2] if len(inferred) > 2 else [None] * len(self.states)
+        name = f"{type(self.prop).__name__}.infer_type"
+        for kind, types, names in (
+            ("arguments", inferred[0], self.arguments),
+            ("outputs", inferred[1], self.outputs),
+        ):
+            if len(types) != len(names):
+                raise DTypeError(
+                    f"{name} gives dtypes of {len(types)} {kind}, not of {len(names)}."
+                )
 
         def as_known(types: Sequence[Any]) -> list[Any]:
             return [None if each is None else as_dtype(each) for each in types]
 
-        return as_known([*inferred[0], *states]), as_known(inferred[1])
+        arguments = as_known(inferred[0])
+        for argument, has, wants in zip(self.arguments, known, arguments, strict=False):
+            if has is not None and wants is not None and has != wants:
+                raise DTypeError(
+                    f"{name} gives {argument!r} the dtype {wants.name}, but it is {has.name}. Cast it with "
+                    f"astype({wants.name!r})."
+                )
+        return [*arguments, *as_known(states)], as_known(inferred[1])
 
     def _operator(self, instance: int, inputs: Sequence[np.ndarray]) -> CustomOp:
         shapes = [list(each.shape) for each in inputs]

@@ -17,6 +17,7 @@ from mixnet.base import CheckError, GradientError, NotAnArrayError
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import Rows, differentiate
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.record.moving import move_all
 from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import Change, change
@@ -243,17 +244,8 @@ class Tape:
             return None
         plan = plans.known(key)
         if plan is None:
-            starts = [Node(None, name="head gradient") for _ in head_gradients]
-            entries = [Entry(node) for node in wanted]
-            passed: list[Node] = []
-            derived = differentiate(
-                self.heads, [Entry(node) for node in starts], entries, passed=passed
-            )
-            have = {entry for node in nodes if node.op is not None for entry in _kept_by(node)}
-            order = _order(derived, {*have, *[Entry(node) for node in starts]})
-            plan_and_gradients = plans.make(
-                nodes, starts, head_gradients, derived, passed, order, _kept_by
-            )
+            with collector_paused():
+                plan_and_gradients = self._plan(head_gradients, wanted)
             if plan_and_gradients is None:
                 return None
             plan, values = plan_and_gradients
@@ -262,6 +254,19 @@ class Tape:
             values = plan.run(nodes, head_gradients)
         move_all([nodes[number] for number in plan.passed])
         return values
+
+    def _plan(self, head_gradients: Sequence[Value], wanted: Sequence[Node]) -> Any:
+        """The plan of this tape's structure and the values of its first run; None if there is no plan."""
+        nodes = self.nodes
+        starts = [Node(None, name="head gradient") for _ in head_gradients]
+        entries = [Entry(node) for node in wanted]
+        passed: list[Node] = []
+        results = differentiate(
+            self.heads, [Entry(node) for node in starts], entries, passed=passed
+        )
+        have = {entry for node in nodes if node.op is not None for entry in _kept_by(node)}
+        order = _order(results, {*have, *[Entry(node) for node in starts]})
+        return plans.make(nodes, starts, head_gradients, results, passed, order, _kept_by)
 
     def gradients(
         self,

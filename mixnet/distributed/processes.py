@@ -16,6 +16,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from mixnet import config
 from mixnet.base import MXNetError
@@ -36,10 +37,13 @@ from mixnet.engine.engine import mark_told
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
+from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
+from mixnet.process.interrupt import Deferred
 from mixnet.runtime.devices.meeting import join_workers
+from mixnet.runtime.devices.to_device import handed_over
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
-from mixnet.runtime.value.value import Spec, Value, adopt, aligned_empty, check_pending
+from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending
 
 BUCKET_BYTES = 4 << 20
 """Values share an exchange until they have this many bytes together."""
@@ -184,7 +188,8 @@ class World:
         for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
             start = places[i // count][0][i % count]
             part = sums[i // count][start : start + array.size].reshape(array.shape)
-            results.append(adopt(part, spec.context).array)
+            with jax.enable_x64(True):
+                results.append(handed_over(part, spec))
         return results
 
     def _later(
@@ -231,6 +236,10 @@ class World:
         agreement = self.member.agreement
 
         def run(done: Done) -> None:
+            if (
+                ended.is_set()
+            ):  # an interrupt came when it had been handed over, so that was repeated
+                return
             error: BaseException | None = None
             try:
                 agreement.wait(number, self._is_over)
@@ -251,13 +260,20 @@ class World:
             elif seconds > _PATIENCE and begun and (reason := self._why_over()) is not None:
                 begun[0](reason)
 
-        # Numbers go up in the order of pushing. Under this lock nothing is sent, and nothing waits
-        # but the naive engine, which runs what is pushed before anything else: then threads take
-        # turns.
-        with self._ordering:
+        # Numbers go up in the order of pushing, and an interrupt never counts an exchange that is not
+        # pushed. Under this lock nothing is sent, and nothing waits but the naive engine, which runs
+        # what is pushed before anything else: then threads take turns.
+        with whole_or_not_at_all(), self._ordering:
             number = agreement.note(description)
             current.engine.push_async(
-                start, reads, (*writes, self.wire), "communication", priority, name, asked
+                start,
+                reads,
+                (*writes, self.wire),
+                "communication",
+                priority,
+                name,
+                asked,
+                quick=True,
             )
         agreement.speak()
 
@@ -288,14 +304,9 @@ class World:
         self.check()
         try:
             with jax.enable_x64(True):
-                whole = [
-                    jax.make_array_from_callback(
-                        (len(array) * self.size,), self._sharding, partial(_unchanged, array)
-                    )
-                    for array in arrays
-                ]
+                whole = [over_processes(array, self._sharding) for array in arrays]
                 results = _program(exchange, self._sharding)(*whole)
-                return [np.asarray(each.addressable_shards[0].data) for each in results]
+                return [np.asarray(each.addressable_data(0)) for each in results]
         except Exception as error:  # JaxRuntimeError or ValueError, by how it was dispatched
             raise self.failed(error) from None
 
@@ -344,6 +355,14 @@ class World:
             self._work.get()()
 
 
+def whole_or_not_at_all() -> AbstractContextManager[object]:
+    """A scope for pushes of exchanges, which all processes have to make: Ctrl-C comes after it.
+
+    The naive engine waits for the others inside, so Ctrl-C is not deferred there.
+    """
+    return nullcontext() if current.naive else Deferred()
+
+
 def _name_of(exchange: Exchange) -> str:
     return getattr(exchange, "__name__", type(exchange).__name__)
 
@@ -355,8 +374,30 @@ def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> D
     return Description(f"{name} of {', '.join(parts)}")
 
 
-def _unchanged(array: np.ndarray, index: Any) -> np.ndarray:
+def over_processes(part: np.ndarray, sharding: NamedSharding) -> jax.Array:
+    """A flat array over all processes, of which this one has a part; its memory is used if it is aligned."""
+    return _placed(part, (len(part) * sharding.num_devices,), sharding)
+
+
+def on_device(array: np.ndarray, sharding: SingleDeviceSharding) -> jax.Array:
+    """An array on this process's device of the job; its memory is used if it is aligned."""
+    return _placed(array, array.shape, sharding)
+
+
+def _placed(part: np.ndarray, shape: tuple[int, ...], sharding: Sharding) -> jax.Array:
+    if _put is None:
+        return jax.make_array_from_callback(shape, sharding, lambda index: part)
+    aval, devices = _layout(shape, part.dtype, sharding)
+    array: jax.Array = _put(aval, sharding, [part], devices)
     return array
+
+
+@lru_cache(maxsize=4096)
+def _layout(shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding) -> tuple[Any, list[Any]]:
+    return jax.core.ShapedArray(shape, dtype), list(sharding.addressable_devices)
+
+
+_put = batched_put()
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,7 @@ class Engine(ABC):
         priority: int = 0,
         name: str = "",
         asked: Callable[[float], object] = lambda seconds: None,
+        quick: bool = False,
     ) -> None:
         """Schedule asynchronous work: it ends when it calls ``done``, on any thread.
 
@@ -105,6 +106,8 @@ class Engine(ABC):
             name: shown in timelines.
             asked: called on a waiting thread with the seconds it has waited since the work started, at
                 first with 0, then about every second. It may call ``done`` with an error to give up.
+            quick: ``start`` takes microseconds and never waits: it runs on the thread that pushes it, or that
+                ends the last task before it, and no worker has to wake up.
 
         Raises:
             MXNetError: as for ``push``; or the engine is waiting for all tasks.
@@ -114,7 +117,7 @@ class Engine(ABC):
         task.work = partial(start, partial(self._complete, task))
         task.context = copy_context()
         task.forgiving = task.resumable = True
-        task.asked = asked
+        task.asked, task.quick = asked, quick
         self._enter(task)
 
     @abstractmethod

@@ -119,6 +119,10 @@ class Node:
         node = Node(self.op, self.statics, self.scalars, inputs, self.name, self.attrs)
         return node.made_from(self)
 
+    def with_inputs(self, inputs: tuple[Entry, ...]) -> Node:
+        """This node if these are its inputs, else the same operation on them."""
+        return self if inputs == self.inputs else self.replaced(inputs)
+
     def made_from(self, other: Node) -> Node:
         """This node, with the line and the order of another one that it comes from, if that has them."""
         line = getattr(other, "line", None)

@@ -16,6 +16,8 @@ from mixnet.util import is_np_shape
 
 _DRAWS = "mixnet_draws"  # nodes in the order in which they draw
 VERSION = 10901  # what the real library of the file format calls itself
+_INPUTS_STATED = 900  # older files may leave out inputs that are variables
+_WHOLE_BY_DEFAULT = 904  # up to here, axis=-1 of argmax stood for all axes
 
 
 def to_json(graph: Graph) -> str:
@@ -147,6 +149,7 @@ class _Reader:
         self.name = name
         self.place = ""
         self.is_older = False
+        self.written_by = VERSION
 
     def wrong(self, what: str) -> FileFormatError:
         """The error for something that cannot be."""
@@ -165,7 +168,8 @@ class _Reader:
 
     def graph(self, data: object) -> Graph:
         """The graph of a JSON object with nodes and heads."""
-        self.is_older = self.version(data) < VERSION
+        self.written_by = self.version(data)
+        self.is_older = self.written_by < VERSION
         return self._graph_and_nodes(data)[0]
 
     def _graph_and_nodes(self, data: object) -> tuple[Graph, list[Node]]:
@@ -250,13 +254,17 @@ class _Reader:
         inputs = tuple(self.entry(each, nodes) for each in given)
         if self.is_older:
             attrs = {hidden(key): value for key, value in attrs.items()}
+        if self.written_by <= _WHOLE_BY_DEFAULT and op in ("argmax", "argmin"):
+            if attrs.get("axis") == "-1":
+                del attrs["axis"]
         if op == "null":
             if inputs:
                 raise self.wrong("a variable has no inputs")
             return Node(None, name=name, attrs=attrs)
         bodies = self.field(row, "subgraphs", list, "a list", [])
         try:
-            result = make_node(op, name, inputs, attrs, tuple(self.body(each) for each in bodies))
+            parts = tuple(self.body(each) for each in bodies)
+            result = make_node(op, name, inputs, attrs, parts, self.written_by < _INPUTS_STATED)
             check_inputs(result)
             if self.is_older:
                 _move_to_inputs(result)
@@ -316,10 +324,11 @@ def make_node(
     inputs: tuple[Entry, ...],
     attrs: dict[str, Any],
     bodies: tuple[SubGraph, ...] = (),
+    completed: bool = False,
 ) -> Node:
     """A node from attributes as text; those the operator does not have are the user's.
 
-    States that an old file leaves out become variables.
+    States that an old file leaves out become variables; with ``completed``, so do all other inputs.
     """
     operator = find(op)
     own = {k: v for k, v in attrs.items() if k in operator.attributes}
@@ -332,10 +341,10 @@ def make_node(
         statics, scalars = operator.bind(own)
     except MXNetError as error:
         raise type(error)(f"Node {name!r}: {error}") from None
-    if operator.states and not operator.variadic:
+    if (operator.states or completed) and not operator.variadic:
         names = operator.argument_names(statics)
         for each in names[len(inputs) :]:
-            if each in operator.states:
+            if completed or each in operator.states:
                 initial = operator.initializers.get(each)
                 attributes = {**attrs, "__init__": initial} if initial else None
                 inputs = (*inputs, Entry(Node(None, name=f"{name}_{each}", attrs=attributes)))

@@ -50,7 +50,9 @@ def _decoded(
     return _into(out, as_array(host.decode(buf, flag, to_rgb)))
 
 
-def imdecode(buf: bytes | bytearray | memoryview, *args: Any, **kwargs: Any) -> Any:
+def imdecode(
+    buf: bytes | bytearray | memoryview | np.ndarray | NDArray, *args: Any, **kwargs: Any
+) -> Any:
     """The pixels of an encoded image.
 
     Args:

@@ -251,8 +251,13 @@ class Shard:
         rows.append(("progress", dumps(self._done)))
         database = self._database
         database.execute("BEGIN")
-        database.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", rows)
-        database.execute("COMMIT")
+        try:
+            database.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", rows)
+            database.execute("COMMIT")
+        except BaseException:  # such as a full disk: the next one starts anew
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+            raise
         self._safe = dict(self._done)
         self._dirty.clear()
         self._updates = self._received = 0

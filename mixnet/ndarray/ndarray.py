@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import math
 from collections.abc import Sequence
@@ -114,6 +115,14 @@ class NDArray(Installed):
             )
         self._value = handle
         self._link = None
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """What identifies this object while it exists: another array, also a view, has another one.
+
+        MXNet's leads to an array of its C library, which mixnet does not have.
+        """
+        return ctypes.c_void_p(id(self))
 
     # ---- value, views, writing ----------------------------------------------------------------
 

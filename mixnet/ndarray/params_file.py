@@ -6,7 +6,7 @@ import math
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +22,7 @@ from mixnet.runtime.record.files import Saving, read, write
 from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_shape
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+Arrays = NDArray | Sequence[NDArray] | Mapping[str, NDArray]
 
 _FILE_MAGIC = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -32,7 +31,7 @@ _MOST_AXES = 32
 _MOST_BYTES = (1 << 63) - 1
 
 
-def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving | None:
+def save(fname: str | os.PathLike[str], data: Arrays, wait: bool = True) -> Saving | None:
     """Write arrays to a file that MXNet 1.9.1 reads, or to a safetensors file.
 
     The file is complete or not there: it is written beside its place and then renamed.
@@ -64,12 +63,12 @@ def _parts(array: NDArray) -> Sequence[NDArray]:
     return (array._data, *array._aux) if isinstance(array, BaseSparseNDArray) else (array,)
 
 
-def to_bytes(data: ArrayLike) -> bytes:
+def to_bytes(data: Arrays) -> bytes:
     """The content of a ``.params`` file."""
     return b"".join(pieces(data))
 
 
-def pieces(data: ArrayLike) -> Iterator[bytes]:
+def pieces(data: Arrays) -> Iterator[bytes]:
     """The content of a ``.params`` file, an array at a time.
 
     Raises:
@@ -79,7 +78,7 @@ def pieces(data: ArrayLike) -> Iterator[bytes]:
     return _pieces(arrays, names)
 
 
-def _named(data: ArrayLike) -> tuple[list[str], Sequence[Any]]:
+def _named(data: Arrays) -> tuple[list[str], Sequence[Any]]:
     names: list[str] = []
     if isinstance(data, NDArray):
         arrays: Sequence[Any] = [data]

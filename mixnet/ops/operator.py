@@ -158,6 +158,9 @@ class Operator:
         """Shapes of parameters that follow from the known ones."""
         return {}
 
+    infers_dtypes = False
+    """Whether a rule of its own says dtypes, even where those of no input are known."""
+
     def inferred_dtypes(
         self, statics: Statics, dtypes: Sequence[Any]
     ) -> tuple[Sequence[Any], Sequence[Any]]:

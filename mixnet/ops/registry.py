@@ -319,6 +319,7 @@ class Op(Operator):
         either.
         """
         self._infer_dtypes = rule
+        self.infers_dtypes = True
         return rule
 
     def inferred_dtypes(
@@ -732,8 +733,7 @@ class Op(Operator):
             )
         if not self.booleans and arrays[0].dtype == np.bool_:
             raise DTypeError(
-                f"{self.title} takes numbers, not booleans; cast with astype(), or use mx.np, whose arrays "
-                f"compute with both."
+                f"{self.title} takes numbers, not booleans; cast with astype('float32')."
             )
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key

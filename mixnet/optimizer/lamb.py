@@ -55,7 +55,7 @@ class LAMB(Aggregated):
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running mean and running square of the gradient."""
-        return self._zeros(weight), self._zeros(weight)
+        return self._zeros(weight, stype=weight.stype), self._zeros(weight, stype=weight.stype)
 
     def _update_each(
         self, index: Index, weight: Any, grad: Any, state: object, mixed: bool

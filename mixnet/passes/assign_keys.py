@@ -48,7 +48,7 @@ def assign_keys(graph: Graph, called: Sequence[Node] = (), training: bool = Fals
 
     def change(node: Node, given: tuple[Entry, ...]) -> Node:
         if not node.op.takes_key:
-            return node.replaced(given)
+            return node.with_inputs(given)
         scalars = (*node.scalars, float(numbers[node]))
         given = (*given, Entry(key))
         keyed = Node(node.op, node.statics, scalars, given, node.name, node.attrs)

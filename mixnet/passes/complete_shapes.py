@@ -29,7 +29,7 @@ def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         shape = shapes_inferred.get(Entry(node)) if node in open_ones else None
         if not is_known(shape):
-            return node.replaced(inputs)
+            return node.with_inputs(inputs)
         assert node.op.shaped_by is not None
         attributes = {**attributes_of(node), node.op.shaped_by: shape}
         statics, _ = node.op.bind(attributes)

@@ -16,7 +16,7 @@ def expand_layers(graph: Graph, facts: Facts | None = None) -> Graph:
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
         if not _is_of_floats(node):
-            return node.replaced(inputs)
+            return node.with_inputs(inputs)
         body = node.op.keywords(node.statics)["subgraphs"][0]
         given = {v: (e,) for v, e in zip(body.graph.inputs, inputs, strict=True)}
         expanded = body.graph.rebuild(lambda each, entries: each.replaced(entries), given)

@@ -67,7 +67,7 @@ def fold_constants(graph: Graph, facts: Facts | None = None) -> Graph:
         like = node.op.rewrites.made_like
         if like is not None and entries[0].node in inputs:
             return _filled(node, like, inputs[entries[0].node])
-        copied = node.replaced(entries)
+        copied = node.with_inputs(entries)
         value = _value(node, [known.get(each) for each in entries], entries, inputs)
         if value is None or value.nbytes > MAX_BYTES:
             return copied

@@ -12,8 +12,8 @@ def set_training(graph: Graph, training: bool) -> Graph:
     """The graph with every such operator in training mode, or in prediction mode."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        if not node.op.takes_training:
-            return node.replaced(inputs)
+        if not node.op.takes_training or node.statics[-1] is training:
+            return node.with_inputs(inputs)
         changed = Node(
             node.op, in_mode(node, training), node.scalars, inputs, node.name, node.attrs
         )

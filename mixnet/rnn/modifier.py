@@ -55,11 +55,6 @@ class ModifierCell(BaseRNNCell):
         """Arrays by name with the other cell's gates joined again."""
         return self.base_cell.pack_weights(args)
 
-    def reset(self) -> None:
-        """Forget steps that were made."""
-        super().reset()
-        self.base_cell.reset()
-
 
 class ZoneoutCell(ModifierCell):
     """Elements of outputs and states that keep their last value at random. Krueger et al., 2016.

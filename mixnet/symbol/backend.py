@@ -41,6 +41,9 @@ class Backend:
         net.optimize_for(x, backend="OnNumPy")
     """
 
+    is_thread_safe = False
+    """Whether several threads may call what :meth:`compile` returns; else they take turns."""
+
     def takes(self, node: Node) -> bool:
         """Whether it computes a node. Nodes that it takes and that touch become one part."""
         return True
@@ -126,16 +129,21 @@ class _Runner:
             self._structs[key] = inferred
         return inferred
 
-    def run(self, *arrays: Any) -> list[Any]:
+    def call(self, arrays: Sequence[np.ndarray]) -> Sequence[Any]:
+        """What the backend gives, one result for each output."""
         if self._call is None:
             self._call = self.backend.compile(self.symbol, self.arrays, self.options)
-        expected = self.structs(arrays)
-        results = self._call(*[np.asarray(each) for each in arrays])
+        results: Sequence[Any] = self._call(*arrays)
         if len(results) != self.count:
             raise MXNetError(
                 f"{type(self.backend).__name__}: a part has {self.count} outputs; what "
                 f"compile() made gave {len(results)}."
             )
+        return results
+
+    def run(self, *arrays: Any) -> list[Any]:
+        expected = self.structs(arrays)
+        results = self.call([np.asarray(each) for each in arrays])
         return [np.asarray(each, s.dtype) for each, s in zip(results, expected, strict=True)]
 
 
@@ -187,6 +195,21 @@ def parts_of(symbol: Symbol) -> dict[str, str]:
     return parts
 
 
+def whole_part(symbol: Symbol) -> tuple[Any, list[str]]:
+    """The part that is all of a symbol, with the names of its inputs; None if there is more."""
+    nodes = [node for node in symbol.graph.nodes if not node.is_variable]
+    heads = [(head.node, head.index) for head in symbol.graph.heads]
+    if len(nodes) != 1 or nodes[0].op.name != _PART:
+        return None, []
+    (node,) = nodes
+    part = node.op.keywords(node.statics)["part"]
+    if heads != [(node, i) for i in range(part.count)]:
+        return None, []
+    if not all(each.node.is_variable for each in node.inputs):
+        return None, []
+    return part, [each.node.name for each in node.inputs]
+
+
 class _Xla(Backend):
     """XLA, which folds normalizations and constants, fuses and chooses layouts when a program is compiled."""
 
@@ -199,6 +222,7 @@ class _Xla(Backend):
 _BACKENDS: dict[str, Backend | str] = {
     "XLA": _Xla(),
     "ONNXRuntime": "mixnet.onnx.runtime:ONNXRuntime",
+    "OpenVINO": "mixnet.onnx.openvino:OpenVINO",
     # MXNet's own
     "MKLDNN": _Xla(),
     "MKLDNN_QUANTIZE": _Xla(),

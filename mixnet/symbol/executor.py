@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -42,10 +42,12 @@ from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
 from mixnet.passes.place_devices import group_of, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators
+from mixnet.symbol.input_names import input_name
 from mixnet.symbol.symbol import Symbol, output_name
 
 if TYPE_CHECKING:
@@ -167,6 +169,7 @@ class Executor:
         self._outputs: list[NDArray] = []
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
         self._watched: list[Entry] = []
+        self._shown: list[tuple[str, Entry]] = []
         self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
         self._output_dict: dict[str, NDArray] = {}
         self._merges: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
@@ -253,8 +256,10 @@ class Executor:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
-            graph = executable_graph(self._complete(), training, facts)
-            self._ops[training] = graph_op(graph, self._symbol.name or "group", self._recompute)
+            with collector_paused():
+                graph = executable_graph(self._complete(), training, facts)
+                name = self._symbol.name or "group"
+                self._ops[training] = graph_op(graph, name, self._recompute)
         return self._ops[training]
 
     def _complete(self) -> Symbol:
@@ -423,27 +428,28 @@ class Executor:
 
         Args:
             callback: gets the output's name and its array.
-            monitor_all: the inputs too.
+            monitor_all: the inputs too, as ``fc1_weight``, ``exp0_input0``; variables also by their names.
         """
         if not callable(callback):
             raise AttributeTypeError(
                 f"set_monitor_callback takes a function of a name and an array, not {callback!r:.60}."
             )
         self._monitor = (callback, monitor_all)
-        nodes = self._symbol.graph.nodes
-        self._watched = [
-            Entry(node, i)
-            for node in nodes
-            for i in range(_num_watched(node))
-            if monitor_all or not node.is_variable
+        self._shown = [
+            pair
+            for node in self._symbol.graph.nodes
+            if not node.is_variable
+            for pair in (*(_inputs_shown(node) if monitor_all else ()), *_outputs_shown(node))
         ]
+        self._watched = list(dict.fromkeys(entry for _, entry in self._shown))
         self._ops.clear()
         self._placed.clear()
 
     def _watch(self, values: Sequence[Value]) -> None:
         assert self._monitor is not None
-        for entry, value in zip(self._watched, values, strict=True):
-            self._monitor[0](_watched_name(entry), NDArray._wrap(value.alias()))
+        values_of = dict(zip(self._watched, values, strict=True))
+        for name, entry in self._shown:
+            self._monitor[0](name, NDArray._wrap(values_of[entry].alias()))
 
     def _watch_backward(self, out_grads: Sequence[NDArray] | None) -> None:
         """Show what the operators' backward nodes compute, from the arrays of now."""
@@ -543,13 +549,22 @@ class Executor:
         return Executor(bound, self._symbol, self._ctx, self._requests, self._groups)
 
 
-def _num_watched(node: Node) -> int:
-    """How many outputs of a node monitors see: those that have names, hidden ones too."""
-    if node.op is None:
-        return 1
+def _inputs_shown(node: Node) -> Iterator[tuple[str, Entry]]:
+    """What a monitor of all arrays shows before an operator runs: variables by their own names, too."""
+    for place, entry in enumerate(node.inputs):
+        if entry.node.is_variable:
+            yield entry.node.name, entry
+        yield input_name(node, place), entry
+
+
+def _outputs_shown(node: Node) -> list[tuple[str, Entry]]:
+    """The outputs of a node that monitors see: those that have names, hidden ones too."""
+    assert node.op is not None
     count = node.op.num_outputs(node.statics, len(node.inputs))
-    named = len(_names(node)) == count
-    return count if named else node.op.num_visible(node.statics, len(node.inputs))
+    if len(_names(node)) != count:
+        count = node.op.num_visible(node.statics, len(node.inputs))
+    entries = [Entry(node, i) for i in range(count)]
+    return [(_watched_name(entry), entry) for entry in entries]
 
 
 def _names(node: Node) -> tuple[str, ...]:
@@ -681,6 +696,7 @@ def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
     return {name: given.get(name, "null") for name in names}
 
 
+@collector_paused()
 def simple_bind(
     self: Symbol,
     ctx: Context | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,7 +67,7 @@ class Symbol:
     Make one with ``mx.sym.Variable``, by operators on symbols, or ``mx.sym.load``.
     """
 
-    __slots__ = ("_heads",)
+    __slots__ = ("_graph", "_heads")
     __array_priority__ = 1000.0
 
     if TYPE_CHECKING:
@@ -93,11 +94,14 @@ class Symbol:
 
     def __init__(self, handle: Sequence[Entry]):
         self._heads = tuple(handle)
+        self._graph: Graph | None = None
 
     @property
     def graph(self) -> Graph:
         """The graph below the outputs."""
-        return Graph(self._heads)
+        if self._graph is None:
+            self._graph = Graph(self._heads)
+        return self._graph
 
     # ---- names --------------------------------------------------------------------------------
 
@@ -282,6 +286,11 @@ class Symbol:
     def _inferred(self, shapes: Mapping[str, Any], dtypes: Any = None) -> Inference:
         return infer(self.graph, shapes, dtypes, zero_is_known=is_np_shape())
 
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """What identifies this object while it exists; see ``NDArray.handle``."""
+        return ctypes.c_void_p(id(self))
+
     def infer_shape_partial(self, *args: Any, **kwargs: object) -> tuple[list, list, list]:
         """Like ``infer_shape``, with ``()`` and 0 for unknown shapes and dimensions.
 
@@ -357,9 +366,6 @@ class Symbol:
         """Like ``infer_type``, without printing."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred({}, dtypes).dtypes
-        variables = self._arguments()
-        if variables and not dtypes and not any("__dtype__" in each.attrs for each in variables):
-            dtypes_inferred = {}  # nothing says a dtype, and MXNet assumes none here
         groups = (
             [Entry(node) for node in self._arguments()],
             list(self._heads),
@@ -414,6 +420,7 @@ class Symbol:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """From MXNet's pickled state: ``{"handle": text of a symbol file}``."""
         self._heads = load_json(state["handle"])._heads
+        self._graph = None
 
     def optimize_for(
         self,
@@ -432,7 +439,7 @@ class Symbol:
         Args:
             backend: ``XLA``, which returns the symbol as it is and optimizes when a program is
                 compiled, as do MXNet's own ``MKLDNN`` and ``default``; ``ONNXRuntime``;
-                ``TensorRT``; or one of ``mx.library.register_backend``.
+                ``OpenVINO``; ``TensorRT``; or one of ``mx.library.register_backend``.
             args: parameters by name: the parts hold them, and the symbol reads them no longer.
                 Without them they come with every call.
             aux: states by name, in the same way.
@@ -586,7 +593,9 @@ def Variable(
                 f"Variable: attribute {key!r} must be named as '__{key}__', or given in attr."
             )
         attrs[key] = str(text)
-    return Symbol((Entry(Node(None, name=name, attrs=attrs)),))
+    node = Node(None, name=name, attrs=attrs)
+    keep_place(node, 0)
+    return Symbol((Entry(node),))
 
 
 def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
@@ -654,6 +663,7 @@ def compose(
             )
     said = node_attributes({**(attr or {}), **users})
     attrs = {**said, **{k: to_text(v) for k, v in own.items() if k not in said}}
+    own_variables: list[Node] = []
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
@@ -661,6 +671,7 @@ def compose(
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
             entries.append(Entry(_own_variable(op, name, each, attrs)))
+            own_variables.append(entries[-1].node)
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -669,10 +680,13 @@ def compose(
                 entries.append(inputs[each]._entry())
             else:
                 entries.append(Entry(_own_variable(op, name, each, attrs)))
+                own_variables.append(entries[-1].node)
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
     keep_place(node, 2)
+    for variable in own_variables:
+        variable.made_from(node)
     note_call(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.

@@ -39,6 +39,7 @@ from mixnet.passes.infer_shape import is_known
 from mixnet.passes.place_devices import place_devices
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.passes.recompute import check_mode
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.record.measure import UnknownSizeError
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
@@ -46,6 +47,7 @@ from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec
+from mixnet.symbol.at_once import AtOnce
 from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
@@ -340,8 +342,13 @@ class HybridBlock(Block):
             arrays = {name: each.data(leaves[0].context) for name, each in parameters.items()}
             backend, options = self._backend()
             symbol = composition.symbol.optimize_for(backend, arrays, **options)
-            calls[key] = (CachedOp(symbol), symbol.list_inputs(), composition, arrays)
-        call, names, composition, arrays = calls[key]
+            at_once = AtOnce.of(symbol, composition.names)
+            calls[key] = (at_once, CachedOp(symbol), symbol.list_inputs(), composition, arrays)
+        at_once, call, names, composition, arrays = calls[key]
+        if at_once is not None:
+            outputs = at_once(leaves)
+            if outputs is not None:
+                return unflatten(iter(outputs), composition.outputs)
         given = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
         results = call(*[given[name] for name in names])
         outputs = results if isinstance(results, list) else [results]
@@ -361,7 +368,8 @@ class HybridBlock(Block):
         key = self._key(leaves, structure)
         program = self._cache.get(key)
         if program is None:
-            program = self._cache[key] = self._compile(leaves, structure)
+            with collector_paused():
+                program = self._cache[key] = self._compile(leaves, structure)
         return program
 
     @staticmethod

@@ -11,6 +11,7 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import share
 from mixnet.passes.complete_shapes import attributes_of, complete_shapes
+from mixnet.symbol.input_names import input_name
 from mixnet.symbol.symbol import Symbol, output_name
 
 
@@ -39,11 +40,8 @@ def run_symbol(
             continue
         inputs = [results[entry] for entry in node.inputs]
         if hook is not None and hook[1]:
-            names = node.op.argument_names(node.statics)
-            several = len(names) > 1 and not node.op.variadic
             for i, each in enumerate(inputs):
-                label = names[i] if several else f"input{i}"
-                hook[0](f"{node.name}_{label}", node.op.name, each)
+                hook[0](input_name(node, i), node.op.name, each)
         attributes = attributes_of(node)
         if "subgraphs" in node.op.attributes:  # a loop or a branch
             attributes["subgraphs"] = node.op.keywords(node.statics)["subgraphs"]

@@ -14,7 +14,7 @@ from mixnet.symbol.symbol import Symbol
 from mixnet.util import is_np_array, set_module
 
 if TYPE_CHECKING:
-    import numpy as np
+    from numpy.typing import ArrayLike
 
 
 @set_module("mixnet.gluon.parameter")
@@ -26,7 +26,7 @@ class Constant(Parameter):
         value: an array or numbers.
     """
 
-    def __init__(self, name: str, value: NDArray | np.ndarray):
+    def __init__(self, name: str, value: ArrayLike):
         if not isinstance(value, NDArray):
             value = np_array(value) if is_np_array() else array(value)
         self.value = value

@@ -24,6 +24,7 @@ from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
+from mixnet.process.source import user_source
 from mixnet.runtime.record.keys import Reserved, drawing_from
 from mixnet.runtime.record.record import flush
 from mixnet.symbol.symbol import Symbol, Variable
@@ -70,7 +71,7 @@ class Parameter:
         self,
         name: str,
         grad_req: str = "write",
-        shape: Sequence[int] | None = None,
+        shape: int | Sequence[int] | None = None,
         dtype: DTypeLike = np.float32,
         lr_mult: float = 1.0,
         wd_mult: float = 1.0,
@@ -81,6 +82,7 @@ class Parameter:
         grad_stype: str = "default",
     ):
         self.name = name
+        self._made_at = user_source()
         self._shape: tuple[int, ...] | None = None
         if shape is not None:
             extents = (shape,) if isinstance(shape, (int, np.integer)) else shape
@@ -567,6 +569,8 @@ class Parameter:
                 init=self.init,
                 stype=self._stype,
             )
+            if self._made_at is not None:
+                self._var._entry().node.source = self._made_at
             if is_np_array():
                 self._var = self._var.as_np_ndarray()
         return self._var  # type: ignore[return-value]

@@ -19,7 +19,7 @@ from mixnet.ops.schema.shape_constraints import merged
 from mixnet.util import set_module
 
 if TYPE_CHECKING:
-    pass
+    from numpy.typing import ArrayLike
 
 
 @set_module("mixnet.gluon.parameter")
@@ -109,7 +109,7 @@ class ParameterDict:
                 raise _differs(name, key, value, existing)
         return parameter
 
-    def get_constant(self, name: str, value: NDArray | np.ndarray | None = None) -> Constant:
+    def get_constant(self, name: str, value: ArrayLike | None = None) -> Constant:
         """The constant ``prefix + name``, created from ``value`` if it does not exist.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
@@ -297,7 +297,7 @@ class RNNCell(_GatedCell):
     def __init__(
         self,
         hidden_size: int,
-        activation: str | None = "tanh",
+        activation: str | Callable[..., Any] | None = "tanh",
         i2h_weight_initializer: Any = None,
         h2h_weight_initializer: Any = None,
         i2h_bias_initializer: Any = "zeros",
@@ -370,7 +370,7 @@ class LSTMCell(_GatedCell):
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
-        activation: str | None = "tanh",
+        activation: str | Callable[..., Any] | None = "tanh",
         recurrent_activation: str | None = "sigmoid",
     ):
         own = _four(

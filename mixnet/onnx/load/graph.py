@@ -12,7 +12,7 @@ from mixnet import symbol as sym
 from mixnet.base import FileFormatError, MXNetError, ShapeError
 from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
-from mixnet.onnx.load.table import READERS, Call
+from mixnet.onnx.load.table import LEARNED, READERS, Call, key_of
 from mixnet.onnx.package import onnx_package
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.infer_shape import evaluate
@@ -20,7 +20,17 @@ from mixnet.symbol.symbol import Symbol
 
 NEWEST_READ = 28
 OLDEST_READ = 7
-_GIVE_AXES = {"Unsqueeze", "Reshape", "Expand", "Tile", "ConstantOfShape", "Loop", "If", "OneHot"}
+_GIVE_AXES = {
+    "Unsqueeze",
+    "Reshape",
+    "Expand",
+    "Tile",
+    "ConstantOfShape",
+    "Loop",
+    "If",
+    "OneHot",
+    "Scan",
+}
 """Operators whose result may have axes where no input has any; they say themselves where it has none."""
 
 
@@ -182,9 +192,10 @@ class Reading:
             MXNetError: its operator is unknown, or uses unsupported options.
         """
         helper = onnx_package().helper
-        if node.domain not in ("", "ai.onnx", "ai.onnx.ml"):
+        if node.domain not in ("", "ai.onnx", LEARNED):
             raise MXNetError(
-                f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of ONNX's own."
+                f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of ONNX's "
+                f"own. Export the network without operators of {node.domain}."
             )
         reader = f"Node {node.name!r} ({node.op_type})"
         inputs = [self.read(name, reader) for name in node.input]
@@ -213,10 +224,11 @@ class Reading:
 
     def _converted(self, call: Call) -> Any:
         node = call.node
-        reader = READERS.get(node.op_type)
+        name = key_of(node)
+        reader = READERS.get(name)
         if reader is None:
             raise MXNetError(
-                f"ONNX operator {node.op_type} of node {node.name!r} cannot be read yet. Export the network "
+                f"ONNX operator {name} of node {node.name!r} cannot be read yet. Export the network "
                 f"without it, or write it as a block of Gluon."
             )
         try:
@@ -233,7 +245,7 @@ class Reading:
                 raise
             text = (str(error).splitlines() or [""])[0]
             raise MXNetError(
-                f"ONNX operator {node.op_type} of node {node.name!r} cannot be read: "
+                f"ONNX operator {name} of node {node.name!r} cannot be read: "
                 f"{text or type(error).__name__}."
             ) from None
 

@@ -51,9 +51,64 @@ def _(g: Reading, call: Call) -> Any:
         return _counted(g, body, int(limit.reshape(-1)[0]), carried)
     if stacked:
         raise NotDefinedError(
-            "the number of its turns depends on the model's inputs, and so do the rows of an output"
+            "the number of its turns depends on the model's inputs, and so do the rows of an output; "
+            "give it a constant number of turns, or carry what is needed of the rows along"
         )
     return _while(g, body, limit, condition, carried)
+
+
+@reads("Scan")
+def _(g: Reading, call: Call) -> Any:
+    """A loop over slices of arrays."""
+    if g.opset < 9:
+        raise NotDefinedError(
+            "before operator set 9 it had a batch axis of its own; write a newer set"
+        )
+    body, count = call.get("body"), call.get("num_scan_inputs")
+    starts, scanned = call.inputs[:-count], call.inputs[-count:]
+    rows = len(body.output) - len(starts)
+    axes, backwards = (call.get(f"scan_input_{n}") or [0] * count for n in ("axes", "directions"))
+    out_axes, out_backwards = (
+        call.get(f"scan_output_{name}") or [0] * rows for name in ("axes", "directions")
+    )
+    arrays = [_first_axis(g, *each) for each in zip(scanned, axes, backwards, strict=True)]
+    flat = [len(g.shape(each)) == 1 for each in scanned]
+    scalars: list[bool] = []
+
+    def step(slices: Any, states: Any) -> Any:
+        variables = _variables(g, states, starts)
+        for each, array, scalar in zip(slices, arrays, flat, strict=True):
+            variables.append(g.variable(each, g.shape(array)[1:], g.dtype(array), scalar))
+        inner, results = g.inside(body, variables)
+        new = _all_read(inner, results[: len(starts)], states)
+        scalars[:] = [inner.is_scalar(each) for each in results[len(starts) :]]
+        # The slices are outputs as well: a body may not read them, and a loop reads what it runs over.
+        return [*slices, *(inner.symbol(each) for each in results[len(starts) :])], new
+
+    outputs, states = sym.contrib.foreach(step, arrays, _starts(g, starts), name=g.scope)
+    turns = g.shape(arrays[0])[0]
+    stacked = [
+        _last_place(g, g.op("Reshape", each, shape=(turns,)) if scalar else each, axis, reverse)
+        for each, scalar, axis, reverse in zip(
+            outputs[count:], scalars, out_axes, out_backwards, strict=True
+        )
+    ]
+    return [*_marked(g, states, starts), *stacked]
+
+
+def _first_axis(g: Reading, x: Any, axis: int, backwards: int) -> Any:
+    """An array whose slices along an axis are in order, along the first axis."""
+    if len(g.shape(x)) == 1:
+        x = g.op("Reshape", x, shape=(-1, 1))
+    elif axis:
+        x = g.op("_np_moveaxis", x, source=axis, destination=0)
+    return g.op("reverse", x, axis=0) if backwards else g.op("_copy", x)
+
+
+def _last_place(g: Reading, x: Any, axis: int, backwards: int) -> Any:
+    """Stacked rows in the order and along the axis that the file asks for."""
+    x = g.op("reverse", x, axis=0) if backwards else x
+    return g.op("_np_moveaxis", x, source=0, destination=axis) if axis else x
 
 
 def _goes_on(body: Any) -> bool:

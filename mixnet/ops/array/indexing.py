@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import IndexingError, ShapeError
+from mixnet.base import DTypeError, IndexingError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
@@ -60,6 +60,7 @@ def batch_take(a, indices):
 
 @op(
     "pick",
+    booleans=False,
     aliases=["choose_element_0index", "_npx_pick"],
     method=True,
     flops=0,
@@ -263,6 +264,7 @@ def _places(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 @op(
     "Embedding",
+    booleans=False,
     flops=0,
     dtypes=Dtypes(own={"data": None}, shared="dtype"),
     quantization=Quantization("_contrib_quantized_embedding", reads=last_input),
@@ -289,6 +291,8 @@ def embedding(
 
     Source: MXNet operator ``Embedding``.
     """
+    if weight.dtype == jnp.bool_:
+        raise DTypeError("Embedding: weight holds booleans; cast it with astype('float32').")
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(
             f"Embedding: weight is {weight.shape}, but input_dim and output_dim say "
@@ -297,7 +301,7 @@ def embedding(
     return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
 
 
-@op("_contrib_SparseEmbedding", storage=storage_rules.EMBEDDING)
+@op("_contrib_SparseEmbedding", booleans=False, storage=storage_rules.EMBEDDING)
 def sparse_embedding(
     data,
     weight,

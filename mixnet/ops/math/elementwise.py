@@ -473,6 +473,7 @@ def amp_cast(data, *, dtype: DType):
 
 @op(
     "clip",
+    booleans=False,
     method=True,
     fusion=Fusion("activation", lambda *, a_min: float(a_min) == 0),
     bfloat16="any",
@@ -493,7 +494,7 @@ def clip(data, *, a_min: Scalar, a_max: Scalar):
     return jax.lax.select(jax.lax.gt(data, high), high, above)
 
 
-@op("smooth_l1", precision="full", aliases=["_npx_smooth_l1"])
+@op("smooth_l1", booleans=False, precision="full", aliases=["_npx_smooth_l1"])
 def smooth_l1(data, *, scalar: float = 1.0):
     """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
 

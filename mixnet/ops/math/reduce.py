@@ -201,7 +201,7 @@ def _sorted_order(data: jax.Array, axis: int, is_ascend: bool) -> Any:
     return jnp.argsort(data, axis, stable=True)
 
 
-@op("sort", method=True, output_names=("output0",), aliases=["_npi_sort"])
+@op("sort", booleans=False, method=True, output_names=("output0",), aliases=["_npi_sort"])
 def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     """Elements in order along ``axis``; of the flattened array for None.
 
@@ -212,7 +212,14 @@ def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     return jnp.take_along_axis(data, order, axis)
 
 
-@op("argsort", method=True, differentiable=False, precision="full", aliases=["_npi_argsort"])
+@op(
+    "argsort",
+    booleans=False,
+    method=True,
+    differentiable=False,
+    precision="full",
+    aliases=["_npi_argsort"],
+)
 def argsort(data, *, axis: Axis | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
     """Positions that put the elements in order along ``axis``.
 
@@ -226,7 +233,14 @@ def _topk_outputs(ret_typ: str) -> int:
     return 2 if ret_typ == "both" else 1
 
 
-@op("topk", method=True, outputs=_topk_outputs, precision="full", aliases=["_npx_topk"])
+@op(
+    "topk",
+    booleans=False,
+    method=True,
+    outputs=_topk_outputs,
+    precision="full",
+    aliases=["_npx_topk"],
+)
 def topk(
     data,
     *,

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import DTypeError
 from mixnet.ops.math.elementwise import absolute, relu, sign, to_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
@@ -249,8 +248,6 @@ def _declare_unary(name: str, row: Unary) -> None:
     activation = name if row.activation else None
 
     def unary(data):
-        if data.dtype == jnp.bool_ and name != "logical_not":
-            raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
         return to_dtype(compute(data), data.dtype)
 
     unary.__doc__ = (
@@ -262,6 +259,7 @@ def _declare_unary(name: str, row: Unary) -> None:
         "rewrites": _KEEPS_DTYPE,
         "shape_constraint": same_as_first,
         "activation": activation,
+        "booleans": False,
     }
     if name in NUMPY_TWINS:
         # MXNet has these a second time, and symbol files of mx.np networks name them so.
@@ -270,7 +268,8 @@ def _declare_unary(name: str, row: Unary) -> None:
 
         main, *others = NUMPY_TWINS[name]
         of_numpy.__doc__ = unary.__doc__
-        op(main, aliases=others, **common)(unary if "npx" in main else of_numpy)
+        compares = {"booleans": True} if name == "logical_not" else {}
+        op(main, aliases=others, **common | compares)(unary if "npx" in main else of_numpy)
     op(
         name,
         aliases=(*row.aliases, *[f"_sparse_{name}"] * row.sparse),

@@ -310,7 +310,7 @@ def bitwise_not(x):
     return jnp.bitwise_not(x)
 
 
-@op("_npi_around", differentiable=False)
+@op("_npi_around", booleans=False, differentiable=False)
 def around(x, *, decimals: int = 0):
     """Rounded to ``decimals`` digits after the point; whole numbers are cut.
 

@@ -266,8 +266,12 @@ def _plain_mean(a: jax.Array, axes: tuple[int, ...]) -> Any:
     return to_dtype(_average(a, axes, a.dtype if _is_float(a) else jnp.float64), a.dtype)
 
 
-@op("_npi_percentile", arguments=lambda q_scalar: ("a",) if q_scalar is not None else ("a", "q"),
-    differentiable=False)  # fmt: skip
+@op(
+    "_npi_percentile",
+    booleans=False,
+    arguments=lambda q_scalar: ("a",) if q_scalar is not None else ("a", "q"),
+    differentiable=False,
+)
 def percentile(
     a,
     q=None,
@@ -306,7 +310,7 @@ def percentile(
     return jnp.where(upper, higher, lower).astype(numbers.dtype)
 
 
-@op("_npi_diff")
+@op("_npi_diff", booleans=False)
 def diff(a, *, n: Count = 1, axis: Axis = -1):
     """Differences of neighbours along ``axis``, ``n`` times.
 
@@ -322,7 +326,7 @@ def _ends(to_begin_arr_given: bool, to_end_arr_given: bool) -> tuple[str, ...]:
     return (*given, "input3") if to_end_arr_given else given
 
 
-@op("_npi_ediff1d", arguments=_ends)
+@op("_npi_ediff1d", booleans=False, arguments=_ends)
 def ediff1d(
     input1,
     input2=None,

@@ -16,6 +16,7 @@ from mixnet.ops.lowering.convolution import CONVOLUTION
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.private_jax.programs import bare_call
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.compile import background, disk_cache
 from mixnet.runtime.compile import watch as compile_watch
 from mixnet.runtime.compile.ahead import compile_for, forgetters, make_room
@@ -92,7 +93,8 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     may_be_python = operations[0][0].alone  # then it is the only one
     if on_cpu and (patience.interprets() or may_be_python):
         specs = [value.spec for value in segment.leaves]
-        interpreter = Interpreter(operations, slots, specs, context)
+        with collector_paused():
+            interpreter = Interpreter(operations, slots, specs, context)
         if not (patience.interprets() or interpreter.is_python):
             interpreter = None
     first = _first(key, interpreter)

@@ -96,9 +96,15 @@ class Team:
         """The global array with these local parts."""
         return _assembled(struct, parts)
 
-    def parts(self, whole: Any) -> list[Any]:
-        """The local parts of an array, in the order of devices."""
-        return [whole.addressable_data(place) for place in range(len(self.devices))]
+    def parts(self, whole: Any, spec: Spec) -> list[Any]:
+        """The local parts of an array, in the order of devices.
+
+        Args:
+            whole: has one axis where a part has none.
+            spec: of a part.
+        """
+        parts = [whole.addressable_data(place) for place in range(len(self.devices))]
+        return parts if spec.shape else [part.reshape(()) for part in parts]
 
     def call(self, program: Callable[..., Any], scalars: Any, wholes: list[Any]) -> list[Any]:
         """Run a program; the results may be computed later."""
@@ -441,8 +447,8 @@ class _Program:
             results = team.call(self.call, self._numbers(segments[0].scalars), wholes)
             outputs: list[list[Any]] = [[] for _ in segments]
             for slot, whole in zip(self.slots, results, strict=True):
-                for own, part in zip(outputs, team.parts(whole), strict=True):
-                    own.append(part if self.specs[slot].shape else part.reshape(()))
+                for own, part in zip(outputs, team.parts(whole, self.specs[slot]), strict=True):
+                    own.append(part)
         return outputs
 
     def _numbers(self, scalars: Sequence[float]) -> Any:

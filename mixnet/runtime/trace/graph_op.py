@@ -77,6 +77,8 @@ class GraphOp(Operator):
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
         self._by_rows: dict[int, bool] = {}
         self._pairs: dict[Any, list[int]] = {}
+        # Gradients that told which residuals there are, until backward asks for the same ones.
+        self._derived: dict[Any, tuple[list[Entry], list[Node], list[Entry]]] = {}
 
     @property
     def is_over_devices(self) -> bool:
@@ -137,12 +139,14 @@ class GraphOp(Operator):
         if extended is None:
             count = self.graph.num_outputs
             passed: list[Node] = []
-            entries, _ = self._gradients(tuple(range(count)), wanted, passed)
+            headed = tuple(range(count))
+            entries, starts = self._gradients(headed, wanted, passed)
             residuals = self._forward_entries(entries)
             heads = (*self.graph.heads, *residuals)
             graph = Graph(heads, self.graph.inputs, count, self.graph.states)
             extended = GraphOp(graph, self.name, len(residuals))
             extended._forward, extended._wanted = self, wanted
+            extended._derived[headed, wanted] = entries, starts, residuals
             extended.passed = frozenset(passed)
             # Residuals come last, so outputs and states have the numbers that they had.
             first = count + len(self.graph.states)
@@ -253,12 +257,15 @@ class GraphOp(Operator):
     ) -> tuple[GraphOp, list[int], list[Entry]]:
         key = (headed, wanted, by_rows)
         if key not in self._backward:
+            derived = None if by_rows else self._derived.pop((headed, wanted), None)
             if by_rows:
                 entries, starts, counts = self._forward._row_gradients(headed, wanted)
                 self._pairs[headed, wanted] = counts
-            else:
+            elif derived is None:
                 entries, starts = self._forward._gradients(headed, wanted)
-            residuals = self._forward._forward_entries(entries)
+            else:
+                entries, starts, _ = derived
+            residuals = self._forward._forward_entries(entries) if derived is None else derived[2]
             stand_ins = {
                 entry: Node(None, name=f"residual {i}") for i, entry in enumerate(residuals)
             }

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mixnet.base import MXNetError
-from mixnet.units import count_text, size_text, time_text
+from mixnet.units import count_text, how_many, size_text, time_text
 from mixnet.widgets.graph.diff import difference
 from mixnet.widgets.graph.measure import measured
 from mixnet.widgets.graph.payload import Reader, payload_of
@@ -141,7 +141,7 @@ class GraphView(View):
         p = self.payload
         read = Reader(p)
         operations = sum(op is not None for op in read.ops)
-        text = f"{p['title']}: {operations} operations, {p['direction']}"
+        text = f"{p['title']}: {how_many(operations, 'operation')}, {p['direction']}"
         total = sum(read.flops)
         if total:
             text += f", {count_text(total, 'FLOP')}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -14,6 +16,7 @@ from mixnet.base import AttributeTypeError
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
 from mixnet.gluon.trace import flatten
+from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.onnx.load.import_model import load_model
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
@@ -63,6 +66,9 @@ def subject_of(
         AttributeTypeError: it is none that is taken, or does not take these inputs.
         MissingFileError, FileFormatError: a path names no file, or none that can be read.
     """
+    if isinstance(target, (str, os.PathLike, Symbol, HybridBlock)):
+        inputs = [_of_numpy(each) for each in inputs]
+        named = {name: _of_numpy(each) for name, each in named.items()}
     if isinstance(target, (str, os.PathLike)):
         return _of_file(os.fspath(target), inputs, bool(train), named, boundary)
     if isinstance(target, Symbol):
@@ -83,6 +89,11 @@ def subject_of(
     if not arrays and inputs:
         return _of_jax(target, inputs, named)
     return _of_function(target, inputs, bool(train), named, boundary)
+
+
+def _of_numpy(value: Any) -> Any:
+    """An array of NumPy as an NDArray; anything else as it is."""
+    return array(value, dtype=value.dtype) if type(value) is np.ndarray else value
 
 
 # ---- files and symbols ----------------------------------------------------------------------------
@@ -240,9 +251,18 @@ def _of_jax(
     picture, values = jax_function.pictured(function, inputs, named)
     assert picture.graph is not None and picture.inputs is not None
     graph, known = picture.graph, picture.inputs
-    subject = Subject(picture, function, values)
+    subject = Subject(picture, _as_written(function), values)
     subject.memory = lambda: payload_of(_Planned(picture.title, graph, known), False)  # type: ignore[arg-type]
     return subject
+
+
+def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that the user wrote, below ``jax.jit``, ``jax.grad`` and ``functools.partial``."""
+    while True:
+        inner = function.func if isinstance(function, partial) else inspect.unwrap(function)
+        if inner is function:
+            return function
+        function = inner
 
 
 def _of_torch(

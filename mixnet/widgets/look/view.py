@@ -8,7 +8,7 @@ from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.gluon.block import HybridBlock
-from mixnet.units import count_text, size_text, time_text
+from mixnet.units import count_text, how_many, size_text, time_text
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
 from mixnet.widgets.look.picture import engine_in_program, memory_in_program, picture
@@ -118,13 +118,15 @@ class Look(View):
         p = self.payload
         read = Reader(p["graph"])
         operations = sum(op is not None for op in read.ops)
-        parts = [f"{p['graph']['title']}: {operations} operations, {p['graph']['direction']}"]
+        count = how_many(operations, "operation")
+        parts = [f"{p['graph']['title']}: {count}, {p['graph']['direction']}"]
         if total := sum(read.flops):
             parts.append(count_text(total, "FLOP"))
         if p["memory"] is not None:
             parts.append(f"at most {size_text(_both(p['memory'])['peak']['bytes'])} at once")
         if p["pieces"]:
-            parts.append(f"{sum('parent' not in each for each in p['pieces'])} pieces that run")
+            pieces = sum("parent" not in each for each in p["pieces"])
+            parts.append(f"{how_many(pieces, 'piece')} that run{'s' if pieces == 1 else ''}")
         if p["graph"]["error"]:
             parts.append("shapes do not match")
         return ", ".join(parts)

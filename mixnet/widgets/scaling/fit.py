@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.units import signed_share
 from mixnet.widgets.scaling.model import DEFAULTS, behind, step_parts
 
 _WORDS = {
@@ -135,8 +136,8 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
     Returns:
         The model, with ``calibrated`` (the two counts), ``checked`` (``n``, ``measured`` and
-        ``predicted`` seconds of a step, ``error``, relative, of the others) and ``error``, the
-        largest of these or None; and a note.
+        ``predicted`` seconds of a step, ``error`` of the predicted speed, relative, of the others)
+        and ``error``, the largest of these or None; and a note.
     """
     first, second, *others = run["points"]
     batch, size = run["batch"], run.get("bytes") or 0.0
@@ -161,7 +162,7 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     for point in others:
         measured, predicted = _seconds(point, batch), step_parts(model, point["n"])["step"]
         checked.append(
-            {"n": point["n"], "measured": measured, "predicted": predicted, "error": predicted / measured - 1}
+            {"n": point["n"], "measured": measured, "predicted": predicted, "error": measured / predicted - 1}
         )  # fmt: skip
     model["calibrated"], model["checked"] = [first["n"], n], checked
     model["error"] = max((abs(each["error"]) for each in checked), default=None)
@@ -169,7 +170,7 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     note = f"calibrated on {first['n']} and {n} of {run['label']} ({run['origin']}), "
     if not checked:
         return model, f"{note}not checked: measure a third device count"
-    errors = ", ".join(f"{each['n']}: {each['error']:+.0%}" for each in checked)
+    errors = ", ".join(f"{each['n']}: {signed_share(each['error'])}" for each in checked)
     return model, f"{note}checked on the other points: {errors}"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.distributed.transfers import Topology
 from mixnet.distributed.transfers import topology as make_topology
+from mixnet.units import share_text, signed_share
 from mixnet.widgets.scaling import topology as transfers
 from mixnet.widgets.scaling.fit import fit
 from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, throughput
@@ -152,15 +153,17 @@ class ScalingView(View):
             parts.append(
                 f"{run['label']} ({run['origin']}): {digits_text(last['thr'])} samples/s on "
                 f"{last['n']} devices, "
-                f"{share:.0%} of ideal"
+                f"{share_text(round(share, 2))} of ideal"
             )
         model = self.model
         if model is not None and model.get("error") is not None:
             name = "model" if "calibrated" in model else "fit"
-            parts.append(f"the {name} is off by at most {model['error']:.1%}")
+            parts.append(f"the {name} is off by at most {share_text(model['error'])}")
         if model is not None and not parts:
             share = throughput(model, 16) / 16 / throughput(model, 1)
-            parts.append(f"{model_text(model)}; on 16 devices {share:.0%} of ideal")
+            parts.append(
+                f"{model_text(model)}; on 16 devices {share_text(round(share, 2))} of ideal"
+            )
         return "; ".join(parts).replace("\n", " ")
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
@@ -172,7 +175,7 @@ class ScalingView(View):
                 expected, error, use = "", "", ""
                 if self.model is not None and _is_of(self.model, run):
                     value = throughput(self.model, p["n"], run["batch"])
-                    expected, error = digits_text(value), f"{value / p['thr'] - 1:+.1%}"
+                    expected, error = digits_text(value), signed_share(value / p["thr"] - 1)
                     use = _use(self.model, p["n"])
                 spread = f"{digits_text(p['lo'])} … {digits_text(p['hi'])}"
                 rows.append(
@@ -184,7 +187,7 @@ class ScalingView(View):
                         digits_text(p["thr"]),
                         spread,
                         p["repeat"],
-                        f"{share:.1%}",
+                        share_text(share),
                         expected,
                         error,
                         use,
@@ -203,7 +206,7 @@ class ScalingView(View):
                         digits_text(value),
                         "",
                         "",
-                        f"{share:.1%}",
+                        share_text(share),
                         digits_text(value),
                         "",
                         "",

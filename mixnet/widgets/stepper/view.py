@@ -9,7 +9,7 @@ from mixnet.base import MXNetError
 from mixnet.gluon.block import HybridBlock
 from mixnet.stages import Stages
 from mixnet.stages import stages as look
-from mixnet.units import time_text
+from mixnet.units import how_many, time_text
 from mixnet.widgets.magics import cell_magic, run_cell
 from mixnet.widgets.stepper import cell
 from mixnet.widgets.stepper.data import key_text, payload
@@ -114,7 +114,8 @@ class HybridizeStepper(View):
         count = [_operations(program, stage["graph"]) for stage in (graphs[0], graphs[-1])]
         pieces = sum("parent" not in each for each in program["groups"])
         text += (
-            f": {count[0]} recorded operations, {count[1]} after passes, {pieces} pieces that run"
+            f": {how_many(count[0], 'recorded operation')}, {count[1]} after passes, "
+            f"{how_many(pieces, 'piece')} that run{'s' if pieces == 1 else ''}"
         )
         times = program["times"]
         text += f"; compiled in {time_text(times.get('compile', 0))}"

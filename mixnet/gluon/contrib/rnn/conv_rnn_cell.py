@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError, NotDefinedError
@@ -68,7 +68,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         i2h_bias_initializer: Initializer | str | None = "zeros",
         h2h_bias_initializer: Initializer | str | None = "zeros",
         conv_layout: str = "",
-        activation: str | None = "tanh",
+        activation: str | Callable[..., Any] | None = "tanh",
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
