@@ -105,76 +105,35 @@ class Unary:
 
 
 UNARY = {
-    "abs": Unary(
-        absolute,
-        "Absolute value.",
-        in_float=False,
-        bfloat16="any",
-        storage=ZERO_STAYS_IN_BOTH,
-        numpy=False,
-        twins=("_npi_absolute", "_npi_abs"),
-    ),
-    "negative": Unary(
-        jnp.negative,
-        "Sign changed.",
-        in_float=False,
-        storage=ZERO_STAYS_LINEAR,
-        aliases=("_negative",),
-    ),
+    "abs": Unary(absolute, "Absolute value.", in_float=False, bfloat16="any", storage=ZERO_STAYS_IN_BOTH,
+        numpy=False, twins=("_npi_absolute", "_npi_abs")),
+    "negative": Unary(jnp.negative, "Sign changed.", in_float=False, storage=ZERO_STAYS_LINEAR,
+        aliases=("_negative",)),
     "sign": Unary(sign, "-1, 0 or 1.", in_float=False, gradient=False, storage=ZERO_STAYS_IN_BOTH),
-    "round": Unary(
-        _round,
-        "Nearest whole number, halves away from zero.",
-        gradient=False,
-        storage=ZERO_STAYS_WITHOUT_GRADIENT,
-        numpy=False,
-    ),
-    "rint": Unary(
-        _rint,
-        "Nearest whole number, halves downwards.",
-        gradient=False,
-        storage=ZERO_STAYS_WITHOUT_GRADIENT,
-    ),
-    "ceil": Unary(
-        jnp.ceil, "Next whole number above.", gradient=False, storage=ZERO_STAYS_WITHOUT_GRADIENT
-    ),
-    "floor": Unary(
-        jnp.floor, "Next whole number below.", gradient=False, storage=ZERO_STAYS_WITHOUT_GRADIENT
-    ),
+    "round": Unary(_round, "Nearest whole number, halves away from zero.", gradient=False,
+        storage=ZERO_STAYS_WITHOUT_GRADIENT, numpy=False),
+    "rint": Unary(_rint, "Nearest whole number, halves downwards.", gradient=False,
+        storage=ZERO_STAYS_WITHOUT_GRADIENT),
+    "ceil": Unary(jnp.ceil, "Next whole number above.", gradient=False, storage=ZERO_STAYS_WITHOUT_GRADIENT),
+    "floor": Unary(jnp.floor, "Next whole number below.", gradient=False,
+        storage=ZERO_STAYS_WITHOUT_GRADIENT),
     "trunc": Unary(jnp.trunc, "Whole part.", gradient=False, storage=ZERO_STAYS_WITHOUT_GRADIENT),
-    "fix": Unary(
-        jnp.trunc,
-        "Nearest whole number towards zero.",
-        gradient=False,
-        storage=ZERO_STAYS_WITHOUT_GRADIENT,
-    ),
-    "square": Unary(
-        jnp.square,
-        "Square.",
-        in_float=False,
-        precision="full",
-        bfloat16="any",
-        storage=ZERO_STAYS_IN_BOTH,
-    ),
+    "fix": Unary(jnp.trunc, "Nearest whole number towards zero.", gradient=False,
+        storage=ZERO_STAYS_WITHOUT_GRADIENT),
+    "square": Unary(jnp.square, "Square.", in_float=False, precision="full", bfloat16="any",
+        storage=ZERO_STAYS_IN_BOTH),
     "sqrt": Unary(jnp.sqrt, "Square root.", bfloat16="any", storage=ZERO_STAYS),
     "rsqrt": Unary(jax.lax.rsqrt, "One over the square root.", precision="full", numpy=False),
     "cbrt": Unary(_cbrt, "Cube root.", storage=ZERO_STAYS),
-    "rcbrt": Unary(
-        lambda x: quotient(1, jnp.cbrt(x)),
-        "One over the cube root.",
-        precision="full",
-        sparse=False,
-        numpy=False,
-    ),
+    "rcbrt": Unary(lambda x: quotient(1, jnp.cbrt(x)), "One over the cube root.", precision="full",
+        sparse=False, numpy=False),
     "reciprocal": Unary(lambda x: quotient(1, x), "Reciprocal.", precision="full", sparse=False),
     "exp": Unary(jnp.exp, "Exponential.", precision="full"),
     "expm1": Unary(jnp.expm1, "Exponential less one.", precision="full", storage=ZERO_STAYS),
     "log": Unary(jnp.log, "Natural logarithm.", precision="full"),
     "log10": Unary(jnp.log10, "Logarithm to base 10.", precision="full"),
     "log2": Unary(jnp.log2, "Logarithm to base 2.", precision="full"),
-    "log1p": Unary(
-        jnp.log1p, "Natural logarithm of one more.", precision="full", storage=ZERO_STAYS
-    ),
+    "log1p": Unary(jnp.log1p, "Natural logarithm of one more.", precision="full", storage=ZERO_STAYS),
     "sin": Unary(jnp.sin, "Sine of radians.", storage=ZERO_STAYS),
     "cos": Unary(jnp.cos, "Cosine of radians."),
     "tan": Unary(jnp.tan, "Tangent of radians.", precision="full", storage=ZERO_STAYS),
@@ -183,60 +142,26 @@ UNARY = {
     "arctan": Unary(jnp.arctan, "Inverse tangent, in radians.", storage=ZERO_STAYS),
     "sinh": Unary(jnp.sinh, "Hyperbolic sine.", precision="full", storage=ZERO_STAYS),
     "cosh": Unary(jnp.cosh, "Hyperbolic cosine.", precision="full"),
-    "tanh": Unary(
-        jnp.tanh, "Hyperbolic tangent.", bfloat16="any", storage=ZERO_STAYS, activation=True
-    ),
+    "tanh": Unary(jnp.tanh, "Hyperbolic tangent.", bfloat16="any", storage=ZERO_STAYS, activation=True),
     "arcsinh": Unary(jnp.arcsinh, "Inverse hyperbolic sine.", storage=ZERO_STAYS),
     "arccosh": Unary(jnp.arccosh, "Inverse hyperbolic cosine."),
-    "arctanh": Unary(
-        jnp.arctanh, "Inverse hyperbolic tangent.", precision="full", storage=ZERO_STAYS
-    ),
+    "arctanh": Unary(jnp.arctanh, "Inverse hyperbolic tangent.", precision="full", storage=ZERO_STAYS),
     "degrees": Unary(jnp.degrees, "Radians to degrees.", storage=ZERO_STAYS),
     "radians": Unary(jnp.radians, "Degrees to radians.", storage=ZERO_STAYS),
-    "sigmoid": Unary(
-        jax.nn.sigmoid, "1 / (1 + exp(-x)).", numpy=False, twins=("_npx_sigmoid",), activation=True
-    ),
+    "sigmoid": Unary(jax.nn.sigmoid, "1 / (1 + exp(-x)).", numpy=False, twins=("_npx_sigmoid",),
+        activation=True),
     "softsign": Unary(soft_sign, "x / (1 + |x|).", sparse=False, numpy=False, activation=True),
-    "erf": Unary(
-        jax.scipy.special.erf, "Error function.", sparse=False, aliases=("_npx_erf",), numpy=False
-    ),
-    "erfinv": Unary(
-        jax.scipy.special.erfinv,
-        "Inverse of the error function.",
-        precision="full",
-        sparse=False,
-        aliases=("_npx_erfinv",),
-        numpy=False,
-    ),
-    "gamma": Unary(
-        _gamma, "Gamma function.", precision="full", aliases=("_npx_gamma",), numpy=False
-    ),
-    "gammaln": Unary(
-        jax.scipy.special.gammaln,
-        "Logarithm of the gamma function.",
-        precision="full",
-        aliases=("_npx_gammaln",),
-        numpy=False,
-    ),
-    "logical_not": Unary(
-        lambda x: x == 0,
-        "1 where 0, else 0.",
-        in_float=False,
-        gradient=False,
-        sparse=False,
-        numpy=False,
-    ),
-    "relu": Unary(
-        relu,
-        "max(x, 0).",
-        in_float=False,
-        bfloat16="any",
-        storage=ZERO_STAYS_IN_BOTH,
-        numpy=False,
-        twins=("_npx_relu",),
-        activation=True,
-    ),
-}
+    "erf": Unary(jax.scipy.special.erf, "Error function.", sparse=False, aliases=("_npx_erf",), numpy=False),
+    "erfinv": Unary(jax.scipy.special.erfinv, "Inverse of the error function.", precision="full",
+        sparse=False, aliases=("_npx_erfinv",), numpy=False),
+    "gamma": Unary(_gamma, "Gamma function.", precision="full", aliases=("_npx_gamma",), numpy=False),
+    "gammaln": Unary(jax.scipy.special.gammaln, "Logarithm of the gamma function.", precision="full",
+        aliases=("_npx_gammaln",), numpy=False),
+    "logical_not": Unary(lambda x: x == 0, "1 where 0, else 0.", in_float=False, gradient=False, sparse=False,
+        numpy=False),
+    "relu": Unary(relu, "max(x, 0).", in_float=False, bfloat16="any", storage=ZERO_STAYS_IN_BOTH, numpy=False,
+        twins=("_npx_relu",), activation=True),
+}  # fmt: skip
 _KEEPS_DTYPE = Rewrites(keeps_dtype=True)
 NUMPY_TWINS = {
     name: row.twins or (f"_npi_{name}",) for name, row in UNARY.items() if row.twins or row.numpy
