@@ -138,7 +138,7 @@ class _Binary(EvalMetric):
         super().reset()
 
     def reset_local(self) -> None:
-        """Start anew what ``get`` tells; ``get_global`` goes on."""
+        """Reset what ``get`` returns; ``get_global`` keeps counting."""
         self._counts = np.zeros(4)
         super().reset_local()
 

@@ -126,7 +126,7 @@ class PCC(EvalMetric):
         self._own = self._all = np.zeros((self._k, self._k))
 
     def reset_local(self) -> None:
-        """Start anew what ``get`` tells; ``get_global`` goes on."""
+        """Reset what ``get`` returns; ``get_global`` keeps counting."""
         self._settle()
         self._num = 0.0
         self._own = np.zeros((self._k, self._k))

@@ -182,7 +182,7 @@ class EvalMetric:
         self._global_num, self._global_sum = self._zero, 0.0
 
     def reset_local(self) -> None:
-        """Start anew what ``get`` tells; ``get_global`` goes on."""
+        """Reset what ``get`` returns; ``get_global`` keeps counting."""
         if self._pending is not None:
             self._earlier = self._earlier or Totals()
             self._earlier.merge(self._pending)

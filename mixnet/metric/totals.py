@@ -69,7 +69,7 @@ def classes_on_host(source: NDArray) -> np.ndarray | None:
 
 
 class Totals:
-    """Numbers that are added up on each device; arrays of another shape apart."""
+    """Numbers that are added up on each device, separately for each shape of arrays."""
 
     def __init__(self) -> None:
         self._sums: dict[tuple[Context, tuple[int, ...]], NDArray] = {}

@@ -38,7 +38,7 @@ def adamw_functions(
         name: str | None = None,
         **kwargs: object,
     ) -> Any:
-        """One step of Adam with the decay apart from the gradient; ``eta`` scales both.
+        """One step of Adam with decoupled weight decay; ``eta`` scales both.
 
         Args:
             mean: state, written.

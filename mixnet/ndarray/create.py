@@ -252,7 +252,7 @@ def waitall() -> None:
     """Wait until everything recorded or pushed by any thread has run.
 
     Raises:
-        BaseException: the first error of an operation that no waiter was told of yet.
+        BaseException: the first error of an operation that has not been raised yet.
     """
     wait_for_all()
 
@@ -268,7 +268,7 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
 
 def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
-    """How many elements lie in each bin, int64, and the edges of the bins.
+    """Number of elements in each bin, int64, and the edges of the bins.
 
     Args:
         a: any shape.

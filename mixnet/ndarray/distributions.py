@@ -32,7 +32,7 @@ class Face:
         call: calls an operator by its name, on a sequence of them, with attributes; ``name``,
             ``ctx`` and ``out`` may be among these.
         extra: parameters of every function beside those of the distribution, all None by default.
-        shape: shape of numbers where none is asked for.
+        shape: shape of the numbers if the caller gives none.
         get_prob: default of ``multinomial``.
         like: makes the function of an operator by its name and the function's.
     """

@@ -55,7 +55,7 @@ class Binary:
         return type(left)._wrap(record(op, (), (), values)[0])
 
     def stored(self, left: Any, right: Any) -> Any:
-        """Of arrays or numbers; two of one shape, of which one is sparse, by what is stored.
+        """Of arrays or numbers; two of one shape, one of them sparse, by their stored elements.
 
         So ``mx.nd.sparse`` and the operators of sparse arrays have it, where ``mx.nd`` broadcasts.
         """

@@ -28,7 +28,7 @@ def check_array_parameter(operator: str, name: str, value: Operand) -> None:
         value: an array; numbers and symbols are left to the operator.
 
     Raises:
-        ValueError: a number lies outside.
+        ValueError: a number is out of range.
     """
     if not isinstance(value, NDArray) or is_tracing():
         return

@@ -255,7 +255,7 @@ def histogram(
     weights: Operand | None = None,
     density: object = None,
 ) -> Any:
-    """How many elements lie in each of ``bins``, and the edges of the bins.
+    """Number of elements in each of ``bins``, and the edges of the bins.
 
     Args:
         a: any shape; flattened.

@@ -64,7 +64,7 @@ def unique(
     return_counts: bool = False,
     axis: int | Sequence[int] | None = None,
 ) -> Any:
-    """The different elements in rising order, and what else is asked for.
+    """The distinct elements in ascending order, then the requested extra results.
 
     Args:
         ar: any shape; flattened where ``axis`` is None.

@@ -17,7 +17,7 @@ def present(
 
     Args:
         function: takes whatever ``parameters`` say.
-        name: the operator's name, told as its source.
+        name: the operator's name, which the docstring gives as its source.
         text: what it does.
         parameters: arrays positional, attributes keyword-only with resolved annotations.
     """

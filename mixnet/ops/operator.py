@@ -200,7 +200,7 @@ class Operator:
         return None
 
     def names_rows(self, position: int) -> bool:
-        """Whether the gradient of an input can be told by rows."""
+        """Whether the gradient of an input can be row-sparse."""
         return self.row_gradient is not None and self.row_gradient.position == position
 
     def rows_node(

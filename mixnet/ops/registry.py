@@ -336,7 +336,7 @@ class Op(Operator):
         return self._infer_dtypes(dtypes, **self.keywords(statics))
 
     def infer_outputs(self, rule: Callable[..., list[Any]]) -> Callable[..., Any]:
-        """Decorator: shape and dtype of every output, where that is said quicker than traced.
+        """Decorator: shape and dtype of every output, where a rule is quicker than tracing the function.
 
         The rule gets shape and dtype of every array, and the attributes.
         """

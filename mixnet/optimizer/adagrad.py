@@ -29,7 +29,7 @@ def adagrad_update(
     epsilon: float,
     clip_gradient: float | None = None,
 ):
-    """One step of the gradient over the root of the sum of its squares; the decay comes apart."""
+    """One step of the gradient over the root of the sum of its squares; weight decay is decoupled."""
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     history = history + jnp.square(gradient)
     step = gradient / jnp.sqrt(history + epsilon) + weight * as_kind(wd, weight)

@@ -57,7 +57,7 @@ def nadam_update(
 class Nadam(Optimizer):
     """Adam with Nesterov's momentum, which rises to ``beta1`` on a schedule.
 
-    The schedule goes on with every parameter that is updated, as MXNet has it. Source: Dozat, 2016.
+    The schedule advances with every parameter that is updated, as in MXNet. Source: Dozat, 2016.
 
     Args:
         learning_rate: step length.

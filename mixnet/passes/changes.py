@@ -10,11 +10,11 @@ from mixnet.graph.signature import value_numbers
 
 
 def changes(before: Graph, after: Graph) -> dict[str, list[Any]]:
-    """The difference of two graphs as plain data; nodes are told apart by their names.
+    """The difference of two graphs as plain data; nodes are matched by their names.
 
     Returns:
         ``added``: names of new nodes that no other line explains.
-        ``removed``: names of nodes that are gone without a trace.
+        ``removed``: names of nodes that no node of the new graph stands for.
         ``merged``: ``{"name", "into"}`` of nodes that computed what another one computes.
         ``expanded``: ``{"name", "into"}`` of nodes that gave way to the graph they stand for.
         ``changed``: ``{"name", "before", "after"}`` where the operator or its attributes differ.

@@ -132,7 +132,7 @@ def differentiate(
         heads: entries to differentiate.
         head_gradients: one entry each, of the head's shape and dtype.
         variables: entries whose gradients are wanted; usually variables, any entry will do.
-        row_sparse: those of them whose gradients shall be :class:`Rows`, where the operators that
+        row_sparse: those of them whose gradients are to be :class:`Rows`, where the operators that
             read them can say such.
         recomputation: gives for a node, and the gradients that arrived at its outputs, the node
             that stands for it when its gradient is made; see :mod:`mixnet.passes.recompute`.

@@ -43,7 +43,7 @@ class NarrowBackwardOp(Operator):
         self.forward, self.program = forward, program
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
-        """One for every input whose gradient is asked for."""
+        """One for every input whose gradient is needed."""
         return len(self.program.outputs)
 
     def output_specs(self, statics: Statics, inputs: Sequence[Known]) -> list[Known]:
@@ -98,7 +98,7 @@ _gradients: dict[Any, _Gradient] = {}
 def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
     """The graph with gradient nodes that read only what they need.
 
-    Where the formula of a gradient can as well be told by the operator's outputs (``exp``, ``tanh``,
+    Where the formula of a gradient can also be written in terms of the operator's outputs (``exp``, ``tanh``,
     ``relu``), it reads them if that is no more bytes of computed arrays: inputs that nobody reads
     any more are then free before backward begins.
 

@@ -22,7 +22,7 @@ WORTH_AN_ORDER = 1.05
 
 @dataclass(frozen=True, eq=False)
 class MemoryPlan:
-    """What memory a graph takes, and where in it each array lies.
+    """The memory that a graph takes, and the place of each array in it.
 
     Args:
         inplace: whether outputs may take over storages of inputs.
@@ -30,7 +30,7 @@ class MemoryPlan:
         recompute: how gradients compute results of forward again, None if they do not.
         schedule: operations in order, and the arrays with their lifetimes.
         storages: pieces of memory; several arrays live in one where they share it in place.
-        arena_bytes: size of the arena that all storages lie in.
+        arena_bytes: size of the arena that holds all storages.
         lower_bound_bytes: no arena is smaller: the bytes of storages that are needed at once, at the
             step with the most of them.
         dependencies: pairs of steps, first the one that is to be done before the other because of
@@ -73,7 +73,7 @@ class MemoryPlan:
 
     @property
     def gradient_bytes(self) -> int:
-        """Bytes of the gradients that are asked for, which belong to the user."""
+        """Bytes of the requested gradients, which belong to the user."""
         return self._bytes("gradient")
 
     @property

@@ -35,9 +35,9 @@ def simplify(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def drop_gradient_rules(graph: Graph, facts: Facts | None = None) -> Graph:
-    """A graph without operators that only say what a gradient shall be, as ``BlockGrad``.
+    """A graph without operators that only define a gradient, such as ``BlockGrad``.
 
-    For graphs that nobody differentiates any more.
+    For graphs that will not be differentiated again.
     """
     if not any(node.op is not None and node.op.rewrites.only_gradient for node in graph.nodes):
         return graph

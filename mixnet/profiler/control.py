@@ -43,7 +43,7 @@ def set_kvstore_handle(handle: object) -> None:
 
 
 def set_config(**kwargs: object) -> None:
-    """Say what the next profile shall hold; what is not given has its default again.
+    """Choose what the next profile records; options that are not given return to their defaults.
 
     Args:
         kwargs: ``profile_imperative`` (True) runs operations on arrays one at a time, so that each has

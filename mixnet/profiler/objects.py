@@ -120,7 +120,7 @@ class Counter:
     Args:
         domain: its heading.
         name: shown in the table and the trace.
-        value: where it starts; None is 0, of which nothing is kept.
+        value: its initial value; None means 0, and no event is recorded.
     """
 
     def __init__(self, domain: Domain, name: str, value: float | None = None):

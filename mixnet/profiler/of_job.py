@@ -59,7 +59,7 @@ def dump_all(store: Any, filename: str | None = None, finished: bool = True) -> 
 
 
 def merged(
-    traces: Sequence[dict[str, Any]], apart: Sequence[Offset], hosts: Sequence[str]
+    traces: Sequence[dict[str, Any]], clock_offsets: Sequence[Offset], hosts: Sequence[str]
 ) -> dict[str, Any]:
     """Traces of the processes of a job as one.
 
@@ -67,12 +67,12 @@ def merged(
 
     Args:
         traces: of ``chrome_trace``, in the order of ranks.
-        apart: what their clocks show more than the first.
+        clock_offsets: of their clocks to that of the first.
         hosts: names of their machines.
     """
     events: list[dict[str, Any]] = []
     first = 0  # number of the first process of a rank
-    for rank, (trace, offset, host) in enumerate(zip(traces, apart, hosts, strict=True)):
+    for rank, (trace, offset, host) in enumerate(zip(traces, clock_offsets, hosts, strict=True)):
         later = offset.nanoseconds / 1000
         last = first
         for event in trace["traceEvents"]:
@@ -89,7 +89,7 @@ def merged(
         first = last + 1
     clocks = {
         f"rank {rank}": {"nanoseconds taken off": each.nanoseconds, "within": each.within}
-        for rank, each in enumerate(apart)
+        for rank, each in enumerate(clock_offsets)
     }
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": {"clocks": clocks}}
 

@@ -54,7 +54,7 @@ class Session:
         return self._on
 
     def set_settings(self, settings: Settings) -> None:
-        """Take other settings; a running profile goes on with them."""
+        """Replace the settings; a running profile continues with the new ones."""
         with self._lock:
             self._switch(False)
             self.settings = settings

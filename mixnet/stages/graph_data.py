@@ -48,7 +48,7 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
 
 
 def part_of(node: Node) -> str:
-    """``input``, ``forward`` or ``backward``, told by the operator and the name."""
+    """``input``, ``forward`` or ``backward``, from the operator and the name."""
     if node.op is None:
         return "input"
     if node.op.name.startswith("_backward"):

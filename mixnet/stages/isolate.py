@@ -46,7 +46,7 @@ class Recorded:
 
 
 class HeldSegment(Segment):
-    """A segment that runs only if somebody asks for a value, and is told of before it does."""
+    """A segment that runs only when a value is read, and is reported before it runs."""
 
     __slots__ = ("isolation", "taken")
 
@@ -60,7 +60,7 @@ class HeldSegment(Segment):
 
         Args:
             reason: why it ends.
-            wait: whether somebody waits for a value. The naive engine does so for no value.
+            wait: whether a value is being waited for. The naive engine waits for none.
         """
         if state.isolation is self.isolation:
             if reason == "naive engine":

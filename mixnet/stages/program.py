@@ -40,7 +40,7 @@ class Program:
     Args:
         name: of what was called.
         steps: graphs in order: ``{"purpose", "pass", "seconds", "graph", "changes"}``.
-        forward: graph of the forward pass, None where it is not told apart.
+        forward: graph of the forward pass, None where it cannot be separated.
         backward: graph of the gradients.
         jaxpr: JAX's text of the lowered graph.
         stablehlo: text of the program that XLA is given.

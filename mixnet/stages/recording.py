@@ -68,7 +68,7 @@ class Recording:
         recorded: the segment.
         names: names of leaves by the id of their values.
         seconds: what recording took.
-        forward: the graph of the forward pass alone, None where it is not told apart.
+        forward: the graph of the forward pass alone, None where it cannot be separated.
         backward: the graph of the gradients alone.
     """
 

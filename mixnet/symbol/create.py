@@ -64,7 +64,7 @@ def linspace(
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: object) -> Symbol:
-    """How many elements lie in each bin, and the edges of the bins.
+    """Number of elements in each bin, and the edges of the bins.
 
     Args:
         a: any shape.

@@ -676,7 +676,7 @@ def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
     """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict.
 
     Raises:
-        AttributeValueError: something else is asked for.
+        AttributeValueError: a request is not 'write', 'add' or 'null'.
     """
     asked = [given] if isinstance(given, str) else given
     for each in asked.values() if isinstance(asked, Mapping) else asked:

@@ -66,7 +66,7 @@ def plan_of(
     recompute: bool | str,
     training: bool | None = None,
 ) -> MemoryPlan:
-    """The plan of a symbol; ``training`` says the mode where no gradient is asked for."""
+    """The plan of a symbol; ``training`` is the mode if no gradient is requested."""
     wanted = {name: each for name, each in requests.items() if each != "null"}
     if training is None:
         training = bool(wanted)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def arguments_printed(
     method: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Iterator[None]:
-    """Print the arguments of an inference that fails, as MXNet does; the error goes on."""
+    """Print the arguments of an inference that fails, as MXNet does; the error is raised again."""
     try:
         yield
     except MXNetError:

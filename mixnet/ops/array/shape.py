@@ -409,7 +409,7 @@ def split_v2(
         indices: where parts begin, rising; each ends where the next begins. Unused with sections.
 
     Raises:
-        ShapeError: an index lies outside of the extent or falls.
+        ShapeError: an index is out of range, or smaller than the one before it.
 
     Source: MXNet operator ``_split_v2``.
     """

@@ -31,7 +31,7 @@ class Lowering(Operator):
         self.function = function
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
-        """As many as the function returns; known only to whoever placed the node."""
+        """As many as the function returns, which only the pass that placed the node knows."""
         return 1
 
     def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Lowering(Operator):
 def not_inlined(function: Callable[..., Any], *arrays: jax.Array) -> Any:
     """``function(*arrays)`` as a call that XLA does not inline.
 
-    XLA fuses nothing across such a call: what it is given lies in memory once. (Barriers of
+    XLA fuses nothing across such a call, so its inputs are computed once and stored. (Barriers of
     ``lax.optimization_barrier`` are gone before XLA's CPU backend fuses.)
     """
     with set_xla_metadata(inlineable="false"):

@@ -25,7 +25,7 @@ def _arguments(bin_cnt: int | None) -> tuple[str, ...]:
 def histogram(
     data, bins=None, *, bin_cnt: Positive | None = None, range: tuple[float, ...] | None = None
 ):
-    """How many elements lie in each bin; the last bin includes its right edge.
+    """Number of elements in each bin; the last bin includes its right edge.
 
     Args:
         data: elements outside of all bins are not counted.

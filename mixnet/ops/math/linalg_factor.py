@@ -59,7 +59,7 @@ def largest_is_positive(vectors: jax.Array, axis: int) -> Any:
 
 
 def cholesky_factor(name: str, matrix: jax.Array) -> Any:
-    """The lower triangular L with ``matrix = L · Lᵀ``, of which the lower triangle is read.
+    """The lower triangular L with ``matrix = L · Lᵀ``, of which only the lower triangle is read.
 
     Raises:
         ShapeError: the matrix is not square.

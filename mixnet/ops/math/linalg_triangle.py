@@ -106,7 +106,7 @@ def extracttrian(A, *, offset: int = 0, lower: bool = True):
 
 @op("_linalg_maketrian", aliases=["linalg_maketrian"], precision="full")
 def maketrian(A, *, offset: int = 0, lower: bool = True):
-    """Triangular matrices from vectors: what ``extracttrian`` takes apart.
+    """Triangular matrices from vectors, the inverse of ``extracttrian``.
 
     Args:
         A: ``(..., m * (m + 1) / 2)``.

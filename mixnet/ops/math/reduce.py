@@ -71,7 +71,7 @@ def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Extremes of which NaN is one; the gradient goes to every element that attains them.
+    """Extremes; NaN if an element is NaN. The gradient goes to every element that attains them.
 
     XLA's own reductions lose a NaN in large arrays.
     """

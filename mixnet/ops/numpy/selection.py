@@ -251,7 +251,7 @@ def constraint_check(input, *, msg: str = "Constraint violated."):
     """Whether every element of a boolean array is true, as one boolean.
 
     Raises:
-        ValueError: an element is false; at whoever reads the answer or what is computed from it.
+        ValueError: an element is false; raised where the result, or what is computed from it, is read.
 
     Source: MXNet operator ``_npx_constraint_check``.
     """

@@ -52,7 +52,7 @@ class Dtypes:
         return {i: None if name is None else np.dtype(name) for i, name in own.items()}
 
     def when_unknown(self, attributes: Mapping[str, Any]) -> Known:
-        """The shared dtype of arrays none of which is known; None where that stays open."""
+        """The shared dtype of arrays where none is known; None if it stays unknown."""
         if self.shared is None:
             return None
         return np.dtype(attributes.get(self.shared) or FLOAT32)

@@ -89,5 +89,5 @@ def data_and_sum(count: int, *, with_sum: bool) -> Collection[int]:
 
 
 def by_channel(*, axis: int, output_mean_var: Any) -> bool:
-    """A normalization of the second axis whose statistics nobody asks for."""
+    """A normalization of the second axis whose statistics are not used."""
     return axis == 1 and not output_mean_var

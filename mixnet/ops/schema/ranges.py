@@ -40,7 +40,7 @@ class Range:
         )
 
     def allows(self, value: Any) -> bool:
-        """Whether a number, or each number of a tuple, lies within; a missing number does."""
+        """Whether a number, or each number of a tuple, is in the range; None is."""
         if isinstance(value, tuple):
             return all(each is None or each in self for each in value)
         return value in self

@@ -15,7 +15,7 @@ Attributes = Mapping[str, Any]
 
 
 class Asked(NamedTuple):
-    """What a rule is asked about.
+    """The call whose storage types a rule decides.
 
     Attributes:
         types: storage type of each input.

@@ -242,7 +242,7 @@ def adamw_update(
     eta: Scalar,
     clip_gradient: float = -1.0,
 ):
-    """One step of Adam with the decay apart from the gradient; ``eta`` scales both.
+    """One step of Adam with decoupled weight decay; ``eta`` scales both.
 
     A loss scale that is 0 or not finite leaves weight and states as they are.
 

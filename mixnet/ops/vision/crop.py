@@ -20,7 +20,7 @@ def crop(*data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: bool =
 
     Raises:
         AttributeValueError: ``offset`` or ``h_w`` is not two numbers, or the size is missing.
-        ShapeError: the cut does not lie in the image.
+        ShapeError: the region is not inside the image.
 
     Source: MXNet operator ``Crop``.
     """

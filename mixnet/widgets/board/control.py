@@ -6,7 +6,7 @@ import threading
 
 
 class StopTraining(Exception):
-    """Raised in a training loop that somebody stopped; ``TrainingBoard.start`` catches it."""
+    """Raised in a training loop when it is stopped from the board; ``TrainingBoard.start`` catches it."""
 
 
 class Control:
@@ -65,7 +65,7 @@ class Control:
         """Wait while paused.
 
         Raises:
-            StopTraining: somebody said stop.
+            StopTraining: the stop button was pressed.
         """
         with self._changed:
             self.waiting = self._paused and not self._steps and not self._stopping

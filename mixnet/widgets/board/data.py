@@ -112,7 +112,7 @@ def _short(value: float) -> float:
 
 
 def held(value: object, name: str) -> Any:
-    """What a value is now, without waiting for it: a number, or arrays off the tape that nobody writes to.
+    """What a value is now, without waiting for it: a number, or arrays off the tape that are never written.
 
     Raises:
         AttributeTypeError: no number, no array, no list of arrays.

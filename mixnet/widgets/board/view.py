@@ -138,7 +138,7 @@ class TrainingBoard(View):
         """Respond to the buttons: wait while paused. Call it once per step.
 
         Raises:
-            StopTraining: somebody said stop; :meth:`start` catches it, a loop of your own may.
+            StopTraining: the stop button was pressed; :meth:`start` catches it, a loop of your own may.
         """
         if not (self._control.paused or self._control.stopping):
             return
@@ -299,7 +299,7 @@ class TrainingBoard(View):
     def callback(self) -> Callable[[Any], None]:
         """A ``batch_end_callback`` for ``Module.fit``: its metrics; obeys the buttons.
 
-        ``fit`` is left by :class:`StopTraining` when somebody says stop.
+        ``fit`` ends with :class:`StopTraining` when the stop button is pressed.
         """
         from mixnet.widgets.board.hooks import BoardCallback
 

@@ -14,7 +14,7 @@ Row = Mapping[str, Any]
 def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, list[Any]]]:
     """Both graphs in one, and what happened to each node: columns ``change`` and ``told``.
 
-    Nodes that are gone keep their inputs. What :func:`mixnet.passes.changes.changes` tells of two graphs is
+    Removed nodes keep their inputs. What :func:`mixnet.passes.changes.changes` tells of two graphs is
     told here of their rows.
     """
     old = {row["name"]: row for row in before.rows}

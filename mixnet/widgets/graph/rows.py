@@ -107,7 +107,7 @@ def path_in(name: str) -> Path:
 
 
 def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
-    """Blocks told from names: parts before an underscore that several operations share.
+    """Blocks by name: prefixes up to an underscore that several operations share.
 
     ``stage1_unit1_conv1`` stands in ``unit1`` of ``stage1`` where others do. Names that the
     library has given, such as ``elemwise_add0``, say nothing.

@@ -57,7 +57,7 @@ def lives(graph: dict[str, Any], plan: dict[str, Any]) -> list[tuple[float, floa
 def alive_at(graph: dict[str, Any], plan: dict[str, Any], at: float) -> list[int]:
     """Arrays whose storages are needed at a time, one for each storage, the largest first.
 
-    Of several arrays that share a storage it is the one that lies there then: the one written last.
+    Of several arrays that share a storage it is the one that was written last.
     """
     columns = graph["arrays"]
     needed = {n for n, (begin, end) in enumerate(lives(graph, plan)) if begin <= at < end}

@@ -31,7 +31,7 @@ class EngineTimeline(View):
             train_one_epoch()
         timeline
 
-    Selecting an operation shows its dependencies and nobody else's: which versions of which variables it
+    Selecting an operation shows its own dependencies only: which versions of which variables it
     read and wrote, and whom it waited for. The replay goes through the run event by event.
 
     Args:

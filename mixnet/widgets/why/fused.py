@@ -21,7 +21,7 @@ _ASK = "Why not fused?"
 
 
 def rule(first: str, second: str, readers: int, output: bool) -> str:
-    """The rule that separates two pieces of which the second reads the result of the first.
+    """The rule that separates two pieces, the second of which reads the result of the first.
 
     Args:
         first, second: kinds of the pieces, see ``mixnet.stages.fusion.Group``.
