@@ -68,6 +68,7 @@ lint: $(VENV)/stamp-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy -m tests.typed.programs
 
 bench: $(VENV)/stamp-dev
 	$(BIN)/python -m tests.benchmarks  # pip install torch for its column

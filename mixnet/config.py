@@ -77,6 +77,25 @@ SETTINGS: dict[str, Setting] = {
             "machines of the job must share it. Default: mixnet/servers in the user's cache folder.",
         ),
         Setting(
+            "MIXNET_TLS_CA",
+            str,
+            "",
+            "File (PEM) with the certificate of the authority that signed those of all processes of a job.",
+        ),
+        Setting(
+            "MIXNET_TLS_CERT",
+            str,
+            "",
+            "File (PEM) with the certificate of this process: connections to the scheduler and the servers "
+            "of a job then use TLS, and both ends show a certificate.",
+        ),
+        Setting(
+            "MIXNET_TLS_KEY",
+            str,
+            "",
+            "File (PEM) with the private key of MIXNET_TLS_CERT, readable only by its user.",
+        ),
+        Setting(
             "MXNET_KVSTORE_BIGARRAY_BOUND",
             int,
             1_000_000,

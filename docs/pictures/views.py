@@ -177,6 +177,16 @@ def scaling() -> View:
     return ScalingView(measured)
 
 
+def topology() -> View:
+    """Who sends what to whom: the gradients of a network through parameter servers."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(256, activation="relu", in_units=64), nn.Dense(10, in_units=256))
+    net.initialize()
+    servers = mx.distributed.topology(net, workers=4, kind="server", servers=2)
+    of_ten_machines = ScalingView.ten_machines().payload["model"]
+    return ScalingView([], model=of_ten_machines, topology=servers)
+
+
 def puzzle_memory() -> View:
     view = Puzzle("memory")
     view.answer = [
@@ -206,7 +216,7 @@ def puzzle_fusion() -> View:
 
 VIEWS = (
     look, playground, graph, difference, stepper, memory, timeline, board, explorer, array, scaling,
-    puzzle_memory, puzzle_tasks, puzzle_fusion,
+    topology, puzzle_memory, puzzle_tasks, puzzle_fusion,
 )  # fmt: skip
 """The gallery, in its order."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.autograd import plan as plans
 from mixnet.autograd.scope import RecordingScope
@@ -23,6 +23,9 @@ from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
+
+if TYPE_CHECKING:
+    pass
 
 REQUESTS = ("write", "add", "null")
 
@@ -86,7 +89,10 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
 
 
 def backward(
-    heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True
+    heads: Any,
+    head_grads: Any = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
 ) -> None:
     """Gradients of ``heads`` for all marked variables they were computed from.
 
@@ -239,10 +245,10 @@ class Tape:
         plan = plans.known(key)
         if plan is None:
             with collector_paused():
-                made = self._plan(head_gradients, wanted)
-            if made is None:
+                plan_and_gradients = self._plan(head_gradients, wanted)
+            if plan_and_gradients is None:
                 return None
-            plan, values = made
+            plan, values = plan_and_gradients
             plans.keep(key, plan, len(nodes))
         else:
             values = plan.run(nodes, head_gradients)

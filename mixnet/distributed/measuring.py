@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, MXNetError
+from mixnet.distributed.local_job import local_job
 from mixnet.units import size_text, time_text
 
 ORIGIN = "processes of one machine"
@@ -230,17 +230,7 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
     """Run a job and return the results that its first worker wrote."""
     answer = Path(folder, "answer.json")
     answer.unlink(missing_ok=True)
-    program = [sys.executable, "-m", "mixnet.tools.measured_job", folder]
-    command = [
-        sys.executable,
-        "-m",
-        "mixnet.tools.launch",
-        "--launcher",
-        "local",
-        "-n",
-        str(count),
-        *program,
-    ]
+    command = local_job(count, ["-m", "mixnet.tools.measured_job", folder])
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
     environment = {key: value for key, value in os.environ.items() if not key.startswith("DMLC_")}

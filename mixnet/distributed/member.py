@@ -20,6 +20,7 @@ from mixnet.base import MXNetError
 from mixnet.distributed.agreement import Agreement
 from mixnet.distributed.job import Job, JobError, WorkerLostError
 from mixnet.distributed.lines import keep_alive, packed, unpacked
+from mixnet.distributed.tls import HOW, Wire, refusal, secured
 from mixnet.libinfo import __version__
 
 _NO_PROXY = "no_grpc_proxy"
@@ -43,23 +44,22 @@ class Member:
         self.left: list[int] = []  # workers that have ended their programs
         self._owner = os.getpid()
         self._is_leaving = False
-        self._saying = threading.Lock()
         self.agreement = Agreement(self._say)  # on the order of exchanges
         seconds = config.get("MIXNET_JOIN_SECONDS")
         if not job.has_scheduler and job.rank == 0:
             start_scheduler(job)
-        self._socket = _connected(job, seconds)
-        keep_alive(self._socket)
-        self.address = address_of(job.interface) or self._socket.getsockname()[0]
-        self._lines = self._socket.makefile("rb")
+        connection = _connected(job, seconds)
+        keep_alive(connection)
+        self.address = address_of(job.interface) or connection.getsockname()[0]
+        self.root = connection.getpeername()[0]
+        peer = f"the scheduler at {job.root}:{job.port}"
+        self._wire = Wire(secured(connection, _name(job), peer))
         self._say(hello=self._hello())
         if job.role != "worker":
-            self._socket.settimeout(None)  # what comes next may take hours
             return
         begun = self._answer(seconds)
         self.rank, self.port = int(begun["rank"]), int(begun["port"])
         self.peers: list[str] = begun["peers"]
-        self.root = self._socket.getpeername()[0]
         # The coordination service is on the way that was just taken, not behind a proxy for downloads.
         known = os.environ.get(_NO_PROXY, "")
         os.environ[_NO_PROXY] = ",".join(filter(None, (known, self.root)))
@@ -77,32 +77,31 @@ class Member:
         }
 
     def _answer(self, seconds: float) -> dict[str, Any]:
-        # The scheduler gives up first, and says who is missing.
-        self._socket.settimeout(seconds + 10)
+        reason = ""
         try:
-            line = self._lines.readline()
-        except OSError:
-            line = b""
-        self._socket.settimeout(None)
+            # The scheduler gives up first, and says who is missing.
+            line = self._wire.readline(seconds + 10)
+        except OSError as error:
+            line, reason = b"", f" ({refusal(error)})"
         message = unpacked(line)
         if "refused" in message:
             raise JobError(message["refused"])
         if "begin" not in message:
             raise JobError(
-                f"The scheduler at {self.job.root}:{self.job.port} has ended, or is not a "
-                "mixnet scheduler, before "
-                f"the job began. Look at what it printed."
+                f"{_name(self.job)}: the scheduler at {self.job.root}:{self.job.port} has ended, or is not "
+                f"a mixnet scheduler, before the job began{reason}. Look at what it printed. It also ends a "
+                f"connection without a certificate of its job: {HOW}"
             )
         return message["begin"]  # type: ignore[no-any-return]
 
     def _say(self, **message: Any) -> None:
-        with contextlib.suppress(OSError), self._saying:  # _watch sees the end of the connection
-            self._socket.sendall(packed(**message))
+        with contextlib.suppress(OSError):  # _watch sees the end of the connection
+            self._wire.send(packed(**message))
 
     def _watch(self) -> None:
         while True:
             try:
-                line = self._lines.readline()
+                line = self._wire.readline()
             except (OSError, ValueError):
                 line = b""
             message = unpacked(line)
@@ -163,7 +162,7 @@ class Member:
             serve: begins to serve, when workers want it; gets the path of the job's key and the number of the
                 server, and returns the port that it listens on.
         """
-        while line := self._lines.readline():
+        while line := self._wire.readline():
             message = unpacked(line)
             if "serve" in message:
                 wanted = message["serve"]
@@ -174,8 +173,13 @@ class Member:
 
     def forget(self) -> None:
         """In a forked process: close the connection, which belongs to the parent."""
-        self._lines.close()
-        self._socket.close()
+        self._wire.close()
+
+
+def _name(job: Job) -> str:
+    """This process in error messages."""
+    who = f"rank {job.rank}" if job.rank is not None else f"this {job.role}"
+    return f"{who} on {platform.node()}"
 
 
 def _connected(job: Job, seconds: float) -> socket.socket:
@@ -191,9 +195,8 @@ def _connected(job: Job, seconds: float) -> socket.socket:
             ) from None
         except OSError as error:
             if time.monotonic() > end:
-                who = f"rank {job.rank}" if job.rank is not None else f"this {job.role}"
                 raise JobError(
-                    f"{who} on {platform.node()} cannot reach the scheduler at {job.root}:{job.port} for "
+                    f"{_name(job)} cannot reach the scheduler at {job.root}:{job.port} for "
                     f"{seconds:g} s: {error.strerror or error}. Is it running, and does the "
                     f"firewall allow the port? MIXNET_JOIN_SECONDS says how long to try."
                 ) from None

@@ -16,6 +16,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from mixnet import config
 from mixnet.base import MXNetError
@@ -36,10 +37,13 @@ from mixnet.engine.engine import mark_told
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
+from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
+from mixnet.process.interrupt import Deferred
 from mixnet.runtime.devices.meeting import join_workers
+from mixnet.runtime.devices.to_device import handed_over
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
-from mixnet.runtime.value.value import Spec, Value, adopt, aligned_empty, check_pending
+from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending
 
 BUCKET_BYTES = 4 << 20
 """Values share an exchange until they have this many bytes together."""
@@ -98,14 +102,14 @@ class World:
         """
         count = len(rows[0])
         specs = tuple(value.spec for value in rows[0])
-        made = self._later(
+        values = self._later(
             [value for row in rows for value in row],
             partial(self._exchanged, exchange, count),
             priority,
             name,
             _described(name or _name_of(exchange), tuple(labels), specs),
         )
-        return [made[i : i + count] for i in range(0, len(made), count)]
+        return [values[i : i + count] for i in range(0, len(values), count)]
 
     def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
         """The first result of an exchange of arrays of one shape; pending, as for ``exchange``.
@@ -180,12 +184,13 @@ class World:
         sums = self.run(
             exchange, [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
         )
-        made = []
+        results = []
         for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
             start = places[i // count][0][i % count]
             part = sums[i // count][start : start + array.size].reshape(array.shape)
-            made.append(adopt(part, spec.context).array)
-        return made
+            with jax.enable_x64(True):
+                results.append(handed_over(part, spec))
+        return results
 
     def _later(
         self,
@@ -200,12 +205,12 @@ class World:
             check_pending(value)
         specs = [value.spec for value in sources]
         holder = Later(name)
-        made = []
+        values = []
         for slot, spec in enumerate(specs):
             value = Value(spec, None, holder, slot)
             value.shared = True  # parts of one bucket share its memory
             holder.references.append(weakref.ref(value))
-            made.append(value)
+            values.append(value)
         reads = variables_of(sources, "an exchange between processes")
         given = list(sources)
 
@@ -215,7 +220,7 @@ class World:
             holder.fill(work(arrays, specs))
 
         self._push(run, reads, (holder.var,), priority, name, description)
-        return made
+        return values
 
     def _push(
         self,
@@ -231,6 +236,10 @@ class World:
         agreement = self.member.agreement
 
         def run(done: Done) -> None:
+            if (
+                ended.is_set()
+            ):  # an interrupt came when it had been handed over, so that was repeated
+                return
             error: BaseException | None = None
             try:
                 agreement.wait(number, self._is_over)
@@ -251,13 +260,20 @@ class World:
             elif seconds > _PATIENCE and begun and (reason := self._why_over()) is not None:
                 begun[0](reason)
 
-        # Numbers go up in the order of pushing. Under this lock nothing is sent, and nothing waits
-        # but the naive engine, which runs what is pushed before anything else: then threads take
-        # turns.
-        with self._ordering:
+        # Numbers go up in the order of pushing, and an interrupt never counts an exchange that is not
+        # pushed. Under this lock nothing is sent, and nothing waits but the naive engine, which runs
+        # what is pushed before anything else: then threads take turns.
+        with whole_or_not_at_all(), self._ordering:
             number = agreement.note(description)
             current.engine.push_async(
-                start, reads, (*writes, self.wire), "communication", priority, name, asked
+                start,
+                reads,
+                (*writes, self.wire),
+                "communication",
+                priority,
+                name,
+                asked,
+                quick=True,
             )
         agreement.speak()
 
@@ -288,14 +304,9 @@ class World:
         self.check()
         try:
             with jax.enable_x64(True):
-                whole = [
-                    jax.make_array_from_callback(
-                        (len(array) * self.size,), self._sharding, partial(_given, array)
-                    )
-                    for array in arrays
-                ]
+                whole = [over_processes(array, self._sharding) for array in arrays]
                 results = _program(exchange, self._sharding)(*whole)
-                return [np.asarray(each.addressable_shards[0].data) for each in results]
+                return [np.asarray(each.addressable_data(0)) for each in results]
         except Exception as error:  # JaxRuntimeError or ValueError, by how it was dispatched
             raise self.failed(error) from None
 
@@ -344,6 +355,14 @@ class World:
             self._work.get()()
 
 
+def whole_or_not_at_all() -> AbstractContextManager[object]:
+    """A scope for pushes of exchanges, which all processes have to make: Ctrl-C comes after it.
+
+    The naive engine waits for the others inside, so Ctrl-C is not deferred there.
+    """
+    return nullcontext() if current.naive else Deferred()
+
+
 def _name_of(exchange: Exchange) -> str:
     return getattr(exchange, "__name__", type(exchange).__name__)
 
@@ -355,8 +374,30 @@ def _described(name: str, labels: tuple[Any, ...], specs: tuple[Spec, ...]) -> D
     return Description(f"{name} of {', '.join(parts)}")
 
 
-def _given(array: np.ndarray, index: Any) -> np.ndarray:
+def over_processes(part: np.ndarray, sharding: NamedSharding) -> jax.Array:
+    """A flat array over all processes, of which this one has a part; its memory is used if it is aligned."""
+    return _placed(part, (len(part) * sharding.num_devices,), sharding)
+
+
+def on_device(array: np.ndarray, sharding: SingleDeviceSharding) -> jax.Array:
+    """An array on this process's device of the job; its memory is used if it is aligned."""
+    return _placed(array, array.shape, sharding)
+
+
+def _placed(part: np.ndarray, shape: tuple[int, ...], sharding: Sharding) -> jax.Array:
+    if _put is None:
+        return jax.make_array_from_callback(shape, sharding, lambda index: part)
+    aval, devices = _layout(shape, part.dtype, sharding)
+    array: jax.Array = _put(aval, sharding, [part], devices)
     return array
+
+
+@lru_cache(maxsize=4096)
+def _layout(shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding) -> tuple[Any, list[Any]]:
+    return jax.core.ShapedArray(shape, dtype), list(sharding.addressable_devices)
+
+
+_put = batched_put()
 
 
 @dataclass(frozen=True)
@@ -372,8 +413,8 @@ class Shaped:
             each[: math.prod(shape)].reshape(shape)
             for each, shape in zip(arrays, self.shapes, strict=True)
         ]
-        made = zip(self.exchange(parts), arrays, strict=True)
-        return tuple(jnp.pad(each.ravel(), (0, len(flat) - each.size)) for each, flat in made)
+        exchanged = zip(self.exchange(parts), arrays, strict=True)
+        return tuple(jnp.pad(each.ravel(), (0, len(flat) - each.size)) for each, flat in exchanged)
 
 
 def sums(arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -465,14 +506,14 @@ def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.
         flat = np.ascontiguousarray(first).reshape(-1)
         if flat.ctypes.data % _ALIGNMENT == 0:
             return flat
-    made = aligned_empty((size,), first.dtype)
+    row = aligned_empty((size,), first.dtype)
     end = 0
     for array, start in zip(arrays, places, strict=True):
-        made[end:start] = 0
+        row[end:start] = 0
         end = start + array.size
-        made[start:end] = array.reshape(-1)
-    made[end:] = 0
-    return made
+        row[start:end] = array.reshape(-1)
+    row[end:] = 0
+    return row
 
 
 @lru_cache(maxsize=1024)
@@ -555,9 +596,9 @@ def _end(hook: _Hook, owner: int) -> None:
     if os.getpid() != owner:
         return  # forked
     error = hook.error
-    for made in _worlds:
-        if error is not None and made.member.lost is None:
-            made.member.fail(error)
+    for world in _worlds:
+        if error is not None and world.member.lost is None:
+            world.member.fail(error)
         try:
             current.engine.wait_for_all()
         except Exception as last:
@@ -565,8 +606,8 @@ def _end(hook: _Hook, owner: int) -> None:
                 traceback.print_exception(last)
                 error = last
             mark_told(last)
-        made.member.leave()
-        error = error or made.member.lost
+        world.member.leave()
+        error = error or world.member.lost
     code = getattr(error, "exit_code", None)
     if code is not None:
         sys.stdout.flush()
@@ -575,9 +616,9 @@ def _end(hook: _Hook, owner: int) -> None:
 
 
 def _after_fork() -> None:
-    for made in _worlds:
-        made.member.forget()
-        made.broken = MXNetError(
+    for world in _worlds:
+        world.member.forget()
+        world.broken = MXNetError(
             "Stores of a job belong to the process that created them and cannot be used in a "
             "forked one."
         )

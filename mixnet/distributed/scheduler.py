@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import ssl
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from mixnet import config
 from mixnet.distributed.agreement import Questions
 from mixnet.distributed.job import Job, JobError
 from mixnet.distributed.lines import LONGEST, keep_alive, packed, quiet, unpacked
+from mixnet.distributed.tls import HOW, context, refusal
 from mixnet.private_jax.jobs import start_service
 
 HEARTBEAT = 20  # seconds
@@ -70,6 +72,7 @@ class Scheduler:
         self._connections: set[asyncio.StreamWriter] = set()
         self._over = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
+        self._tls = context(is_server=True)
 
     async def serve(self) -> int:
         """Serve until all workers have left; returns the exit code of the process.
@@ -100,6 +103,8 @@ class Scheduler:
         self._connections.add(writer)
         try:
             keep_alive(writer.get_extra_info("socket"))
+            if self._tls is not None:
+                await self._secure(writer, self._tls)
             hello = unpacked(await asyncio.wait_for(reader.readline(), 10)).get("hello")
             if not isinstance(hello, dict):
                 return  # nobody of ours
@@ -133,6 +138,19 @@ class Scheduler:
                 self._gone(peer)
             self._connections.discard(writer)
             writer.close()
+
+    async def _secure(self, writer: asyncio.StreamWriter, settings: ssl.SSLContext) -> None:
+        try:
+            await writer.start_tls(settings, ssl_handshake_timeout=10)
+        except OSError as error:  # as errors of TLS are
+            address = writer.get_extra_info("peername")[0]
+            print(
+                f"mixnet scheduler: refused a connection from {address}, which shows no certificate of this "
+                f"job ({refusal(error)}). {HOW}",
+                file=sys.stderr,
+                flush=True,
+            )
+            raise
 
     # ---- the roll -------------------------------------------------------------------------------
 

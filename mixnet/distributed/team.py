@@ -12,11 +12,12 @@ from jax.sharding import SingleDeviceSharding
 
 from mixnet.context import Context
 from mixnet.distributed.agreement import Description
-from mixnet.distributed.processes import World
+from mixnet.distributed.processes import World, on_device
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS
+from mixnet.runtime.devices.to_device import handed_over
 from mixnet.runtime.record.joint import SumsOver, Team
-from mixnet.runtime.value.value import adopt
+from mixnet.runtime.value.value import Spec
 
 
 def sums_in_one(arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -57,13 +58,11 @@ class WorldTeam(Team):
 
     def whole(self, struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
         """The global array of which this is the local part."""
-        host = np.asarray(parts[0])
-        part = jax.make_array_from_callback(host.shape, self._here, lambda index: host)
-        return super().whole(struct, [part])
+        return super().whole(struct, [on_device(np.asarray(parts[0]), self._here)])
 
-    def parts(self, whole: Any) -> list[Any]:
+    def parts(self, whole: Any, spec: Spec) -> list[Any]:
         """The local part of an array, computed."""
-        return [adopt(np.asarray(whole.addressable_data(0)), self.contexts[0]).array]
+        return [handed_over(np.asarray(whole.addressable_data(0)).reshape(spec.shape), spec)]
 
     def call(self, program: Callable[..., Any], scalars: Any, wholes: list[Any]) -> list[Any]:
         """Run a program; waits for the other processes.

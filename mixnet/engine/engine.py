@@ -76,6 +76,7 @@ class Engine(ABC):
             MXNetError: a variable was deleted, or the kind of resource does not exist.
         """
         task = self._task(work, reads, writes, resource, priority, name, source)
+        # Scopes of the thread that pushes, such as the current device, hold where the work runs.
         task.context = copy_context()
         task.forgiving, task.resumable = forgiving, resumable
         self._enter(task)
@@ -89,6 +90,7 @@ class Engine(ABC):
         priority: int = 0,
         name: str = "",
         asked: Callable[[float], object] = lambda seconds: None,
+        quick: bool = False,
     ) -> None:
         """Schedule asynchronous work: it ends when it calls ``done``, on any thread.
 
@@ -104,15 +106,18 @@ class Engine(ABC):
             name: shown in timelines.
             asked: called on a waiting thread with the seconds it has waited since the work started, at
                 first with 0, then about every second. It may call ``done`` with an error to give up.
+            quick: ``start`` takes microseconds and never waits: it runs on the thread that pushes it, or that
+                ends the last task before it, and no worker has to wake up.
 
         Raises:
             MXNetError: as for ``push``; or the engine is waiting for all tasks.
         """
         task = self._task(lambda: None, reads, writes, resource, priority, name, None)
+        # Set afterwards, since ``done`` needs the task that it ends.
         task.work = partial(start, partial(self._complete, task))
         task.context = copy_context()
         task.forgiving = task.resumable = True
-        task.asked = asked
+        task.asked, task.quick = asked, quick
         self._enter(task)
 
     @abstractmethod
@@ -223,6 +228,7 @@ class Engine(ABC):
         def forget() -> None:
             var.error = None
 
+        # A task that writes it, so that it comes after all that have been pushed before.
         self.push(forget, (), (var,), name=f"delete {var.name}")
         var.deleted = True
 
@@ -276,6 +282,7 @@ class Engine(ABC):
         except BaseException as raised:  # KeyboardInterrupt: ends this thread's program too
             task.state = State.RUNNING
             task.error = raised if error is None else error
+            # Called again at once: other tasks, and other processes, count on what it had begun.
             if task.resumable and error is None:
                 task.error = None
                 try:

@@ -44,6 +44,7 @@ class Task:
         "number",
         "priority",
         "pushed",
+        "quick",
         "reads",
         "resource",
         "resumable",
@@ -85,6 +86,7 @@ class Task:
         self.context: Context | None = None  # where the work runs; None: this thread runs it
         # Set where the work only starts something, and ends when that says so: told that somebody waits.
         self.asked: Callable[[float], object] | None = None
+        self.quick = False  # that function never waits, so any thread may call it
         self.completed = False  # that has been said
         self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs
         self.stamps: list[int] | None = (

@@ -62,6 +62,7 @@ class ThreadedEngine(Engine):
         self._waiters = 0
         self._pools: dict[str, Pool] = {}
         self._pending: set[Task] = set()
+        self._quick: deque[Task] = deque()  # ready tasks that need no worker
         self._stopping = False
         self._thread = threading.local()  # .tasks: what this thread runs, the innermost last
 
@@ -80,6 +81,7 @@ class ThreadedEngine(Engine):
                 self._order(task)
                 if not task.missing and task.state is State.WAITING:
                     self._make_ready(task)
+            self._start_quick()
         except (
             BaseException
         ):  # Ctrl-C: half-way in the queues it would keep others waiting for ever
@@ -127,6 +129,13 @@ class ThreadedEngine(Engine):
         task.state = State.READY
         pool = self._pool(task.resource)
         heapq.heappush(pool.heap, (-task.priority, task.number, task))
+        if task.quick:
+            self._quick.append(task)
+            return
+        self._wake(pool)
+
+    def _wake(self, pool: Pool) -> None:
+        """Let a worker of the pool take a task; called with the lock."""
         if pool.idle:
             pool.arrived.notify()
         # A worker that was notified counts as idle until it has taken a task: those tasks are counted, too.
@@ -139,12 +148,12 @@ class ThreadedEngine(Engine):
     def _pool(self, resource: str) -> Pool:
         kind = resource.partition(":")[0]
         name = resource if self._per_device else kind
-        found = self._pools.get(name)
-        if found is None:
+        pool = self._pools.get(name)
+        if pool is None:
             device = resource.partition("(")[0]  # compute:gpu of compute:gpu(0)
             limit = self._workers.get(device) or self._workers.get(kind, 1)
-            found = self._pools[name] = Pool(name, limit, self._lock)
-        return found
+            pool = self._pools[name] = Pool(name, limit, self._lock)
+        return pool
 
     # ---- running --------------------------------------------------------------------------------
 
@@ -182,17 +191,19 @@ class ThreadedEngine(Engine):
                     raise
 
     def _complete(self, task: Task, error: BaseException | None) -> None:
-        with self._lock:
-            if task.completed:
-                return
-            task.completed = True
-        if isinstance(error, Exception):
-            self._note(task, error)
-        self._stop_clock(task, error)
         try:
+            with self._lock:
+                if task.completed:
+                    return
+                # One statement without a call: no interrupt comes between the two.
+                task.completed, task.error = True, error
+            if isinstance(error, Exception):
+                self._note(task, error)
+            self._stop_clock(task, error)
             self._end(task)
         except BaseException:
-            self._mend(task, ended=True)
+            if task.completed:
+                self._mend(task, ended=True)
             raise
 
     def _leave(self, task: Task) -> None:
@@ -216,6 +227,23 @@ class ThreadedEngine(Engine):
                 self._grant(var)
             if self._waiters:
                 self._changed.notify_all()
+        self._start_quick()
+
+    def _start_quick(self) -> None:
+        """Start tasks that never wait and have become ready, without the lock."""
+        while self._quick:
+            task = None
+            try:
+                with self._lock:
+                    task = self._quick.popleft() if self._quick else None
+                    if task is None or task.state is not State.READY:  # somebody was quicker
+                        continue
+                    task.state = State.CLAIMED
+                self._execute(task)
+            except BaseException:
+                if task is not None:
+                    self.release(task)
+                raise
 
     def _running(self) -> list[Task]:
         try:
@@ -313,6 +341,8 @@ class ThreadedEngine(Engine):
         heap[:] = [entry for entry in heap if entry[2] is not task]
         heapq.heapify(heap)
         self._make_ready(task)
+        if task.quick:  # this thread is on its way out of what would have run it
+            self._wake(self._pool(task.resource))
 
     # ---- waiting --------------------------------------------------------------------------------
 

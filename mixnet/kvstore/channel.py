@@ -6,12 +6,12 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.distributed.job import WorkerLostError
 from mixnet.kvstore.messages import receive, send
+from mixnet.kvstore.secure_connection import Bytes
 from mixnet.kvstore.shard import Answer
 
 _LOST = (OSError, EOFError)
@@ -28,14 +28,20 @@ class Channel:
         name: of the server in error messages.
         connect: opens a connection to the server at its current address.
         seconds: how long a server may be unreachable.
+        lost: why the job cannot go on, if it cannot: then nobody waits for a server.
     """
 
     def __init__(
-        self, worker: int, name: str, connect: Callable[[], Connection], seconds: float
+        self,
+        worker: int,
+        name: str,
+        connect: Callable[[], Bytes],
+        seconds: float,
+        lost: Callable[[], MXNetError | None] = lambda: None,
     ) -> None:
         self._worker, self._name, self._connect = worker, name, connect
-        self._seconds = seconds
-        self._connection: Connection | None = None
+        self._seconds, self._lost = seconds, lost
+        self._connection: Bytes | None = None
         self._count = self._done = 0
         self._error = ""  # of the last command
         self._kept: deque[tuple[int, tuple[Any, ...]]] = deque()
@@ -45,7 +51,7 @@ class Channel:
         """The number of commands that are not in the server's database yet."""
         return len(self._kept)
 
-    def do(self, command: str, store: int, content: Any) -> None:
+    def do(self, command: str, store: int, content: object) -> None:
         """Execute a command on the server, exactly once.
 
         Raises:
@@ -134,6 +140,8 @@ class Channel:
                     self.close()
                 self._connection = None
                 end = end or time.monotonic() + self._seconds
+                if (reason := self._lost()) is not None:
+                    raise reason from None
                 if time.monotonic() > end:
                     raise WorkerLostError(
                         f"{self._name} cannot be reached for {self._seconds:g} s: "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,14 +18,23 @@ import numpy as np
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import MXNetError, ShapeError
 from mixnet.context import Context
-from mixnet.distributed.processes import Copies, Shaped, World, buckets, gathered, sums, world
+from mixnet.distributed.processes import (
+    Copies,
+    Shaped,
+    World,
+    buckets,
+    gathered,
+    sums,
+    whole_or_not_at_all,
+    world,
+)
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
 from mixnet.kvstore.compression import Compression, check_compressible, kept_shapes
 from mixnet.kvstore.device import DeviceStore, _zeros
 from mixnet.kvstore.local import Key, LocalStore, _moved
 from mixnet.kvstore.power_sgd import PowerSGD
-from mixnet.kvstore.steps import StepsInOne, StepsOverProcesses
+from mixnet.kvstore.steps import StepsInOne, StepsOverProcesses, only_records
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
 from mixnet.runtime.devices.collective import Groups
@@ -151,8 +161,9 @@ class OverProcesses(InJob):
         """
         for key in groups if self._rows else ():
             self.settle(key)
-        if not self._steps.run(groups, outs):
-            LocalStore.step(self, groups, outs)
+        with self._whole(groups):
+            if not self._steps.run(groups, outs):
+                LocalStore.step(self, groups, outs)
 
     def own_sums(self, groups: Mapping[Key, Sequence[NDArray]], context: Context) -> list[Value]:
         """For each key the sum of its dense arrays over the devices of this process, on a context."""
@@ -186,38 +197,38 @@ class OverProcesses(InJob):
             check_compressible(key, value.spec)
         if not isinstance(how, PowerSGD):
             return self._compressed(how, keys, row, priority)
-        made: dict[Key, Value] = {}
+        sums_of: dict[Key, Value] = {}
         plain = []
         for key, value in zip(keys, row, strict=True):
             if how.kept(value.spec.shape) is None:
                 plain.append((key, value))
             else:  # its shape matters, so it travels by itself
-                made[key] = self._compressed(how, [key], [value], priority)[0]
+                sums_of[key] = self._compressed(how, [key], [value], priority)[0]
         if plain:
             names, rest = [key for key, _ in plain], [value for _, value in plain]
-            (found,) = self.world.exchange(sums, [rest], priority, "all-reduce", names)
-            made.update(zip(names, found, strict=True))
-        return [made[key] for key in keys]
+            (total,) = self.world.exchange(sums, [rest], priority, "all-reduce", names)
+            sums_of.update(zip(names, total, strict=True))
+        return [sums_of[key] for key in keys]
 
     def _compressed(
         self, how: Compression, keys: Sequence[Key], row: list[Value], priority: int
     ) -> list[Value]:
         before = []
         for key, value in zip(keys, row, strict=True):
-            kept = self._kept_back.get(key)
-            if kept is None or kept[0].spec is not value.spec:
+            residual = self._kept_back.get(key)
+            if residual is None or residual[0].spec is not value.spec:
                 shapes = kept_shapes(how, value.spec.shape)
                 assert shapes is not None  # else it is not sent compressed
-                kept = [_zeros(value, shape) for shape in shapes]
-            before.append(kept)
+                residual = [_zeros(value, shape) for shape in shapes]
+            before.append(residual)
         name = f"{how} all-reduce"
         rows = [row, *map(list, zip(*before, strict=True))]
         exchange: Any = how
         if isinstance(how, PowerSGD):
             exchange = Shaped(how, tuple(each[0].spec.shape for each in rows))
-        made, *rest = self.world.exchange(exchange, rows, priority, name, keys)
+        summed, *rest = self.world.exchange(exchange, rows, priority, name, keys)
         self._kept_back.update(zip(keys, map(list, zip(*rest, strict=True)), strict=True))
-        return made
+        return summed
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
         """For each key the sum of its arrays, on the key's home device."""
@@ -250,7 +261,27 @@ class OverProcesses(InJob):
         for key in dense:
             self.settle(key)
         if dense:
-            super().push(dense, priority)
+            with self._whole(dense):
+                super().push(dense, priority)
+
+    def push_pull(
+        self,
+        groups: Mapping[Key, Sequence[NDArray]],
+        outs: Mapping[Key, Sequence[NDArray]],
+        priority: int,
+    ) -> None:
+        """A push and a pull; without an updater, the sums are written directly to ``outs``."""
+        with self._whole(groups):
+            super().push_pull(groups, outs, priority)
+
+    def _whole(self, groups: Mapping[Key, Sequence[NDArray]]) -> AbstractContextManager[object]:
+        """A scope in which Ctrl-C waits, so that the values of all processes stay the same.
+
+        Rows are waited for, and a user's own updater may wait for the others: Ctrl-C interrupts these.
+        """
+        waits = self._rows or not (self.updater is None or only_records(self.updater))
+        waits = waits or any(each._is_sparse for group in groups.values() for each in group)
+        return nullcontext() if waits else whole_or_not_at_all()
 
     def check(self, key: Key) -> Any:
         """The stored value of a key, with all rows that were pushed. Waits for these.
@@ -263,6 +294,8 @@ class OverProcesses(InJob):
 
     def settle(self, key: Key | None = None) -> None:
         """Update stored values by the rows that were pushed, of all keys by default. Waits for them."""
+        if not self._rows:
+            return
         with RecordingScope(False, None):
             for each in [key] if key is not None else list(self._rows):
                 for arriving in self._rows.pop(each, ()):

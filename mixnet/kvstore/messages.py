@@ -7,15 +7,12 @@ the job before anything is unpickled. Arrays are sent as raw memory after the pi
 from __future__ import annotations
 
 import pickle
-import socket
-from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import Any
 
-from mixnet.distributed.lines import keep_alive
+from mixnet.kvstore.secure_connection import Bytes
 
 
-def dumps(content: Any) -> bytes:
+def dumps(content: object) -> bytes:
     """Pickle optimizers and updaters, including user functions if cloudpickle is installed.
 
     Raises:
@@ -33,7 +30,7 @@ def loads(content: bytes) -> Any:
     return pickle.loads(content)
 
 
-def send(connection: Connection, message: Any) -> None:
+def send(connection: Bytes, message: object) -> None:
     """Send an object; its arrays are not copied."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
@@ -44,7 +41,7 @@ def send(connection: Connection, message: Any) -> None:
             connection.send_bytes(view)
 
 
-def receive(connection: Connection) -> Any:
+def receive(connection: Bytes) -> Any:
     """Wait for an object.
 
     Raises:
@@ -58,12 +55,3 @@ def receive(connection: Connection) -> Any:
             connection.recv_bytes_into(buffer)
         buffers.append(buffer)
     return pickle.loads(head, buffers=buffers)
-
-
-def settle_in(connection: Connection) -> None:
-    """Configure a connection: send small messages immediately, and detect an unreachable peer."""
-    with suppress(OSError), socket.socket(fileno=connection.fileno()) as shared:
-        try:
-            keep_alive(shared)
-        finally:
-            shared.detach()

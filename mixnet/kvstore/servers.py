@@ -6,7 +6,7 @@ import atexit
 import itertools
 import os
 import queue
-import socket
+import ssl
 import threading
 import time
 import traceback
@@ -14,21 +14,22 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
+from multiprocessing.connection import answer_challenge, deliver_challenge
 from typing import Any
 
 import numpy as np
 
 from mixnet import config
 from mixnet.distributed.job import JobError
-from mixnet.distributed.lines import keep_alive
 from mixnet.distributed.member import start_server
 from mixnet.distributed.processes import World, world
+from mixnet.distributed.tls import HOW, refusal
 from mixnet.engine.current import current
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.kvstore.channel import Channel
 from mixnet.kvstore.job_key import make, read
+from mixnet.kvstore.secure_connection import Bytes, to_server
 
 _LONGEST_PATH = 1024
 
@@ -54,7 +55,13 @@ class Servers:
         seconds = config.get("MIXNET_JOIN_SECONDS")
         self._wait_for_servers(seconds)
         self.channels = [
-            Channel(self.world.rank, f"server {number}", partial(self._connect, number), seconds)
+            Channel(
+                self.world.rank,
+                f"server {number}",
+                partial(self._connect, number),
+                seconds,
+                lambda: self.world.member.lost,
+            )
             for number in range(self.count)
         ]
         self._pool = ThreadPoolExecutor(self.count) if self.count > 1 else None
@@ -84,12 +91,11 @@ class Servers:
                 )
             time.sleep(0.02)
 
-    def _connect(self, number: int) -> Connection:
+    def _connect(self, number: int) -> Bytes:
         address = self.world.member.servers[number]
-        with socket.create_connection(address, 5) as made:
-            made.settimeout(None)
-            keep_alive(made)
-            connection = Connection(made.detach())
+        peer = f"server {number} at {address[0]}:{address[1]}"
+        who = f"rank {self.world.rank}"
+        connection: Any = to_server(address, who, peer)
         try:
             answer_challenge(connection, self._key)
             deliver_challenge(connection, self._key)
@@ -99,7 +105,11 @@ class Servers:
                 f"{number} does not know the "
                 f"key of this job."
             ) from None
-        return connection
+        except ssl.SSLError as error:
+            raise JobError(
+                f"{who}: {peer} refuses our certificate ({refusal(error)}). {HOW}"
+            ) from None
+        return connection  # type: ignore[no-any-return]
 
     # ---- tasks ------------------------------------------------------------------------------------
 

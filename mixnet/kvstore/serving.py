@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 from contextlib import suppress
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import (
-    Listener,
-    answer_challenge,
-    deliver_challenge,
-)
+from multiprocessing.connection import answer_challenge, deliver_challenge
 from pathlib import Path
 from typing import Any
 
 from mixnet.distributed.job import JobError, find_job
 from mixnet.distributed.member import Member
 from mixnet.kvstore.job_key import read
-from mixnet.kvstore.messages import receive, send, settle_in
+from mixnet.kvstore.messages import receive, send
+from mixnet.kvstore.secure_connection import of_worker
 from mixnet.kvstore.shard import Shard
 
 METHODS = ("do", "process", "progress", "pull", "pull_rows", "save", "states")
@@ -50,23 +48,22 @@ class Serving:
         os.close(os.open(database, os.O_CREAT | os.O_RDWR, 0o600))
         shard = Shard(database)
         self.files = [Path(key), database]
-        listener = Listener((self._address, 0), backlog=128)
+        listener = socket.create_server((self._address, 0), backlog=128)
         secret = read(key)
         threading.Thread(target=self._accept, args=(listener, shard, secret), daemon=True).start()
-        return int(listener.address[1])
+        return int(listener.getsockname()[1])
 
-    def _accept(self, listener: Listener, shard: Shard, secret: bytes) -> None:
+    def _accept(self, listener: socket.socket, shard: Shard, secret: bytes) -> None:
         while True:
             with suppress(OSError):
-                connection = listener.accept()
-                threading.Thread(
-                    target=_serve, args=(connection, shard, secret), daemon=True
-                ).start()
+                accepted, _ = listener.accept()
+                threading.Thread(target=_serve, args=(accepted, shard, secret), daemon=True).start()
 
 
-def _serve(connection: Any, shard: Shard, secret: bytes) -> None:
-    settle_in(connection)
+def _serve(accepted: socket.socket, shard: Shard, secret: bytes) -> None:
+    connection: Any = accepted
     try:
+        connection = of_worker(accepted)
         deliver_challenge(
             connection, secret
         )  # nothing is unpickled before both ends know each other

@@ -83,7 +83,7 @@ class StepsInOne:
 
     def _is_plain(self, store: LocalStore, groups: Groups, outs: Groups) -> bool:
         """Whether the step consists only of a dense sum over devices and an update by an optimizer."""
-        if not _only_records(store.updater) or set(groups) != set(outs) or not groups:
+        if not only_records(store.updater) or set(groups) != set(outs) or not groups:
             return False
         if store.is_compressed:
             return False
@@ -128,12 +128,12 @@ class StepsInOne:
             for old in before:
                 self._copies.pop(old, None)
             for key, value in zip(groups, stored, strict=True):
-                made = value._read()
+                result = value._read()
                 first, *others = outs[key]
-                first._share(made)
-                for out, each in zip(others, self._copies[made], strict=True):
+                first._share(result)
+                for out, each in zip(others, self._copies[result], strict=True):
                     out._write(out._fitted(each))  # which no other array holds
-            del made, each, before, old
+            del result, each, before, old
         finally:
             step.hand_over()
         return True
@@ -197,7 +197,7 @@ class StepsOverProcesses(StepsInOne):
         return True
 
 
-def _only_records(updater: Any) -> bool:
+def only_records(updater: Any) -> bool:
     """Whether an update is known to only record operations: a user-defined optimizer may read arrays."""
     if type(updater) is not Updater:
         return False

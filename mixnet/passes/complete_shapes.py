@@ -34,8 +34,8 @@ def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
         attributes = {**attributes_of(node), node.op.shaped_by: shape}
         statics, _ = node.op.bind(attributes)
         attrs = {**node.attrs, node.op.shaped_by: to_text(shape)}
-        made = Node(node.op, statics, node.scalars, inputs, node.name, attrs)
-        return made.made_from(node)
+        completed = Node(node.op, statics, node.scalars, inputs, node.name, attrs)
+        return completed.made_from(node)
 
     return graph.rebuild(change)
 

@@ -164,14 +164,14 @@ class Inference:
             if (s := self.shapes.get(e)) is not None
         }
         try:
-            found = self._tried(
+            shapes_at = self._tried(
                 given, lambda shapes: node.op.infer_input_shapes(node.statics, shapes)
             )
         except Exception as error:
             raise self._refused(node, error) from None
         for name, entry in zip(names, node.inputs, strict=False):
-            if name in found:
-                self._set(entry, tuple(found[name]), node)
+            if name in shapes_at:
+                self._set(entry, tuple(shapes_at[name]), node)
         shape = self._attribute(node)
         if shape is not None:
             self._set(Entry(node), shape, node)
@@ -199,13 +199,13 @@ class Inference:
         """
         if all(map(self._is_known, shapes.values())):
             return dict(function(shapes))
-        found = forward_from(function, shapes, self._least)
-        if found is None:  # nothing follows without the open ones
+        completed = forward_from(function, shapes, self._least)
+        if completed is None:  # nothing follows without the open ones
             complete = {k: v for k, v in shapes.items() if self._is_known(v)}
             return dict(function(complete)) if len(complete) < len(shapes) else {}
         return {
             key: tuple(extent if extent >= 0 else self._unknown for extent in shape)
-            for key, shape in found.items()
+            for key, shape in completed.items()
         }
 
     def _back(self, node: Node) -> None:
@@ -341,8 +341,8 @@ class Inference:
             return
 
         def outputs(shapes: dict[Any, Any]) -> dict[int, Any]:
-            found = self._outputs_at(node, [shapes[i] for i in range(len(node.inputs))])
-            return {i: shape for i, (shape, _) in enumerate(found)}
+            inferred = self._outputs_at(node, [shapes[i] for i in range(len(node.inputs))])
+            return {i: shape for i, (shape, _) in enumerate(inferred)}
 
         try:
             found = self._tried({i: self.shapes[e] for i, e in enumerate(node.inputs)}, outputs)

@@ -56,7 +56,8 @@ class Deferred:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             handler = signal.getsignal(signal.SIGINT)
-            if callable(handler):
+            is_inside_another = isinstance(getattr(handler, "__self__", None), Deferred)
+            if callable(handler) and not is_inside_another:
                 self._handler = handler
                 signal.signal(signal.SIGINT, self._note)
         return self

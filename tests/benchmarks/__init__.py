@@ -1,4 +1,4 @@
-"""Benchmarks; they start many fresh processes, which must find the package's bytecode, as installed packages have it."""
+"""Benchmarks; their many fresh processes find bytecode of the package, as they do where it is installed."""
 
 import compileall
 import os

@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+from mixnet.distributed.local_job import local_job
 
 _PROGRAM = Path(__file__).parents[1] / "distributed" / "program_async.py"
 
@@ -26,23 +27,8 @@ def main() -> None:
     given = parser.parse_args()
     each = -(-given.pushes // given.workers)
     with tempfile.TemporaryDirectory() as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "mixnet.tools.launch",
-            "--launcher",
-            "local",
-            "-n",
-            str(given.workers),
-            "-s",
-            str(given.servers),
-            sys.executable,
-            str(_PROGRAM),
-            folder,
-            str(each),
-            str(given.kills),
-            "counted",
-        ]
+        program = [str(_PROGRAM), folder, str(each), str(given.kills), "counted"]
+        command = local_job(given.workers, program, given.servers)
         env = {
             **os.environ,
             "MIXNET_SERVER_FOLDER": f"{folder}/servers",

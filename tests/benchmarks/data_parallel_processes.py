@@ -9,6 +9,8 @@ import argparse
 import subprocess
 import sys
 
+from mixnet.distributed.local_job import local_job
+
 PROCESSES = 2
 
 
@@ -110,21 +112,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.worker:
         return worker(given.network, given.batch, given.repeats)
-    command = [
-        sys.executable,
-        "-m",
-        "mixnet.tools.launch",
-        "--launcher",
-        "local",
-        "-n",
-        str(PROCESSES),
-        sys.executable,
-        "-m",
-        "tests.benchmarks.data_parallel_processes",
-        *sys.argv[1:],
-        "--worker",
-    ]
-    subprocess.run(command, check=True)
+    program = ["-m", "tests.benchmarks.data_parallel_processes", *sys.argv[1:], "--worker"]
+    subprocess.run(local_job(PROCESSES, program), check=True)
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ import os
 import shlex
 import statistics
 import subprocess
-import sys
 import time
 
+from mixnet.distributed.local_job import local_job
 from mixnet.distributed.scheduler import free_port
 
 SIZES = {"1 KB": 256, "1 MB": 1 << 18, "100 MB": 25_000_000}
@@ -48,13 +48,11 @@ def turns(repeats: int) -> list[tuple[str, int, int]]:
 
 def worker(repeats: int) -> None:
     """In each of the two processes."""
-    from functools import partial
-
     import jax
     import numpy as np
 
     import mixnet as mx
-    from mixnet.distributed.processes import _given, _program, sums, world
+    from mixnet.distributed.processes import _program, over_processes, sums, world
 
     store = mx.kv.create("dist_sync")
     sharding = world()._sharding
@@ -62,9 +60,7 @@ def worker(repeats: int) -> None:
         value, out = mx.nd.ones((size,)), mx.nd.zeros((size,))
         store.init(name, value)
         mx.nd.waitall()
-        whole = jax.make_array_from_callback(
-            (2 * size,), sharding, partial(_given, np.ones(size, np.float32))
-        )
+        whole = over_processes(np.ones(size, np.float32), sharding)
         program = _program(sums, sharding)
 
         def bare(whole: object = whole, program: object = program) -> None:
@@ -122,21 +118,8 @@ def main() -> None:
     columns: dict[str, dict[str, tuple[float, float]]] = {}
     if given.mxnet:
         columns["MXNet before"] = of_mxnet(shlex.split(given.mxnet), given.repeats)
-    command = [
-        sys.executable,
-        "-m",
-        "mixnet.tools.launch",
-        "--launcher",
-        "local",
-        "-n",
-        "2",
-        sys.executable,
-        "-m",
-        "tests.benchmarks.processes",
-        "--worker",
-        "--repeats",
-        str(given.repeats),
-    ]
+    program = ["-m", "tests.benchmarks.processes", "--worker", "--repeats", str(given.repeats)]
+    command = local_job(2, program)
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     for line in out.splitlines():
         if line.count("|") == 3:

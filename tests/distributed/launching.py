@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
+
+from mixnet.distributed.local_job import local_job
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent
@@ -14,6 +15,5 @@ def launch(
     count: int, program: str, *arguments: object, options: tuple = ()
 ) -> subprocess.CompletedProcess:
     """Run a program of this folder in ``count`` processes; what they printed is in ``stdout``."""
-    command = [sys.executable, "-m", "mixnet.tools.launch", "--launcher", "local", "-n", str(count), *options,
-               sys.executable, str(PROGRAMS / program), *map(str, arguments)]  # fmt: skip
+    command = local_job(count, [str(PROGRAMS / program), *map(str, arguments)], options=options)
     return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=ROOT)

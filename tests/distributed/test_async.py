@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,18 @@ def test_servers_that_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert f"[server {number}] mixnet server: unknown command (5, hello)" in out
         assert f"[rank {number}] all right, rank {number}" in out
     assert not list((tmp_path / "servers").iterdir())  # keys and databases are gone
+
+
+def test_a_worker_that_is_killed_while_a_server_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIXNET_SERVER_FOLDER", str(tmp_path / "servers"))
+    monkeypatch.setenv("MIXNET_JOIN_SECONDS", "60")
+    begin = time.monotonic()
+    found = launch(2, "program_crashes.py", tmp_path, options=("-s", "1", "--max-restarts", "1"))
+    out = found.stdout
+    assert found.returncode == 0, out + found.stderr
+    assert "rank 1 failed first (killed by SIGKILL)" in out
+    assert "[rank 0] mixnet.distributed.job.WorkerLostError: rank 1 (process" in out
+    assert out.count("] done") == 2
+    assert time.monotonic() - begin < 100

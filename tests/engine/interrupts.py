@@ -68,7 +68,7 @@ def every_point(scenario: Callable[[int], bool], most: int = 2000) -> int:
 
 
 @pytest.mark.parametrize("at_point", [interrupted, at_line], ids=["call", "line"])
-@pytest.mark.parametrize("kind", ["push", "push_sync", "claim"])
+@pytest.mark.parametrize("kind", ["push", "push_sync", "claim", "quick", "quick, free"])
 def test_what_is_pushed_is_done_and_others_can_go_on(kind: str, at_point: Any) -> None:
     def scenario(at: int) -> bool:
         engine = ThreadedEngine()
@@ -80,6 +80,19 @@ def test_what_is_pushed_is_done_and_others_can_go_on(kind: str, at_point: Any) -
         def work() -> None:
             if kind == "push":
                 engine.push(lambda: ran.append(at), (a,), (b,))
+                gate.set()
+                engine.wait_for_var(b)
+            elif kind.startswith("quick"):
+                if kind == "quick, free":  # starts here, not where the task before it ends
+                    gate.set()
+                    engine.settle(b)
+
+                def start(done: Callable[[Any], None]) -> None:
+                    if not ran:  # called again after an interrupt
+                        ran.append(at)
+                    done(None)
+
+                engine.push_async(start, (a,), (b,), quick=True)
                 gate.set()
                 engine.wait_for_var(b)
             elif kind == "push_sync":

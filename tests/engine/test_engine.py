@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -504,6 +504,31 @@ def test_two_pieces_of_work_that_end_together(threaded: Engine) -> None:
     threaded.wait_for_var(first)
     threaded.wait_for_var(second)
     assert first.version == second.version == 1
+
+
+def test_quick_work_starts_where_it_becomes_ready(threaded: Engine) -> None:
+    var, threads, gate = Var("v"), [], threading.Event()
+
+    def start(done: Callable[[BaseException | None], None]) -> None:
+        threads.append(threading.current_thread())
+        done(None)
+
+    threaded.push_async(start, (), (var,), quick=True)
+    assert threads == [threading.current_thread()] and var.version == 1
+    before: list[threading.Thread] = []
+
+    def work() -> None:
+        gate.wait()
+        before.append(threading.current_thread())
+
+    threaded.push(work, (), (var,), "copy")
+    threaded.push_async(start, (), (var,), quick=True)
+    while threaded._pools["copy"].heap:  # a worker has taken it
+        time.sleep(0.001)
+    assert len(threads) == 1  # not before what it waits for
+    gate.set()
+    threaded.wait_for_var(var)
+    assert var.version == 3 and threads[1:] == before
 
 
 def test_the_naive_engine_does_not_wait_for_a_later_end() -> None:

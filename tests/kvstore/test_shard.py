@@ -4,6 +4,7 @@ is killed.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
@@ -99,6 +100,71 @@ def test_pushes_count_once_through_kills(
         each.finish()
     assert server.calls_left is None
     assert value(workers[0]) == [120, 120]
+
+
+def _session(server: Server) -> dict[str, object]:
+    """Two workers push, meet, and one of them saves and loads the states, and pulls rows; what it gets."""
+    workers = [Channel(i, "server 0", server.connect, 10) for i in range(2)]
+    first, second = workers
+    first.do("init", 0, {"w": np.zeros(2, np.float32), "r": np.zeros((4, 2), np.float32)})
+    for each in workers:
+        each.do("updater", 0, (1, dumps(mx.optimizer.SGD(learning_rate=0.5, momentum=0.5))))
+    for _ in range(3):
+        for each in workers:
+            each.do("push", 0, {"w": np.ones(2, np.float32)})
+        rows = Rows(np.array([1, 3]), np.ones((2, 2), np.float32), (4, 2))
+        first.do("push", 0, {"r": rows})
+    for each in workers:  # a barrier
+        each.finish()
+    states, optimizer = first.ask("states", 0)
+    found = {"rows": first.ask("pull_rows", 0, [("r", np.array([1, 2]))])[0].tolist()}
+    first.do("push", 0, {"w": np.ones(2, np.float32)})
+    first.do("states", 0, (states, optimizer))  # as they were before the last push
+    second.do("push", 0, {"w": np.ones(2, np.float32)})
+    for each in workers:
+        each.finish()
+    after, _ = second.ask("states", 0)
+    found |= {"w": value(first), "before": states["w"].tolist(), "after": after["w"].tolist()}
+    return found
+
+
+@pytest.mark.parametrize("answers_last", [False, True])
+def test_a_kill_at_every_call(server: Server, answers_last: bool, tmp_path: Path) -> None:
+    expected = _session(server)
+    calls, is_over = 0, False
+    while not is_over:
+        killed = Server(tmp_path / f"{calls}.sqlite")
+        killed.calls_left, killed.answers_last = calls, answers_last
+        assert _session(killed) == expected, f"killed at call {calls}"
+        is_over = killed.calls_left is not None  # it was not killed any more
+        calls += 1
+    assert calls > 20
+
+
+def test_a_full_disk_does_not_end_the_writing_of_the_database(server: Server) -> None:
+    made = channel(server)
+    pragma = server.shard._database.execute
+    pragma("PRAGMA max_page_count = 5")
+    large = np.ones(100_000, np.float32)
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        server.shard.do(0, 3, "init", 0, {"large": large})
+    pragma("PRAGMA max_page_count = 100000")
+    assert made.ask("progress", 0).safe == 2
+    made.ask("save")
+    server.die(Pipe()[0])
+    assert made.ask("progress", 0).safe == 3
+    assert (server.shard.pull(0, ["large"])[0] == large).all()
+
+
+def test_who_waits_for_a_server_is_told_that_the_job_is_over(server: Server) -> None:
+    lost = WorkerLostError("rank 1 has ended")
+    reasons: list[WorkerLostError | None] = [None]
+    made = Channel(0, "server 0", server.connect, 60, lambda: reasons[0])
+    made.do("init", 0, {"w": np.zeros(2, np.float32)})
+    made.close()
+    server.shard, reasons[0] = None, lost
+    with pytest.raises(WorkerLostError, match="rank 1 has ended"):
+        made.ask("process")
 
 
 def test_a_worker_sees_its_own_pushes_after_a_kill(server: Server) -> None:

@@ -31,6 +31,16 @@ def to_device(data: np.ndarray, spec: Spec) -> Any:
         data = np.asarray(data)
     elif (data.base is not None and not _is_all_of_its_base(data)) or not data.flags.c_contiguous:
         data = np.array(data, order="C")
+    return handed_over(data, spec)
+
+
+def handed_over(data: np.ndarray, spec: Spec) -> Any:
+    """A JAX array of memory that nobody else uses; a host device uses it without a copy if it is aligned.
+
+    Args:
+        data: contiguous, of the shape and dtype of the spec.
+        spec: gives the device.
+    """
     if _put is None:
         return jax.device_put(data, spec.context.device)
     layout = _layouts.get(spec)

@@ -18,6 +18,9 @@ PASSED_ON = (
     "PS_VERBOSE",
     "MIXNET_JOIN_SECONDS",
     "MIXNET_SERVER_FOLDER",
+    "MIXNET_TLS_CA",
+    "MIXNET_TLS_CERT",
+    "MIXNET_TLS_KEY",
     "MXNET_KVSTORE_BIGARRAY_BOUND",
 )
 """Variables that processes on other machines get from here, if they are set."""

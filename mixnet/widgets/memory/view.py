@@ -69,7 +69,7 @@ class MemoryView(View):
     )
 
     def __init__(
-        self, target: Any, *inputs: Any, train: bool = True, loss: Any = None,
+        self, target: object, *inputs: Any, train: bool = True, loss: object = None,
         xla: bool | None = None, **shapes: Any,
     ):  # fmt: skip
         asked = Asked(target, inputs, train, loss, shapes, sys._getframe())

@@ -66,33 +66,33 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     )
     names = _told_apart(columns, seconds, order, settings)
     values = _least_squares({name: columns[name] for name in names}, seconds)
-    found: dict[str, Any] = {
+    fitted: dict[str, Any] = {
         **DEFAULTS,
         **values,
         "bytes": float(size[0]),
         "batch": float(batch[0]),
     }
-    if found["t_compute"] <= 0:
+    if fitted["t_compute"] <= 0:
         return (
             None,
             "no fit: the points do not follow the model, which would need a negative computing time",
         )
-    found["serial"] = found["serial"] / found["t_compute"]
+    fitted["serial"] = fitted["serial"] / fitted["t_compute"]
     predicted = np.array(
-        [step_parts(found, int(k), b)["step"] for k, b in zip(n, batch, strict=True)]
+        [step_parts(fitted, int(k), b)["step"] for k, b in zip(n, batch, strict=True)]
     )
     spread = float(((seconds - seconds.mean()) ** 2).sum())
     varies = spread > 1e-6 * float((seconds**2).sum())
-    found["r2"] = 1 - float(((seconds - predicted) ** 2).sum()) / spread if varies else None
-    found["error"] = float(np.abs(predicted / seconds - 1).max())
-    found["label"], found["origin"] = first["label"], first["origin"]
+    fitted["r2"] = 1 - float(((seconds - predicted) ** 2).sum()) / spread if varies else None
+    fitted["error"] = float(np.abs(predicted / seconds - 1).max())
+    fitted["label"], fitted["origin"] = first["label"], first["origin"]
     missing = [name for name in ("serial", "alpha", "beta") if name not in names]
     note = (
         f"fitted to {settings} points of {first['label']} ({first['origin']}): "
         f"{', '.join(_WORDS[name] for name in names)}"
     )
     return (
-        found,
+        fitted,
         (
             f"{note}; set to 0, because these points cannot separate them: "
             f"{', '.join(_WORDS[name] for name in missing)}"

@@ -196,5 +196,5 @@ def bars(svg: Svg, rows: list[tuple[str, dict[str, float], float]], x: float, y:
         if whole:
             mark = x + 100 + whole * scale
             svg.line(mark, top - 2, mark, top + ROW - 2, "s-hot")
-        told = f"{time_text(sum(parts.values()))}{f', whole {time_text(whole)}' if whole else ''}"
-        svg.text(max(left, x + 100 + whole * scale) + 6, top + 12, told, "f-dim", 10)
+        label = f"{time_text(sum(parts.values()))}{f', whole {time_text(whole)}' if whole else ''}"
+        svg.text(max(left, x + 100 + whole * scale) + 6, top + 12, label, "f-dim", 10)

@@ -63,23 +63,23 @@ class HybridizeStepper(View):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         *inputs: Any,
         train: bool | None = None,
-        loss: Any = None,
+        loss: object = None,
         **named: Any,
     ):
         entries = _entries(target)
         if isinstance(target, Stages):
-            found = target
+            subject = target
         else:
-            found = look(target, *inputs, train=train, loss=loss, **named)
-        self.stages: Stages | None = found
-        sizes = [len(program.graph["nodes"]) for program in found.programs]
+            subject = look(target, *inputs, train=train, loss=loss, **named)
+        self.stages: Stages | None = subject
+        sizes = [len(program.graph["nodes"]) for program in subject.programs]
         state = {"program": sizes.index(max(sizes)), "stage": 1}
-        data = payload(found.to_dict(), entries, found.programs)
+        data = payload(subject.to_dict(), entries, subject.programs)
         if isinstance(target, HybridBlock):
-            (program,) = found.programs
+            (program,) = subject.programs
             data["programs"][0]["labels"] = labels_of(
                 target, inputs, loss, program, sys._getframe()
             )
@@ -171,7 +171,7 @@ def _operations(program: dict[str, Any], graph: int) -> int:
     return sum(bool(program["strings"][row[1]]) for row in rows)
 
 
-def _entries(target: Any) -> list[dict[str, Any]]:
+def _entries(target: object) -> list[dict[str, Any]]:
     """What a block has compiled so far, oldest first, and why each of them."""
     if not isinstance(target, HybridBlock):
         return []

@@ -7,17 +7,15 @@ Requests come on standard input and answers go to standard output, one JSON obje
 from __future__ import annotations
 
 import importlib
-import json
-import os
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tests.benchmarks.backends.networks import data, gluon_network
+from tests.benchmarks.serving import serve
 
 
 class Mixnet:
@@ -142,7 +140,48 @@ class ONNXRuntime:
         return value
 
 
-FRAMEWORKS = {"mixnet": Mixnet, "mxnet": MXNet, "torch": Torch, "onnxruntime": ONNXRuntime}
+class OpenVINO:
+    """OpenVINO alone, in float32, which has NumPy arrays in its hands."""
+
+    def __init__(self, threads: int):
+        import openvino
+
+        self._openvino, self._threads = openvino, threads
+
+    def make(self, name: str, variant: str, batch: int, folder: str) -> Callable[[], Any]:
+        """A prediction."""
+        core = self._openvino.Core()
+        model = core.read_model(f"{folder}/net.onnx")
+        inputs = data(name, batch)
+        model.reshape({i: list(each.shape) for i, each in enumerate(inputs)})
+        settings = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "NUM_STREAMS": 1,
+            "INFERENCE_NUM_THREADS": self._threads,
+            "INFERENCE_PRECISION_HINT": "f32",
+        }
+        request = core.compile_model(model, "CPU", settings).create_infer_request()
+        for i, each in enumerate(inputs):
+            request.set_input_tensor(i, self._openvino.Tensor(each, shared_memory=True))
+
+        def predict(_memory: Any = inputs) -> Any:
+            request.infer()
+            return request.get_output_tensor(0).data
+
+        return predict
+
+    def numpy(self, value: Any) -> np.ndarray:
+        """An output as an array."""
+        return np.array(value)
+
+
+FRAMEWORKS = {
+    "mixnet": Mixnet,
+    "mxnet": MXNet,
+    "torch": Torch,
+    "onnxruntime": ONNXRuntime,
+    "openvino": OpenVINO,
+}
 
 
 class Worker:
@@ -181,24 +220,5 @@ class Worker:
         self._made.clear()
 
 
-def main() -> None:
-    """Serve requests ``{"do": method, ...}`` until the input ends."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
-    name, threads = sys.argv[1], int(sys.argv[2])
-    os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(threads)
-    if hasattr(os, "sched_setaffinity"):  # XLA and ONNX Runtime count the cores that they may use
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    worker = Worker(FRAMEWORKS[name](threads))
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = {"value": getattr(worker, request.pop("do"))(**request)}
-        except Exception:
-            answer = {"error": traceback.format_exc()}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-
-
 if __name__ == "__main__":
-    main()
+    serve(lambda name, threads: Worker(FRAMEWORKS[name](threads)))

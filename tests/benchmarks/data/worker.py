@@ -6,15 +6,12 @@
 from __future__ import annotations
 
 import importlib
-import json
-import os
-import sys
 import time
-import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from tests.benchmarks.data import case as cases
+from tests.benchmarks.serving import serve
 
 
 def in_mxnet(mx: Any, case: str, folder: str, threads: int) -> Iterator[int]:
@@ -55,44 +52,28 @@ def in_torch(variant: str, case: str, folder: str, threads: int) -> Iterator[int
             yield len(label)
 
 
-def main() -> None:
-    """Serve requests ``{"do": "time", ...}`` until the input ends."""
-    library, threads = sys.argv[1], int(sys.argv[2])
-    os.environ["OMP_NUM_THREADS"] = str(threads)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
-    made: dict[tuple[str, str], Any] = {}
+class Worker:
+    """Sources of samples by ``(variant, case)``."""
 
-    def run(variant: str, case: str, folder: str, batches: int) -> list[float]:
+    def __init__(self, library: str, threads: int):
+        self._library, self._threads = library, threads
+        self._made: dict[tuple[str, str], Any] = {}
+
+    def time(self, variant: str, case: str, folder: str, batches: int) -> list[float]:
         """Seconds of some batches, and how many samples they have."""
         key = variant, case
-        if key not in made:
-            if library == "torch":
-                made[key] = in_torch(variant, case, folder, threads)
+        if key not in self._made:
+            if self._library == "torch":
+                self._made[key] = in_torch(variant, case, folder, self._threads)
             else:
-                made[key] = in_mxnet(importlib.import_module(library), case, folder, threads)
+                module = importlib.import_module(self._library)
+                self._made[key] = in_mxnet(module, case, folder, self._threads)
         for _ in range(cases.AHEAD):  # what was made while nobody asked
-            next(made[key])
+            next(self._made[key])
         start = time.perf_counter()
-        count = sum(next(made[key]) for _ in range(batches))
+        count = sum(next(self._made[key]) for _ in range(batches))
         return [time.perf_counter() - start, count]
-
-    for line in _lines():
-        request = json.loads(line)
-        request.pop("do")
-        try:
-            answer = {"value": run(**request)}
-        except Exception:
-            answer = {"error": traceback.format_exc()}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-
-
-def _lines() -> Iterable[str]:
-    return sys.stdin
 
 
 if __name__ == "__main__":
-    main()
+    serve(Worker)

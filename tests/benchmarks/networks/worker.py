@@ -7,23 +7,17 @@ and answers go to standard output, one JSON object a line. It runs under Python 
 from __future__ import annotations
 
 import gc
-import json
-import os
-import sys
 import time
-import traceback
 from typing import Any
 
 import numpy as np
 
 from tests.benchmarks.networks.case import case
+from tests.benchmarks.serving import serve
 
 
 def _framework(name: str, threads: int) -> Any:
     """A function ``(case, variant, parameters) -> contender``."""
-    os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(threads)
-    if hasattr(os, "sched_setaffinity"):  # XLA counts the cores that it may use
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     if name == "torch":
         from tests.benchmarks.networks import in_torch
 
@@ -83,20 +77,5 @@ class Worker:
         return time.perf_counter() - start
 
 
-def main() -> None:
-    """Serve requests ``{"do": method, ...}`` until the input ends."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
-    worker = Worker(_framework(sys.argv[1], int(sys.argv[2])))
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            answer = {"value": getattr(worker, request.pop("do"))(**request)}
-        except Exception:
-            answer = {"error": traceback.format_exc()}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
-
-
 if __name__ == "__main__":
-    main()
+    serve(lambda name, threads: Worker(_framework(name, threads)))

@@ -1,0 +1,156 @@
+"""TLS with certificates on both ends, for a job's scheduler and servers: ``MIXNET_TLS_*``."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import ssl
+import stat
+import threading
+import time
+
+from mixnet import config
+from mixnet.distributed.job import JobError
+
+SETTINGS = ("MIXNET_TLS_CERT", "MIXNET_TLS_KEY", "MIXNET_TLS_CA")
+HOW = (
+    f"{', '.join(SETTINGS)} have to name a certificate, its key and the certificate of the authority "
+    "that signed all of them, in all processes of the job or in none."
+)
+
+
+def context(is_server: bool) -> ssl.SSLContext | None:
+    """What connections of this process need; None if no certificates are set.
+
+    Both ends have to show a certificate that the job's own authority has signed. Names in it do not
+    matter: who has one is part of the job.
+
+    Args:
+        is_server: whether this process listens.
+
+    Raises:
+        JobError: one of the three settings is missing, or a file cannot be used.
+    """
+    cert, key, authority = (config.get(name) for name in SETTINGS)
+    if not (cert or key or authority):
+        return None
+    missing = [name for name in SETTINGS if not config.get(name)]
+    if missing:
+        raise JobError(f"{', '.join(missing)} is not set. {HOW}")
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_server else ssl.PROTOCOL_TLS_CLIENT)
+    made.check_hostname = False
+    made.verify_mode = ssl.CERT_REQUIRED
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        if stat.S_IMODE(os.stat(key).st_mode) & 0o077:
+            raise JobError(f"MIXNET_TLS_KEY={key}: other users may read this key; chmod 600 it.")
+        made.load_verify_locations(authority)
+        made.load_cert_chain(cert, key)
+    except ssl.SSLError as error:
+        reason = error.reason or str(error)
+        raise JobError(f"These are not certificates and their key ({reason}). {HOW}") from None
+    except OSError as error:
+        raise JobError(f"{error.filename or cert}: {error.strerror}. {HOW}") from None
+    return made
+
+
+def secured(connection: socket.socket, who: str, peer: str) -> socket.socket:
+    """The connection of a client with TLS, if certificates are set; otherwise as it is.
+
+    Args:
+        connection: just made, with a timeout.
+        who: this process in error messages.
+        peer: the other end in error messages.
+
+    Raises:
+        JobError: the other end has no certificate of the job, or no TLS.
+    """
+    settings = context(is_server=False)
+    if settings is None:
+        return connection
+    try:
+        return settings.wrap_socket(connection)
+    except ssl.SSLCertVerificationError as error:
+        reason = f"its certificate is not of this job: {error.verify_message}"
+    except (ssl.SSLError, OSError) as error:
+        reason = f"it does not speak TLS, or refuses our certificate: {refusal(error)}"
+    connection.close()
+    raise JobError(f"{who} cannot trust {peer}: {reason}. {HOW}")
+
+
+def refusal(error: Exception) -> str:
+    """An error of a connection in a few words."""
+    return str(getattr(error, "reason", None) or error or type(error).__name__)
+
+
+class Wire:
+    """A connection, with or without TLS, on which one thread reads lines and others send.
+
+    OpenSSL's connections are for one thread at a time: a lock guards each call, and no thread waits for the
+    network while it holds the lock.
+
+    Args:
+        connection: to the other end.
+    """
+
+    def __init__(self, connection: socket.socket):
+        self._connection = connection
+        self._connection.setblocking(False)
+        self._using, self._sending = threading.Lock(), threading.Lock()
+        self._rest = b""
+
+    def readline(self, seconds: float | None = None) -> bytes:
+        """The next line; empty at the end of the connection.
+
+        Args:
+            seconds: to wait for it.
+
+        Raises:
+            OSError: the connection is broken, or the time is over.
+        """
+        end = None if seconds is None else time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            content = self._received()
+            if content is None:
+                self._wait(select.POLLIN, end)
+            elif not content:
+                line, self._rest = self._rest, b""
+                return line
+            else:
+                self._rest += content
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line + b"\n"
+
+    def _received(self) -> bytes | None:
+        try:
+            with self._using:
+                return self._connection.recv(1 << 16)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return None
+
+    def send(self, content: bytes) -> None:
+        """Send all of it.
+
+        Raises:
+            OSError: the connection is broken.
+        """
+        with self._sending:  # one message after another
+            while content:
+                try:
+                    with self._using:
+                        sent = self._connection.send(content)
+                    content = content[sent:]
+                except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                    self._wait(select.POLLOUT, None)
+
+    def _wait(self, event: int, end: float | None) -> None:
+        ready = select.poll()
+        ready.register(self._connection, event)
+        left = None if end is None else max(0.0, end - time.monotonic())
+        if not ready.poll(None if left is None else 1000 * left):
+            raise TimeoutError("nothing came")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()

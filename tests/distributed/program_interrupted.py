@@ -1,0 +1,128 @@
+"""Ctrl-C at every line of a push in one process: afterwards both have pushed, or it pushes again."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.distributed.processes import world
+
+FOLDERS = ("/mixnet/kvstore/", "/mixnet/distributed/", "/mixnet/engine/")
+
+
+def interrupted(at: int, work: Callable[[], object]) -> bool:
+    """Run ``work`` and press Ctrl-C at the ``at``-th line in these folders; whether there are as many."""
+    left = at
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal left
+        if not any(folder in frame.f_code.co_filename for folder in FOLDERS):
+            return None
+        if event == "line":
+            left -= 1
+            if not left:
+                sys.settrace(None)
+                signal.raise_signal(signal.SIGINT)
+        return trace
+
+    sys.settrace(trace)
+    try:
+        work()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.settrace(None)
+    return left <= 0
+
+
+def every_line(push: Callable[[], object], check: Callable[[], object]) -> int:
+    """How many lines a push has; an interrupt at any of them leaves both processes with the same values.
+
+    Args:
+        push: makes one exchange.
+        check: raises an error if the values are not those after one more push.
+    """
+    wire, lines, more = world().wire, 0, True
+    while more:
+        lines += 1
+        before = wire.pushed
+        if world().rank == 0:
+            more = interrupted(lines, push)
+        else:
+            push()
+        if wire.pushed == before:  # it came before the exchange: as if the line had not run
+            assert world().rank == 0
+            push()
+        assert wire.pushed == before + 1
+        check()
+        more = bool(world().gather(np.array([more]))[0][0])
+    assert lines > 30, lines
+    return lines
+
+
+def pushes(kind: str, updates: bool) -> int:
+    """Lines of a push."""
+    store = mx.kv.create(kind)
+    store.init("w", nd.zeros(4))
+    if updates:
+        store.set_optimizer(mx.optimizer.Test())
+    gradient, out = nd.ones(4), nd.zeros(4)
+    expected = np.zeros(4)
+
+    def check() -> None:
+        nonlocal expected
+        store.pull("w", out=out)
+        expected = expected + 2 if updates else np.full(4, 2)
+        found = out.asnumpy()
+        assert (found == expected).all(), (kind, found, expected)
+
+    return every_line(lambda: store.push("w", gradient), check)
+
+
+def steps(joint_after: int) -> int:
+    """Lines of a training step; the gradient of each weight is 1."""
+    weight = gluon.Parameter("w", shape=(4,))
+    weight.initialize(mx.init.Zero())
+    store = mx.kv.create("dist_sync")
+    store.handle._steps.after = joint_after
+    trainer = gluon.Trainer([weight], "sgd", {"learning_rate": 1, "momentum": 0}, kvstore=store)
+    expected = np.zeros(4)
+
+    def backward() -> None:
+        with autograd.record():
+            loss = weight.data().sum()
+        loss.backward()
+
+    def check() -> None:
+        nonlocal expected
+        expected = expected - 2
+        found = weight.data().asnumpy()
+        assert (found == expected).all(), (joint_after, found, expected)
+        backward()
+
+    backward()
+    trainer.step(1)  # puts the weight into the store
+    check()
+    return every_line(lambda: trainer.step(1), check)
+
+
+def main() -> None:
+    """Pushes with and without an optimizer, of both kinds of stores, and training steps."""
+    for kind in ("dist_sync", "dist_device_sync"):
+        for updates in (False, True):
+            print(
+                kind, "updates" if updates else "sums", pushes(kind, updates), "lines", flush=True
+            )
+    for joint_after in (0, 2):
+        print("steps", joint_after, steps(joint_after), "lines", flush=True)
+    print("done", flush=True)
+
+
+main()

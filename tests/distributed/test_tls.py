@@ -1,0 +1,182 @@
+"""Jobs with certificates, and processes that have none, or another job's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from mixnet.distributed import Job, JobError
+from mixnet.distributed.job import EXIT_NOT_JOINED
+from mixnet.distributed.scheduler import free_port
+from mixnet.distributed.tls import SETTINGS, Wire, context
+from tests.distributed.launching import ROOT
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+
+_SYNC = (
+    "import mixnet as mx\n"
+    "store = mx.kv.create('dist_sync')\n"
+    "store.init(0, mx.nd.ones(3)); store.push(0, mx.nd.ones(3)); out = mx.nd.zeros(3)\n"
+    "store.pull(0, out=out); print('sum', out.asnumpy().tolist(), flush=True)\n"
+)
+_ASYNC = (
+    "import mixnet as mx\n"
+    "store = mx.kv.create('dist_async')\n"
+    "store.init(0, mx.nd.zeros(300_000)); store.set_optimizer(mx.optimizer.Test())\n"
+    "store.push(0, mx.nd.ones(300_000)); store.barrier(); out = mx.nd.zeros(300_000)\n"
+    "store.pull(0, out=out); print('least', out.asnumpy().min(), flush=True)\n"
+)
+
+
+def _openssl(*arguments: object) -> None:
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+def _authority(folder: Path) -> dict[str, str]:
+    """The settings for a new authority and a certificate that it has signed."""
+    folder.mkdir()
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    ca, ca_key, cert, key, request = (
+        folder / name for name in ("ca", "ca-key", "cert", "key", "request")
+    )
+    _openssl("req", "-x509", *curve, "-keyout", ca_key, "-out", ca, "-subj", "/CN=job", "-days", 2)
+    _openssl("req", *curve, "-keyout", key, "-out", request, "-subj", "/CN=worker")
+    _openssl("x509", "-req", "-in", request, "-CA", ca, "-CAkey", ca_key, "-CAcreateserial",
+             "-out", cert, "-days", 2)  # fmt: skip
+    key.chmod(0o600)
+    return dict(zip(SETTINGS, map(str, (cert, key, ca)), strict=True))
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return _authority(tmp_path_factory.mktemp("tls") / "ours")
+
+
+def _run(
+    program: str, envs: list[dict[str, str]], servers: int, folder: Path, seconds: str = "20"
+) -> list[tuple[int, str, str]]:
+    """Exit code and output of a scheduler, servers and workers with these variables."""
+    plain = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("DMLC_", "MIXNET_TLS"))
+    }
+    env = {**plain, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")),
+           "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": str(servers), "MIXNET_JOIN_SECONDS": seconds,
+           "MIXNET_SERVER_FOLDER": str(folder / "servers")}  # fmt: skip
+    roles = [{"DMLC_ROLE": "scheduler"}, *[{"DMLC_ROLE": "server"}] * servers]
+    roles += [{"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(i)} for i in range(2)]
+    started = [
+        subprocess.Popen([sys.executable, "-c", program], env={**env, **role, **tls}, cwd=ROOT,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for role, tls in zip(roles, envs, strict=True)
+    ]  # fmt: skip
+    said = [process.communicate(timeout=90) for process in started]
+    return [(p.returncode, *each) for p, each in zip(started, said, strict=True)]
+
+
+@pytest.mark.parametrize("kind", ["sync", "async"])
+def test_a_job_with_certificates(kind: str, certificates: dict[str, str], tmp_path: Path) -> None:
+    servers = int(kind == "async")
+    found = _run(_ASYNC if servers else _SYNC, [certificates] * (3 + servers), servers, tmp_path)
+    assert [code for code, _, _ in found] == [0] * (3 + servers), found
+    for _, out, _ in found[-2:]:
+        assert out == ("least 2.0\n" if servers else "sum [2.0, 2.0, 2.0]\n")
+
+
+@pytest.mark.parametrize("kind", ["none", "of another job", "only here"])
+def test_a_worker_without_a_certificate_of_the_job(
+    kind: str, certificates: dict[str, str], tmp_path: Path
+) -> None:
+    tls = {"none": {}, "of another job": None, "only here": certificates}[kind]
+    if tls is None:
+        tls = _authority(tmp_path / "theirs")
+    others = {} if kind == "only here" else certificates
+    begin = time.monotonic()
+    scheduler, rank_0, rank_1 = _run(_SYNC, [others, others, tls], 0, tmp_path, "8")
+    assert time.monotonic() - begin < 30
+    assert rank_1[0] == EXIT_NOT_JOINED and "JobError: rank 1 on" in rank_1[2]
+    assert "MIXNET_TLS_CERT, MIXNET_TLS_KEY, MIXNET_TLS_CA have to name" in rank_1[2]
+    assert rank_0[0] == EXIT_NOT_JOINED and "rank 1 had not come" in rank_0[2]
+    if kind != "only here":
+        assert "refused a connection from 127.0.0.1" in scheduler[2]
+
+
+def test_a_scheduler_of_another_job(
+    certificates: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mixnet.distributed.member import Member
+
+    for name, value in _authority(tmp_path / "theirs").items():
+        monkeypatch.setenv(name, value)
+    settings = context(is_server=True)
+    assert settings is not None
+    for name, value in certificates.items():
+        monkeypatch.setenv(name, value)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with pytest.raises(OSError):
+                settings.wrap_socket(server.accept()[0], server_side=True)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(JobError, match=r"rank 1 on .* cannot trust the scheduler at 127.0.0.1:\d+: "
+                           r"its certificate is not of this job"):  # fmt: skip
+            Member(Job(2, "127.0.0.1", server.getsockname()[1], 1))
+        thread.join()
+
+
+def test_settings(
+    certificates: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in SETTINGS:
+        monkeypatch.delenv(name, raising=False)
+    assert context(is_server=False) is None
+    monkeypatch.setenv("MIXNET_TLS_CERT", certificates["MIXNET_TLS_CERT"])
+    with pytest.raises(JobError, match=r"^MIXNET_TLS_KEY, MIXNET_TLS_CA is not set"):
+        context(is_server=False)
+    for name, value in certificates.items():
+        monkeypatch.setenv(name, value)
+    assert context(is_server=False) is not None
+    key = tmp_path / "key"
+    key.write_bytes(Path(certificates["MIXNET_TLS_KEY"]).read_bytes())
+    key.chmod(0o644)
+    monkeypatch.setenv("MIXNET_TLS_KEY", str(key))
+    with pytest.raises(JobError, match="other users may read this key; chmod 600"):
+        context(is_server=False)
+    key.write_text("nothing")
+    key.chmod(0o600)
+    with pytest.raises(JobError, match="These are not certificates and their key"):
+        context(is_server=False)
+    monkeypatch.setenv("MIXNET_TLS_CA", str(tmp_path / "missing"))
+    with pytest.raises(JobError, match="No such file"):
+        context(is_server=False)
+
+
+def test_lines_of_several_threads() -> None:
+    ends = socket.socketpair()
+    reader, writer = map(Wire, ends)
+    sent = [f"{number} {'x' * 3000}\n".encode() for number in range(400)]
+    threads = [
+        threading.Thread(target=lambda part=part: [writer.send(each) for each in sent[part::4]])
+        for part in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    assert sorted(reader.readline() for _ in sent) == sorted(sent)
+    for thread in threads:
+        thread.join()
+    with pytest.raises(TimeoutError):
+        reader.readline(0.01)
+    writer.close()
+    assert reader.readline() == b""
+    reader.close()
