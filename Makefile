@@ -4,6 +4,7 @@
 # make course runs all notebooks headless and stores them with their figures
 # make test   sets up and runs the tests
 # make networks  tests with slow and cut networks between namespaces, two minutes
+# make browser-course  tests that run, save and open again every notebook in JupyterLab, ten minutes
 # make lint   style and types
 # make jax-range  tests with the oldest and the newest JAX that pyproject.toml allows
 PYTHON ?= python3
@@ -15,8 +16,11 @@ CONSTRAINTS ?= notebooks/constraints.txt
 # Containers often have no other user; JupyterLab would ask for this and end.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
+# Containers often forbid bytecode files; without them, each of the many processes of tests and notebooks compiles
+# the package again, half a second each.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: tour lab course docs test networks lint bench jax-range clean
+.PHONY: tour lab course docs test networks browser-course lint bench jax-range clean
 
 $(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -57,10 +61,14 @@ test: $(VENV)/stamp-dev
 networks: $(VENV)/stamp-dev
 	MIXNET_TEST_NETWORKS=1 $(BIN)/python -m pytest -rs tests/distributed/test_networks.py
 
+browser-course: $(VENV)/stamp-dev
+	MIXNET_TEST_COURSE=1 $(BIN)/python -m pytest -rs tests/ui/test_course.py
+
 lint: $(VENV)/stamp-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy -m tests.typed.programs
 
 bench: $(VENV)/stamp-dev
 	$(BIN)/python -m tests.benchmarks  # pip install torch for its column

@@ -34,6 +34,7 @@ html_theme = "furo"
 html_title = "mixnet"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["operators.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"source_repository": "", "navigation_with_keys": True}

@@ -48,16 +48,16 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         self._entered.append(enter(_scopes, "value", self))
         return self
 
-    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+    def __exit__(self, ptype: Any, value: object, trace: Any) -> None:
         self._entered.pop().leave()
 
 
 def _current() -> AttrScope:
-    found = read(_scopes, "value")
-    if found is None:
-        found = AttrScope()
-        write(_scopes, "value", found)
-    return found  # type: ignore[no-any-return]
+    scope = read(_scopes, "value")
+    if scope is None:
+        scope = AttrScope()
+        write(_scopes, "value", scope)
+    return scope  # type: ignore[no-any-return]
 
 
 def node_attributes(attr: Mapping[str, str] | None = None) -> dict[str, str]:

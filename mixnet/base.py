@@ -8,7 +8,7 @@ import errno
 import inspect
 import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ class MXNetError(RuntimeError):
     Tracebacks show ``__qualname__``, the class itself.
     """
 
-    def __init_subclass__(cls, mxnet_name: str = "", **kwargs: Any):
+    def __init_subclass__(cls, mxnet_name: str = "", **kwargs: object):
         super().__init_subclass__(**kwargs)
         if mxnet_name:
             cls.__name__ = mxnet_name
@@ -231,7 +231,7 @@ def unknown_argument(made: object, name: str) -> AttributeTypeError:
     )
 
 
-def checked_count(name: str, value: Any) -> int:
+def checked_count(name: str, value: object) -> int:
     """A whole number of at least 1.
 
     Args:
@@ -377,7 +377,7 @@ def data_dir() -> str:
     return os.getenv("MXNET_HOME", data_dir_default())
 
 
-def _as_list(obj: Any) -> Any:
+def _as_list(obj: object) -> Any:
     """Lists and tuples as they are, anything else in a list."""
     return obj if isinstance(obj, (list, tuple)) else [obj]
 
@@ -387,7 +387,7 @@ def with_metaclass(meta: Any, *bases: Any) -> Any:
 
     # The class that is made of it has the given bases alone.
     class Temporary(type):
-        def __new__(cls, name: str, _: Any, namespace: Any) -> Any:
+        def __new__(cls, name: str, _: object, namespace: Any) -> Any:
             return meta(name, bases, namespace)
 
     return type.__new__(Temporary, "temporary_class", (), {})
@@ -396,18 +396,18 @@ def with_metaclass(meta: Any, *bases: Any) -> Any:
 class _MXClassPropertyDescriptor:
     """A property of the class; ``setter`` as of ``property``."""
 
-    def __init__(self, func: Any, change: Any = None):
+    def __init__(self, func: Callable[..., Any], change: Any = None):
         self.function, self.change = func, change
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: Any = None) -> Any:
         return self.function(type(instance) if owner is None else owner)
 
-    def __set__(self, instance: Any, value: Any) -> None:
+    def __set__(self, instance: object, value: object) -> None:
         if self.change is None:
             raise AttributeError("This property of the class cannot be set.")
         self.change(type(instance), value)
 
-    def setter(self, func: Any) -> _MXClassPropertyDescriptor:
+    def setter(self, func: Callable[..., Any]) -> _MXClassPropertyDescriptor:
         """Decorator: the function that sets it."""
         return _MXClassPropertyDescriptor(self.function, func)
 
@@ -415,15 +415,15 @@ class _MXClassPropertyDescriptor:
 class _MXClassPropertyMetaClass(type):
     """Of classes whose properties of the class can be set, ``Class.name = value``."""
 
-    def __setattr__(cls, key: str, value: Any) -> None:
-        found = cls.__dict__.get(key)
-        if isinstance(found, _MXClassPropertyDescriptor) and found.change is not None:
-            found.change(cls, value)
+    def __setattr__(cls, key: str, value: object) -> None:
+        member = cls.__dict__.get(key)
+        if isinstance(member, _MXClassPropertyDescriptor) and member.change is not None:
+            member.change(cls, value)
         else:
             super().__setattr__(key, value)
 
 
-def classproperty(func: Any) -> Any:
+def classproperty(func: Callable[..., Any]) -> Any:
     """Decorator: a property of the class."""
     return _MXClassPropertyDescriptor(func)
 

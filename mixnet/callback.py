@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet.base import checked_number
 from mixnet.checkpoint import save_checkpoint as save_checkpoint
+
+Callbacks = Callable[..., Any] | Sequence[Callable[..., Any]]
+"""A callback, or several that are called in order."""
 
 
 def module_checkpoint(

@@ -95,9 +95,9 @@ class Context:
         except RuntimeError:
             devices = []
         if self.device_id >= len(devices):
-            found = f"{len(devices)} GPU(s)" if devices else "no GPU"
+            available = f"{len(devices)} GPU(s)" if devices else "no GPU"
             raise ContextError(
-                f"{self} does not exist: JAX sees {found} on this machine. Use mx.cpu(), or "
+                f"{self} does not exist: JAX sees {available} on this machine. Use mx.cpu(), or "
                 f"install jax[cuda13] and check mx.num_gpus()."
             )
         return devices[self.device_id]
@@ -163,13 +163,13 @@ _default = cpu(0)
 
 def current_context() -> Context:
     """The innermost ``with context:`` of this thread, else its default, ``cpu(0)``."""
-    found = getattr(_current, "innermost", None)
-    if found.__class__ is PerTask:
-        found = found.now()
-    return getattr(_current, "default", _default) if found is None else found
+    innermost = getattr(_current, "innermost", None)
+    if innermost.__class__ is PerTask:
+        innermost = innermost.now()
+    return getattr(_current, "default", _default) if innermost is None else innermost
 
 
-def as_context(given: Any) -> Context:
+def as_context(given: object) -> Context:
     """A context from itself, its text as ``cpu(0)``, or None for the current one.
 
     Raises:

@@ -62,21 +62,21 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
     named: Any = dtype  # whatever NumPy takes
     try:
         if isinstance(dtype, int) and not isinstance(dtype, bool):
-            found = BY_CODE[dtype]
+            result = BY_CODE[dtype]
         elif isinstance(dtype, str) and dtype in BY_NAME:
-            found = BY_NAME[dtype]
+            result = BY_NAME[dtype]
         elif hasattr(dtype, "asnumpy"):  # an array says its own
-            found = np.dtype(named.dtype)
+            result = np.dtype(named.dtype)
         else:
-            found = np.dtype(named)
-        CODES[found]
+            result = np.dtype(named)
+        CODES[result]
     except (KeyError, TypeError, ValueError, SyntaxError):  # NumPy's texts of structures
         raise UnknownDTypeError(
             f"{dtype!r} is not a data type of arrays; use one of {', '.join(BY_NAME)}."
         ) from None
     with contextlib.suppress(TypeError):
-        _known[dtype] = found
-    return found
+        _known[dtype] = result
+    return result
 
 
 def as_numbers(source: Any, dtype: np.dtype | None = None) -> np.ndarray:

@@ -167,8 +167,8 @@ def alltoall(
 
 
 def _like(tensor: NDArray, data: np.ndarray) -> NDArray:
-    made = _array(data, tensor.context, tensor.dtype)
-    return tensor._wrap(made._read())
+    result = _array(data, tensor.context, tensor.dtype)
+    return tensor._wrap(result._read())
 
 
 def _reduce(tensors: Sequence[NDArray], priority: int = 0) -> None:
@@ -274,9 +274,9 @@ class _Reducing:
 
 def DistributedOptimizer(optimizer: Optimizer) -> Optimizer:
     """An optimizer like ``optimizer`` that averages gradients over all processes before an update."""
-    made = copy.copy(optimizer)
-    made.__class__ = type(
+    distributed = copy.copy(optimizer)
+    distributed.__class__ = type(
         f"Distributed{type(optimizer).__name__}", (_Reducing, type(optimizer)), {}
     )
-    made.rescale_grad = optimizer.rescale_grad / size()
-    return made
+    distributed.rescale_grad = optimizer.rescale_grad / size()
+    return distributed

@@ -59,8 +59,8 @@ class Prefix(NameManager):
 
 def current() -> NameManager:
     """The innermost name manager of this thread."""
-    found = read(NameManager._current, "value")
-    if found is None:
-        found = NameManager()
-        write(NameManager._current, "value", found)
-    return found  # type: ignore[no-any-return]
+    manager = read(NameManager._current, "value")
+    if manager is None:
+        manager = NameManager()
+        write(NameManager._current, "value", manager)
+    return manager  # type: ignore[no-any-return]

@@ -8,14 +8,14 @@ import itertools
 import warnings as warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mixnet import context as context
 from mixnet import symbol as symbol
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeTypeError, NotDefinedError, ShapeError
+from mixnet.base import AttributeTypeError, DTypeError, NotDefinedError, ShapeError
 from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
 from mixnet.engine.timeline import timeline
@@ -26,6 +26,9 @@ from mixnet.ops.registry import OPERATORS, find
 from mixnet.process import locks
 from mixnet.runtime.value.state import apart
 from mixnet.symbol.custom import Custom
+
+if TYPE_CHECKING:
+    from mixnet.context import Context
 
 
 class CustomOp:
@@ -122,7 +125,9 @@ class CustomOpProp:
         """What backward reads: gradients of outputs if ``need_top_grad``, inputs, outputs."""
         return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
-    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> CustomOp:
+    def create_operator(
+        self, ctx: Context | str | None, in_shapes: Any, in_dtypes: Any
+    ) -> CustomOp:
         """The operator for inputs of these shapes and dtypes."""
         return CustomOp()
 
@@ -176,23 +181,49 @@ class PropRunner:
                     f"shapes of a custom operator's outputs are known before it runs. Give the largest "
                     f"extent and pad, or choose from the result with boolean_mask."
                 )
+        # Shapes are inferred from assumed dtypes, too: ``dtypes`` checks those that are known.
         dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
         return [tuple(each) for each in shapes], [as_dtype(each) for each in dtypes]
 
     def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Dtypes of arguments and states, and of outputs, from those that are known; None for
         unknown ones.
+
+        Raises:
+            DTypeError: ``infer_type`` gives an argument another dtype than it has, or dtypes of too few
+                arrays.
         """
         if type(self.prop).infer_type is CustomOpProp.infer_type:
             return [], []  # all are alike, as of any operator
         given = [None if each is None else each.type for each in known[: len(self.arguments)]]
-        inferred = self.prop.infer_type(given)
+        try:
+            inferred = self.prop.infer_type(list(given))
+        except Exception:
+            if any(each is not None for each in given):
+                raise
+            return [], []  # it needs one to say the others
         states = inferred[2] if len(inferred) > 2 else [None] * len(self.states)
+        name = f"{type(self.prop).__name__}.infer_type"
+        for kind, types, names in (
+            ("arguments", inferred[0], self.arguments),
+            ("outputs", inferred[1], self.outputs),
+        ):
+            if len(types) != len(names):
+                raise DTypeError(
+                    f"{name} gives dtypes of {len(types)} {kind}, not of {len(names)}."
+                )
 
         def as_known(types: Sequence[Any]) -> list[Any]:
             return [None if each is None else as_dtype(each) for each in types]
 
-        return as_known([*inferred[0], *states]), as_known(inferred[1])
+        arguments = as_known(inferred[0])
+        for argument, has, wants in zip(self.arguments, known, arguments, strict=False):
+            if has is not None and wants is not None and has != wants:
+                raise DTypeError(
+                    f"{name} gives {argument!r} the dtype {wants.name}, but it is {has.name}. Cast it with "
+                    f"astype({wants.name!r})."
+                )
+        return [*arguments, *as_known(states)], as_known(inferred[1])
 
     def _operator(self, instance: int, inputs: Sequence[np.ndarray]) -> CustomOp:
         shapes = [list(each.shape) for each in inputs]
@@ -218,11 +249,11 @@ class PropRunner:
         shapes, dtypes = self.structs(inputs)
         with timeline.called_by(self.name), apart(), RecordingScope(False, training):
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
-            kept = _arrays(states)
+            auxiliary = _arrays(states)
             operator = self._operator(instance, inputs)
             # an int, as the C interface passes it
             operator.forward(
-                int(training), ["write"] * len(outputs), _arrays(inputs), outputs, kept
+                int(training), ["write"] * len(outputs), _arrays(inputs), outputs, auxiliary
             )
             ticket = next(self._tickets) % _WRAP
             waiting = self._waiting[training]
@@ -230,7 +261,7 @@ class PropRunner:
                 waiting[ticket] = operator, dict(vars(operator))
                 if len(waiting) > _WAITING[training]:
                     waiting.popitem(last=False)
-            return [e.asnumpy() for e in outputs], ticket, [e.asnumpy() for e in kept]
+            return [e.asnumpy() for e in outputs], ticket, [e.asnumpy() for e in auxiliary]
 
     def backward(
         self,
@@ -247,8 +278,8 @@ class PropRunner:
             # What the operator kept in forward is that call's: others may have come since.
             with self._lock:
                 waiting = [self._waiting[each].get(int(ticket)) for each in _WAITING]
-            operator, kept = waiting[0] or waiting[1] or (self._operator(0, inputs), {})
-            vars(operator).update(kept)
+            operator, auxiliary = waiting[0] or waiting[1] or (self._operator(0, inputs), {})
+            vars(operator).update(auxiliary)
             operator.backward(
                 ["write"] * len(gradients), _arrays(heads), _arrays(inputs), _arrays(outputs),
                 gradients, _arrays(states),
@@ -299,18 +330,24 @@ class PythonOp:
     def __init__(self, need_top_grad: bool = True):
         self.need_top_grad_ = need_top_grad
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         return self.get_symbol(*args, **kwargs)
 
-    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+    def get_symbol(self, *args: Any, **kwargs: object) -> Any:
         """The operator applied to symbols."""
         raise NotDefinedError(f"{type(self).__name__} does not define get_symbol.")
 
-    def forward(self, in_data: Any, out_data: Any) -> None:
+    def forward(self, in_data: Sequence[NDArray], out_data: Sequence[NDArray]) -> None:
         """Write the outputs to ``out_data``; the first input by default."""
         out_data[0][:] = in_data[0]
 
-    def backward(self, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any) -> None:
+    def backward(
+        self,
+        out_grad: Any,
+        in_data: Any,
+        out_data: Any,
+        in_grad: Any,
+    ) -> None:
         """Write the gradients to ``in_grad``; ones by default."""
         in_grad[0][:] = 1.0
 
@@ -337,14 +374,27 @@ class _Adapted(CustomOp):
     def __init__(self, op: PythonOp, to: Callable[[Any], Any]):
         self.op, self.to = op, to
 
-    def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+    def forward(
+        self,
+        is_train: Any,
+        req: Sequence[str] | str,
+        in_data: Sequence[NDArray],
+        out_data: Sequence[NDArray],
+        aux: Sequence[NDArray],
+    ) -> None:
         """Run the operator's own ``forward``."""
         outputs = [self.to(each) for each in out_data]
         self.op.forward(in_data=[self.to(each) for each in in_data], out_data=outputs)
         self._assign(out_data, outputs)
 
     def backward(
-        self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any
+        self,
+        req: Any,
+        out_grad: Any,
+        in_data: Any,
+        out_data: Any,
+        in_grad: Any,
+        aux: Any,
     ) -> None:
         """Run the operator's own ``backward``."""
         gradients = [self.to(each) for each in in_grad]
@@ -377,7 +427,9 @@ class _AdaptedProp(CustomOpProp):
     def infer_shape(self, in_shape: list[Any]) -> tuple[Any, ...]:
         return (*self.op.infer_shape(in_shape), [])
 
-    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> CustomOp:
+    def create_operator(
+        self, ctx: Context | str | None, in_shapes: Any, in_dtypes: Any
+    ) -> CustomOp:
         return _Adapted(self.op, self.to)
 
 
@@ -390,7 +442,7 @@ def _old_symbol(op: PythonOp, to: Callable[[Any], Any], args: Any, kwargs: Any) 
 class NumpyOp(PythonOp):
     """An operator whose ``forward`` and ``backward`` read and write NumPy arrays."""
 
-    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+    def get_symbol(self, *args: Any, **kwargs: object) -> Any:
         """The operator applied to symbols."""
         return _old_symbol(self, lambda array: array.asnumpy(), args, kwargs)
 
@@ -398,7 +450,7 @@ class NumpyOp(PythonOp):
 class NDArrayOp(PythonOp):
     """An operator whose ``forward`` and ``backward`` read and write ``mx.nd`` arrays."""
 
-    def get_symbol(self, *args: Any, **kwargs: Any) -> Any:
+    def get_symbol(self, *args: Any, **kwargs: object) -> Any:
         """The operator applied to symbols."""
         return _old_symbol(self, lambda array: array, args, kwargs)
 

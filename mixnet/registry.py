@@ -94,7 +94,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     """
     registry = _registries.setdefault(base_class, {})
 
-    def create(*args: Any, **kwargs: Any) -> Any:
+    def create(*args: Any, **kwargs: object) -> Any:
         name, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
         if isinstance(name, base_class):
             if args or kwargs:

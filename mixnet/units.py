@@ -33,9 +33,19 @@ def count_text(number: float, of: str = "") -> str:
     return _scaled(number, *(prefix + of for prefix in ("", "k", "M", "G", "T"))).strip()
 
 
+def how_many(number: int, of: str) -> str:
+    """A number of things whose plural has an s: ``1 operation``, ``2 operations``."""
+    return f"{number} {of}{'' if number == 1 else 's'}"
+
+
 def share_text(share: float) -> str:
     """A share, in percent with one digit after the point: ``12.5 %``."""
     return f"{f'{100 * share:.1f}'.removesuffix('.0')} %"
+
+
+def signed_share(share: float) -> str:
+    """A difference as a share, with its sign: ``+1.5 %``."""
+    return ("+" if share >= 0 else "") + share_text(share)
 
 
 def digits(number: float) -> str:

@@ -8,11 +8,14 @@ import os
 import threading
 from collections.abc import Callable
 from types import FunctionType, TracebackType
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import gpu_memory_info, num_gpus
 from mixnet.process.tasks import Entered, enter, read, write
+
+if TYPE_CHECKING:
+    pass
 
 _Named = TypeVar("_Named")
 
@@ -38,14 +41,14 @@ _flags = _Flags()
 
 def is_np_shape() -> bool:
     """Whether shapes without axes or elements are values rather than "unknown"."""
-    found = _flags.shape
-    return found if found.__class__ is bool else read(_flags, "shape")
+    flag = _flags.shape
+    return flag if flag.__class__ is bool else read(_flags, "shape")
 
 
 def is_np_array() -> bool:
     """Whether Gluon makes ``mx.np`` arrays."""
-    found = _flags.array
-    return found if found.__class__ is bool else read(_flags, "array")
+    flag = _flags.array
+    return flag if flag.__class__ is bool else read(_flags, "array")
 
 
 def set_np_shape(active: Any) -> bool:
@@ -113,7 +116,7 @@ def np_array(active: bool = True) -> _Scope:
     return _NumpyArrayScope(active)
 
 
-def _decorated(func: Any, scope: type[_Scope]) -> Any:
+def _decorated(func: Callable[..., Any], scope: type[_Scope]) -> Any:
     """A function, or every public method of a class, run inside a scope."""
     if inspect.isclass(func):
         for name, member in list(vars(func).items()):
@@ -134,24 +137,24 @@ def _decorated(func: Any, scope: type[_Scope]) -> Any:
         raise AttributeTypeError(f"takes a function or a class, not {type(func).__name__}.")
 
     @functools.wraps(func)
-    def inside(*args: Any, **kwargs: Any) -> Any:
+    def inside(*args: Any, **kwargs: object) -> Any:
         with scope(True):
             return func(*args, **kwargs)
 
     return inside
 
 
-def use_np_shape(func: Any) -> Any:
+def use_np_shape(func: Callable[..., Any]) -> Any:
     """Decorator of functions and classes: NumPy shapes inside."""
     return _decorated(func, _NumpyShapeScope)
 
 
-def use_np_array(func: Any) -> Any:
+def use_np_array(func: Callable[..., Any]) -> Any:
     """Decorator of functions and classes: ``mx.np`` arrays inside."""
     return _decorated(func, _NumpyArrayScope)
 
 
-def use_np(func: Any) -> Any:
+def use_np(func: Callable[..., Any]) -> Any:
     """Decorator of functions and classes: NumPy shapes and arrays inside."""
     return use_np_shape(use_np_array(func))
 
@@ -167,7 +170,7 @@ def set_module(module: str) -> Callable[[_Named], _Named]:
     return set_it
 
 
-def np_ufunc_legal_option(key: str, value: Any) -> bool:
+def np_ufunc_legal_option(key: str, value: object) -> bool:
     """Whether a keyword of a NumPy ufunc has a value that ``mx.np`` takes."""
     if key == "where":
         return value is True
@@ -183,14 +186,14 @@ def np_ufunc_legal_option(key: str, value: Any) -> bool:
 
 def _checked(func: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(func)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, **kwargs: object) -> Any:
         for key, value in kwargs.items():
             if key not in ("out", "name") and not np_ufunc_legal_option(key, value):
                 raise AttributeTypeError(
                     f"{func.__name__}: {key}={value!r} is not an option of mx.np."
                 )
-        kept = {k: v for k, v in kwargs.items() if k in ("out", "name")}
-        return func(*args, **kept)
+        options = {k: v for k, v in kwargs.items() if k in ("out", "name")}
+        return func(*args, **options)
 
     return wrapped
 
@@ -236,8 +239,8 @@ def get_cuda_compute_capability(ctx: Any) -> int | None:
     """
     if ctx.device_type != "gpu":
         raise AttributeValueError(f"{ctx} is not a GPU; give mx.gpu(0), ...")
-    found = getattr(ctx.device, "compute_capability", None)
-    return None if found is None else int(str(found).replace(".", ""))
+    capability = getattr(ctx.device, "compute_capability", None)
+    return None if capability is None else int(str(capability).replace(".", ""))
 
 
 def with_defaults(function: Callable[..., Any], **defaults: Any) -> Any:
@@ -260,14 +263,20 @@ def with_defaults(function: Callable[..., Any], **defaults: Any) -> Any:
         for name, each in signature.parameters.items()
     ]
     signature.replace(parameters=changed)  # refuses a default before a parameter without one
-    made = FunctionType(
+    changed_function = FunctionType(
         function.__code__,
         function.__globals__,
         function.__name__,
         tuple(each.default for each in changed if each.default is not each.empty),
         function.__closure__,
     )
-    made.__dict__.update(function.__dict__)
-    made.__annotations__, made.__doc__ = function.__annotations__, function.__doc__
-    made.__qualname__, made.__module__ = function.__qualname__, function.__module__
-    return made
+    changed_function.__dict__.update(function.__dict__)
+    changed_function.__annotations__, changed_function.__doc__ = (
+        function.__annotations__,
+        function.__doc__,
+    )
+    changed_function.__qualname__, changed_function.__module__ = (
+        function.__qualname__,
+        function.__module__,
+    )
+    return changed_function

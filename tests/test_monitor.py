@@ -123,3 +123,21 @@ def test_dropout_is_seen_as_it_was_drawn() -> None:
     found = executor.forward(is_train=True)[0].asnumpy()
     np.testing.assert_array_equal(seen["drop_output"].asnumpy() * 2, found)
     assert 0 < (found == 0).sum() < 40
+
+
+def test_names_of_inputs() -> None:
+    """As MXNet 1.9.1 prints them."""
+    data = mx.sym.Variable("data")
+    both = (data + 1) * mx.sym.exp(data, name="e")
+    net = mx.sym.concat(mx.sym.FullyConnected(both, num_hidden=3, name="fc1"), data, name="cc")
+    executor = net.simple_bind(mx.cpu(), data=(2, 3))
+    seen: list[str] = []
+    executor.set_monitor_callback(lambda name, array: seen.append(name), monitor_all=True)
+    executor.forward()
+    plus, product = (node.name for node in net.graph.nodes[1:4] if node.name not in ("data", "e"))
+    assert seen == [
+        "data", f"{plus}_input0", f"{plus}_output", "data", "e_input0", "e_output",
+        f"{product}_lhs", f"{product}_rhs", f"{product}_output",
+        "fc1_data", "fc1_weight", "fc1_weight", "fc1_bias", "fc1_bias", "fc1_output",
+        "cc_arg0", "data", "cc_arg1", "cc_output",
+    ]  # fmt: skip

@@ -63,6 +63,8 @@ def test_times_counts_and_shares() -> None:
     ]
     assert [units.count_text(n) for n in (12, 999.6, 86_500_000)] == ["12", "1 k", "86.5 M"]
     assert units.count_text(3100, "FLOP") == "3.1 kFLOP" and units.count_text(9, "FLOP") == "9 FLOP"
+    assert [units.how_many(n, "piece") for n in (0, 1, 2)] == ["0 pieces", "1 piece", "2 pieces"]
+    assert [units.signed_share(x) for x in (0.0125, -0.5)] == ["+1.2 %", "-50 %"]
     assert [units.share_text(x) for x in (0.125, 2.22e-16, 1)] == ["12.5 %", "0 %", "100 %"]
 
 

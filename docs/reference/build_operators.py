@@ -155,7 +155,7 @@ def pages() -> dict[str, str]:
         "# Operators",
         "",
         "Every operator, by topic; built from the registry by `python "
-        "docs/reference/build_operators.py`. The same names [from A to Z](a-to-z.md).",
+        "docs/reference/build_operators.py`. The same names [from A to Z, with search](a-to-z.md).",
         "What MXNet has and mixnet leaves out stands in [Left out](../../from-mxnet.md#left-out).",
         "",
         "| topic | operators |",

@@ -94,17 +94,17 @@ class Function:
         values = tuple(each._read() for each in inputs)
         if state.recording and any(value.node is not None for value in values):
             # Outputs get values of their own: forward may have returned an input as it is.
-            made = [each._wrap(each._read().alias()) for each in outputs]
+            copies = [each._wrap(each._read().alias()) for each in outputs]
             entries = tuple(
                 Entry(Node(None, name="constant")) if v.node is None else Entry(v.node, v.index)
                 for v in values
             )
             op = _FunctionOp(self, len(inputs), outputs)
             node = Node(op, (), (), entries, op.name, None, values)
-            for i, each in enumerate(made):
+            for i, each in enumerate(copies):
                 value = each._read()
                 value.node, value.index = node, i
-            outputs = made
+            outputs = copies
         return outputs if isinstance(results, (list, tuple)) else outputs[0]
 
     def forward(self, *inputs: Any) -> Any:

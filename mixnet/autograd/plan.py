@@ -112,12 +112,12 @@ def structure(
     return tuple(key)
 
 
-def known(key: Any) -> Plan | None:
+def known(key: object) -> Plan | None:
     """The plan of a structure."""
     return _plans.get(key)
 
 
-def keep(key: Any, plan: Plan, nodes: int) -> None:
+def keep(key: object, plan: Plan, nodes: int) -> None:
     """Keep a plan for tapes of one structure, with this number of nodes."""
     global _size
     if len(_plans) >= MOST_PLANS or _size + nodes > MOST_NODES:
@@ -148,11 +148,11 @@ def make(
         order: the nodes that the gradients need beyond the tape, inputs before their users.
         entries_of: the entries whose values a node of the tape keeps.
     """
-    kept: dict[Entry, tuple[int, int]] = {}
+    places: dict[Entry, tuple[int, int]] = {}
     by_scalars: dict[int, list[int]] = {0: [-1]}
     for number, node in enumerate(nodes):
         if node.op is not None:
-            kept.update({entry: (number, k) for k, entry in enumerate(entries_of(node))})
+            places.update({entry: (number, k) for k, entry in enumerate(entries_of(node))})
             if node.scalars:
                 by_scalars.setdefault(id(node.scalars), []).append(number)
     # The nodes whose numbers they take.
@@ -162,7 +162,7 @@ def make(
         return None
     read = [entry for node in order for entry in node.inputs]
     read += [entry for entry in gradients if entry is not None]
-    loads = {entry: kept[entry] for entry in read if entry in kept}
+    loads = {entry: places[entry] for entry in read if entry in places}
     place = {entry: i for i, entry in enumerate(loads)}
     values = [nodes[number].values[k] for number, k in loads.values()]
     for start, value in zip(starts, head_gradients, strict=True):

@@ -23,9 +23,9 @@ class _Exit:
     def __get__(self, scope: RecordingScope | None, cls: type) -> Callable[..., None]:
         if scope is None:
             return lambda scope, *_: _restore(scope._before)
-        found: Any = functools.partial(_restore, scope._before)
-        found.left = _Left(scope._before)
-        return found  # type: ignore[no-any-return]
+        restore: Any = functools.partial(_restore, scope._before)
+        restore.left = _Left(scope._before)
+        return restore  # type: ignore[no-any-return]
 
 
 class _Left:
@@ -85,7 +85,7 @@ class RecordingScope:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def inside(*args: Any, **kwargs: Any) -> Any:
+        def inside(*args: Any, **kwargs: object) -> Any:
             with RecordingScope(*self._enter):
                 return function(*args, **kwargs)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.autograd import plan as plans
 from mixnet.autograd.scope import RecordingScope
@@ -17,11 +17,15 @@ from mixnet.base import CheckError, GradientError, NotAnArrayError
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
 from mixnet.passes.differentiate import Rows, differentiate
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.record.moving import move_all
 from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
+
+if TYPE_CHECKING:
+    pass
 
 REQUESTS = ("write", "add", "null")
 
@@ -85,7 +89,10 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
 
 
 def backward(
-    heads: Any, head_grads: Any = None, retain_graph: bool = False, train_mode: bool = True
+    heads: Any,
+    head_grads: Any = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
 ) -> None:
     """Gradients of ``heads`` for all marked variables they were computed from.
 
@@ -237,23 +244,29 @@ class Tape:
             return None
         plan = plans.known(key)
         if plan is None:
-            starts = [Node(None, name="head gradient") for _ in head_gradients]
-            entries = [Entry(node) for node in wanted]
-            passed: list[Node] = []
-            found = differentiate(
-                self.heads, [Entry(node) for node in starts], entries, passed=passed
-            )
-            have = {entry for node in nodes if node.op is not None for entry in _kept_by(node)}
-            order = _order(found, {*have, *[Entry(node) for node in starts]})
-            made = plans.make(nodes, starts, head_gradients, found, passed, order, _kept_by)
-            if made is None:
+            with collector_paused():
+                plan_and_gradients = self._plan(head_gradients, wanted)
+            if plan_and_gradients is None:
                 return None
-            plan, values = made
+            plan, values = plan_and_gradients
             plans.keep(key, plan, len(nodes))
         else:
             values = plan.run(nodes, head_gradients)
         move_all([nodes[number] for number in plan.passed])
         return values
+
+    def _plan(self, head_gradients: Sequence[Value], wanted: Sequence[Node]) -> Any:
+        """The plan of this tape's structure and the values of its first run; None if there is no plan."""
+        nodes = self.nodes
+        starts = [Node(None, name="head gradient") for _ in head_gradients]
+        entries = [Entry(node) for node in wanted]
+        passed: list[Node] = []
+        results = differentiate(
+            self.heads, [Entry(node) for node in starts], entries, passed=passed
+        )
+        have = {entry for node in nodes if node.op is not None for entry in _kept_by(node)}
+        order = _order(results, {*have, *[Entry(node) for node in starts]})
+        return plans.make(nodes, starts, head_gradients, results, passed, order, _kept_by)
 
     def gradients(
         self,

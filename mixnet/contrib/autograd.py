@@ -36,7 +36,7 @@ class TrainingStateScope:
             autograd.set_training(self._enter_state),
         )
 
-    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+    def __exit__(self, ptype: Any, value: object, trace: Any) -> None:
         autograd.set_recording(self._before[0])
         autograd.set_training(self._before[1])
 
@@ -56,7 +56,11 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     autograd.mark_variables(variables, gradients, grad_reqs)
 
 
-def backward(outputs: Sequence[NDArray], out_grads: Any = None, retain_graph: bool = False) -> None:
+def backward(
+    outputs: Sequence[NDArray],
+    out_grads: Any = None,
+    retain_graph: bool = False,
+) -> None:
     """Compute the gradients of marked variables.
 
     Args:

@@ -39,9 +39,9 @@ _LATER = {
 def __getattr__(name: str) -> typing.Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
-    globals()[name] = made
-    return made
+    value = getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -43,10 +43,10 @@ def offsets(world: World, rounds: int = 15, clock: Callable[[], int] = now) -> l
         ends.append(clock())
     begun = world.gather(np.array(begins, np.int64))
     ended = world.gather(np.array(ends, np.int64))
-    found = []
+    differences = []
     for rank in range(world.size):
         low = int((begun[rank] - ended[0]).max())
         high = int((ended[rank] - begun[0]).min())
         middle = 0 if rank == 0 else (low + high) // 2
-        found.append(Offset(middle, 0 if rank == 0 else (high - low + 1) // 2))
-    return found
+        differences.append(Offset(middle, 0 if rank == 0 else (high - low + 1) // 2))
+    return differences

@@ -50,11 +50,11 @@ def quiet(number: int) -> Iterator[None]:
     sys.stdout.flush()
     verbose = os.environ.get("PS_VERBOSE", "0") not in ("", "0")
     target = os.dup(2) if verbose else os.open(os.devnull, os.O_WRONLY)
-    kept = os.dup(number)
+    duplicate = os.dup(number)
     os.dup2(target, number)
     try:
         yield
     finally:
-        os.dup2(kept, number)
-        os.close(kept)
+        os.dup2(duplicate, number)
+        os.close(duplicate)
         os.close(target)

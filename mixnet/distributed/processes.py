@@ -102,14 +102,14 @@ class World:
         """
         count = len(rows[0])
         specs = tuple(value.spec for value in rows[0])
-        made = self._later(
+        values = self._later(
             [value for row in rows for value in row],
             partial(self._exchanged, exchange, count),
             priority,
             name,
             _described(name or _name_of(exchange), tuple(labels), specs),
         )
-        return [made[i : i + count] for i in range(0, len(made), count)]
+        return [values[i : i + count] for i in range(0, len(values), count)]
 
     def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
         """The first result of an exchange of arrays of one shape; pending, as for ``exchange``.
@@ -184,13 +184,13 @@ class World:
         sums = self.run(
             exchange, [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
         )
-        made = []
+        results = []
         for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
             start = places[i // count][0][i % count]
             part = sums[i // count][start : start + array.size].reshape(array.shape)
             with jax.enable_x64(True):
-                made.append(handed_over(part, spec))
-        return made
+                results.append(handed_over(part, spec))
+        return results
 
     def _later(
         self,
@@ -205,12 +205,12 @@ class World:
             check_pending(value)
         specs = [value.spec for value in sources]
         holder = Later(name)
-        made = []
+        values = []
         for slot, spec in enumerate(specs):
             value = Value(spec, None, holder, slot)
             value.shared = True  # parts of one bucket share its memory
             holder.references.append(weakref.ref(value))
-            made.append(value)
+            values.append(value)
         reads = variables_of(sources, "an exchange between processes")
         given = list(sources)
 
@@ -220,7 +220,7 @@ class World:
             holder.fill(work(arrays, specs))
 
         self._push(run, reads, (holder.var,), priority, name, description)
-        return made
+        return values
 
     def _push(
         self,
@@ -413,8 +413,8 @@ class Shaped:
             each[: math.prod(shape)].reshape(shape)
             for each, shape in zip(arrays, self.shapes, strict=True)
         ]
-        made = zip(self.exchange(parts), arrays, strict=True)
-        return tuple(jnp.pad(each.ravel(), (0, len(flat) - each.size)) for each, flat in made)
+        exchanged = zip(self.exchange(parts), arrays, strict=True)
+        return tuple(jnp.pad(each.ravel(), (0, len(flat) - each.size)) for each, flat in exchanged)
 
 
 def sums(arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -506,14 +506,14 @@ def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.
         flat = np.ascontiguousarray(first).reshape(-1)
         if flat.ctypes.data % _ALIGNMENT == 0:
             return flat
-    made = aligned_empty((size,), first.dtype)
+    row = aligned_empty((size,), first.dtype)
     end = 0
     for array, start in zip(arrays, places, strict=True):
-        made[end:start] = 0
+        row[end:start] = 0
         end = start + array.size
-        made[start:end] = array.reshape(-1)
-    made[end:] = 0
-    return made
+        row[start:end] = array.reshape(-1)
+    row[end:] = 0
+    return row
 
 
 @lru_cache(maxsize=1024)
@@ -596,9 +596,9 @@ def _end(hook: _Hook, owner: int) -> None:
     if os.getpid() != owner:
         return  # forked
     error = hook.error
-    for made in _worlds:
-        if error is not None and made.member.lost is None:
-            made.member.fail(error)
+    for world in _worlds:
+        if error is not None and world.member.lost is None:
+            world.member.fail(error)
         try:
             current.engine.wait_for_all()
         except Exception as last:
@@ -606,8 +606,8 @@ def _end(hook: _Hook, owner: int) -> None:
                 traceback.print_exception(last)
                 error = last
             mark_told(last)
-        made.member.leave()
-        error = error or made.member.lost
+        world.member.leave()
+        error = error or world.member.lost
     code = getattr(error, "exit_code", None)
     if code is not None:
         sys.stdout.flush()
@@ -616,9 +616,9 @@ def _end(hook: _Hook, owner: int) -> None:
 
 
 def _after_fork() -> None:
-    for made in _worlds:
-        made.member.forget()
-        made.broken = MXNetError(
+    for world in _worlds:
+        world.member.forget()
+        world.broken = MXNetError(
             "Stores of a job belong to the process that created them and cannot be used in a "
             "forked one."
         )

@@ -190,11 +190,11 @@ def topology(
     bound = int(config.get("MXNET_KVSTORE_BIGARRAY_BOUND"))
     messages = _messages(arrays, in_one)
     if kind == "server":
-        made = list(_through_servers(arrays, workers, servers, bound))
+        transfers = list(_through_servers(arrays, workers, servers, bound))
     else:
-        made = list(_all_reduces([size for _, size in messages], workers, kind))
+        transfers = list(_all_reduces([size for _, size in messages], workers, kind))
     count = servers if kind == "server" else 0
-    return Topology(kind, workers, count, tuple(arrays), tuple(messages), bound, tuple(made))
+    return Topology(kind, workers, count, tuple(arrays), tuple(messages), bound, tuple(transfers))
 
 
 def _gradients_of(given: Any) -> list[Gradient]:
@@ -235,13 +235,13 @@ def _messages(arrays: Sequence[Gradient], in_one: bool) -> list[tuple[tuple[int 
             for some in by_dtype.values()
         ]
     values: Any = [SimpleNamespace(spec=each) for each in arrays]
-    made = []
+    messages = []
     for bucket in buckets(values):
         some = [arrays[i] for i in bucket]
         sizes = [each.nbytes // each.dtype.itemsize for each in some]
         length = bucket_length(sizes, some[0].dtype.itemsize)
-        made.append((tuple(each.key for each in some), length * some[0].dtype.itemsize))
-    return made
+        messages.append((tuple(each.key for each in some), length * some[0].dtype.itemsize))
+    return messages
 
 
 def _all_reduces(sizes: Sequence[int], workers: int, kind: str) -> Iterator[Transfer]:

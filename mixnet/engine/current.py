@@ -68,12 +68,12 @@ def using(kind: str) -> Iterator[Engine]:
 
     The previous engine finishes its tasks first.
     """
-    made = make(kind)
+    engine = make(kind)
     before = current.kind, current.engine
     current.engine.wait_for_all()
-    current.switch(kind, made)
+    current.switch(kind, engine)
     try:
-        yield made
+        yield engine
     finally:
-        made.stop()
+        engine.stop()
         current.switch(*before)

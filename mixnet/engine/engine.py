@@ -76,6 +76,7 @@ class Engine(ABC):
             MXNetError: a variable was deleted, or the kind of resource does not exist.
         """
         task = self._task(work, reads, writes, resource, priority, name, source)
+        # Scopes of the thread that pushes, such as the current device, hold where the work runs.
         task.context = copy_context()
         task.forgiving, task.resumable = forgiving, resumable
         self._enter(task)
@@ -112,6 +113,7 @@ class Engine(ABC):
             MXNetError: as for ``push``; or the engine is waiting for all tasks.
         """
         task = self._task(lambda: None, reads, writes, resource, priority, name, None)
+        # Set afterwards, since ``done`` needs the task that it ends.
         task.work = partial(start, partial(self._complete, task))
         task.context = copy_context()
         task.forgiving = task.resumable = True
@@ -226,6 +228,7 @@ class Engine(ABC):
         def forget() -> None:
             var.error = None
 
+        # A task that writes it, so that it comes after all that have been pushed before.
         self.push(forget, (), (var,), name=f"delete {var.name}")
         var.deleted = True
 
@@ -279,6 +282,7 @@ class Engine(ABC):
         except BaseException as raised:  # KeyboardInterrupt: ends this thread's program too
             task.state = State.RUNNING
             task.error = raised if error is None else error
+            # Called again at once: other tasks, and other processes, count on what it had begun.
             if task.resumable and error is None:
                 task.error = None
                 try:

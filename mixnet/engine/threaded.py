@@ -148,12 +148,12 @@ class ThreadedEngine(Engine):
     def _pool(self, resource: str) -> Pool:
         kind = resource.partition(":")[0]
         name = resource if self._per_device else kind
-        found = self._pools.get(name)
-        if found is None:
+        pool = self._pools.get(name)
+        if pool is None:
             device = resource.partition("(")[0]  # compute:gpu of compute:gpu(0)
             limit = self._workers.get(device) or self._workers.get(kind, 1)
-            found = self._pools[name] = Pool(name, limit, self._lock)
-        return found
+            pool = self._pools[name] = Pool(name, limit, self._lock)
+        return pool
 
     # ---- running --------------------------------------------------------------------------------
 

@@ -79,6 +79,7 @@ class Timeline:
         """The row of a task that has just ended."""
         how, self._here.how = getattr(self._here, "how", None), None
         assert task.stamps is not None
+        # A row has four times, whatever came between: readers need no cases.
         while len(task.stamps) < 4:  # the work was interrupted
             task.stamps.append(now())
         pushed, ready, started, ended = task.stamps

@@ -162,7 +162,7 @@ def refusal(node: Node, format_name: str, why: str) -> MXNetError:
     )
 
 
-def _path(caller: str, name: str, value: Any) -> str:
+def _path(caller: str, name: str, value: object) -> str:
     if isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
     raise AttributeTypeError(
@@ -254,11 +254,11 @@ def _opened(caller: str, inputs: Sequence[Input], shapes: Any) -> list[Input]:
 
 def _different(names: Sequence[str]) -> list[str]:
     """The names, numbered where they repeat."""
-    made: list[str] = []
+    differences: list[str] = []
     for name in names:
         number, candidate = 0, name
-        while candidate in made:
+        while candidate in differences:
             number += 1
             candidate = f"{name}_{number}"
-        made.append(candidate)
-    return made
+        differences.append(candidate)
+    return differences

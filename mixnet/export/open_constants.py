@@ -36,7 +36,7 @@ def follow_inputs(
         open_shapes: shapes of the inputs by name, with None or a name for a dynamic dimension.
     """
     before = _constants(completed)
-    found: dict[str, dict[int, _Origin]] = {}
+    origins: dict[str, dict[int, _Origin]] = {}
     for places in _dimensions(known, open_shapes):
         name, axis = places[0]
         size = known[name][axis]
@@ -50,8 +50,8 @@ def follow_inputs(
         for constant, shape in before.items():
             for i, (old, new) in enumerate(zip(shape, after.get(constant, shape), strict=True)):
                 if (old, new) == (size, size + 1):
-                    found.setdefault(constant, {}).setdefault(i, (name, axis))
-    return completed.rebuild(_change(completed, found)) if found else completed
+                    origins.setdefault(constant, {}).setdefault(i, (name, axis))
+    return completed.rebuild(_change(completed, origins)) if origins else completed
 
 
 def _constants(graph: Graph) -> dict[str, Shape]:
@@ -97,12 +97,12 @@ def _change(graph: Graph, found: Mapping[str, Mapping[int, _Origin]]) -> Callabl
         shape = tuple(1 if i in axes else extent for i, extent in enumerate(shape))
         statics, _ = node.op.bind({**attributes_of(node), attribute: shape})
         attrs = {**node.attrs, attribute: to_text(shape)}
-        made = Node(node.op, statics, node.scalars, entries, node.name, attrs).made_from(node)
+        changed = Node(node.op, statics, node.scalars, entries, node.name, attrs).made_from(node)
         for axis, (name, place) in axes.items():
             statics, scalars = like.bind({"lhs_axes": (axis,), "rhs_axes": (place,)})
-            made = Node(
-                like, statics, scalars, (Entry(made), inputs[name]), f"{node.name}_like_{name}"
+            changed = Node(
+                like, statics, scalars, (Entry(changed), inputs[name]), f"{node.name}_like_{name}"
             )
-        return (Entry(made),)
+        return (Entry(changed),)
 
     return change

@@ -67,7 +67,7 @@ def load_stablehlo(
     return Loaded(compose(op, op.name, variables, {}, "program"), inputs, arrays)
 
 
-def _is_dict(value: Any) -> bool:
+def _is_dict(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 

@@ -100,8 +100,8 @@ def named_size(data: np.ndarray) -> tuple[int, int, int] | None:
             right, down, left, up = struct.unpack_from(">IIII", head, 8)
             return max(right - left, 0), max(down - up, 0), _WEBP
         if head.startswith((b"#?RADIANCE", b"#?RGBE")):
-            found = re.search(rb"\n-Y (\d{1,9}) \+X (\d{1,9})\n", data[:4096].tobytes())
-            return None if found is None else (int(found[2]), int(found[1]), _OTHER)
+            match = re.search(rb"\n-Y (\d{1,9}) \+X (\d{1,9})\n", data[:4096].tobytes())
+            return None if match is None else (int(match[2]), int(match[1]), _OTHER)
         if head[:1] == b"P" and head[1:2] in b"123456Ff":
             width, height = (int(each) for each in _words(data)[1:3])
             return width, height, _OTHER
@@ -165,12 +165,12 @@ def _box_size(data: np.ndarray) -> tuple[int, int] | None:
     """The largest size that a header names: ``ihdr`` of JPEG 2000, ``ispe`` of AVIF."""
     head = data[: 1 << 16].tobytes()
     sizes = [
-        struct.unpack_from(">II", head, found.start() + 4)[::-1]
-        for found in re.finditer(rb"ihdr(?=.{8})", head, re.DOTALL)
+        struct.unpack_from(">II", head, match.start() + 4)[::-1]
+        for match in re.finditer(rb"ihdr(?=.{8})", head, re.DOTALL)
     ]
     sizes += [
-        struct.unpack_from(">II", head, found.start() + 8)
-        for found in re.finditer(rb"ispe(?=.{12})", head, re.DOTALL)
+        struct.unpack_from(">II", head, match.start() + 8)
+        for match in re.finditer(rb"ispe(?=.{12})", head, re.DOTALL)
     ]
     return max(sizes, key=lambda size: size[0] * size[1], default=None)
 

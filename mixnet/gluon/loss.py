@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as ndarray
 from mixnet.base import (
@@ -22,6 +22,11 @@ from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.symbol import Symbol
 from mixnet.util import is_np_array as is_np_array
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 __all__ = [
     "CTCLoss",
@@ -44,7 +49,12 @@ __all__ = [
 ]
 
 
-def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any = None) -> Any:
+def _apply_weighting(
+    F: Any,
+    loss: Any,
+    weight: Any = None,
+    sample_weight: Any = None,
+) -> Any:
     """The loss times the weights of its samples, times a number.
 
     Args:
@@ -69,7 +79,7 @@ def _apply_weighting(F: Any, loss: Any, weight: Any = None, sample_weight: Any =
     return loss
 
 
-def _reshape_like(F: Any, x: Any, y: Any) -> Any:
+def _reshape_like(F: ModuleType, x: Tensor, y: Tensor) -> Any:
     """``x`` in the shape of ``y``.
 
     Raises:
@@ -85,7 +95,7 @@ def _reshape_like(F: Any, x: Any, y: Any) -> Any:
     return F.reshape_like(x, y)
 
 
-def _as_kind(made: Any, like: Any) -> Any:
+def _as_kind(made: Any, like: Tensor) -> Any:
     """Convert an array or symbol to the semantics (NumPy's or MXNet's) of another."""
     return made.as_np_ndarray() if isinstance(like, (np_ndarray, NumpySymbol)) else made
 
@@ -137,7 +147,7 @@ class Loss(HybridBlock):
         """Advice for inputs whose shapes do not match, with a leading space."""
         return ""
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: Any, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """The loss of every sample; to be overridden."""
         raise NotDefinedError(f"{type(self).__name__} does not define hybrid_forward.")
 
@@ -159,7 +169,13 @@ class L2Loss(Loss):
     def __init__(self, weight: float | None = 1.0, batch_axis: int = 0, **kwargs: Any):
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+    ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
         loss = F.square(label - pred)
@@ -180,13 +196,19 @@ class L1Loss(Loss):
     def __init__(self, weight: float | None = None, batch_axis: int = 0, **kwargs: Any):
         super().__init__(weight, batch_axis, **kwargs)
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+    ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
         return self._per_sample(F, F.abs(label - pred), sample_weight)
 
 
-def _binary_cross_entropy(F: Any, pred: Any, label: Any) -> Any:
+def _binary_cross_entropy(F: ModuleType, pred: Tensor, label: Tensor) -> Any:
     """Cross entropy of sigmoid(pred): ``max(pred, 0) - pred · label + log(1 + exp(-|pred|))``."""
     return F.relu(pred) - pred * label + F.Activation(-F.abs(pred), act_type="softrelu")
 
@@ -212,7 +234,12 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         self._from_sigmoid = from_sigmoid
 
     def hybrid_forward(
-        self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+        pos_weight: Tensor | float | None = None,
     ) -> Any:
         """The loss of every sample.
 
@@ -272,7 +299,13 @@ class SoftmaxCrossEntropyLoss(Loss):
             return ""
         return " Labels that are probabilities need SoftmaxCrossEntropyLoss(sparse_label=False)."
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+    ) -> Any:
         """The loss of every sample."""
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
@@ -309,7 +342,13 @@ class KLDivLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._from_logits, self._axis = from_logits, axis
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+    ) -> Any:
         """The loss of every sample: a sum, as of a divergence."""
         if not self._from_logits:
             pred = F.log_softmax(pred, self._axis)
@@ -350,10 +389,10 @@ class CTCLoss(Loss):
     def hybrid_forward(
         self,
         F: Any,
-        pred: Any,
-        label: Any,
-        pred_lengths: Any = None,
-        label_lengths: Any = None,
+        pred: Tensor,
+        label: Tensor,
+        pred_lengths: Tensor | None = None,
+        label_lengths: Tensor | None = None,
         sample_weight: Any = None,
     ) -> Any:
         """The loss of every sample.
@@ -398,7 +437,13 @@ class HuberLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._rho = rho
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+    ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
         loss = F.abs(label - pred)
@@ -422,7 +467,13 @@ class HingeLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+    ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
         return self._per_sample(F, F.relu(self._margin - pred * label), sample_weight)
@@ -444,7 +495,13 @@ class SquaredHingeLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+    ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
         loss = F.square(F.relu(self._margin - pred * label))
@@ -476,7 +533,13 @@ class LogisticLoss(Loss):
             raise AttributeValueError(f"label_format={label_format!r} is not 'signed' or 'binary'.")
         self._label_format = label_format
 
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
+    def hybrid_forward(
+        self,
+        F: Any,
+        pred: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
+    ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
         if self._label_format == "signed":
@@ -500,7 +563,7 @@ class TripletLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, pred: Any, positive: Any, negative: Any) -> Any:
+    def hybrid_forward(self, F: Any, pred: Tensor, positive: Tensor, negative: Tensor) -> Any:
         """The loss of every sample."""
         positive = _reshape_like(F, positive, pred)
         negative = _reshape_like(F, negative, pred)
@@ -535,7 +598,12 @@ class PoissonNLLLoss(Loss):
         self._from_logits, self._compute_full = from_logits, compute_full
 
     def hybrid_forward(
-        self, F: Any, pred: Any, target: Any, sample_weight: Any = None, epsilon: float = 1e-08
+        self,
+        F: Any,
+        pred: Tensor,
+        target: Tensor,
+        sample_weight: Any = None,
+        epsilon: float = 1e-08,
     ) -> Any:
         """The loss of the batch.
 
@@ -573,7 +641,12 @@ class CosineEmbeddingLoss(Loss):
         self._margin = margin
 
     def hybrid_forward(
-        self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None
+        self,
+        F: Any,
+        input1: Tensor,
+        input2: Tensor,
+        label: Tensor,
+        sample_weight: Any = None,
     ) -> Any:
         """The loss of every sample, ``(batch, 1)``."""
         input1 = _reshape_like(F, input1, input2)
@@ -585,19 +658,19 @@ class CosineEmbeddingLoss(Loss):
         )
         return _apply_weighting(F, near + far, self._weight, sample_weight)
 
-    def _cosine_similarity(self, F: Any, x: Any, y: Any, axis: int = -1) -> Any:
+    def _cosine_similarity(self, F: ModuleType, x: Tensor, y: Tensor, axis: int = -1) -> Any:
         lengths = F.norm(x, axis=axis).reshape((-1, 1)) * F.norm(y, axis=axis).reshape((-1, 1))
         product = F.sum(x * y, axis=axis).reshape((-1, 1))
         return product / F.broadcast_maximum(lengths, self._number(F, 1e-12, x))
 
     @staticmethod
-    def _number(F: Any, value: float, like: Any) -> Any:
+    def _number(F: ModuleType, value: float, like: Tensor) -> Any:
         """An array or symbol ``(1, 1)`` of a number, of the same kind as another."""
         if isinstance(like, Symbol):
-            made = F.full((1, 1), value) if value else F.zeros((1, 1))
+            number = F.full((1, 1), value) if value else F.zeros((1, 1))
         else:
-            made = F.full((1, 1), value, ctx=like.context, dtype=like.dtype)
-        return _as_kind(made, like)
+            number = F.full((1, 1), value, ctx=like.context, dtype=like.dtype)
+        return _as_kind(number, like)
 
 
 class SDMLLoss(Loss):
@@ -623,7 +696,7 @@ class SDMLLoss(Loss):
         self.kl_loss = KLDivLoss(from_logits=True)
         self.smoothing_parameter = smoothing_parameter
 
-    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:
+    def hybrid_forward(self, F: Any, x1: Tensor, x2: Tensor) -> Any:
         """The loss of every sample.
 
         Args:

@@ -28,6 +28,8 @@ class BlockTrace(Trace):
         """The handle that represents a parameter while tracing."""
         if parameter not in self.parameters:
             value = self.placeholder(data._spec, parameter.name)
+            if parameter._made_at is not None:
+                value.node.source = parameter._made_at
             handle = data._wrap(value)
             self.parameters[parameter] = (handle, len(self.placeholders) - 1, value)
         return self.parameters[parameter][0]
@@ -43,8 +45,8 @@ class BlockTrace(Trace):
 
 def current_trace() -> Any:
     """The current block trace of this thread, or None."""
-    found = state.trace
-    return found if hasattr(found, "parameter") else None
+    trace = state.trace
+    return trace if hasattr(trace, "parameter") else None
 
 
 @contextmanager
@@ -88,8 +90,8 @@ def unflatten(leaves: Iterator[Any], structure: Any, wrap: bool = False) -> Any:
         values = unflatten(leaves, structure[2], wrap)
         return dict(zip(structure[1], values, strict=True))
     kind, parts = structure
-    made = [unflatten(leaves, part, wrap) for part in parts]
-    return made if kind is list else kind(made) if kind is tuple else kind(*made)
+    children = [unflatten(leaves, part, wrap) for part in parts]
+    return children if kind is list else kind(children) if kind is tuple else kind(*children)
 
 
 def describe(structure: Any) -> str:
@@ -140,7 +142,12 @@ class Traced(Program):
     """
 
     def __init__(
-        self, forward: Any, specs: Sequence[Spec], structure: Any, training: bool, context: Context
+        self,
+        forward: Any,
+        specs: Sequence[Spec],
+        structure: object,
+        training: bool,
+        context: Context,
     ):
         trace = BlockTrace()
         with RecordingScope(None, training), trace:

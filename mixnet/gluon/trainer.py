@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mixnet import config
@@ -50,7 +50,7 @@ class Trainer:
 
     def __init__(
         self,
-        params: Any,
+        params: ParameterDict | Mapping[str, Parameter] | Sequence[Parameter],
         optimizer: str | Optimizer,
         optimizer_params: Mapping[str, Any] | None = None,
         kvstore: str | KVStoreBase | None = "device",
@@ -85,7 +85,7 @@ class Trainer:
             contexts = own
         return contexts or []
 
-    def _init_optimizer(self, optimizer: Any, given: Mapping[str, Any] | None) -> None:
+    def _init_optimizer(self, optimizer: Optimizer | str, given: Mapping[str, Any] | None) -> None:
         numbered = dict(enumerate(self._params))
         if isinstance(optimizer, Optimizer):
             if given:

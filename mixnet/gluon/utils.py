@@ -184,7 +184,7 @@ class HookHandle:
     def __enter__(self) -> HookHandle:
         return self
 
-    def __exit__(self, ptype: Any, value: Any, trace: Any) -> None:
+    def __exit__(self, ptype: Any, value: object, trace: Any) -> None:
         self.detach()
 
 

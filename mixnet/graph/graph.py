@@ -72,12 +72,14 @@ class Graph:
         made: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
         # Where nodes know their lines: all nodes whose line is settled.
         lines: set[Node] = set()
-        if any(hasattr(node, "source") for node in self.nodes):
+        if any(hasattr(node, "line") for node in self.nodes):
             given = [[Entry(v)] if isinstance(v, Node) else v for v in made.values()]
             lines = {*self.nodes, *(entry.node for entries in given for entry in entries)}
 
         def moved(entry: Entry) -> Entry:
             now = made[entry.node]
+            if now is entry.node:
+                return entry
             return now[entry.index] if isinstance(now, tuple) else Entry(now, entry.index)
 
         for node in self.nodes:
@@ -85,9 +87,10 @@ class Graph:
                 made.setdefault(node, node)
             else:
                 made[node] = rebuilt = change(node, tuple(moved(entry) for entry in node.inputs))
-                if lines:
+                if lines and rebuilt is not node:
                     _pass_on(node, rebuilt, lines)
-        return self.with_heads(moved(entry) for entry in self.heads)
+        heads = tuple(moved(entry) for entry in self.heads)
+        return self if heads == self.heads else self.with_heads(heads)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: nodes in order with ``id``, ``name``, ``op``, ``inputs``, ``attrs``."""
@@ -116,6 +119,6 @@ def _pass_on(node: Node, found: Node | tuple[Entry, ...], settled: set[Node]) ->
         if each.op is None or each in settled:
             continue
         settled.add(each)
-        if not hasattr(each, "source"):
+        if not hasattr(each, "line"):
             each.made_from(node)
         stack += [entry.node for entry in each.inputs]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixnet.ops.operator import Operator
 from mixnet.process.source import (
@@ -15,6 +15,9 @@ from mixnet.process.source import (
     user_place,
     user_source,
 )
+
+if TYPE_CHECKING:
+    pass
 
 
 class Entry(NamedTuple):
@@ -113,8 +116,12 @@ class Node:
 
     def replaced(self, inputs: tuple[Entry, ...]) -> Node:
         """The same operation on other inputs."""
-        made = Node(self.op, self.statics, self.scalars, inputs, self.name, self.attrs)
-        return made.made_from(self)
+        node = Node(self.op, self.statics, self.scalars, inputs, self.name, self.attrs)
+        return node.made_from(self)
+
+    def with_inputs(self, inputs: tuple[Entry, ...]) -> Node:
+        """This node if these are its inputs, else the same operation on them."""
+        return self if inputs == self.inputs else self.replaced(inputs)
 
     def made_from(self, other: Node) -> Node:
         """This node, with the line and the order of another one that it comes from, if that has them."""

@@ -16,6 +16,8 @@ from mixnet.util import is_np_shape
 
 _DRAWS = "mixnet_draws"  # nodes in the order in which they draw
 VERSION = 10901  # what the real library of the file format calls itself
+_INPUTS_STATED = 900  # older files may leave out inputs that are variables
+_WHOLE_BY_DEFAULT = 904  # up to here, axis=-1 of argmax stood for all axes
 
 
 def to_json(graph: Graph) -> str:
@@ -29,7 +31,7 @@ def to_json(graph: Graph) -> str:
 _LONGEST_LINE = 10  # items of a list that stand on one line
 
 
-def _text(value: Any, depth: int = 0) -> str:
+def _text(value: object, depth: int = 0) -> str:
     """JSON with the line breaks of MXNet's writer, so that files compare equal as text."""
     if isinstance(value, dict):
         items = [f"{json.dumps(key)}: {_text(each, depth + 1)}" for key, each in value.items()]
@@ -147,6 +149,7 @@ class _Reader:
         self.name = name
         self.place = ""
         self.is_older = False
+        self.written_by = VERSION
 
     def wrong(self, what: str) -> FileFormatError:
         """The error for something that cannot be."""
@@ -163,12 +166,13 @@ class _Reader:
             raise self.wrong(f"{key!r} is not {kind_name}, but {value!r:.60}")
         return value
 
-    def graph(self, data: Any) -> Graph:
+    def graph(self, data: object) -> Graph:
         """The graph of a JSON object with nodes and heads."""
-        self.is_older = self.version(data) < VERSION
+        self.written_by = self.version(data)
+        self.is_older = self.written_by < VERSION
         return self._graph_and_nodes(data)[0]
 
-    def _graph_and_nodes(self, data: Any) -> tuple[Graph, list[Node]]:
+    def _graph_and_nodes(self, data: object) -> tuple[Graph, list[Node]]:
         before = self.place
         nodes: list[Node] = []
         for row in self.field(data, "nodes", list, "a list"):
@@ -185,7 +189,7 @@ class _Reader:
         self.place = before
         return Graph(heads), nodes
 
-    def version(self, data: Any) -> int:
+    def version(self, data: object) -> int:
         """The version of MXNet that wrote the file; 0 where the file does not state it."""
         attrs = self.field(data, "attrs", dict, "a JSON object", {})
         match attrs.get("mxnet_version"):
@@ -193,7 +197,7 @@ class _Reader:
                 return version
         return 0
 
-    def draws(self, data: Any) -> list[Any]:
+    def draws(self, data: object) -> list[Any]:
         """Numbers of nodes in the order in which they draw; empty where that is the order of the nodes."""
         attrs = self.field(data, "attrs", dict, "a JSON object", {})
         stated = self.field(attrs, _DRAWS, list, "a list", [None, []])
@@ -201,7 +205,7 @@ class _Reader:
             raise self.wrong(f"it is ['list_int', [numbers of nodes]], not {stated!r:.60}")
         return stated[1]
 
-    def body(self, data: Any) -> SubGraph:
+    def body(self, data: object) -> SubGraph:
         """The body of a loop."""
         before = self.place
         self.place = f"{before}, "
@@ -217,13 +221,13 @@ class _Reader:
         self.place = before
         return SubGraph(Graph(graph.heads, inputs))
 
-    def number(self, value: Any, end: int) -> int:
+    def number(self, value: object, end: int) -> int:
         """A whole number from 0 to ``end`` - 1."""
         if type(value) is not int or not 0 <= value < end:
             raise self.wrong(f"{value!r:.60} is not a number from 0 to {end - 1}")
         return value
 
-    def entry(self, value: Any, nodes: list[Node]) -> Entry:
+    def entry(self, value: object, nodes: list[Node]) -> Entry:
         """One output of a node that is known already."""
         if not isinstance(value, list) or not 2 <= len(value) <= 3:
             raise self.wrong(f"an entry is [node, output, version], not {value!r:.60}")
@@ -250,17 +254,21 @@ class _Reader:
         inputs = tuple(self.entry(each, nodes) for each in given)
         if self.is_older:
             attrs = {hidden(key): value for key, value in attrs.items()}
+        if self.written_by <= _WHOLE_BY_DEFAULT and op in ("argmax", "argmin"):
+            if attrs.get("axis") == "-1":
+                del attrs["axis"]
         if op == "null":
             if inputs:
                 raise self.wrong("a variable has no inputs")
             return Node(None, name=name, attrs=attrs)
         bodies = self.field(row, "subgraphs", list, "a list", [])
         try:
-            found = make_node(op, name, inputs, attrs, tuple(self.body(each) for each in bodies))
-            check_inputs(found)
+            parts = tuple(self.body(each) for each in bodies)
+            result = make_node(op, name, inputs, attrs, parts, self.written_by < _INPUTS_STATED)
+            check_inputs(result)
             if self.is_older:
-                _move_to_inputs(found)
-            return found
+                _move_to_inputs(result)
+            return result
         except MXNetError:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -316,10 +324,11 @@ def make_node(
     inputs: tuple[Entry, ...],
     attrs: dict[str, Any],
     bodies: tuple[SubGraph, ...] = (),
+    completed: bool = False,
 ) -> Node:
     """A node from attributes as text; those the operator does not have are the user's.
 
-    States that an old file leaves out become variables.
+    States that an old file leaves out become variables; with ``completed``, so do all other inputs.
     """
     operator = find(op)
     own = {k: v for k, v in attrs.items() if k in operator.attributes}
@@ -332,10 +341,10 @@ def make_node(
         statics, scalars = operator.bind(own)
     except MXNetError as error:
         raise type(error)(f"Node {name!r}: {error}") from None
-    if operator.states and not operator.variadic:
+    if (operator.states or completed) and not operator.variadic:
         names = operator.argument_names(statics)
         for each in names[len(inputs) :]:
-            if each in operator.states:
+            if completed or each in operator.states:
                 initial = operator.initializers.get(each)
                 attributes = {**attrs, "__init__": initial} if initial else None
                 inputs = (*inputs, Entry(Node(None, name=f"{name}_{each}", attrs=attributes)))

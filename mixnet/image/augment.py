@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from mixnet.image.transform import (
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 GREY = np.array([[[0.299, 0.587, 0.114]]], np.float32)  # luma of ITU-R BT.601
 PCA_VALUES = np.array([55.46, 4.794, 1.148])  # of the colours of ImageNet (Krizhevsky et al. 2012)
 PCA_VECTORS = np.array(
@@ -38,7 +41,7 @@ class Augmenter:
         kwargs: the arguments that :meth:`dumps` returns; arrays become lists.
     """
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, **kwargs: object):
         for key, value in kwargs.items():
             if isinstance(value, NDArray):
                 value = value.asnumpy()
@@ -49,7 +52,7 @@ class Augmenter:
         """JSON of the lower-case name and the arguments."""
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         """The transformed image; an array for an array, NumPy for NumPy.
 
         Args:
@@ -73,7 +76,7 @@ class SequentialAug(Augmenter):
         """JSON of the name and of the parts."""
         return [self.__class__.__name__.lower(), [each.dumps() for each in self.ts]]
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         for each in self.ts:
             src = each(src)
         return src
@@ -94,7 +97,7 @@ class RandomOrderAug(Augmenter):
         """JSON of the name and of the parts."""
         return [self.__class__.__name__.lower(), [each.dumps() for each in self.ts]]
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         random.shuffle(self.ts)
         for each in self.ts:
             src = each(src)
@@ -114,7 +117,7 @@ class ResizeAug(Augmenter):
         self.size = size
         self.interp = interp
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         return resize_short(src, self.size, self.interp)
 
 
@@ -131,7 +134,7 @@ class ForceResizeAug(Augmenter):
         self.size = size
         self.interp = interp
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         h, w = src.shape[:2]
         width, height = self.size
         from_to = (h, w, height, width)
@@ -151,7 +154,7 @@ class RandomCropAug(Augmenter):
         self.size = size
         self.interp = interp
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         return random_crop(src, self.size, self.interp)[0]
 
 
@@ -167,7 +170,12 @@ class RandomSizedCropAug(Augmenter):
     """
 
     def __init__(
-        self, size: Size, area: Any, ratio: tuple[float, float], interp: int = 2, **kwargs: Any
+        self,
+        size: Size,
+        area: ArrayLike,
+        ratio: tuple[float, float],
+        interp: int = 2,
+        **kwargs: object,
     ):
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
         self.size = size
@@ -175,7 +183,7 @@ class RandomSizedCropAug(Augmenter):
         self.ratio = ratio
         self.interp = interp
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
@@ -192,14 +200,14 @@ class CenterCropAug(Augmenter):
         self.size = size
         self.interp = interp
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         return center_crop(src, self.size, self.interp)[0]
 
 
 class _ColourAugmenter(Augmenter):
     """Changes the colours of a float image in place, as MXNet does."""
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         pixels = np.array(pixels_of(src))
         if isinstance(src, np.ndarray):
             pixels = src if src.flags.writeable else pixels
@@ -292,14 +300,14 @@ class HueJitterAug(Augmenter):
         )
         self.ityiq = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         alpha = random.uniform(-self.hue, self.hue)
         u, w = np.cos(alpha * np.pi), np.sin(alpha * np.pi)
         turn = np.array([[1.0, 0.0, 0.0], [0.0, u, -w], [0.0, w, u]])
         return _mixed(src, (self.ityiq @ turn @ self.tyiq).T.astype(np.float32), self)
 
 
-def _mixed(src: Any, matrix: np.ndarray, augmenter: Augmenter) -> Any:
+def _mixed(src: NDArray | np.ndarray, matrix: np.ndarray, augmenter: Augmenter) -> Any:
     """Colours times a matrix."""
     pixels = pixels_of(src)
     if pixels.dtype.kind != "f":
@@ -307,8 +315,8 @@ def _mixed(src: Any, matrix: np.ndarray, augmenter: Augmenter) -> Any:
             f"{type(augmenter).__name__} takes images of floats, not {pixels.dtype.name}; put "
             f"CastAug() before it."
         )
-    made = pixels @ matrix
-    return made if isinstance(src, np.ndarray) else as_array(made, src)
+    mixed = pixels @ matrix
+    return mixed if isinstance(src, np.ndarray) else as_array(mixed, src)
 
 
 class ColorJitterAug(RandomOrderAug):
@@ -340,7 +348,7 @@ class LightingAug(_ColourAugmenter):
         eigvec: ``(3, 3)``, in columns.
     """
 
-    def __init__(self, alphastd: float, eigval: Any, eigvec: Any):
+    def __init__(self, alphastd: float, eigval: np.ndarray, eigvec: np.ndarray):
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
         self.alphastd = alphastd
         self.eigval = eigval
@@ -359,13 +367,13 @@ class ColorNormalizeAug(Augmenter):
         std: the same.
     """
 
-    def __init__(self, mean: Any, std: Any):
+    def __init__(self, mean: ArrayLike | None, std: ArrayLike | None):
         super().__init__(mean=mean, std=std)
         self.mean = mean if mean is None or isinstance(mean, NDArray) else array(mean)
         self.std = std if std is None or isinstance(std, NDArray) else array(std)
         self._host = tuple(None if v is None else v.asnumpy() for v in (self.mean, self.std))
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         if isinstance(src, np.ndarray):
             return color_normalize(src if src.flags.writeable else src.copy(), *self._host)
         changed = color_normalize(np.array(pixels_of(src)), *self._host)
@@ -385,7 +393,7 @@ class RandomGrayAug(Augmenter):
         self.p = p
         self.mat = array([[0.21, 0.21, 0.21], [0.72, 0.72, 0.72], [0.07, 0.07, 0.07]])
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         if random.random() < self.p:
             src = _mixed(src, self.mat.asnumpy(), self)
         return src
@@ -402,10 +410,10 @@ class HorizontalFlipAug(Augmenter):
         super().__init__(p=p)
         self.p = p
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         if random.random() < self.p:
-            made = pixels_of(src)[:, ::-1]
-            src = made if isinstance(src, np.ndarray) else as_array(made, src)
+            flipped = pixels_of(src)[:, ::-1]
+            src = flipped if isinstance(src, np.ndarray) else as_array(flipped, src)
         return src
 
 
@@ -420,11 +428,11 @@ class CastAug(Augmenter):
         super().__init__(type=typ)
         self.typ = typ
 
-    def __call__(self, src: Any) -> Any:
+    def __call__(self, src: NDArray | np.ndarray) -> Any:
         return src.astype(self.typ)
 
 
-def _normalizer(mean: Any, std: Any) -> list[Augmenter]:
+def _normalizer(mean: ArrayLike | None, std: ArrayLike | None) -> list[Augmenter]:
     """The normalization for ``mean`` and ``std``; True means ImageNet's values."""
     given = []
     for value, default in ((mean, IMAGENET_MEAN), (std, IMAGENET_STD)):
@@ -446,8 +454,8 @@ def CreateAugmenter(
     rand_crop: bool = False,
     rand_resize: bool = False,
     rand_mirror: bool = False,
-    mean: Any = None,
-    std: Any = None,
+    mean: ArrayLike | None = None,
+    std: ArrayLike | None = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,
@@ -506,8 +514,8 @@ def _colour_chain(
     hue: float,
     pca_noise: float,
     rand_gray: float,
-    mean: Any,
-    std: Any,
+    mean: ArrayLike | None,
+    std: ArrayLike | None,
 ) -> list[Augmenter]:
     chain: list[Augmenter] = []
     if brightness or contrast or saturation:

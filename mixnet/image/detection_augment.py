@@ -10,7 +10,7 @@ import random
 import warnings
 from math import sqrt
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from mixnet.image.host import as_array, pixels_of
 from mixnet.image.transform import copyMakeBorder, fixed_crop
 from mixnet.ndarray.ndarray import NDArray
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 Range = tuple[float, float]
 
 
@@ -38,7 +41,7 @@ class DetAugmenter:
         kwargs: the arguments that :meth:`dumps` returns; arrays become lists.
     """
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, **kwargs: object):
         for key, value in kwargs.items():
             if isinstance(value, NDArray):
                 value = value.asnumpy()
@@ -49,7 +52,7 @@ class DetAugmenter:
         """JSON of the lower-case name and the arguments."""
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
         """The transformed image and label.
 
         Args:
@@ -81,7 +84,7 @@ class DetBorrowAug(DetAugmenter):
         """JSON of the name and of the augmenter."""
         return [self.__class__.__name__.lower(), self.augmenter.dumps()]
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
         return self.augmenter(src), label
 
 
@@ -109,7 +112,7 @@ class DetRandomSelectAug(DetAugmenter):
         """JSON of the name and of the parts."""
         return [self.__class__.__name__.lower(), [each.dumps() for each in self.aug_list]]
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
         if random.random() < self.skip_prob:
             return src, label
         random.shuffle(self.aug_list)
@@ -127,17 +130,17 @@ class DetHorizontalFlipAug(DetAugmenter):
         super().__init__(p=p)
         self.p = p
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
         if random.random() < self.p:
-            made = pixels_of(src)[:, ::-1]
-            src = made if isinstance(src, np.ndarray) else as_array(made, src)
+            flipped = pixels_of(src)[:, ::-1]
+            src = flipped if isinstance(src, np.ndarray) else as_array(flipped, src)
             left = 1.0 - label[:, 3]
             label[:, 3] = 1.0 - label[:, 1]
             label[:, 1] = left
         return src, label
 
 
-def _range(given: Any) -> Range:
+def _range(given: object) -> Range:
     return (given, given) if isinstance(given, Number) else given  # type: ignore[return-value]
 
 
@@ -171,8 +174,8 @@ class DetRandomCropAug(DetAugmenter):
     def __init__(
         self,
         min_object_covered: float = 0.1,
-        aspect_ratio_range: Any = (0.75, 1.33),
-        area_range: Any = (0.05, 1.0),
+        aspect_ratio_range: ArrayLike = (0.75, 1.33),
+        area_range: ArrayLike = (0.05, 1.0),
         min_eject_coverage: float = 0.3,
         max_attempts: int = 50,
     ):
@@ -191,7 +194,7 @@ class DetRandomCropAug(DetAugmenter):
         self.max_attempts = max_attempts
         self.enabled = _usable("DetRandomCropAug", area_range, 0, aspect_ratio_range)
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
         height, width = src.shape[:2]
         proposal = self._proposal(label, height, width)
         if proposal is None:
@@ -272,8 +275,10 @@ class DetRandomCropAug(DetAugmenter):
         out[:, 1:5] = np.maximum(0, out[:, 1:5])
         out[:, 1:5] = np.minimum(1, out[:, 1:5])
         left = _areas(out[:, 1:]) * w * h / _areas(label[:, 1:])
-        kept = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2]) & (left > self.min_eject_coverage)
-        return out[kept] if kept.any() else None
+        visible = (
+            (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2]) & (left > self.min_eject_coverage)
+        )
+        return out[visible] if visible.any() else None
 
 
 class DetRandomPadAug(DetAugmenter):
@@ -288,8 +293,8 @@ class DetRandomPadAug(DetAugmenter):
 
     def __init__(
         self,
-        aspect_ratio_range: Any = (0.75, 1.33),
-        area_range: Any = (1.0, 3.0),
+        aspect_ratio_range: ArrayLike = (0.75, 1.33),
+        area_range: ArrayLike = (1.0, 3.0),
         max_attempts: int = 50,
         pad_val: Any = (128, 128, 128),
     ):
@@ -306,7 +311,7 @@ class DetRandomPadAug(DetAugmenter):
         self.max_attempts = max_attempts
         self.enabled = _usable("DetRandomPadAug", area_range, 1.0, aspect_ratio_range)
 
-    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+    def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
         height, width = src.shape[:2]
         proposal = self._proposal(label, height, width)
         if proposal is None:
@@ -345,8 +350,8 @@ class DetRandomPadAug(DetAugmenter):
 
 def CreateMultiRandCropAugmenter(
     min_object_covered: Any = 0.1,
-    aspect_ratio_range: Any = (0.75, 1.33),
-    area_range: Any = (0.05, 1.0),
+    aspect_ratio_range: ArrayLike = (0.75, 1.33),
+    area_range: ArrayLike = (0.05, 1.0),
     min_eject_coverage: Any = 0.3,
     max_attempts: Any = 50,
     skip_prob: float = 0,
@@ -385,8 +390,8 @@ def CreateDetAugmenter(
     rand_pad: float = 0,
     rand_gray: float = 0,
     rand_mirror: bool = False,
-    mean: Any = None,
-    std: Any = None,
+    mean: ArrayLike | None = None,
+    std: ArrayLike | None = None,
     brightness: float = 0,
     contrast: float = 0,
     saturation: float = 0,

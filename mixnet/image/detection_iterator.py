@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mixnet.image.box_label import widths_of
 from mixnet.image.detection_augment import CreateDetAugmenter, DetAugmenter
 from mixnet.image.iterator import ImageIter, _broken
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class ImageDetIter(ImageIter):
@@ -93,7 +96,7 @@ class ImageDetIter(ImageIter):
         self.reset()
         return count, width
 
-    def _parse_label(self, label: Any) -> np.ndarray:
+    def _parse_label(self, label: ArrayLike) -> np.ndarray:
         """The objects of a label, ``(objects, width)``.
 
         Raises:
@@ -110,10 +113,10 @@ class ImageDetIter(ImageIter):
             )
         header, width = widths
         out = raw[header:].reshape(-1, width)
-        kept = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
-        if not kept.any():
+        valid = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
+        if not valid.any():
             raise MXNetError("Encounter sample with no valid label.")
-        return out[kept]
+        return out[valid]
 
     def check_label_shape(self, label_shape: tuple[int, ...]) -> None:
         """Raise ValueError unless labels fit into a shape ``(objects, width)``."""
@@ -171,21 +174,23 @@ class ImageDetIter(ImageIter):
     # ---- samples --------------------------------------------------------------------------------
 
     def augmentation_transform(  # type: ignore[override]
-        self, data: Any, label: np.ndarray
+        self, data: object, label: np.ndarray
     ) -> tuple[Any, np.ndarray]:
         """Image and boxes after all augmenters."""
         for each in self.auglist:
             data, label = each(data, label)
         return data, label
 
-    def _augmented(self, image: Any, given: Any, place: str) -> tuple[Any, Any] | None:
+    def _augmented(
+        self, image: NDArray | np.ndarray, given: Any, place: str
+    ) -> tuple[Any, Any] | None:
         label = self._parse_label(given).copy()
         image, label = self.augmentation_transform(image, label)
-        kept = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
-        if label.ndim != 2 or not kept.any():
+        valid = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
+        if label.ndim != 2 or not valid.any():
             warnings.warn(f"Image {place} has no valid object and is skipped.", stacklevel=5)
             return None
-        return image, label[kept]
+        return image, label[valid]
 
     def _write_label(self, row: np.ndarray, label: Any) -> None:
         row[0] = -1
@@ -199,8 +204,8 @@ class ImageDetIter(ImageIter):
         self,
         color: Any = None,
         thickness: int = 2,
-        mean: Any = None,
-        std: Any = None,
+        mean: ArrayLike | None = None,
+        std: ArrayLike | None = None,
         clip: bool = True,
         waitKey: int | None = None,
         window_name: str = "draw_next",
@@ -232,10 +237,10 @@ class ImageDetIter(ImageIter):
                 image = host.decode(content, 1, True)
             except MXNetError as error:
                 raise _broken(self._place(), error) from None
-            made = self._augmented(image, given, self._place())
-            if made is None:
+            augmented = self._augmented(image, given, self._place())
+            if augmented is None:
                 continue
-            pixels, label = np.array(host.pixels_of(made[0])), made[1]
+            pixels, label = np.array(host.pixels_of(augmented[0])), augmented[1]
             pixels = _undone(pixels, mean, std)
             if clip:
                 pixels = np.clip(pixels, 0, 255)
@@ -258,10 +263,13 @@ class ImageDetIter(ImageIter):
             yield pixels
 
 
-def _undone(pixels: np.ndarray, mean: Any, std: Any) -> np.ndarray:
-    for value, default, back in ((std, IMAGENET_STD, np.multiply), (mean, IMAGENET_MEAN, np.add)):
+def _undone(pixels: np.ndarray, mean: ArrayLike | None, std: ArrayLike | None) -> np.ndarray:
+    for value, default, inverse in (
+        (std, IMAGENET_STD, np.multiply),
+        (mean, IMAGENET_MEAN, np.add),
+    ):
         if value is True:
             value = default
         if value is not None and value is not False:
-            pixels = back(pixels, value.asnumpy() if isinstance(value, NDArray) else value)
+            pixels = inverse(pixels, value.asnumpy() if isinstance(value, NDArray) else value)
     return pixels

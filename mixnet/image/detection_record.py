@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from mixnet.image.record_iterator import RecordParameters, RecordSource
 from mixnet.io.files import _names
 from mixnet.io.loader import MXDataIter
 from mixnet.recordio import unpack
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Scales = tuple[float, ...]
 
@@ -232,12 +235,12 @@ class DefaultDetAugmenter:
         y, x = draw.randint(0, high - h), draw.randint(0, wide - w)
         border = (y, high - h - y, x, wide - w - x)
         fill = (self.given.fill_value,) * 4
-        made = cv2.copyMakeBorder(
+        padded = cv2.copyMakeBorder(
             np.ascontiguousarray(pixels), *border, cv2.BORDER_CONSTANT, value=fill
         )
         objects[:, [1, 3]] = (objects[:, [1, 3]] * w + x) / wide
         objects[:, [2, 4]] = (objects[:, [2, 4]] * h + y) / high
-        return made.reshape(high, wide, -1), objects
+        return padded.reshape(high, wide, -1), objects
 
     def _cropped(
         self, pixels: np.ndarray, objects: np.ndarray, draw: random.Random
@@ -250,12 +253,12 @@ class DefaultDetAugmenter:
                 box = self._proposal(way, h, w, draw)
                 if box is None or not self._fits(way, box, objects):
                     continue
-                kept = self._emitted(box, objects)
-                if len(kept):
+                emitted = self._emitted(box, objects)
+                if len(emitted):
                     left, top, right, bottom = box
                     x0, y0 = int(left * w), int(top * h)
                     x1, y1 = max(int(right * w), x0 + 1), max(int(bottom * h), y0 + 1)
-                    return pixels[y0:y1, x0:x1], kept
+                    return pixels[y0:y1, x0:x1], emitted
         return pixels, objects
 
     def _proposal(self, way: Sampler, h: int, w: int, draw: random.Random) -> np.ndarray | None:
@@ -291,16 +294,16 @@ class DefaultDetAugmenter:
         sides = box[2:] - box[:2]
         if self.given.crop_emit_mode == "center":
             centre = (objects[:, 1:3] + objects[:, 3:5]) / 2
-            kept = ((centre >= box[:2]) & (centre <= box[2:])).all(axis=1)
+            inside = ((centre >= box[:2]) & (centre <= box[2:])).all(axis=1)
         else:
             both = np.concatenate(
                 [np.maximum(objects[:, 1:3], box[:2]), np.minimum(objects[:, 3:5], box[2:])], axis=1
             )
             share = _area(both) / np.maximum(_area(objects[:, 1:5]), 1e-12)
-            kept = share > self.given.emit_overlap_thresh
+            inside = share > self.given.emit_overlap_thresh
         out[:, 1:3] = np.clip((objects[:, 1:3] - box[:2]) / sides, 0, 1)
         out[:, 3:5] = np.clip((objects[:, 3:5] - box[:2]) / sides, 0, 1)
-        return out[kept]
+        return out[inside]
 
 
 class DetectionSource(RecordSource):
@@ -356,7 +359,7 @@ class DetectionSource(RecordSource):
             )
         return max(sizes)
 
-    def _checked(self, header: Any, label: Any) -> tuple[np.ndarray, int, int]:
+    def _checked(self, header: Any, label: ArrayLike) -> tuple[np.ndarray, int, int]:
         """The label of an image, the width of its header, and of an object."""
         raw = np.asarray(label, np.float32).ravel()
         widths = widths_of(raw)
@@ -392,7 +395,7 @@ class DetectionSource(RecordSource):
         row[4 + start : 4 + size] = objects.ravel()
 
 
-def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
+def ImageDetRecordIter(*args: Any, **kwargs: object) -> MXDataIter:
     """Batches of images with boxes from a record file.
 
     A row of the labels is: channels, height and width of the image in its frame, number of labels,

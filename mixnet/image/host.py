@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,12 +23,15 @@ from mixnet.runtime.value.state import is_on_host
 from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_array
 
+if TYPE_CHECKING:
+    pass
+
 Size = tuple[int, int]
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)
 _RESIZABLE = ("uint8", "int16", "uint16", "float32", "float64")
 
 
-def pixels_of(src: Any) -> np.ndarray:
+def pixels_of(src: NDArray | np.ndarray) -> np.ndarray:
     """The content of an image as NumPy, read-only.
 
     Raises:
@@ -45,12 +48,12 @@ def pixels_of(src: Any) -> np.ndarray:
 
 def as_array(pixels: np.ndarray, like: Any = None) -> NDArray:
     """A new array with the class and device of ``like``; by default as set by NumPy mode."""
-    made = pixels if is_on_host() else aligned_empty(pixels.shape, pixels.dtype)
-    if made is not pixels:  # on the host arrays may lie anywhere, and are never written to
-        made[...] = pixels
+    copied = pixels if is_on_host() else aligned_empty(pixels.shape, pixels.dtype)
+    if copied is not pixels:  # on the host arrays may lie anywhere, and are never written to
+        copied[...] = pixels
     if isinstance(like, NDArray):
-        return type(like)._wrap(adopt(made, like.context))
-    return given_away(made)
+        return type(like)._wrap(adopt(copied, like.context))
+    return given_away(copied)
 
 
 def given_away(data: np.ndarray) -> NDArray:
@@ -59,10 +62,10 @@ def given_away(data: np.ndarray) -> NDArray:
     return kind._wrap(adopt(data, current_context()))
 
 
-def on_host(function: Callable[..., np.ndarray], src: Any, *args: Any) -> Any:
+def on_host(function: Callable[..., np.ndarray], src: NDArray | np.ndarray, *args: Any) -> Any:
     """Apply ``function`` to the pixels of ``src``: NumPy for NumPy, an array for an array."""
-    made = function(pixels_of(src), *args)
-    return made if isinstance(src, np.ndarray) else as_array(made, src)
+    result = function(pixels_of(src), *args)
+    return result if isinstance(src, np.ndarray) else as_array(result, src)
 
 
 def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: Any) -> np.ndarray:
@@ -109,13 +112,13 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
         )
     try:
         with _portable(cv2, interp):
-            made = cv2.resize(pixels, (width, height), interpolation=interp)
+            resized = cv2.resize(pixels, (width, height), interpolation=interp)
     except cv2.error as error:
         raise AttributeValueError(
             f"Unknown interpolation method {interp}: 0 nearest, 1 bilinear, 2 bicubic, 3 area, "
             f"4 Lanczos. OpenCV says: {str(error).strip()}"
         ) from None
-    return made if made.ndim == 3 else made[:, :, None]
+    return resized if resized.ndim == 3 else resized[:, :, None]
 
 
 class _portable:

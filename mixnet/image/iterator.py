@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Number
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -33,6 +33,11 @@ from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.recordio import MXIndexedRecordIO, MXRecordIO, unpack
 from mixnet.runtime.value.value import aligned_empty
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mixnet.dtype import DTypeLike
 
 _OURS = "mixnet.image."
 _IMAGES_PER_TASK = 8  # below that a task costs more than it saves
@@ -129,7 +134,7 @@ class ImageIter(DataIter):
         imglist: Any = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         last_batch_handle: str = "pad",
         **kwargs: Any,
     ):
@@ -180,7 +185,7 @@ class ImageIter(DataIter):
         else:
             self.imgrec = MXRecordIO(path, "r")
 
-    def _read_list(self, path: str | None, entries: Any, dtype: Any) -> None:
+    def _read_list(self, path: str | None, entries: Any, dtype: DTypeLike) -> None:
         """Labels and files by key; without a list the order is that of the record file's index."""
         if path:
             logging.info("%s: loading image list %s...", self.__class__.__name__, path)
@@ -285,7 +290,7 @@ class ImageIter(DataIter):
         if len(data[0].shape) == 0:
             raise MXNetError("Data shape is wrong")
 
-    def augmentation_transform(self, data: Any) -> Any:
+    def augmentation_transform(self, data: object) -> Any:
         """The image after all augmenters."""
         for each in self.auglist:
             data = each(data)
@@ -330,28 +335,30 @@ class ImageIter(DataIter):
                     except MXNetError as error:
                         raise _broken(place, error) from None
                     self.check_valid_image([image])
-                made = self._augmented(image, given, place)
-                if made is None:
+                augmented = self._augmented(image, given, place)
+                if augmented is None:
                     continue
-                pixels = host.pixels_of(self.postprocess_data(made[0]))
+                pixels = host.pixels_of(self.postprocess_data(augmented[0]))
                 if pixels.shape != data.shape[1:]:
                     raise ShapeError(
                         f"The augmenters made an image of shape {pixels.shape}, data_shape is "
                         f"{data.shape[1:]}."
                     )
                 data[begin] = pixels
-                self._write_label(label[begin : begin + 1], made[1])
+                self._write_label(label[begin : begin + 1], augmented[1])
                 begin += 1
         return begin
 
-    def _augmented(self, image: Any, given: Any, place: str) -> tuple[Any, Any] | None:
+    def _augmented(
+        self, image: NDArray | np.ndarray, given: object, place: str
+    ) -> tuple[Any, Any] | None:
         """The transformed image and label; None for a sample to skip."""
         return self.augmentation_transform(image), self._checked_label(given, place)
 
-    def _write_label(self, row: np.ndarray, label: Any) -> None:
+    def _write_label(self, row: np.ndarray, label: ArrayLike) -> None:
         row[0] = label
 
-    def _checked_label(self, given: Any, place: str) -> Any:
+    def _checked_label(self, given: object, place: str) -> Any:
         values = given.asnumpy() if isinstance(given, NDArray) else np.asarray(given)
         if values.size != self.label_width:
             raise ShapeError(

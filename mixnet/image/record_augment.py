@@ -213,17 +213,17 @@ class DefaultAugmenter:
             np.array([new_w, new_h], np.float32) - matrix[:, :2] @ np.array([w, h], np.float32)
         ) / 2
         code = interpolation(given.inter_method, (h, w, int(new_h), int(new_w)), draw)
-        made = warp(pixels, matrix, (int(new_w), int(new_h)), given.fill_value, code)
-        return made if made.ndim == 3 else made[:, :, None]
+        warped = warp(pixels, matrix, (int(new_w), int(new_h)), given.fill_value, code)
+        return warped if warped.ndim == 3 else warped[:, :, None]
 
     def _padded(self, pixels: np.ndarray) -> np.ndarray:
         import cv2
 
         border, fill = self.given.pad, (self.given.fill_value,) * 4
-        made = cv2.copyMakeBorder(
+        padded = cv2.copyMakeBorder(
             pixels, border, border, border, border, cv2.BORDER_CONSTANT, value=fill
         )
-        return made if made.ndim == 3 else made[:, :, None]
+        return padded if padded.ndim == 3 else padded[:, :, None]
 
     def _cropped(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
         given = self.given
@@ -279,21 +279,21 @@ class DefaultAugmenter:
         if pixels.shape[2] != 3:
             return pixels
         if self._jitters or given.pca_noise > 0:
-            made = pixels.astype(np.float32)
+            coloured = pixels.astype(np.float32)
             names = list(self._jitters)
             draw.shuffle(names)
             for name in names:
                 alpha = np.float32(1 + draw.uniform(-getattr(given, name), getattr(given, name)))
-                made *= alpha
+                coloured *= alpha
                 if name == "contrast":
-                    made += (1 - alpha) * float(pixels.mean(axis=(0, 1)) @ GREY[0, 0])
+                    coloured += (1 - alpha) * float(pixels.mean(axis=(0, 1)) @ GREY[0, 0])
                 elif name == "saturation":
-                    made += (1 - alpha) * (pixels @ GREY[0, 0])[:, :, None]
-                np.clip(made, 0, 255, out=made)
+                    coloured += (1 - alpha) * (pixels @ GREY[0, 0])[:, :, None]
+                np.clip(coloured, 0, 255, out=coloured)
             if given.pca_noise > 0:
                 noise = [draw.gauss(0, given.pca_noise) for _ in range(3)]
-                made += (PCA_VECTORS * noise @ PCA_VALUES).astype(np.float32)
-            pixels = np.clip(made, 0, 255).astype(np.uint8)
+                coloured += (PCA_VECTORS * noise @ PCA_VALUES).astype(np.float32)
+            pixels = np.clip(coloured, 0, 255).astype(np.uint8)
         if given.random_h or given.random_s or given.random_l:
             hls = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2HLS).astype(np.int16)
             limits = ((given.random_h, 180), (given.random_l, 255), (given.random_s, 255))
@@ -390,10 +390,10 @@ class Normalizer:
             top = np.iinfo(self.dtype).max
             return np.tile(np.minimum(pixel, top).astype(self.dtype), (4, 1))
         mean = np.float32(0) if self.mean_image is not None else self._mean[:, None]
-        made = (pixel.astype(np.float32) - mean) * np.float32(contrast) + np.float32(illumination)
+        values = (pixel.astype(np.float32) - mean) * np.float32(contrast) + np.float32(illumination)
         if self._std is not None:
-            return made * np.float32(self.given.scale) / self._std[:, None]
-        return made * self._factor[:, None]
+            return values * np.float32(self.given.scale) / self._std[:, None]
+        return values * self._factor[:, None]
 
     def __call__(self, pixels: np.ndarray, out: np.ndarray, draw: random.Random) -> None:
         """Write an image.
@@ -414,9 +414,11 @@ class Normalizer:
         mirrored = given.mirror or (given.rand_mirror and draw.random() < 0.5)
         if self.dtype == np.float32 and out.size <= _SMALL:
             # Few pixels: what counts is the number of calls.
-            made = cv2.LUT(pixels, self._table_for(len(out), table))
+            looked_up = cv2.LUT(pixels, self._table_for(len(out), table))
             out[...] = (
-                (made[:, ::-1] if mirrored else made).reshape(*pixels.shape).transpose(2, 0, 1)
+                (looked_up[:, ::-1] if mirrored else looked_up)
+                .reshape(*pixels.shape)
+                .transpose(2, 0, 1)
             )
             planes: Any = ()
         else:

@@ -289,7 +289,7 @@ def _image_iterator(name: str, kind: str | None, args: Any, kwargs: dict[str, An
     return MXDataIter(ImageSource(given, name, dtype), **names)
 
 
-def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
+def ImageRecordIter(*args: Any, **kwargs: object) -> MXDataIter:
     """Batches of the images of a record file, decoded, augmented and normalised.
 
     The engine's I/O workers prefetch batches; random augmentation depends on the seed, the
@@ -308,21 +308,21 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     return _image_iterator("ImageRecordIter", None, args, kwargs)
 
 
-def ImageRecordIter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
+def ImageRecordIter_v1(*args: Any, **kwargs: object) -> MXDataIter:
     """An older name of :func:`ImageRecordIter`."""
     return _image_iterator("ImageRecordIter_v1", None, args, kwargs)
 
 
-def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
+def ImageRecordUInt8Iter(*args: Any, **kwargs: object) -> MXDataIter:
     """:func:`ImageRecordIter` with unchanged uint8 pixels."""
     return _image_iterator("ImageRecordUInt8Iter", "uint8", args, kwargs)
 
 
-def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
+def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: object) -> MXDataIter:
     """An older name of :func:`ImageRecordUInt8Iter`."""
     return _image_iterator("ImageRecordUInt8Iter_v1", "uint8", args, kwargs)
 
 
-def ImageRecordInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
+def ImageRecordInt8Iter(*args: Any, **kwargs: object) -> MXDataIter:
     """:func:`ImageRecordIter` with pixels of int8; values above 127 become 127."""
     return _image_iterator("ImageRecordInt8Iter", "int8", args, kwargs)

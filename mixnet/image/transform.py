@@ -7,7 +7,7 @@ import os
 import random
 import warnings
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,21 +28,31 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def _into(out: Any, made: Any) -> Any:
+
+def _into(out: NDArray | np.ndarray | None, made: Any) -> Any:
     if out is None:
         return made
     out[:] = made
     return out
 
 
-def _decoded(buf: Any, flag: int = 1, to_rgb: Any = True, out: Any = None) -> Any:
+def _decoded(
+    buf: Any,
+    flag: int = 1,
+    to_rgb: Any = True,
+    out: Any = None,
+) -> Any:
     if flag not in (0, 1):
         raise MXNetError(f"imdecode: flag is 0 for grey or 1 for colour, not {flag!r}.")
     return _into(out, as_array(host.decode(buf, flag, to_rgb)))
 
 
-def imdecode(buf: Any, *args: Any, **kwargs: Any) -> Any:
+def imdecode(
+    buf: bytes | bytearray | memoryview | np.ndarray | NDArray, *args: Any, **kwargs: Any
+) -> Any:
     """The pixels of an encoded image.
 
     Args:
@@ -84,7 +94,7 @@ def imread(filename: str, *args: Any, **kwargs: Any) -> Any:
         raise FileFormatError(f"{filename}: {error}") from None
 
 
-def imresize(src: Any, w: int, h: int, *args: Any, **kwargs: Any) -> Any:
+def imresize(src: NDArray | np.ndarray, w: int, h: int, *args: Any, **kwargs: Any) -> Any:
     """Resize an image.
 
     Args:
@@ -97,7 +107,13 @@ def imresize(src: Any, w: int, h: int, *args: Any, **kwargs: Any) -> Any:
     return _resized(src, w, h, *args, **kwargs)
 
 
-def _resized(src: Any, w: int, h: int, interp: int = 1, out: Any = None) -> Any:
+def _resized(
+    src: NDArray | np.ndarray,
+    w: int,
+    h: int,
+    interp: int = 1,
+    out: NDArray | np.ndarray | None = None,
+) -> Any:
     for name, given in (("w", w), ("h", h)):
         if not isinstance(given, (int, float, np.number)):
             raise AttributeTypeError(f"imresize: {name} is a number of pixels, not {given!r:.60}.")
@@ -120,7 +136,7 @@ def scale_down(src_size: Size, size: Size) -> Size:
     return int(w), int(h)
 
 
-def resize_short(src: Any, size: int, interp: int = 2) -> Any:
+def resize_short(src: NDArray | np.ndarray, size: int, interp: int = 2) -> Any:
     """Resize an image so that its shorter side has ``size`` pixels."""
     if len(src.shape) != 3:
         raise ShapeError(f"An image is (height, width, channels), not {src.shape}.")
@@ -133,7 +149,7 @@ def resize_short(src: Any, size: int, interp: int = 2) -> Any:
 
 
 def copyMakeBorder(
-    src: Any,
+    src: NDArray | np.ndarray,
     top: int,
     bot: int,
     left: int,
@@ -141,7 +157,7 @@ def copyMakeBorder(
     type: int = 0,
     value: float = 0.0,
     values: Any = (),
-    out: Any = None,
+    out: NDArray | np.ndarray | None = None,
 ) -> Any:
     """Add a border to an image.
 
@@ -163,16 +179,22 @@ def copyMakeBorder(
         channels = tuple(np.atleast_1d(values).tolist())
         given = channels or (value,) * 4
         try:
-            made = cv2.copyMakeBorder(pixels, top, bot, left, right, type, value=given)
+            bordered = cv2.copyMakeBorder(pixels, top, bot, left, right, type, value=given)
         except cv2.error as error:
             raise MXNetError(f"copyMakeBorder: {str(error).strip()}") from None
-        return made if made.ndim == 3 else made[:, :, None]
+        return bordered if bordered.ndim == 3 else bordered[:, :, None]
 
     return _into(out, on_host(border, src))
 
 
 def fixed_crop(
-    src: Any, x0: int, y0: int, w: int, h: int, size: Size | None = None, interp: int = 2
+    src: NDArray | np.ndarray,
+    x0: int,
+    y0: int,
+    w: int,
+    h: int,
+    size: Size | None = None,
+    interp: int = 2,
 ) -> Any:
     """Crop ``w`` × ``h`` pixels at ``(x0, y0)``, and resize to ``size`` if given.
 
@@ -188,7 +210,9 @@ def fixed_crop(
     return on_host(host.crop, src, int(x0), int(y0), int(w), int(h), size, interp)
 
 
-def random_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, int, int, int]]:
+def random_crop(
+    src: NDArray | np.ndarray, size: Size, interp: int = 2
+) -> tuple[Any, tuple[int, int, int, int]]:
     """Crop a rectangle of ``size`` at a random position; from a smaller image, the largest one, enlarged.
 
     Returns:
@@ -201,7 +225,9 @@ def random_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, 
     return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
 
 
-def center_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, int, int, int]]:
+def center_crop(
+    src: NDArray | np.ndarray, size: Size, interp: int = 2
+) -> tuple[Any, tuple[int, int, int, int]]:
     """Crop a rectangle of ``size`` at the centre; from a smaller image, the largest one, enlarged.
 
     Returns:
@@ -213,7 +239,9 @@ def center_crop(src: Any, size: Size, interp: int = 2) -> tuple[Any, tuple[int, 
     return fixed_crop(src, x0, y0, new_w, new_h, size, interp), (x0, y0, new_w, new_h)
 
 
-def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
+def color_normalize(
+    src: NDArray | np.ndarray, mean: ArrayLike | None, std: ArrayLike | None = None
+) -> Any:
     """``(src - mean) / std`` of a float image, in place; None skips a step."""
     if mean is not None:
         src -= mean
@@ -222,7 +250,7 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
     return src
 
 
-def _area_range(name: str, area: Any, kwargs: dict[str, Any]) -> Any:
+def _area_range(name: str, area: ArrayLike, kwargs: dict[str, Any]) -> Any:
     if "min_area" in kwargs:
         warnings.warn(
             "`min_area` is deprecated. Please use `area` instead.", DeprecationWarning, stacklevel=3
@@ -234,7 +262,12 @@ def _area_range(name: str, area: Any, kwargs: dict[str, Any]) -> Any:
 
 
 def random_size_crop(
-    src: Any, size: Size, area: Any, ratio: tuple[float, float], interp: int = 2, **kwargs: Any
+    src: NDArray | np.ndarray,
+    size: Size,
+    area: Any,
+    ratio: tuple[float, float],
+    interp: int = 2,
+    **kwargs: object,
 ) -> tuple[Any, tuple[int, int, int, int]]:
     """Crop a random area, aspect ratio and position, and resize (Szegedy et al. 2015, "Going deeper").
 
@@ -325,16 +358,19 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
     grids = np.stack([_rotation_grid(h, w, each, zoom_in, zoom_out) for each in angles])
     batch = src.expand_dims(axis=0) if single else src
     grid = array(grids, src.context)
-    made = invoke(find("BilinearSampler"), (batch, type(src)._wrap(grid._read())), {})
-    return made[0] if single else made
+    rotated = invoke(find("BilinearSampler"), (batch, type(src)._wrap(grid._read())), {})
+    return rotated[0] if single else rotated
 
 
-def _plain(values: Any) -> np.ndarray:
+def _plain(values: object) -> np.ndarray:
     return values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
 
 
 def random_rotate(
-    src: Any, angle_limits: tuple[float, float], zoom_in: bool = False, zoom_out: bool = False
+    src: NDArray | np.ndarray,
+    angle_limits: tuple[float, float],
+    zoom_in: bool = False,
+    zoom_out: bool = False,
 ) -> Any:
     """Rotate images by random angles from ``angle_limits`` (degrees), drawn from NumPy's generator.
 

@@ -42,12 +42,12 @@ class Load:
             CheckError: the shape differs, or there is no such name and no default.
         """
         if name in self.param:
-            found = self.param[name]
-            if arr.shape != found.shape:
+            initializer = self.param[name]
+            if arr.shape != initializer.shape:
                 raise CheckError(
-                    f"mx.init.Load: {name} has shape {arr.shape}, the loaded one {found.shape}."
+                    f"mx.init.Load: {name} has shape {arr.shape}, the loaded one {initializer.shape}."
                 )
-            arr._write_all(found)  # which may be of the other face
+            arr._write_all(initializer)  # which may be of the other face
             if self.verbose:
                 logging.info("Initialized %s by loading", name)
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ class Constant(Initializer):
 
     draws = False
 
-    def __init__(self, value: Any):
+    def __init__(self, value: object):
         super().__init__(value=value)
         self.value = value
 

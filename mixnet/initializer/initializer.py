@@ -75,7 +75,7 @@ class Initializer:
 
     draws = True  # random numbers, as far as anybody knows
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, **kwargs: object):
         self._kwargs = kwargs
         self._verbose = False
         self._print_func: Callable[[NDArray], str] | None = None
@@ -125,7 +125,7 @@ class Initializer:
         own = desc.attrs.get("__init__", "")
         if own:
             try:
-                made = create(own)
+                initializer = create(own)
             except MXNetError:
                 raise
             except (LookupError, TypeError, ValueError) as error:
@@ -133,7 +133,7 @@ class Initializer:
                     f"Parameter {str(desc)!r}: its attribute __init__={own!r:.80} is not a valid "
                     f"initializer: {error}"
                 ) from error
-            getattr(made, "_init_weight", made)(desc, arr)
+            getattr(initializer, "_init_weight", initializer)(desc, arr)
             self._log(desc, own, arr)
         else:
             self._log(desc, self._fill_by_name(desc, arr), arr)
@@ -198,7 +198,7 @@ alias = registry.get_alias_func(Initializer, "initializer")
 _create = registry.get_create_func(Initializer, "initializer")
 
 
-def create(*args: Any, **kwargs: Any) -> Any:
+def create(*args: Any, **kwargs: object) -> Any:
     """An initializer from itself, its name and arguments, or the text of ``dumps()``.
 
     Raises:

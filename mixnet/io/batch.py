@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError, mx_real_t
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+    from mixnet.ndarray.ndarray import NDArray
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
@@ -22,12 +27,12 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     layout: Any
 
     def __new__(
-        cls, name: Any, shape: Any, dtype: Any = mx_real_t, layout: Any = "NCHW"
+        cls, name: Any, shape: Any, dtype: DTypeLike = mx_real_t, layout: Any = "NCHW"
     ) -> DataDesc:
-        made = super().__new__(cls, name, shape)
-        made.dtype = dtype
-        made.layout = layout
-        return made
+        desc = super().__new__(cls, name, shape)
+        desc.dtype = dtype
+        desc.layout = layout
+        return desc
 
     def __repr__(self) -> str:
         return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
@@ -69,8 +74,8 @@ class DataBatch:
 
     def __init__(
         self,
-        data: Any,
-        label: Any = None,
+        data: Sequence[NDArray] | None,
+        label: Sequence[NDArray] | None = None,
         pad: int | None = None,
         index: Any = None,
         bucket_key: Any = None,
@@ -91,6 +96,6 @@ class DataBatch:
         self.provide_label = provide_label
 
     def __str__(self) -> str:
-        shapes = [each.shape for each in self.data]
+        shapes = [each.shape for each in self.data or ()]
         labels = [each.shape for each in self.label] if self.label else None
         return f"{type(self).__name__}: data shapes: {shapes} label shapes: {labels}"

@@ -184,7 +184,7 @@ class _CSV(Rows):
         room[1][first:end] = self._labels[samples]
 
 
-def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
+def CSVIter(*args: Any, **kwargs: object) -> MXDataIter:
     """Batches of the lines of CSV files.
 
     Args:
@@ -309,7 +309,7 @@ class _LibSVM(Rows):
         return data, csr_matrix(self._label_lines.rows(numbers), (len(numbers), self._width))
 
 
-def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
+def LibSVMIter(*args: Any, **kwargs: object) -> MXDataIter:
     """Batches of csr matrices from LibSVM files.
 
     Args:
@@ -427,7 +427,7 @@ def _equal_part(size: int, num_parts: int, part_index: int) -> tuple[int, int]:
     return size * part_index // num_parts, size * (part_index + 1) // num_parts
 
 
-def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
+def MNISTIter(*args: Any, **kwargs: object) -> MXDataIter:
     """Batches of the MNIST files, with values from 0 to 1.
 
     Args:

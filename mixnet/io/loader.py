@@ -191,7 +191,7 @@ class MXDataIter(DataIter):
     """
 
     def __init__(
-        self, handle: Any, data_name: str = "data", label_name: str = "softmax_label", **_: Any
+        self, handle: Any, data_name: str = "data", label_name: str = "softmax_label", **_: object
     ):
         if not isinstance(handle, BatchSource):
             raise MXNetError(
@@ -246,10 +246,10 @@ class MXDataIter(DataIter):
         engine.push(read, (), (reader.var, raw), "io", priority, name=f"{name} read")
         ticket.variables = [raw]
         for part in parts:
-            made = Var(f"{name} batch")
+            var = Var(f"{name} batch")
             fill = partial(reader.fill, ticket, generation, *part)
-            engine.push(fill, (raw,), (made,), "io", priority, name=f"{name} make")
-            ticket.variables.append(made)
+            engine.push(fill, (raw,), (var,), "io", priority, name=f"{name} make")
+            ticket.variables.append(var)
 
     def _advance(self) -> DataBatch | None:
         if self._over:
@@ -304,8 +304,8 @@ class MXDataIter(DataIter):
     def _of_current(self, name: str) -> Any:
         if self._current is None:
             raise MXNetError("There is no batch: call next() or iter_next() first.")
-        found = getattr(self._current, name)
-        return found[0] if name in ("data", "label") else found
+        value = getattr(self._current, name)
+        return value[0] if name in ("data", "label") else value
 
     def getdata(self) -> NDArray:
         """Data of the batch."""

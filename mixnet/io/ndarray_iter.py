@@ -41,8 +41,8 @@ class NDArrayIter(DataIter):
 
     def __init__(
         self,
-        data: Any,
-        label: Any = None,
+        data: object,
+        label: object = None,
         batch_size: int = 1,
         shuffle: bool = False,
         last_batch_handle: str = "pad",
@@ -215,7 +215,7 @@ class NDArrayIter(DataIter):
         return 0
 
 
-def _fixed(source: Any) -> Any:
+def _fixed(source: object) -> Any:
     """A float32 copy that is independent of the source; datasets in files are not copied."""
     if is_stored(source):
         return source

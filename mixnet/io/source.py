@@ -18,13 +18,13 @@ from mixnet.runtime.value.value import adopt, aligned_empty
 KINDS = "NDArray, numpy.ndarray, h5py.Dataset"
 
 
-def _is_of_scipy(given: Any) -> bool:
+def _is_of_scipy(given: object) -> bool:
     """Whether it is a SciPy sparse matrix; if so, SciPy has been imported already."""
     scipy_sparse = sys.modules.get("scipy.sparse")
     return scipy_sparse is not None and bool(scipy_sparse.issparse(given))
 
 
-def is_stored(given: Any) -> bool:
+def is_stored(given: object) -> bool:
     """Whether rows are read from a file on demand: an ``h5py.Dataset`` or similar."""
     return (
         not isinstance(given, (NDArray, np.ndarray, np.generic))
@@ -33,7 +33,7 @@ def is_stored(given: Any) -> bool:
     )
 
 
-def named_sources(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, Any]]:
+def named_sources(data: object, allow_empty: bool, default_name: str) -> list[tuple[str, Any]]:
     """The arrays of an iterator by name: dicts in the order of their names, lists by number.
 
     Args:
@@ -64,7 +64,7 @@ def named_sources(data: Any, allow_empty: bool, default_name: str) -> list[tuple
     return [(name, _converted(name, data[name])) for name in sorted(data, key=str)]
 
 
-def _is_array(given: Any) -> bool:
+def _is_array(given: object) -> bool:
     return isinstance(given, (NDArray, np.ndarray)) or _is_of_scipy(given) or is_stored(given)
 
 

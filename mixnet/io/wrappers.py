@@ -12,14 +12,43 @@ from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
 
 
-def _check_iterator(title: str, given: Any) -> None:
+def _check_iterator(title: str, given: object) -> None:
     if not hasattr(given, "provide_data"):
         raise AttributeTypeError(
             f"{title} takes an iterator of batches, such as mx.io.NDArrayIter(...), not {given!r:.60}."
         )
 
 
-class ResizeIter(DataIter):
+class _OverIterators(DataIter):
+    """Base of iterators over iterators: ``iter_next`` puts the batch into ``current_batch``."""
+
+    current_batch: DataBatch | None = None
+
+    def next(self) -> DataBatch:
+        """The next batch."""
+        if not self.iter_next():
+            raise StopIteration
+        assert self.current_batch is not None
+        return self.current_batch
+
+    def getdata(self) -> Any:
+        """Data of the batch."""
+        return None if self.current_batch is None else self.current_batch.data
+
+    def getlabel(self) -> Any:
+        """Labels of the batch."""
+        return None if self.current_batch is None else self.current_batch.label
+
+    def getindex(self) -> Any:
+        """Indices of the samples."""
+        return None if self.current_batch is None else self.current_batch.index
+
+    def getpad(self) -> Any:
+        """Number of samples at the end of the batch that only fill it up."""
+        return None if self.current_batch is None else self.current_batch.pad
+
+
+class ResizeIter(_OverIterators):
     """Changes the number of batches per epoch of an iterator.
 
     Args:
@@ -60,31 +89,8 @@ class ResizeIter(DataIter):
         self.cur += 1
         return True
 
-    def next(self) -> DataBatch:
-        """The next batch of ``data_iter``."""
-        if not self.iter_next():
-            raise StopIteration
-        assert self.current_batch is not None
-        return self.current_batch
 
-    def getdata(self) -> Any:
-        """Data of the batch."""
-        return None if self.current_batch is None else self.current_batch.data
-
-    def getlabel(self) -> Any:
-        """Labels of the batch."""
-        return None if self.current_batch is None else self.current_batch.label
-
-    def getindex(self) -> Any:
-        """Indices of the samples."""
-        return None if self.current_batch is None else self.current_batch.index
-
-    def getpad(self) -> Any:
-        """Number of samples at the end of the batch that only fill it up."""
-        return None if self.current_batch is None else self.current_batch.pad
-
-
-class PrefetchingIter(DataIter):
+class PrefetchingIter(_OverIterators):
     """Prepares the next batch of one or several iterators while the current one is used.
 
     The engine's I/O workers do that; the iterator has no thread of its own.
@@ -184,29 +190,6 @@ class PrefetchingIter(DataIter):
         )
         self._prefetch()
         return True
-
-    def next(self) -> DataBatch:
-        """The next batch."""
-        if not self.iter_next():
-            raise StopIteration
-        assert self.current_batch is not None
-        return self.current_batch
-
-    def getdata(self) -> Any:
-        """Data of the batch."""
-        return None if self.current_batch is None else self.current_batch.data
-
-    def getlabel(self) -> Any:
-        """Labels of the batch."""
-        return None if self.current_batch is None else self.current_batch.label
-
-    def getindex(self) -> Any:
-        """Indices of the samples."""
-        return None if self.current_batch is None else self.current_batch.index
-
-    def getpad(self) -> Any:
-        """Number of samples at the end of the batch that only fill it up."""
-        return None if self.current_batch is None else self.current_batch.pad
 
     def __del__(self) -> None:
         """Nothing to do: the workers belong to the engine."""

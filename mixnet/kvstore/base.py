@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, NotDefinedError
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from mixnet.kvstore.local import Key
+    from mixnet.optimizer.base import Optimizer
 
 # What makes the stores of this package by name; ``mixnet.kvstore.kvstore`` puts it here.
 _maker: list[Callable[[str], KVStoreBase]] = []
@@ -22,7 +26,13 @@ class KVStoreBase:
     OPTIMIZER = "optimizer"
     kv_registry: ClassVar[dict[str, type[KVStoreBase]]] = {}
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(
+        self,
+        key: Key | Sequence[Key],
+        value: NDArray | Sequence[Any],
+        out: NDArray | Sequence[Any] | None,
+        priority: int = 0,
+    ) -> None:
         """Copy ``value`` of the first worker to ``out``, on every worker and device.
 
         Args:
@@ -33,7 +43,13 @@ class KVStoreBase:
         """
         raise _left_out(type(self), "broadcast")
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(
+        self,
+        key: Key | Sequence[Key],
+        value: NDArray | Sequence[Any],
+        out: NDArray | Sequence[Any] | None = None,
+        priority: int = 0,
+    ) -> None:
         """Sum ``value`` over workers and devices into ``out``.
 
         Args:
@@ -44,7 +60,7 @@ class KVStoreBase:
         """
         raise _left_out(type(self), "pushpull")
 
-    def set_optimizer(self, optimizer: Any) -> None:
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Update the stored values with an optimizer when gradients are pushed."""
         raise _left_out(type(self), "set_optimizer")
 
@@ -101,7 +117,7 @@ class WithoutOptimizer(KVStoreBase):
             return False
         raise AttributeValueError(f"Unknown capability: {capability}")
 
-    def set_optimizer(self, optimizer: Any) -> None:
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Not supported by this store.
 
         Raises:
@@ -135,12 +151,24 @@ class TestStore(WithoutOptimizer):
 
     __test__ = False  # to pytest: this is no test
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(
+        self,
+        key: Key | Sequence[Key],
+        value: NDArray | Sequence[Any],
+        out: NDArray | Sequence[Any] | None,
+        priority: int = 0,
+    ) -> None:
         """Copy ``value`` to every array of ``out``."""
         for each in _as_list(out):
             each[:] = value
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(
+        self,
+        key: Key | Sequence[Key],
+        value: NDArray | Sequence[Any],
+        out: NDArray | Sequence[Any] | None = None,
+        priority: int = 0,
+    ) -> None:
         """Sum the arrays of ``value`` into every array of ``out``, or of ``value`` itself."""
         context = value.context if isinstance(value, NDArray) else value[0].context
         values = _as_list(value)
@@ -170,7 +198,7 @@ def _as_list(arrays: Any) -> Sequence[Any]:
     return arrays if isinstance(arrays, (list, tuple)) else [arrays]
 
 
-def create(name: str = "local") -> KVStoreBase:
+def create(name: str = "local") -> Any:  # the class follows from the name
     """A KVStore by name.
 
     Args:
@@ -185,11 +213,11 @@ def create(name: str = "local") -> KVStoreBase:
         raise AttributeTypeError(
             f"A store is created by its name, which must be a string, not {name!r:.60}."
         )
-    found = KVStoreBase.kv_registry.get(name.lower())
-    return _maker[0](name.lower()) if found is None else found()
+    store_class = KVStoreBase.kv_registry.get(name.lower())
+    return _maker[0](name.lower()) if store_class is None else store_class()
 
 
-def set_kvstore_handle(handle: Any) -> None:
+def set_kvstore_handle(handle: object) -> None:
     """Not part of mixnet.
 
     Raises:

@@ -51,7 +51,7 @@ class Channel:
         """The number of commands that are not in the server's database yet."""
         return len(self._kept)
 
-    def do(self, command: str, store: int, content: Any) -> None:
+    def do(self, command: str, store: int, content: object) -> None:
         """Execute a command on the server, exactly once.
 
         Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,9 @@ from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.ops.schema.over_devices import AXIS
 from mixnet.runtime.devices.collective import gather
 from mixnet.runtime.value.value import Spec
+
+if TYPE_CHECKING:
+    from mixnet.kvstore.local import Key
 
 _PER_WORD = 16
 # The first of four values stands in the top bits of a byte, the first byte in the lowest of a word.
@@ -34,7 +37,7 @@ class TwoBit:
 
     threshold: float
 
-    def encode(self, gradient: Any, residual: Any) -> tuple[Any, Any]:
+    def encode(self, gradient: jax.Array, residual: jax.Array) -> tuple[Any, Any]:
         """Words of 16 values each, and the new residual.
 
         Args:
@@ -75,7 +78,7 @@ class OneBit:
 
     threshold: float
 
-    def encode(self, gradient: Any, residual: Any) -> tuple[Any, Any]:
+    def encode(self, gradient: jax.Array, residual: jax.Array) -> tuple[Any, Any]:
         """Words of 32 values each, and the new residual.
 
         Args:
@@ -113,7 +116,7 @@ class Half:
 
     dtype: str
 
-    def encode(self, gradient: Any, residual: Any) -> tuple[Any, Any]:
+    def encode(self, gradient: jax.Array, residual: jax.Array) -> tuple[Any, Any]:
         """The data to send, of the shape of ``gradient``, and the new residual."""
         total = gradient + residual
         sent = total.astype(self.dtype)
@@ -163,7 +166,7 @@ def _exchanged(how: TwoBit | OneBit, arrays: Sequence[Any]) -> tuple[Any, ...]:
     return (*sums, *residuals)
 
 
-def check_compressible(key: Any, spec: Spec) -> None:
+def check_compressible(key: Key | Sequence[Key], spec: Spec) -> None:
     """Whether the gradient of a key can be compressed.
 
     Raises:

@@ -42,16 +42,16 @@ class DeviceStore(LocalStore):
         contexts = [value.context for value in values]
         if key not in self.stored or self._steps.are_joint:
             return contexts[0]
-        found = self._homes.get(key)
-        if found is None or found not in contexts:
+        device = self._homes.get(key)
+        if device is None or device not in contexts:
             size = math.prod(values[0].shape)
             if size < _LARGE:
-                found = contexts[0]
+                device = contexts[0]
             else:
-                found = min(contexts, key=lambda context: self._kept.get(context, 0))
-                self._kept[found] = self._kept.get(found, 0) + size
-            self._homes[key] = found
-        return found
+                device = min(contexts, key=lambda context: self._kept.get(context, 0))
+                self._kept[device] = self._kept.get(device, 0) + size
+            self._homes[key] = device
+        return device
 
     def step(
         self, groups: Mapping[Key, Sequence[NDArray]], outs: Mapping[Key, Sequence[NDArray]]
@@ -75,11 +75,13 @@ class DeviceStore(LocalStore):
         shapes = kept_shapes(self._compression, group[0].spec.shape)
         if shapes is None:
             return all_reduce([group], priority)[0] if len(group) > 1 else group
-        kept = self._residuals.get(key)
-        if kept is None or [each.spec for each in kept[0]] != [each.spec for each in group]:
-            kept = [[_zeros(value, shape) for value in group] for shape in shapes]
+        residuals = self._residuals.get(key)
+        if residuals is None or [each.spec for each in residuals[0]] != [
+            each.spec for each in group
+        ]:
+            residuals = [[_zeros(value, shape) for value in group] for shape in shapes]
         sums, *self._residuals[key] = run_on_mesh(
-            self._compression, [group, *kept], priority, "compressed all-reduce"
+            self._compression, [group, *residuals], priority, "compressed all-reduce"
         )
         return sums
 

@@ -197,38 +197,38 @@ class OverProcesses(InJob):
             check_compressible(key, value.spec)
         if not isinstance(how, PowerSGD):
             return self._compressed(how, keys, row, priority)
-        made: dict[Key, Value] = {}
+        sums_of: dict[Key, Value] = {}
         plain = []
         for key, value in zip(keys, row, strict=True):
             if how.kept(value.spec.shape) is None:
                 plain.append((key, value))
             else:  # its shape matters, so it travels by itself
-                made[key] = self._compressed(how, [key], [value], priority)[0]
+                sums_of[key] = self._compressed(how, [key], [value], priority)[0]
         if plain:
             names, rest = [key for key, _ in plain], [value for _, value in plain]
-            (found,) = self.world.exchange(sums, [rest], priority, "all-reduce", names)
-            made.update(zip(names, found, strict=True))
-        return [made[key] for key in keys]
+            (total,) = self.world.exchange(sums, [rest], priority, "all-reduce", names)
+            sums_of.update(zip(names, total, strict=True))
+        return [sums_of[key] for key in keys]
 
     def _compressed(
         self, how: Compression, keys: Sequence[Key], row: list[Value], priority: int
     ) -> list[Value]:
         before = []
         for key, value in zip(keys, row, strict=True):
-            kept = self._kept_back.get(key)
-            if kept is None or kept[0].spec is not value.spec:
+            residual = self._kept_back.get(key)
+            if residual is None or residual[0].spec is not value.spec:
                 shapes = kept_shapes(how, value.spec.shape)
                 assert shapes is not None  # else it is not sent compressed
-                kept = [_zeros(value, shape) for shape in shapes]
-            before.append(kept)
+                residual = [_zeros(value, shape) for shape in shapes]
+            before.append(residual)
         name = f"{how} all-reduce"
         rows = [row, *map(list, zip(*before, strict=True))]
         exchange: Any = how
         if isinstance(how, PowerSGD):
             exchange = Shaped(how, tuple(each[0].spec.shape for each in rows))
-        made, *rest = self.world.exchange(exchange, rows, priority, name, keys)
+        summed, *rest = self.world.exchange(exchange, rows, priority, name, keys)
         self._kept_back.update(zip(keys, map(list, zip(*rest, strict=True)), strict=True))
-        return made
+        return summed
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
         """For each key the sum of its arrays, on the key's home device."""

@@ -166,22 +166,22 @@ class AsyncStore(InJob, LocalStore):
         self._updater_turn += 1
         is_ours = isinstance(updater, OptimizerUpdater)
         try:
-            made = dumps(updater.optimizer if is_ours else updater)  # type: ignore[attr-defined]
+            pickled = dumps(updater.optimizer if is_ours else updater)  # type: ignore[attr-defined]
         except Exception as error:
             raise MXNetError(
                 f"The updater {updater!r:.60} cannot be sent to the servers: {error}. Define it "
                 f"in a module that "
                 f"they can import, or install cloudpickle: pip install mixnet[async]."
             ) from None
-        content = (self._updater_turn, made)
+        content = (self._updater_turn, pickled)
         self._tell("updater", dict.fromkeys(range(self._servers.count), content))
 
     def send_command(self, head: int, body: Any) -> None:
         """0: an optimizer, pickled; servers print others."""
         if head == 0:
-            made = body.encode("latin1") if isinstance(body, str) else bytes(body)
+            encoded = body.encode("latin1") if isinstance(body, str) else bytes(body)
             self._updater_turn += 1
-            content: Any = (self._updater_turn, made)
+            content: Any = (self._updater_turn, encoded)
             self._tell("updater", dict.fromkeys(range(self._servers.count), content))
         else:
             self._tell("command", dict.fromkeys(range(self._servers.count), (head, body)))
@@ -236,8 +236,8 @@ class AsyncStore(InJob, LocalStore):
     def give_states(self) -> None:
         """Send optimizer states that were read from a file to the servers; those of the first worker."""
         if isinstance(self.updater, OptimizerUpdater) and self.rank == 0:
-            made = dumps(self.updater.optimizer)
-            split: dict[int, Any] = {i: ({}, made) for i in range(self._servers.count)}
+            pickled = dumps(self.updater.optimizer)
+            split: dict[int, Any] = {i: ({}, pickled) for i in range(self._servers.count)}
             for key, state in self.updater.states.items():
                 for part in self._layouts.get(key, ()):
                     split[part.server][0][key] = _part_of_state(state, part)
@@ -297,7 +297,7 @@ class AsyncStore(InJob, LocalStore):
             lambda number, channel: channel.do(command, self._number, split[number]), list(split)
         )
 
-    def _encoded(self, key: Key, number: int, gradient: Any) -> Any:
+    def _encoded(self, key: Key, number: int, gradient: jax.Array) -> Any:
         if isinstance(gradient, Rows):
             return gradient
         before = self._kept_back.get((key, number))
@@ -328,11 +328,11 @@ class AsyncStore(InJob, LocalStore):
         name: str,
     ) -> list[Value]:
         """Pending values that ``work`` fetches, after all earlier pushes of the keys."""
-        holder, made = Later(name), []
+        holder, values = Later(name), []
         for slot, spec in enumerate(specs):
             value = Value(spec, None, holder, slot)
             holder.references.append(weakref.ref(value))
-            made.append(value)
+            values.append(value)
         reads = [self._vars[key] for key in keys]
 
         def run() -> None:
@@ -348,7 +348,7 @@ class AsyncStore(InJob, LocalStore):
             )
 
         self._servers.push(run, reads, (holder.var,), priority, name)
-        return made
+        return values
 
     @staticmethod
     def _on_host(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
@@ -24,7 +25,13 @@ class Horovod(WithoutOptimizer):
 
         self.handle = DistDeviceStore()
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(
+        self,
+        key: Key | Sequence[Key],
+        value: NDArray | Sequence[Any],
+        out: NDArray | Sequence[Any] | None,
+        priority: int = 0,
+    ) -> None:
         """Copy ``value`` of the first worker to ``out`` on every worker and device."""
         for name, each, outs in _rows(key, value, out):
             self.handle.stored.pop(name, None)
@@ -33,7 +40,13 @@ class Horovod(WithoutOptimizer):
             self.handle.pull({name: outs}, priority)
             del self.handle.stored[name]
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(
+        self,
+        key: Key | Sequence[Key],
+        value: NDArray | Sequence[Any],
+        out: NDArray | Sequence[Any] | None = None,
+        priority: int = 0,
+    ) -> None:
         """Sum ``value`` over workers and devices into ``out``, or into itself."""
         rows = _rows(key, value, value if out is None else out)
         with RecordingScope(False, None):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ class KVStore(KVStoreBase):
 
     # ---- values ---------------------------------------------------------------------------------
 
-    def init(self, key: Any, value: Any) -> None:
+    def init(self, key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> None:
         """Store the initial values of keys.
 
         Args:
@@ -86,7 +86,9 @@ class KVStore(KVStoreBase):
             self.handle.init(name, each)
         self.handle.share([name for name, _ in pairs])
 
-    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+    def push(
+        self, key: Key | Sequence[Key], value: NDArray | Sequence[Any], priority: int = 0
+    ) -> None:
         """Merge arrays into the stored values.
 
         The arrays of a key are summed. An optimizer or updater changes the stored value by
@@ -103,7 +105,11 @@ class KVStore(KVStoreBase):
         self.handle.push(_groups(key, value), priority)
 
     def pull(
-        self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
+        self,
+        key: Key | Sequence[Key],
+        out: NDArray | Sequence[Any] | None = None,
+        priority: int = 0,
+        ignore_sparse: bool = True,
     ) -> None:
         """Copy stored values to arrays.
 
@@ -125,7 +131,13 @@ class KVStore(KVStoreBase):
                 outs[name] = [each for each in arrays if not each._is_sparse]
         self.handle.pull(outs, priority)
 
-    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+    def pushpull(
+        self,
+        key: Key | Sequence[Key],
+        value: NDArray | Sequence[Any],
+        out: NDArray | Sequence[Any] | None = None,
+        priority: int = 0,
+    ) -> None:
         """A push, and a pull to ``out``, or to ``value`` itself.
 
         Args:
@@ -151,7 +163,13 @@ class KVStore(KVStoreBase):
         """
         self.handle.step(_groups(keys, gradients), _groups(keys, out))
 
-    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+    def broadcast(
+        self,
+        key: Key | Sequence[Key],
+        value: NDArray | Sequence[Any],
+        out: NDArray | Sequence[Any] | None,
+        priority: int = 0,
+    ) -> None:
         """Store the initial values of keys, and copy them to ``out``.
 
         Args:
@@ -167,7 +185,11 @@ class KVStore(KVStoreBase):
         self.pull(key, out=out, priority=priority, ignore_sparse=False)
 
     def row_sparse_pull(
-        self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None
+        self,
+        key: Key | Sequence[Key],
+        out: NDArray | Sequence[Any] | None = None,
+        priority: int = 0,
+        row_ids: NDArray | Sequence[NDArray] | None = None,
     ) -> None:
         """Copy some rows of row_sparse values to row_sparse arrays.
 
@@ -220,7 +242,7 @@ class KVStore(KVStoreBase):
             )
         self.handle.compress(compression(compression_params))
 
-    def set_optimizer(self, optimizer: Any) -> None:
+    def set_optimizer(self, optimizer: Optimizer) -> None:
         """Update the stored values with an optimizer when gradients are pushed.
 
         Raises:
@@ -295,7 +317,7 @@ class KVStore(KVStoreBase):
         self.handle.send_command(head, body)
 
 
-def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
+def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tuple[Key, NDArray]]:
     """Pairs of a key and an array; a key occurs once for each of its arrays.
 
     Raises:
@@ -321,7 +343,7 @@ def _pairs(key: Any, value: Any) -> list[tuple[Key, NDArray]]:
     return [(name, each) for each in value]
 
 
-def _groups(key: Any, value: Any) -> dict[Key, list[NDArray]]:
+def _groups(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> dict[Key, list[NDArray]]:
     groups: dict[Key, list[NDArray]] = {}
     for name, each in _pairs(key, value):
         groups.setdefault(name, []).append(each)
@@ -348,9 +370,9 @@ def _make(name: str) -> KVStore:
             handle = DistDeviceStore() if on_device else DistStore()
     else:
         handle = DeviceStore() if on_device else LocalStore()
-    made = KVStore(handle)
-    made._type = name
-    return made
+    store = KVStore(handle)
+    store._type = name
+    return store
 
 
 _maker.append(_make)

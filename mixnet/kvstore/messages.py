@@ -12,7 +12,7 @@ from typing import Any
 from mixnet.kvstore.secure_connection import Bytes
 
 
-def dumps(content: Any) -> bytes:
+def dumps(content: object) -> bytes:
     """Pickle optimizers and updaters, including user functions if cloudpickle is installed.
 
     Raises:
@@ -30,7 +30,7 @@ def loads(content: bytes) -> Any:
     return pickle.loads(content)
 
 
-def send(connection: Bytes, message: Any) -> None:
+def send(connection: Bytes, message: object) -> None:
     """Send an object; its arrays are not copied."""
     buffers: list[pickle.PickleBuffer] = []
     head = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)

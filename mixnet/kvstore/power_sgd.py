@@ -64,8 +64,8 @@ class PowerSGD:
         rest = total - p @ mine.T
         length = jnp.linalg.norm(q, axis=0)
         following = jnp.where(length > 0, q / jnp.where(length > 0, length, 1), 0)
-        made = (p @ q.T).reshape(gradient.shape), rest.reshape(gradient.shape), following
-        return tuple(each.astype(gradient.dtype) for each in made)
+        approximation = (p @ q.T).reshape(gradient.shape), rest.reshape(gradient.shape), following
+        return tuple(each.astype(gradient.dtype) for each in approximation)
 
 
 def _matrix(shape: Sequence[int]) -> tuple[int, int]:

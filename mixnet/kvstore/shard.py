@@ -96,7 +96,7 @@ class Shard:
         with self._lock:
             return self._answer(worker)
 
-    def do(self, worker: int, number: int, command: str, store: int, content: Any) -> Answer:
+    def do(self, worker: int, number: int, command: str, store: int, content: object) -> Answer:
         """Execute a state-changing command of a worker, exactly once.
 
         Args:
@@ -192,27 +192,27 @@ class Shard:
             raise error
 
     def _do_updater(self, values: Values, store: int, content: tuple[int, bytes]) -> None:
-        turn, made = content
+        turn, pickled = content
         if turn > values.turn:  # the first worker that says so; the others say the same
-            values.updater, values.made, values.turn = self._updater(made), made, turn
+            values.updater, values.made, values.turn = self._updater(pickled), pickled, turn
 
     def _do_command(self, values: Values, store: int, content: tuple[int, Any]) -> None:
         head, body = content
         print(f"mixnet server: unknown command ({head}, {body})", flush=True)
 
-    def _do_decode(self, values: Values, store: int, content: Any) -> None:
+    def _do_decode(self, values: Values, store: int, content: object) -> None:
         values.decode = content
 
     def _do_states(self, values: Values, store: int, content: tuple[dict[Key, Any], bytes]) -> None:
-        states, made = content
+        states, pickled = content
         if not isinstance(values.updater, Updater):
             raise CheckError("Cannot load states: set_optimizer was not called")
         for key, state in states.items():
             if key in values.arrays:
                 self._give_state(values.updater, key, state)
                 self._dirty[store, key] = None
-        if made:
-            values.updater.optimizer = loads(made)
+        if pickled:
+            values.updater.optimizer = loads(pickled)
 
     def _updater(self, made: bytes) -> Callable[[Any, NDArray, NDArray], None]:
         updater = loads(made)
@@ -222,10 +222,10 @@ class Shard:
         return self._stores.setdefault(number, Values())
 
     def _array(self, store: int, key: Key) -> NDArray:
-        found = self._store(store).arrays.get(key)
-        if found is None:
+        array = self._store(store).arrays.get(key)
+        if array is None:
             raise MXNetError(f"key {key} doesn't exist. Did you init?")
-        return found
+        return array
 
     def _answer(self, worker: int, error: str = "") -> Answer:
         return Answer(self._done.get(worker, 0), self._safe.get(worker, 0), error)
@@ -265,11 +265,11 @@ class Shard:
     def _restore(self) -> None:
         read = self._database.execute
         for (content,) in read("SELECT content FROM kept WHERE name LIKE 'store %'"):
-            number, made, turn, decode = loads(content)
+            number, pickled, turn, decode = loads(content)
             values = self._store(number)
-            values.made, values.turn, values.decode = made, turn, decode
-            if made:
-                values.updater = self._updater(made)
+            values.made, values.turn, values.decode = pickled, turn, decode
+            if pickled:
+                values.updater = self._updater(pickled)
         for (content,) in read("SELECT content FROM kept WHERE name LIKE 'key %'"):
             number, key, (value, state) = loads(content)
             values = self._store(number)
@@ -346,7 +346,7 @@ def _to_host(value: Any) -> Any:
     return value
 
 
-def _from_host(value: Any) -> Any:
+def _from_host(value: object) -> Any:
     if isinstance(value, (np.ndarray, Rows)):
         return _to_array(value)
     if isinstance(value, (tuple, list)):

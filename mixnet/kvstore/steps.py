@@ -128,12 +128,12 @@ class StepsInOne:
             for old in before:
                 self._copies.pop(old, None)
             for key, value in zip(groups, stored, strict=True):
-                made = value._read()
+                result = value._read()
                 first, *others = outs[key]
-                first._share(made)
-                for out, each in zip(others, self._copies[made], strict=True):
+                first._share(result)
+                for out, each in zip(others, self._copies[result], strict=True):
                     out._write(out._fitted(each))  # which no other array holds
-            del made, each, before, old
+            del result, each, before, old
         finally:
             step.hand_over()
         return True

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
 from mixnet.base import AttributeValueError, CheckError, NotDefinedError
@@ -12,6 +12,11 @@ from mixnet.context import Context
 from mixnet.context import cpu as cpu
 from mixnet.io import DataDesc as DataDesc
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.symbol.symbol import Symbol
 
 
 def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
@@ -40,7 +45,7 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
     return slices
 
 
-def _check_arguments(symbol: Any) -> None:
+def _check_arguments(symbol: Symbol) -> None:
     """Refuse a symbol with two arguments, or two states, of one name.
 
     Raises:
@@ -98,7 +103,7 @@ class DataParallelExecutorGroup:
 
     def __init__(
         self,
-        sym: Any,
+        sym: Symbol,
         arg_names: Sequence[str],
         param_names: Sequence[str],
         ctx: Sequence[Context],
@@ -162,7 +167,9 @@ class DataParallelExecutorGroup:
         for each in self.train_execs:
             each.backward()
 
-    def update_metric(self, metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, metric: Any, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
         for i, (executor, part) in enumerate(zip(self.train_execs, self.slices, strict=True)):
             own = labels[i] if pre_sliced else [each[part] for each in labels]
@@ -189,15 +196,15 @@ class DataParallelExecutorManager:
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         ctx: Sequence[Context],
         train_data: Any,
         arg_names: Sequence[str],
         param_names: Sequence[str],
         aux_names: Sequence[str],
         work_load_list: Sequence[float] | None = None,
-        logger: Any = None,
-        sym_gen: Any = None,
+        logger: logging.Logger | ModuleType | None = None,
+        sym_gen: Callable[..., Any] | None = None,
     ):
         logger = logging if logger is None else logger
         logger.info("Start training with %s", str(list(ctx)))
@@ -283,6 +290,8 @@ class DataParallelExecutorManager:
         """Compute the gradients."""
         self.curr_execgrp.backward()
 
-    def update_metric(self, metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, metric: Any, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
         self.curr_execgrp.update_metric(metric, labels, pre_sliced)

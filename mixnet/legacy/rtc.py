@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import MXNetError
+
+if TYPE_CHECKING:
+    from mixnet.context import Context
 
 
 def _refuse(what: str) -> MXNetError:
@@ -62,7 +65,7 @@ class CudaKernel:
     def launch(
         self,
         args: Sequence[Any],
-        ctx: Any,
+        ctx: Context | Sequence[Context] | None,
         grid_dims: Sequence[int],
         block_dims: Sequence[int],
         shared_mem: int = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,9 @@ from mixnet.base import AttributeValueError
 from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 _MORE_CLASSES = "_BinaryClassificationMetrics currently only supports binary classification."
 
@@ -87,7 +90,7 @@ class _Binary(EvalMetric):
         self._macro = average == "macro"
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
         """Add a batch of labels, 0 and 1, and of probabilities ``(samples, 2)``.
 
         Raises:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
 from mixnet.metric.evaluation import EvalMetric, together
 from mixnet.metric.registry import alias, create, register
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @register
@@ -60,7 +63,7 @@ class CompositeEvalMetric(EvalMetric):
             for metric in self.metrics:
                 metric.update_dict(labels, preds)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
         """Add a batch to every metric."""
         with together():
             for metric in self.metrics:

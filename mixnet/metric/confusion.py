@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,9 @@ from mixnet.base import AttributeValueError
 from mixnet.metric.evaluation import EvalMetric, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @measure
@@ -55,7 +58,7 @@ class PCC(EvalMetric):
         self._k = 2
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
         """Add a batch of class numbers, and of probabilities ``(samples, classes)`` or classes.
 
         Raises:

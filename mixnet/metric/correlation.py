@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,9 @@ from mixnet.metric.evaluation import EvalMetric, check_label_shapes, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import measure, measured
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @measure
@@ -93,7 +96,7 @@ class PearsonCorrelation(EvalMetric):
         count, mean, squares = aggregate
         return _spread(new_values, (count, mean, squares), np)
 
-    def update_cov(self, label: Any, pred: Any) -> None:
+    def update_cov(self, label: ArrayLike, pred: ArrayLike) -> None:
         """Add the products of differences from the means of labels and predictions."""
         state = self._on_host()
         state[6] += np.sum((label - state[1]) * (pred - state[4]))
@@ -103,7 +106,7 @@ class PearsonCorrelation(EvalMetric):
         state = self._state
         return state.asnumpy() if isinstance(state, NDArray) else state
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
         """Add a batch of labels and predictions of the same shape.
 
         Raises:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, NotDefinedError
 from mixnet.metric.evaluation import EvalMetric, check_label_shapes
 from mixnet.metric.registry import register
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @register
@@ -72,7 +75,7 @@ class CustomMetric(EvalMetric):
         raise NotDefinedError("CustomMetric cannot be serialized")
 
 
-def _on_host(array: Any) -> Any:
+def _on_host(array: ArrayLike) -> Any:
     return array.asnumpy() if isinstance(array, NDArray) else array
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from mixnet.base import AttributeValueError, NotDefinedError
 from mixnet.metric.totals import Totals, as_array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.record.record import flush
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 class _Together(threading.local):
@@ -55,7 +58,7 @@ class EvalMetric:
         name: str,
         output_names: Sequence[str] | None = None,
         label_names: Sequence[str] | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ):
         self.name = str(name)
         self.output_names = output_names
@@ -96,8 +99,8 @@ class EvalMetric:
     def _settle(self) -> None:
         """Wait for what the devices have added."""
         for totals, local in ((self._pending, True), (self._earlier, False)):
-            for found in () if totals is None else totals.take():
-                self._absorb(found, local)
+            for sums in () if totals is None else totals.take():
+                self._absorb(sums, local)
 
     def _absorb(self, found: np.ndarray, local: bool) -> None:
         total, count = float(found[0]), type(self._zero)(found[1])
@@ -114,7 +117,7 @@ class EvalMetric:
         return _double(self._sum)
 
     @sum_metric.setter
-    def sum_metric(self, value: Any) -> None:
+    def sum_metric(self, value: object) -> None:
         self._settle()
         self._sum = value
 
@@ -125,7 +128,7 @@ class EvalMetric:
         return self._num
 
     @num_inst.setter
-    def num_inst(self, value: Any) -> None:
+    def num_inst(self, value: object) -> None:
         self._settle()
         self._num = value
 
@@ -136,7 +139,7 @@ class EvalMetric:
         return _double(self._global_sum)
 
     @global_sum_metric.setter
-    def global_sum_metric(self, value: Any) -> None:
+    def global_sum_metric(self, value: object) -> None:
         self._settle()
         self._global_sum = value
 
@@ -147,7 +150,7 @@ class EvalMetric:
         return self._global_num
 
     @global_num_inst.setter
-    def global_num_inst(self, value: Any) -> None:
+    def global_num_inst(self, value: object) -> None:
         self._settle()
         self._global_num = value
 
@@ -168,7 +171,7 @@ class EvalMetric:
         preds = _chosen(pred, self.output_names)
         self.update(_chosen(label, self.label_names), preds)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
         """Add a batch: labels and predictions, arrays or lists of arrays."""
         raise NotDefinedError(f"{type(self).__name__} does not define update(labels, preds).")
 
@@ -227,11 +230,11 @@ class _Double(np.float64):
         return float.__repr__(self)
 
 
-def _double(value: Any) -> Any:
+def _double(value: object) -> Any:
     return _Double(value) if isinstance(value, float) else value
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A number as Python's, which prints as a number."""
     return value.item() if isinstance(value, np.generic) else value
 
@@ -275,3 +278,8 @@ def pairs(labels: Any, preds: Any) -> list[tuple[NDArray, NDArray]]:
             f"of arrays, of one length."
         )
     return [(as_array(a), as_array(b)) for a, b in zip(labels, preds, strict=True)]
+
+
+if TYPE_CHECKING:
+    # What ``metric.create`` makes a metric of.
+    MetricLike = EvalMetric | str | Callable[..., Any] | Sequence[Any]

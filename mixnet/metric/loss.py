@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +13,9 @@ from mixnet.metric.registry import register
 from mixnet.metric.totals import as_array, measure, measured
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
+
+if TYPE_CHECKING:
+    pass
 
 
 @measure
@@ -40,7 +43,7 @@ class Loss(EvalMetric):
     ):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, _: Any, preds: Any) -> None:
+    def update(self, _: object, preds: Any) -> None:
         """Add the outputs of a batch."""
         if isinstance(preds, (NDArray, np.ndarray)):
             preds = [preds]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import registry
 from mixnet.metric.evaluation import EvalMetric
+
+if TYPE_CHECKING:
+    from mixnet.metric.evaluation import MetricLike
 
 register = registry.get_register_func(EvalMetric, "metric")
 alias = registry.get_alias_func(EvalMetric, "metric")
 _create = registry.get_create_func(EvalMetric, "metric")
 
 
-def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
+def create(metric: MetricLike, *args: Any, **kwargs: object) -> EvalMetric:
     """A metric from its name, a metric, a function, a list of these, or a configuration.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,6 +11,9 @@ import numpy as np
 from mixnet.metric.evaluation import EvalMetric, pairs
 from mixnet.metric.registry import register
 from mixnet.metric.totals import measure, measured
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 def _differences(label: Any, pred: Any) -> Any:
@@ -68,7 +71,7 @@ class _Error(EvalMetric):
     ):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
-    def update(self, labels: Any, preds: Any) -> None:
+    def update(self, labels: ArrayLike, preds: ArrayLike) -> None:
         """Add a batch of labels and predictions of shapes that broadcast; vectors are columns.
 
         Raises:

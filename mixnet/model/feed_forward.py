@@ -6,7 +6,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,13 +32,26 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.record.record import flush
 from mixnet.symbol.symbol import Symbol
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import ArrayLike
+
+    from mixnet.callback import Callbacks
+    from mixnet.initializer.initializer import Initializer
+    from mixnet.io.iterator import DataIter
+    from mixnet.kvstore.base import KVStoreBase
+    from mixnet.metric.evaluation import MetricLike
+    from mixnet.monitor import Monitor
+    from mixnet.optimizer.base import Optimizer
+
 # MXNet makes FeedForward an estimator of scikit-learn where that is installed; importing mixnet
 # does not load it.
 BASE_ESTIMATOR = object
 SKLEARN_INSTALLED = False
 
 
-def _call(callbacks: Any, *args: Any) -> None:
+def _call(callbacks: Callbacks | None, *args: Any) -> None:
     for each in _as_list(callbacks) if callbacks is not None else ():
         each(*args)
 
@@ -66,12 +79,12 @@ class FeedForward(BASE_ESTIMATOR):
 
     def __init__(
         self,
-        symbol: Any,
-        ctx: Any = None,
+        symbol: Symbol,
+        ctx: Context | Sequence[Context] | None = None,
         num_epoch: int | None = None,
         epoch_size: int | None = None,
-        optimizer: Any = "sgd",
-        initializer: Any = Uniform(0.01),
+        optimizer: Optimizer | str = "sgd",
+        initializer: Initializer = Uniform(0.01),
         numpy_batch_size: int = 128,
         arg_params: Mapping[str, NDArray] | None = None,
         aux_params: Mapping[str, NDArray] | None = None,
@@ -115,9 +128,9 @@ class FeedForward(BASE_ESTIMATOR):
                 ("arg_params", self.symbol.list_arguments()),
                 ("aux_params", self.symbol.list_auxiliary_states()),
             ):
-                found = getattr(self, given)
-                if found:
-                    setattr(self, given, {k: v for k, v in found.items() if k in names})
+                value = getattr(self, given)
+                if value:
+                    setattr(self, given, {k: v for k, v in value.items() if k in names})
 
     def _init_params(
         self, inputs: Sequence[Any], overwrite: bool = False
@@ -182,7 +195,7 @@ class FeedForward(BASE_ESTIMATOR):
             raise AttributeTypeError("X must be DataIter, NDArray or numpy.ndarray")
         return X
 
-    def _init_eval_iter(self, eval_data: Any) -> Any:
+    def _init_eval_iter(self, eval_data: DataIter | tuple[ArrayLike, ArrayLike] | None) -> Any:
         if eval_data is None:
             return None
         if isinstance(eval_data, (tuple, list)) and len(eval_data) == 2:
@@ -222,7 +235,11 @@ class FeedForward(BASE_ESTIMATOR):
         self._pred_exec = executor
 
     def predict(
-        self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True
+        self,
+        X: Any,
+        num_batch: int | None = None,
+        return_data: bool = False,
+        reset: bool = True,
     ) -> Any:
         """Outputs for an iterator or an array.
 
@@ -251,8 +268,8 @@ class FeedForward(BASE_ESTIMATOR):
             collected = [(outputs, self._pred_exec.outputs)]
             if return_data:
                 collected += [(data, batch.data), (labels, batch.label)]
-            for kept, arrays in collected:
-                for column, array in zip(kept, arrays, strict=False):
+            for batches, arrays in collected:
+                for column, array in zip(batches, arrays, strict=False):
                     column.append(array[:size].copy())
             flush("FeedForward.predict")
             if num_batch is not None and i + 1 == num_batch:
@@ -269,9 +286,9 @@ class FeedForward(BASE_ESTIMATOR):
     def score(
         self,
         X: Any,
-        eval_metric: Any = "acc",
+        eval_metric: MetricLike = "acc",
         num_batch: int | None = None,
-        batch_end_callback: Any = None,
+        batch_end_callback: Callbacks | None = None,
         reset: bool = True,
     ) -> Any:
         """The metric over an iterator.
@@ -313,15 +330,15 @@ class FeedForward(BASE_ESTIMATOR):
         X: Any,
         y: Any = None,
         eval_data: Any = None,
-        eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
-        batch_end_callback: Any = None,
-        kvstore: Any = "local",
-        logger: Any = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: Callbacks | None = None,
+        batch_end_callback: Callbacks | None = None,
+        kvstore: KVStoreBase | str | None = "local",
+        logger: logging.Logger | ModuleType | None = None,
         work_load_list: Sequence[float] | None = None,
-        monitor: Any = None,
-        eval_end_callback: Any = LogValidationMetricsCallback(),
-        eval_batch_end_callback: Any = None,
+        monitor: Monitor | None = None,
+        eval_end_callback: Callbacks | None = LogValidationMetricsCallback(),
+        eval_batch_end_callback: Callbacks | None = None,
     ) -> None:
         """Train.
 
@@ -415,15 +432,15 @@ class FeedForward(BASE_ESTIMATOR):
         self,
         executor_manager: DataParallelExecutorManager,
         update: Callable[[], None],
-        train_data: Any,
-        eval_data: Any,
+        train_data: DataIter,
+        eval_data: DataIter | None,
         eval_metric: Any,
-        epoch_end_callback: Any,
-        batch_end_callback: Any,
-        logger: Any,
-        monitor: Any,
-        eval_end_callback: Any,
-        eval_batch_end_callback: Any,
+        epoch_end_callback: Callbacks | None,
+        batch_end_callback: Callbacks | None,
+        logger: logging.Logger | ModuleType,
+        monitor: Monitor | None,
+        eval_end_callback: Callbacks | None,
+        eval_batch_end_callback: Callbacks | None,
     ) -> None:
         # Callbacks read the local variables by these names.
         epoch_size = self.epoch_size
@@ -504,7 +521,9 @@ class FeedForward(BASE_ESTIMATOR):
         )
 
     @staticmethod
-    def load(prefix: str, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
+    def load(
+        prefix: str, epoch: int, ctx: Context | Sequence[Context] | None = None, **kwargs: Any
+    ) -> FeedForward:
         """A model from a checkpoint.
 
         Args:
@@ -525,23 +544,23 @@ class FeedForward(BASE_ESTIMATOR):
 
     @staticmethod
     def create(
-        symbol: Any,
-        X: Any,
-        y: Any = None,
-        ctx: Any = None,
+        symbol: Symbol,
+        X: DataIter | ArrayLike,
+        y: DataIter | ArrayLike | None = None,
+        ctx: Context | Sequence[Context] | None = None,
         num_epoch: int | None = None,
         epoch_size: int | None = None,
-        optimizer: Any = "sgd",
-        initializer: Any = Uniform(0.01),
-        eval_data: Any = None,
-        eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
-        batch_end_callback: Any = None,
-        kvstore: Any = "local",
-        logger: Any = None,
+        optimizer: Optimizer | str = "sgd",
+        initializer: Initializer = Uniform(0.01),
+        eval_data: DataIter | tuple[ArrayLike, ArrayLike] | None = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: Callbacks | None = None,
+        batch_end_callback: Callbacks | None = None,
+        kvstore: KVStoreBase | str | None = "local",
+        logger: logging.Logger | ModuleType | None = None,
         work_load_list: Sequence[float] | None = None,
-        eval_end_callback: Any = LogValidationMetricsCallback(),
-        eval_batch_end_callback: Any = None,
+        eval_end_callback: Callbacks | None = LogValidationMetricsCallback(),
+        eval_batch_end_callback: Callbacks | None = None,
         **kwargs: Any,
     ) -> FeedForward:
         """A model that has been trained: arguments as of :class:`FeedForward` and ``fit``."""

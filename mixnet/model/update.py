@@ -18,7 +18,7 @@ Lists = Sequence[Sequence[Any]]
 
 
 def _create_kvstore(
-    kvstore: Any, num_device: int, arg_params: Mapping[str, NDArray]
+    kvstore: KVStoreBase | str | None, num_device: int, arg_params: Mapping[str, NDArray]
 ) -> tuple[Any, bool]:
     """The store, or None where none is needed, and whether the store updates parameters.
 
@@ -47,7 +47,7 @@ def _create_kvstore(
     return store, updates and store.is_capable(KVStoreBase.OPTIMIZER)
 
 
-def _create_sparse_kvstore(kvstore: Any) -> tuple[Any, bool]:
+def _create_sparse_kvstore(kvstore: KVStoreBase | str | None) -> tuple[Any, bool]:
     """The store of parameters of which some are row_sparse: it always updates them.
 
     Args:
@@ -93,7 +93,10 @@ def _trained(
 
 
 def _update_params_on_kvstore(
-    param_arrays: Lists, grad_arrays: Lists, kvstore: Any, param_names: Sequence[str]
+    param_arrays: Lists,
+    grad_arrays: Lists,
+    kvstore: Any,
+    param_names: Sequence[str],
 ) -> None:
     """Let the store sum the gradients, update its parameters and hand them to all devices."""
     trained = _trained(param_arrays, grad_arrays, param_names)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,10 +25,21 @@ from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load as load_arrays
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.callback import Callbacks
+    from mixnet.initializer.initializer import Initializer
+    from mixnet.kvstore.base import KVStoreBase
+    from mixnet.metric.evaluation import MetricLike
+    from mixnet.monitor import Monitor
+    from mixnet.optimizer.base import Optimizer
+    from mixnet.symbol.symbol import Symbol
+
 _PARAMETER_ENDINGS = ("_weight", "_bias", "_gamma", "_beta")
 
 
-def _check_input_names(symbol: Any, names: Sequence[str], typename: str, throw: bool) -> None:
+def _check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
     """Reject, or warn about, names that are not arguments of the symbol.
 
     Raises:
@@ -89,8 +100,8 @@ def _described(given: Any, called: str = "data_shapes") -> list[DataDesc]:
 def _parse_data_desc(
     data_names: Sequence[str],
     label_names: Sequence[str],
-    data_shapes: Any,
-    label_shapes: Any,
+    data_shapes: Sequence[DataDesc | tuple[Any, ...]],
+    label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
     """Descriptions of data and labels, checked against the module's names.
 
@@ -111,7 +122,7 @@ def _without_padding(outputs: Sequence[NDArray], pad: int | None) -> list[NDArra
     return [each[: each.shape[0] - (pad or 0)] for each in outputs]
 
 
-def _call_each(callbacks: Any, *args: Any) -> None:
+def _call_each(callbacks: Callbacks | None, *args: Any) -> None:
     """Call a function, or each function of a list; None does nothing."""
     if callbacks is not None:
         for callback in _as_list(callbacks):
@@ -128,7 +139,7 @@ class BaseModule:
         logger: for messages.
     """
 
-    def __init__(self, logger: Any = logging):
+    def __init__(self, logger: logging.Logger | ModuleType = logging):
         self.logger = logger
         self.binded = False
         self.for_training = False
@@ -140,7 +151,7 @@ class BaseModule:
 
     # ---- a batch at a time ----------------------------------------------------------------------
 
-    def forward_backward(self, data_batch: Any) -> None:
+    def forward_backward(self, data_batch: DataBatch) -> None:
         """Compute outputs and gradients of a batch."""
         self.forward(data_batch, is_train=True)
         self.backward()
@@ -149,11 +160,11 @@ class BaseModule:
 
     def score(
         self,
-        eval_data: Any,
-        eval_metric: Any,
+        eval_data: DataIter,
+        eval_metric: MetricLike,
         num_batch: int | None = None,
-        batch_end_callback: Any = None,
-        score_end_callback: Any = None,
+        batch_end_callback: Callbacks | None = None,
+        score_end_callback: Callbacks | None = None,
         reset: bool = True,
         epoch: int = 0,
         sparse_row_id_fn: Callable[[Any], Any] | None = None,
@@ -202,7 +213,7 @@ class BaseModule:
 
     def iter_predict(
         self,
-        eval_data: Any,
+        eval_data: DataIter,
         num_batch: int | None = None,
         reset: bool = True,
         sparse_row_id_fn: Callable[[Any], Any] | None = None,
@@ -283,26 +294,28 @@ class BaseModule:
 
     def fit(
         self,
-        train_data: Any,
-        eval_data: Any = None,
-        eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
-        batch_end_callback: Any = None,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        eval_end_callback: Any = None,
-        eval_batch_end_callback: Any = None,
-        initializer: Any = Uniform(0.01),
-        arg_params: Any = None,
-        aux_params: Any = None,
+        train_data: DataIter,
+        eval_data: DataIter | None = None,
+        eval_metric: MetricLike = "acc",
+        epoch_end_callback: Callbacks | None = None,
+        batch_end_callback: Callbacks | None = None,
+        kvstore: KVStoreBase | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
+            ("learning_rate", 0.01),
+        ),
+        eval_end_callback: Callbacks | None = None,
+        eval_batch_end_callback: Callbacks | None = None,
+        initializer: Initializer | None = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_rebind: bool = False,
         force_init: bool = False,
         begin_epoch: int = 0,
         num_epoch: int | None = None,
-        validation_metric: Any = None,
-        monitor: Any = None,
+        validation_metric: MetricLike | None = None,
+        monitor: Monitor | None = None,
         sparse_row_id_fn: Callable[[Any], Any] | None = None,
     ) -> None:
         """Train over an iterator.
@@ -394,7 +407,9 @@ class BaseModule:
                 self._log("Epoch[%d] Validation-%s=%f", epoch, res)
             train_data.reset()
 
-    def _bind_for_training(self, train_data: Any, force_rebind: bool, monitor: Any) -> None:
+    def _bind_for_training(
+        self, train_data: Any, force_rebind: bool, monitor: Monitor | None
+    ) -> None:
         """Bind to the shapes of an iterator.
 
         Raises:
@@ -418,7 +433,7 @@ class BaseModule:
         for name, value in values:
             self.logger.info(text, epoch, name, value)
 
-    def _begin_epoch(self, epoch: int, train_data: Any) -> None:
+    def _begin_epoch(self, epoch: int, train_data: DataIter) -> None:
         """Prepare an epoch."""
 
     def _metric_of_epoch(self, eval_metric: Any) -> Any:
@@ -465,9 +480,9 @@ class BaseModule:
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
-        arg_params: Any = None,
-        aux_params: Any = None,
+        initializer: Initializer | None = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
@@ -489,8 +504,8 @@ class BaseModule:
 
     def set_params(
         self,
-        arg_params: Any,
-        aux_params: Any,
+        arg_params: Mapping[str, NDArray] | None,
+        aux_params: Mapping[str, NDArray] | None,
         allow_missing: bool = False,
         force_init: bool = True,
         allow_extra: bool = False,
@@ -526,19 +541,19 @@ class BaseModule:
         assert not merge_multi_context
         return []
 
-    def set_states(self, states: Any = None, value: Any = None) -> None:
+    def set_states(self, states: Any = None, value: object = None) -> None:
         """Set the states to arrays or to one number."""
         require(self, "binded", "params_initialized")
         assert not states and not value
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor | None) -> None:
         """Install a ``Monitor``."""
         raise NotImplementedError
 
     # ---- running --------------------------------------------------------------------------------
 
     def prepare(
-        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
+        self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
         """Prepare for a batch before it is computed.
 
@@ -550,7 +565,7 @@ class BaseModule:
         if sparse_row_id_fn is not None:
             warnings.warn("sparse_row_id_fn is not invoked for BaseModule.", stacklevel=2)
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch.
 
         Args:
@@ -579,7 +594,9 @@ class BaseModule:
         """Update the parameters with the gradients of the last batch."""
         raise NotImplementedError
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Add the outputs of the last batch to a metric.
 
         Args:
@@ -593,13 +610,13 @@ class BaseModule:
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[DataDesc | tuple[Any, ...]],
+        label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: BaseModule | None = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Create executors for batches of these shapes.
 
@@ -616,9 +633,11 @@ class BaseModule:
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: KVStoreBase | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
+            ("learning_rate", 0.01),
+        ),
         force_init: bool = False,
     ) -> None:
         """Create the optimizer.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import context as ctx
 from mixnet import ndarray as nd
@@ -17,6 +17,19 @@ from mixnet.module.module import Module
 from mixnet.module.order import require
 from mixnet.name import NameManager
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.callback import Callbacks
+    from mixnet.context import Context
+    from mixnet.initializer.initializer import Initializer
+    from mixnet.io.batch import DataBatch, DataDesc
+    from mixnet.kvstore.base import KVStoreBase
+    from mixnet.metric.evaluation import MetricLike
+    from mixnet.monitor import Monitor
+    from mixnet.optimizer.base import Optimizer
+    from mixnet.symbol.symbol import Symbol
 
 
 class BucketingModule(BaseModule):
@@ -42,9 +55,9 @@ class BucketingModule(BaseModule):
     def __init__(
         self,
         sym_gen: Callable[[Any], Any],
-        default_bucket_key: Any = None,
-        logger: Any = logging,
-        context: Any = ctx.cpu(),
+        default_bucket_key: object = None,
+        logger: logging.Logger | ModuleType = logging,
+        context: Context | Sequence[Context] | None = ctx.cpu(),
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
@@ -80,7 +93,7 @@ class BucketingModule(BaseModule):
         self._curr_module = None
         self._curr_bucket_key = None
 
-    def _module(self, symbol: Any, data_names: Any, label_names: Any) -> Module:
+    def _module(self, symbol: Symbol, data_names: Any, label_names: Any) -> Module:
         return Module(
             symbol,
             data_names,
@@ -115,9 +128,9 @@ class BucketingModule(BaseModule):
     def load(
         prefix: str,
         epoch: int,
-        sym_gen: Any = None,
-        default_bucket_key: Any = None,
-        **kwargs: Any,
+        sym_gen: Callbacks | None = None,
+        default_bucket_key: object = None,
+        **kwargs: object,
     ) -> BucketingModule:
         """A module from a checkpoint.
 
@@ -183,15 +196,15 @@ class BucketingModule(BaseModule):
 
     # ---- what it is -----------------------------------------------------------------------------
 
-    def _call_sym_gen(self, bucket_key: Any) -> Any:
+    def _call_sym_gen(self, bucket_key: object) -> Any:
         # Names are counted from 0, so that layers without a name share parameters over buckets.
         with NameManager():
-            made = self._sym_gen(bucket_key)
-        if not isinstance(made, tuple) or len(made) != 3:
+            result = self._sym_gen(bucket_key)
+        if not isinstance(result, tuple) or len(result) != 3:
             raise AttributeValueError(
-                f"sym_gen must return (symbol, data_names, label_names), not {made!r:.60}."
+                f"sym_gen must return (symbol, data_names, label_names), not {result!r:.60}."
             )
-        return made
+        return result
 
     @property
     def data_names(self) -> Any:
@@ -237,19 +250,19 @@ class BucketingModule(BaseModule):
         """Parameters and auxiliary states by name."""
         require(self, "params_initialized")
         self._curr_module._params_dirty = self._params_dirty
-        found = (
+        params = (
             self._curr_module.get_params()
             if self.binded
             else (self._curr_module._arg_params, self._curr_module._aux_params)
         )
         self._params_dirty = False
-        return found
+        return params
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
-        arg_params: Any = None,
-        aux_params: Any = None,
+        initializer: Initializer | None = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
@@ -271,8 +284,8 @@ class BucketingModule(BaseModule):
 
     def set_params(
         self,
-        arg_params: Any,
-        aux_params: Any,
+        arg_params: Mapping[str, NDArray] | None,
+        aux_params: Mapping[str, NDArray] | None,
         allow_missing: bool = False,
         force_init: bool = True,
         allow_extra: bool = False,
@@ -309,7 +322,7 @@ class BucketingModule(BaseModule):
         require(self, "binded", "params_initialized")
         return self._curr_module.get_states(merge_multi_context=merge_multi_context)
 
-    def set_states(self, states: Any = None, value: Any = None) -> None:
+    def set_states(self, states: Any = None, value: object = None) -> None:
         """Set the states of the current bucket to arrays or to one number."""
         require(self, "binded", "params_initialized")
         self._curr_module.set_states(states, value)
@@ -318,13 +331,13 @@ class BucketingModule(BaseModule):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[DataDesc | tuple[Any, ...]],
+        label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: BaseModule | None = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Bind the module of the default bucket; see :class:`BaseModule`.
 
@@ -337,7 +350,7 @@ class BucketingModule(BaseModule):
             shared_module: not supported.
             grad_req: ``write``, ``add`` or ``null``.
         """
-        kept = self.get_params() if self.params_initialized else None
+        params = self.get_params() if self.params_initialized else None
         if force_rebind:
             self._reset_bind()
         if self.binded:
@@ -363,10 +376,15 @@ class BucketingModule(BaseModule):
             grad_req=grad_req,
         )
         self._curr_module, self._curr_bucket_key = module, key
-        if kept is not None:
-            self.set_params(*kept)
+        if params is not None:
+            self.set_params(*params)
 
-    def switch_bucket(self, bucket_key: Any, data_shapes: Any, label_shapes: Any = None) -> None:
+    def switch_bucket(
+        self,
+        bucket_key: object,
+        data_shapes: Sequence[DataDesc | tuple[Any, ...]],
+        label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
+    ) -> None:
         """Switch to a bucket; its module is created if necessary.
 
         Args:
@@ -395,9 +413,11 @@ class BucketingModule(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: KVStoreBase | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
+            ("learning_rate", 0.01),
+        ),
         force_init: bool = False,
     ) -> None:
         """Create the optimizer of all buckets; see :class:`BaseModule`."""
@@ -416,7 +436,7 @@ class BucketingModule(BaseModule):
     # ---- running --------------------------------------------------------------------------------
 
     def prepare(
-        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
+        self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
         """Prepare the module of a batch's bucket without switching to it."""
         require(self, "binded", "params_initialized")
@@ -425,7 +445,7 @@ class BucketingModule(BaseModule):
         self._curr_module.prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)
         self._curr_bucket_key, self._curr_module = now, module
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, in the module of its bucket."""
         require(self, "binded", "params_initialized")
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
@@ -452,12 +472,14 @@ class BucketingModule(BaseModule):
         require(self, "binded", "params_initialized", "inputs_need_grad")
         return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Add the outputs of the last batch to a metric."""
         require(self, "binded", "params_initialized")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor | None) -> None:
         """Install a ``Monitor`` in all buckets."""
         require(self, "binded")
         self._monitor = mon

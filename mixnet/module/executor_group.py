@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import context as ctx
 from mixnet import ndarray as nd
@@ -16,6 +16,12 @@ from mixnet.module.base_module import _PARAMETER_ENDINGS
 from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.infer_shape import is_known
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.io.batch import DataBatch
+    from mixnet.symbol.symbol import Symbol
 
 Slices = list[slice]
 
@@ -93,7 +99,7 @@ class DataParallelExecutorGroup:
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         contexts: Sequence[Any],
         workload: Sequence[float],
         data_shapes: Sequence[Any],
@@ -102,9 +108,9 @@ class DataParallelExecutorGroup:
         for_training: bool,
         inputs_need_grad: bool,
         shared_group: DataParallelExecutorGroup | None = None,
-        logger: Any = logging,
+        logger: logging.Logger | ModuleType = logging,
         fixed_param_names: Sequence[str] | None = None,
-        grad_req: Any = "write",
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
         state_names: Sequence[str] | None = None,
         group2ctxs: Any = None,
     ):
@@ -146,7 +152,7 @@ class DataParallelExecutorGroup:
             )
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
-    def _requests(self, given: Any, data_names: Sequence[str]) -> dict[str, str]:
+    def _requests(self, given: object, data_names: Sequence[str]) -> dict[str, str]:
         if not self.for_training:
             return dict.fromkeys(self.arg_names, "null")
         if isinstance(given, (list, tuple)):
@@ -351,7 +357,7 @@ class DataParallelExecutorGroup:
             raise CheckError("merge_multi_context=True is not supported for get_states yet.")
         return self.state_arrays
 
-    def set_states(self, states: Any = None, value: Any = None) -> None:
+    def set_states(self, states: Any = None, value: object = None) -> None:
         """Set the states to arrays, for every state a list per device, or to one number.
 
         Raises:
@@ -372,7 +378,7 @@ class DataParallelExecutorGroup:
 
     # ---- running --------------------------------------------------------------------------------
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs for a batch, or for a list of batches, one per device."""
         batches = data_batch if isinstance(data_batch, list) else None
         _load(_inputs(data_batch, "data"), self.data_arrays, self.data_layouts)
@@ -471,14 +477,14 @@ def _key(shapes: Sequence[Any]) -> tuple[Any, ...]:
     return tuple((_name(each), tuple(each[1])) for each in shapes)
 
 
-def _inputs(data_batch: Any, kind: str) -> list[Any]:
+def _inputs(data_batch: DataBatch, kind: str) -> list[Any]:
     """``data`` or ``label`` of a batch; of a list of batches, for every array one per device."""
     if isinstance(data_batch, list):
         return [list(parts) for parts in zip(*(getattr(b, kind) for b in data_batch), strict=True)]
     return list(getattr(data_batch, kind))
 
 
-def _groups_of_devices(given: Any, count: int) -> list[dict[str, Any]]:
+def _groups_of_devices(given: object, count: int) -> list[dict[str, Any]]:
     """For every device, the devices of groups of nodes.
 
     Raises:

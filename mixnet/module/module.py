@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,6 +43,17 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.updater import states_of
 from mixnet.runtime.record.record import flush
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.initializer.initializer import Initializer
+    from mixnet.io.batch import DataBatch
+    from mixnet.kvstore.base import KVStoreBase
+    from mixnet.metric.evaluation import MetricLike
+    from mixnet.monitor import Monitor
+    from mixnet.optimizer.base import Optimizer
+    from mixnet.symbol.symbol import Symbol
+
 
 class Module(BaseModule):
     """A symbol with parameters, an optimizer and devices.
@@ -65,10 +76,10 @@ class Module(BaseModule):
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
-        logger: Any = logging,
+        logger: logging.Logger | ModuleType = logging,
         context: Any = ctx.cpu(),
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
@@ -133,12 +144,12 @@ class Module(BaseModule):
             FileNotFoundError: a file is missing.
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
-        made = Module(symbol=symbol, **kwargs)
-        made._arg_params, made._aux_params = arg_params, aux_params
-        made.params_initialized = True
+        module = Module(symbol=symbol, **kwargs)
+        module._arg_params, module._aux_params = arg_params, aux_params
+        module.params_initialized = True
         if load_optimizer_states:
-            made._preload_opt_states = numbered(prefix, epoch, "states")
-        return made
+            module._preload_opt_states = numbered(prefix, epoch, "states")
+        return module
 
     def save_checkpoint(
         self,
@@ -217,9 +228,9 @@ class Module(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
-        arg_params: Any = None,
-        aux_params: Any = None,
+        initializer: Initializer | None = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
@@ -255,7 +266,7 @@ class Module(BaseModule):
         self._params_dirty = False
         self._exec_group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
 
-    def _initialize(self, initializer: Any, desc: InitDesc, array: NDArray) -> None:
+    def _initialize(self, initializer: Initializer | None, desc: InitDesc, array: NDArray) -> None:
         """Initialize a parameter.
 
         Raises:
@@ -279,8 +290,8 @@ class Module(BaseModule):
 
     def set_params(
         self,
-        arg_params: Any,
-        aux_params: Any,
+        arg_params: Mapping[str, NDArray] | None,
+        aux_params: Mapping[str, NDArray] | None,
         allow_missing: bool = False,
         force_init: bool = True,
         allow_extra: bool = False,
@@ -326,13 +337,13 @@ class Module(BaseModule):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[DataDesc | tuple[Any, ...]],
+        label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: BaseModule | None = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Create executors for batches of these shapes; see :class:`BaseModule`.
 
@@ -392,7 +403,11 @@ class Module(BaseModule):
         if shared_module is not None and shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
 
-    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+    def reshape(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+    ) -> None:
         """Switch to batches of other shapes; parameters are kept."""
         require(self, "binded")
         self._data_shapes, self._label_shapes = _parse_data_desc(
@@ -402,9 +417,11 @@ class Module(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: KVStoreBase | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
+            ("learning_rate", 0.01),
+        ),
         force_init: bool = False,
     ) -> None:
         """Create the optimizer; by default, gradients are divided by the batch size.
@@ -480,7 +497,7 @@ class Module(BaseModule):
 
     # ---- running --------------------------------------------------------------------------------
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of a batch, or of a list of batches, one per device.
 
         A batch of another shape makes the module switch to that shape.
@@ -593,16 +610,18 @@ class Module(BaseModule):
         require(self, "binded", "params_initialized")
         return self._exec_group.get_states(merge_multi_context=merge_multi_context)
 
-    def set_states(self, states: Any = None, value: Any = None) -> None:
+    def set_states(self, states: Any = None, value: object = None) -> None:
         """Set the states to arrays, for every state a list per device, or to one number."""
         require(self, "binded", "params_initialized")
         self._exec_group.set_states(states, value)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Add the outputs of the last batch to a metric."""
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor | None) -> None:
         """Install a ``Monitor``."""
         require(self, "binded")
         if not hasattr(mon, "install"):
@@ -610,7 +629,7 @@ class Module(BaseModule):
         self._exec_group.install_monitor(mon)
 
     def prepare(
-        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
+        self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
         """Fetch the rows of row_sparse parameters that a batch needs; see :class:`BaseModule`."""
         require(self, "binded")

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
 from mixnet.base import CheckError, MXNetError
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.initializer.initializer import Initializer
+    from mixnet.io.batch import DataDesc
+    from mixnet.kvstore.base import KVStoreBase
+    from mixnet.monitor import Monitor
+    from mixnet.optimizer.base import Optimizer
 
 
 class PythonModule(BaseModule):
@@ -28,7 +37,7 @@ class PythonModule(BaseModule):
         data_names: Sequence[str],
         label_names: Sequence[str] | None,
         output_names: Sequence[str],
-        logger: Any = logging,
+        logger: logging.Logger | ModuleType = logging,
     ):
         super().__init__(logger=logger)
         self._data_names = list(data_names)
@@ -69,9 +78,9 @@ class PythonModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
-        arg_params: Any = None,
-        aux_params: Any = None,
+        initializer: Initializer | None = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
@@ -95,13 +104,13 @@ class PythonModule(BaseModule):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[DataDesc | tuple[Any, ...]],
+        label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: BaseModule | None = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Set the shapes of the batches; see :class:`BaseModule`.
 
@@ -129,9 +138,11 @@ class PythonModule(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: KVStoreBase | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
+            ("learning_rate", 0.01),
+        ),
         force_init: bool = False,
     ) -> None:
         """Nothing: there are no parameters."""
@@ -154,7 +165,7 @@ class PythonLossModule(PythonModule):
         name: str = "pyloss",
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] = ("softmax_label",),
-        logger: Any = logging,
+        logger: logging.Logger | ModuleType = logging,
         grad_func: Callable[[NDArray, NDArray], Any] | None = None,
     ):
         super().__init__(data_names, label_names, [f"{name}_output"], logger=logger)
@@ -199,7 +210,7 @@ class PythonLossModule(PythonModule):
         assert merge_multi_context is True
         return [self._scores_grad]
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor | None) -> None:
         """Not supported.
 
         Raises:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.initializer import Uniform
@@ -11,6 +12,15 @@ from mixnet.io import DataBatch, DataDesc
 from mixnet.module.base_module import BaseModule
 from mixnet.module.order import require
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.initializer.initializer import Initializer
+    from mixnet.kvstore.base import KVStoreBase
+    from mixnet.metric.evaluation import MetricLike
+    from mixnet.monitor import Monitor
+    from mixnet.optimizer.base import Optimizer
 
 
 class SequentialModule(BaseModule):
@@ -23,7 +33,7 @@ class SequentialModule(BaseModule):
     META_TAKE_LABELS = "take_labels"
     META_AUTO_WIRING = "auto_wiring"
 
-    def __init__(self, logger: Any = logging):
+    def __init__(self, logger: logging.Logger | ModuleType = logging):
         super().__init__(logger=logger)
         self._modules: list[Any] = []
         self._metas: list[dict[str, Any]] = []
@@ -101,9 +111,9 @@ class SequentialModule(BaseModule):
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),
-        arg_params: Any = None,
-        aux_params: Any = None,
+        initializer: Initializer | None = Uniform(0.01),
+        arg_params: Mapping[str, NDArray] | None = None,
+        aux_params: Mapping[str, NDArray] | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
@@ -142,13 +152,13 @@ class SequentialModule(BaseModule):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[DataDesc | tuple[Any, ...]],
+        label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: BaseModule | None = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Bind the modules, each to the outputs of the one before; see :class:`BaseModule`.
 
@@ -190,9 +200,11 @@ class SequentialModule(BaseModule):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: KVStoreBase | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
+            ("learning_rate", 0.01),
+        ),
         force_init: bool = False,
     ) -> None:
         """Make an optimizer for each module; see :class:`BaseModule`."""
@@ -211,7 +223,7 @@ class SequentialModule(BaseModule):
 
     # ---- running --------------------------------------------------------------------------------
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs of all modules in order."""
         require(self, "binded", "params_initialized")
         batch = data_batch
@@ -258,14 +270,16 @@ class SequentialModule(BaseModule):
         require(self, "binded", "params_initialized", "inputs_need_grad")
         return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(
+        self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False
+    ) -> None:
         """Add the outputs of the modules that take labels to a metric."""
         require(self, "binded", "params_initialized")
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_TAKE_LABELS):
                 module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor | None) -> None:
         """Let a ``Monitor`` see what all modules compute."""
         require(self, "binded")
         for module in self._modules:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mixnet.ndarray.ndarray import NDArray
 
 Call = Callable[[str, Sequence[Any], dict[str, Any], Any, "str | None"], Any]
 
@@ -19,11 +22,11 @@ def adamw_functions(
     """
 
     def adamw_update(
-        weight: Any,
-        grad: Any,
-        mean: Any,
-        var: Any,
-        rescale_grad: Any,
+        weight: NDArray,
+        grad: NDArray,
+        mean: NDArray,
+        var: NDArray,
+        rescale_grad: float | NDArray,
         lr: float,
         eta: float,
         beta1: float = 0.9,
@@ -31,9 +34,9 @@ def adamw_functions(
         epsilon: float = 1e-8,
         wd: float = 0,
         clip_gradient: float = -1,
-        out: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """One step of Adam with the decay apart from the gradient; ``eta`` scales both.
 
@@ -53,12 +56,12 @@ def adamw_functions(
         return call("_adamw_update", arrays, attributes, out, name)
 
     def mp_adamw_update(
-        weight: Any,
-        grad: Any,
-        mean: Any,
-        var: Any,
-        weight32: Any,
-        rescale_grad: Any,
+        weight: NDArray,
+        grad: NDArray,
+        mean: NDArray,
+        var: NDArray,
+        weight32: NDArray,
+        rescale_grad: float | NDArray,
         lr: float,
         eta: float,
         beta1: float = 0.9,
@@ -66,9 +69,9 @@ def adamw_functions(
         epsilon: float = 1e-8,
         wd: float = 0,
         clip_gradient: float = -1,
-        out: Any = None,
+        out: NDArray | Sequence[NDArray] | None = None,
         name: str | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Any:
         """``adamw_update`` of a half-precision weight with its float32 copy ``weight32``, written."""
         attributes = {

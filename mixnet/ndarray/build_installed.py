@@ -56,7 +56,7 @@ def _installed() -> Iterator[tuple[str, Any]]:
             yield name, each
 
 
-def _declaration(name: str, each: Any) -> str:
+def _declaration(name: str, each: object) -> str:
     if isinstance(each, property):
         return f"    @property\n    def {name}(self) -> Any: ...\n"
     if name in _SAME_KIND:

@@ -20,7 +20,7 @@ class Capsule:
         ValueError: the capsule was used up, or holds something else.
     """
 
-    def __init__(self, capsule: Any):
+    def __init__(self, capsule: object):
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
         try:
@@ -34,11 +34,11 @@ class Capsule:
         self._device = tuple((ctypes.c_int32 * 2).from_address(address + _PLACE_OF_DEVICE))
 
     @staticmethod
-    def wraps(dlpack: Any) -> bool:
+    def wraps(dlpack: object) -> bool:
         """Whether something is a capsule."""
         return type(dlpack).__name__ == "PyCapsule"
 
-    def __dlpack__(self, **_: Any) -> Any:
+    def __dlpack__(self, **_: object) -> Any:
         return self._capsule
 
     def __dlpack_device__(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError, NotAnArrayError, ShapeError
 from mixnet.context import as_context
@@ -24,6 +24,11 @@ from mixnet.runtime.record.keys import drawing_apart
 from mixnet.runtime.trace.body import BodyTrace
 from mixnet.runtime.value.state import is_tracing
 from mixnet.runtime.value.value import Spec, Value
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mixnet.context import Context
 
 __getattr__, __dir__ = below("contrib").hooks(globals())
 
@@ -51,22 +56,22 @@ def _flat(arrays: Any, what: str) -> tuple[list[Any], Any]:
 def _nested(leaves: Sequence[Any], shape: Any) -> Any:
     if shape is None:
         return leaves[0]
-    made, at = [], 0
+    parts, at = [], 0
     for count, nested in shape:
-        made.append(_nested(leaves[at : at + count], nested))
+        parts.append(_nested(leaves[at : at + count], nested))
         at += count
-    return made
+    return parts
 
 
 def _record_loop(
-    name: str, inputs: Sequence[Value], cls: Any, attributes: dict[str, Any]
+    name: str, inputs: Sequence[Value], cls: type[NDArray], attributes: dict[str, Any]
 ) -> list[Any]:
     arrays = [cls._wrap(value) for value in inputs]
     results = invoke(find(name), arrays, attributes)
     return results if isinstance(results, list) else [results]
 
 
-def foreach(body: Callable[..., Any], data: Any, init_states: Any) -> tuple[Any, Any]:
+def foreach(body: Callable[..., Any], data: ArrayLike, init_states: Any) -> tuple[Any, Any]:
     """Run ``body(slice, states)`` on every slice of ``data`` along the first axis.
 
     On arrays it is a Python loop; within a hybridized block it becomes one loop of the compiled
@@ -213,7 +218,7 @@ def _padded(rows: list[Any], count: int) -> Any:
 
 
 def _traced_while(
-    cond: Any, func: Any, variables: list[Any], shape: Any, max_iterations: int
+    cond: Any, func: Any, variables: list[Any], shape: int | Sequence[int], max_iterations: int
 ) -> tuple[Any, Any]:
     cls, count = type(variables[0]), len(variables)
     single = shape is None
@@ -253,7 +258,7 @@ def _traced_while(
     return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
 
 
-def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
     """``then_func()`` if ``pred`` is not 0, else ``else_func()``.
 
     On arrays ``pred`` is read; within a hybridized block both become branches of the compiled
@@ -316,7 +321,7 @@ def isfinite(data: NDArray) -> NDArray:
 
 
 def rand_zipfian(
-    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Any = None
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Context | str | None = None
 ) -> tuple[NDArray, NDArray, NDArray]:
     """Classes drawn with probability log((c + 2) / (c + 1)) / log(range_max + 1).
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -27,6 +27,11 @@ from mixnet.runtime.record.record import wait_for_all
 from mixnet.runtime.value.value import from_device, from_host
 from mixnet.util import is_np_shape
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mixnet.dtype import DTypeLike
+
 Shape = int | tuple[int, ...] | list[int]
 
 
@@ -34,7 +39,7 @@ Shape = int | tuple[int, ...] | list[int]
 on_matrix: list[Callable[..., NDArray]] = []
 
 
-def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike = None) -> NDArray:
     """An array with a copy of ``source_array``.
 
     Args:
@@ -47,8 +52,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         DTypeError: the source does not hold numbers.
     """
     if isinstance(source_array, NDArray):
-        made = source_array.copyto(as_context(ctx))
-        return made if dtype is None else made.astype(dtype, copy=False)
+        result = source_array.copyto(as_context(ctx))
+        return result if dtype is None else result.astype(dtype, copy=False)
     if getattr(source_array, "format", None) == "csr":  # a matrix of scipy
         return on_matrix[0](source_array, ctx, dtype)
     wanted = as_dtype(dtype)
@@ -61,7 +66,9 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     return NDArray._wrap(from_host(data, as_context(ctx)))
 
 
-def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any) -> NDArray:
+def _filled(
+    op: str, shape: Shape, ctx: Context | None, dtype: DTypeLike, **more: object
+) -> NDArray:
     out = more.pop("out", None)
     more.pop("name", None)
     # Attributes of a symbol's node, as the layout that cells tell of their states.
@@ -76,7 +83,11 @@ def _filled(op: str, shape: Shape, ctx: Context | None, dtype: Any, **more: Any)
 
 
 def zeros(
-    shape: Shape, ctx: Context | None = None, dtype: Any = None, stype: Any = None, **kwargs: Any
+    shape: Shape,
+    ctx: Context | None = None,
+    dtype: DTypeLike = None,
+    stype: str | None = None,
+    **kwargs: object,
 ) -> NDArray:
     """An array of zeros of ``shape`` and ``dtype`` (float32 by default), dense or of ``stype``."""
     if stype not in (None, "default"):
@@ -84,13 +95,19 @@ def zeros(
     return _filled("_zeros", shape, ctx, dtype, **kwargs)
 
 
-def ones(shape: Shape, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def ones(
+    shape: Shape, ctx: Context | None = None, dtype: DTypeLike = None, **kwargs: object
+) -> NDArray:
     """An array of ones of ``shape`` and ``dtype`` (float32 by default)."""
     return _filled("_ones", shape, ctx, dtype, **kwargs)
 
 
 def full(
-    shape: Shape, val: float, ctx: Context | None = None, dtype: Any = np.float32, out: Any = None
+    shape: Shape,
+    val: float,
+    ctx: Context | None = None,
+    dtype: DTypeLike = np.float32,
+    out: NDArray | Sequence[NDArray] | None = None,
 ) -> NDArray:
     """An array of ``shape`` filled with ``val``.
 
@@ -105,7 +122,7 @@ def full(
 
 
 def empty(
-    shape: Shape, ctx: Context | None = None, dtype: Any = None, stype: Any = None
+    shape: Shape, ctx: Context | None = None, dtype: DTypeLike = None, stype: str | None = None
 ) -> NDArray:
     """An array to be filled later; until then it holds zeros."""
     return zeros(shape, ctx, dtype, stype)
@@ -118,7 +135,7 @@ def arange(
     repeat: int = 1,
     infer_range: bool | None = None,
     ctx: Context | None = None,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> NDArray:
     """Numbers from ``start`` (0 if only one bound is given) up to ``stop``, ``repeat`` times each."""
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
@@ -133,7 +150,7 @@ def linspace(
     num: int,
     endpoint: bool = True,
     ctx: Context | None = None,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> NDArray:
     """``num`` evenly spaced numbers from ``start`` to ``stop``."""
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
@@ -141,7 +158,12 @@ def linspace(
 
 
 def eye(
-    N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None, **kwargs: Any
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: Context | None = None,
+    dtype: DTypeLike = None,
+    **kwargs: Any,
 ) -> NDArray:
     """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
     return invoke(
@@ -181,7 +203,7 @@ def _new_empty_handle() -> Any:
     raise MXNetError("mixnet has no C handles; make an array with mx.nd.empty(shape).")
 
 
-def from_dlpack(dlpack: Any) -> NDArray:
+def from_dlpack(dlpack: object) -> NDArray:
     """An array that shares the buffer of another library's array (``__dlpack__``), or of a capsule.
 
     Raises:
@@ -205,7 +227,9 @@ def to_dlpack_for_read(data: NDArray) -> Any:
     return data.__dlpack__()
 
 
-def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
+def moveaxis(
+    tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]
+) -> NDArray:
     """The array with axes moved, like ``numpy.moveaxis``."""
     # NumPy moves the axes of a probe whose extents tell the axes apart.
     probe = np.broadcast_to(np.bool_(True), tuple(range(1, tensor.ndim + 1)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet.base import ShapeError
+from mixnet.dtype import as_dtype
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.control.custom import registrations, runner_of
@@ -22,6 +23,7 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Any:
     Raises:
         MXNetError: nothing is registered under that name.
         ShapeError: there are more arrays than it takes, or fewer.
+        DTypeError: its ``infer_type`` wants arrays of other dtypes.
     """
     kwargs.pop("name", None)
     named = {k: kwargs.pop(k) for k in list(kwargs) if isinstance(kwargs[k], NDArray)}
@@ -33,6 +35,7 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Any:
         raise ShapeError(
             f"Custom: {op_type!r} takes {', '.join(names)}; {len(arrays)} array(s) were given."
         )
+    runner.dtypes([as_dtype(each.dtype) for each in arrays])  # raises where they do not fit
     attributes = {
         "op_type": op_type,
         "parameters": parameters,

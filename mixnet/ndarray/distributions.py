@@ -9,13 +9,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import NotAnArrayError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
 from mixnet.ops.schema.attributes import PositiveScalar
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 _Functions = dict[str, Callable[..., Any]]
 
@@ -44,10 +47,10 @@ class Face:
 
 def functions(face: Face) -> _Functions:
     """All functions of a face by name."""
-    made = {name: _distribution(face, name) for name in DISTRIBUTIONS}
+    by_name = {name: _distribution(face, name) for name in DISTRIBUTIONS}
     for name in DISTRIBUTIONS:
-        made[f"{name}_like"] = face.like(f"_random_{name}_like", f"{name}_like")
-    normal = made["normal"]
+        by_name[f"{name}_like"] = face.like(f"_random_{name}_like", f"{name}_like")
+    normal = by_name["normal"]
 
     def randn(*shape: int, **kwargs: Any) -> Any:
         """Normal numbers of the shape given as arguments; see ``normal`` for the others."""
@@ -74,7 +77,7 @@ def functions(face: Face) -> _Functions:
     shape = {"shape": None, "dtype": None}
     drawn = {"shape": None, "get_prob": face.get_prob}
     out = {"out": None} if "out" in face.extra else {}
-    return made | {
+    return by_name | {
         "randn": randn,
         "randint": _signed(randint, ["low", "high"], shape | dict.fromkeys(face.extra)),
         "multinomial": _signed(multinomial, ["data"], drawn | out | {"dtype": "int32"}),
@@ -129,7 +132,7 @@ def _numbers(face: Face, given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _dtype_name(dtype: Any) -> str | None:
+def _dtype_name(dtype: DTypeLike) -> str | None:
     return None if dtype in (None, "None") else as_dtype(dtype).name
 
 
@@ -143,7 +146,7 @@ def _signed(
     parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
     signature = inspect.Signature(parameters)
 
-    def called(*args: Any, **kwargs: Any) -> Any:
+    def called(*args: Any, **kwargs: object) -> Any:
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         more = bound.arguments.pop("kwargs")

@@ -43,12 +43,12 @@ def imdecode(
     x0, y0, x1, y1 = clip_rect
     if any(clip_rect):
         pixels = pixels[y0:y1, x0:x1]
-    made: Any = array(np.ascontiguousarray(pixels.transpose(2, 0, 1))[None])
+    image: Any = array(np.ascontiguousarray(pixels.transpose(2, 0, 1))[None])
     if mean is not None:
-        made = made - mean
+        image = image - mean
     if out is None:
-        return made
-    out[index : index + 1] = made
+        return image
+    out[index : index + 1] = image
     return out
 
 
@@ -74,8 +74,8 @@ def imread(
     pixels = pixels.reshape(*pixels.shape[:2], -1)
     if flag and to_rgb:
         pixels = pixels[..., ::-1]
-    made: Any = array(np.ascontiguousarray(pixels), dtype=np.uint8)
+    image: Any = array(np.ascontiguousarray(pixels), dtype=np.uint8)
     if out is None:
-        return made
-    out[:] = made
+        return image
+    out[:] = image
     return out

@@ -97,11 +97,11 @@ def _checked(index: Any, axis: int, extent: int) -> int:
     return number % extent
 
 
-def _is_integer(each: Any) -> bool:
+def _is_integer(each: object) -> bool:
     return isinstance(each, (int, np.integer)) and not isinstance(each, (bool, np.bool_))
 
 
-def _expand(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+def _expand(key: object, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """The key as a tuple with one item for each axis: no Ellipsis, masks as index arrays."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [_host_index(each) for each in parts]
@@ -131,13 +131,13 @@ def _expand(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
     return tuple(expanded)
 
 
-def _axes_of(each: Any) -> int:
+def _axes_of(each: object) -> int:
     if each is None or each is Ellipsis:
         return 0
     return each.ndim if isinstance(each, np.ndarray) and each.dtype == bool else 1
 
 
-def _host_index(each: Any) -> Any:
+def _host_index(each: object) -> Any:
     """An item of a key: lists become index arrays, arrays of booleans are read."""
     if each is None or each is Ellipsis or isinstance(each, slice) or _is_integer(each):
         return _plain_slice(each) if isinstance(each, slice) else each
@@ -209,7 +209,7 @@ def _check_known(index: NDArray, axis: int, extent: int) -> None:
         _check_all(known, axis, extent)
 
 
-def getitem(self: NDArray, key: Any) -> Any:
+def getitem(self: NDArray, key: object) -> Any:
     """Elements at ``key``, by NumPy's rules; a contiguous block shares storage with the array.
 
     Raises:
@@ -262,14 +262,14 @@ def _static_pattern(parts: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any
     return tuple(pattern)
 
 
-def _empty(key: Any, shape: tuple[int, ...]) -> MXNetError:
+def _empty(key: object, shape: tuple[int, ...]) -> MXNetError:
     return ShapeError(
         f"index {key!r} of an array of shape {shape} selects no element, and arrays of mx.nd have "
         f"no zero-size shapes."
     )
 
 
-def setitem(self: NDArray, key: Any, value: Any) -> None:
+def setitem(self: NDArray, key: object, value: object) -> None:
     """Write ``value``, broadcast and cast, to the elements at ``key``.
 
     Raises:
@@ -298,7 +298,7 @@ def _other_face(target: NDArray) -> AttributeTypeError:
     )
 
 
-def _write_part(self: NDArray, key: Any, value: Any, attempt: Change) -> None:
+def _write_part(self: NDArray, key: Any, value: object, attempt: Change) -> None:
     if _is_mask(key) and isinstance(value, (int, float, bool, np.number)):
         # Nothing needs to be read for this one.
         op = find("_npi_boolean_mask_assign_scalar")
@@ -338,20 +338,20 @@ def _write_part(self: NDArray, key: Any, value: Any, attempt: Change) -> None:
     _write_index(self, pattern, [], reshaped(stored, probe), attempt)
 
 
-def _without_truths(key: Any) -> tuple[Any, list[bool]]:
+def _without_truths(key: object) -> tuple[Any, list[bool]]:
     """A key without the single booleans in it, and these."""
     parts = key if isinstance(key, tuple) else (key,)
     truths = [bool(each) for each in parts if _is_truth(each)]
     return (tuple(each for each in parts if not _is_truth(each)), truths) if truths else (key, [])
 
 
-def _is_truth(each: Any) -> bool:
+def _is_truth(each: object) -> bool:
     if isinstance(each, (NDArray, np.ndarray)):
         return each.ndim == 0 and each.dtype == np.bool_
     return isinstance(each, (bool, np.bool_))
 
 
-def _is_mask(key: Any) -> bool:
+def _is_mask(key: object) -> bool:
     return isinstance(key, NDArray) and key._spec.dtype == np.bool_
 
 
@@ -404,7 +404,7 @@ def _check_fits(given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
         )
 
 
-def _write_all(self: NDArray, value: Any) -> None:
+def _write_all(self: NDArray, value: object) -> None:
     if isinstance(value, (int, float, bool, np.number)):
         op = find("_full")
         spec = self._spec
@@ -418,7 +418,7 @@ def _write_all(self: NDArray, value: Any) -> None:
     self._store(_stored(self, value, self.shape))
 
 
-def indexing_key_expand_implicit_axes(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+def indexing_key_expand_implicit_axes(key: object, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """The key as a tuple with one item for each axis: no Ellipsis, nothing left out."""
     return _expand(key, shape)
 
@@ -434,11 +434,11 @@ def get_indexing_dispatch_code(key: tuple[Any, ...]) -> int:
     return -1 if -1 in codes else max(codes, default=0)
 
 
-def _plain(each: Any) -> Any:
+def _plain(each: object) -> Any:
     return None if each is Ellipsis else each
 
 
-def _array_code(each: Any) -> int:
+def _array_code(each: object) -> int:
     return 1 if isinstance(each, (NDArray, np.ndarray, list, tuple)) else -1
 
 

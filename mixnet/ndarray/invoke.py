@@ -129,9 +129,9 @@ def _run_and_write(
                     break
     results, values, outputs = _run(op, arrays, statics, scalars, context, cls)
     if changed:
-        kept = op.kept(statics)
+        share = op.kept(statics)
         for place, index in changed.items():
-            move(arrays[place], values[place], outputs[index], kept, attempt)
+            move(arrays[place], values[place], outputs[index], share, attempt)
     if out is None:
         return results
     if len(outputs) > 1:
@@ -161,7 +161,7 @@ def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> 
     return measured_size(op, statics, [each._read() for each in arrays])
 
 
-def _context(given: Any) -> Context | None:
+def _context(given: object) -> Context | None:
     return None if given is None or given == "" else as_context(given)
 
 
@@ -238,7 +238,9 @@ def make_function(
                 raise _missing(op, key)
         return arrays
 
-    def function(*args: Any, out: Any = None, **attributes: Any) -> Any:
+    def function(
+        *args: Any, out: NDArray | Sequence[NDArray] | None = None, **attributes: Any
+    ) -> Any:
         attributes.pop("name", None)  # names are a symbol's
         arrays: list[NDArray] = []
         if op.variadic is None:
@@ -289,14 +291,14 @@ def _missing(op: Op, name: str) -> OperatorTypeError:
     return OperatorTypeError(f"{op.title}: array {name!r} was not given. Call it as {op.usage()}.")
 
 
-def _check_arrays(op: Op, arrays: Sequence[Any]) -> None:
+def _check_arrays(op: Op, arrays: Sequence[NDArray]) -> None:
     for i, each in enumerate(arrays):
         if not isinstance(each, NDArray):
             name = op.arrays[i] if i < len(op.arrays) else f"input {i}"
             raise _not_an_array(op, name, each) from None
 
 
-def _not_an_array(op: Op, name: str, value: Any) -> NotAnArrayError:
+def _not_an_array(op: Op, name: str, value: object) -> NotAnArrayError:
     if isinstance(value, (list, tuple)) and any(isinstance(each, NDArray) for each in value):
         hint = "Take one of its arrays, or join them with mx.nd.stack or mx.nd.concat"
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def transposed(self: NDArray, *axes: Any, **kwargs: Any) -> Any:
     return invoke(find("transpose"), (self,), {"axes": tuple(kwargs.get("axes") or axes)})
 
 
-def broadcast_to(self: NDArray, shape: Any) -> Any:
+def broadcast_to(self: NDArray, shape: int | Sequence[int]) -> Any:
     """The array repeated along axes of extent one to ``shape``; 0 keeps an axis as it is."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     return invoke(find("broadcast_to"), (self,), {"shape": shape})
@@ -70,11 +71,11 @@ def broadcast_like(self: NDArray, other: NDArray) -> Any:
 
 
 def operate(
-    cls: Any,
+    cls: type[NDArray],
     op: Op,
     arrays: Any,
     attributes: dict[str, Any],
-    out: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
     called: str = "",
 ) -> Any:
     """What the functions of ``mx.np`` call to compute: they refuse arrays of ``mx.nd``."""
@@ -84,28 +85,34 @@ def operate(
 
 def flatten(self: NDArray, inplace: bool = False) -> Any:
     """All axes but the first joined; with ``inplace`` on the same storage."""
-    made = invoke(find("Flatten"), (self,), {})
-    return self._view(0, made.shape) if inplace else made
+    flat = invoke(find("Flatten"), (self,), {})
+    return self._view(0, flat.shape) if inplace else flat
 
 
-def squeeze(self: NDArray, axis: Any = None, inplace: bool = False) -> Any:
+def squeeze(self: NDArray, axis: int | Sequence[int] | None = None, inplace: bool = False) -> Any:
     """Without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
-    made = invoke(find("squeeze"), (self,), {"axis": axis})
-    return self._view(0, made.shape) if inplace else made
+    squeezed = invoke(find("squeeze"), (self,), {"axis": axis})
+    return self._view(0, squeezed.shape) if inplace else squeezed
 
 
 def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> Any:
     """With a new axis of extent one; with ``inplace`` on the same storage."""
-    made = invoke(find("expand_dims"), (self,), {"axis": axis})
-    return self._view(0, made.shape) if inplace else made
+    expanded = invoke(find("expand_dims"), (self,), {"axis": axis})
+    return self._view(0, expanded.shape) if inplace else expanded
 
 
-def diag(self: NDArray, k: int = 0, **kwargs: Any) -> Any:
+def diag(self: NDArray, k: int = 0, **kwargs: object) -> Any:
     """A diagonal of a matrix, or the matrix with this diagonal."""
     return invoke(find("diag"), (self,), {"k": k, **kwargs})
 
 
-def slice_assign(self: NDArray, rhs: NDArray, begin: Any, end: Any, step: Any) -> Any:
+def slice_assign(
+    self: NDArray,
+    rhs: NDArray,
+    begin: Sequence[int | None],
+    end: Sequence[int | None],
+    step: Sequence[int | None],
+) -> Any:
     """Write ``rhs`` to the block between ``begin`` and ``end``; returns the array."""
     self[
         tuple(slice(*each) for each in zip(begin, end, step or (1,) * len(begin), strict=True))
@@ -113,7 +120,13 @@ def slice_assign(self: NDArray, rhs: NDArray, begin: Any, end: Any, step: Any) -
     return self
 
 
-def slice_assign_scalar(self: NDArray, value: float, begin: Any, end: Any, step: Any) -> Any:
+def slice_assign_scalar(
+    self: NDArray,
+    value: float,
+    begin: Sequence[int | None],
+    end: Sequence[int | None],
+    step: Sequence[int | None],
+) -> Any:
     """Write a number to the block between ``begin`` and ``end``; returns the array."""
     self[
         tuple(slice(*each) for each in zip(begin, end, step or (1,) * len(begin), strict=True))
@@ -121,7 +134,9 @@ def slice_assign_scalar(self: NDArray, value: float, begin: Any, end: Any, step:
     return self
 
 
-def split_v2(ary: Any, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
+def split_v2(
+    ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
+) -> Any:
     """Cut along ``axis`` into equal parts, or before each of several indices.
 
     Raises:
@@ -152,7 +167,7 @@ def _with_axes(op: Op, name: str) -> Any:
     """A method that takes MXNet's free arguments, with a signature that says which there are."""
     function = make_function(op, name, None)
 
-    def method(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+    def method(self: NDArray, *args: Any, **kwargs: object) -> Any:
         return function(self, *args, **kwargs)
 
     kind = inspect.Parameter

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import jax
@@ -81,6 +83,9 @@ class Link:
 
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mixnet.dtype import DTypeLike
     from mixnet.ndarray.installed import Installed
 else:
     Installed = object  # operators.py, methods.py, indexing.py and display.py install what it lists
@@ -102,7 +107,7 @@ class NDArray(Installed):
     _link: Link | None
     _value: Value
 
-    def __init__(self, handle: Any = None, writable: bool = True):
+    def __init__(self, handle: object = None, writable: bool = True):
         if not isinstance(handle, Value):
             raise MXNetError(
                 "NDArray is not created through its class; use mx.nd.array(source), "
@@ -110,6 +115,14 @@ class NDArray(Installed):
             )
         self._value = handle
         self._link = None
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """What identifies this object while it exists: another array, also a view, has another one.
+
+        MXNet's leads to an array of its C library, which mixnet does not have.
+        """
+        return ctypes.c_void_p(id(self))
 
     # ---- value, views, writing ----------------------------------------------------------------
 
@@ -126,7 +139,7 @@ class NDArray(Installed):
         shared: tuple[int, int, tuple[int, ...], str] = _shared_memory().to_shared_memory(self)
         return shared
 
-    def _sync_copyfrom(self, source_array: Any) -> None:
+    def _sync_copyfrom(self, source_array: ArrayLike) -> None:
         """Write a NumPy array of the same shape.
 
         Raises:
@@ -486,7 +499,7 @@ class NDArray(Installed):
         with jax.enable_x64(True):  # what was computed on the host is an array of NumPy
             return array if isinstance(array, jax.Array) else jax.numpy.asarray(array)
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(self, **kwargs: object) -> Any:
         return self.__jax_array__().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:
@@ -518,7 +531,7 @@ class NDArray(Installed):
 
     # ---- copies -------------------------------------------------------------------------------
 
-    def copyto(self, other: Any) -> Any:
+    def copyto(self, other: object) -> Any:
         """Copy the content into an array, or to a device as a new array.
 
         Args:
@@ -541,7 +554,7 @@ class NDArray(Installed):
 
     __copy__ = copy
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         return self.copy()
 
     def as_in_context(self, context: Context) -> Self:
@@ -550,7 +563,7 @@ class NDArray(Installed):
 
     as_in_ctx = to_device = as_in_context
 
-    def astype(self, dtype: Any, copy: bool = True) -> Self:
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> Self:
         """The array in another dtype; the array itself if ``copy`` is false and it already has that dtype."""
         wanted = as_dtype(dtype)
         if not copy and wanted == self._spec.dtype:
@@ -609,7 +622,7 @@ def reshaped(value: Value, shape: tuple[int, ...]) -> Value:
     return record_operation(op, statics, (), (value,))[0]
 
 
-def as_value(source: Any, like: Spec) -> Value:
+def as_value(source: int | Sequence[int], like: Spec) -> Value:
     """The value of something to be stored: an array, a NumPy array, a list, a number."""
     if isinstance(source, NDArray):
         return source._read()
@@ -628,7 +641,9 @@ def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray
     return cls._wrap(from_host(data, context))
 
 
-def from_source(source: Any, context: Context | None, dtype: np.dtype, cls: type[NDArray]) -> Any:
+def from_source(
+    source: int | Sequence[int], context: Context | None, dtype: np.dtype, cls: type[NDArray]
+) -> Any:
     """An array with a copy of host data."""
     return cls._wrap(from_host(np.asarray(source, dtype), as_context(context)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from mixnet.runtime.value.call import MOST_CALLS, make_call
 from mixnet.runtime.value.change import Change, change, swap
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
+
+if TYPE_CHECKING:
+    pass
 
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 _NUMPY_NAMES = {
@@ -70,7 +73,7 @@ class Binary:
             values = fitted(op, self._forms[op], values)
         return type(array)._wrap(record(op, self._forms[op], (float(number),), values)[0])
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: object) -> Any:
         """Of arrays or numbers in either place."""
         left, right = args if not kwargs else (*args, *kwargs.values())
         if isinstance(left, NDArray):
@@ -84,7 +87,7 @@ class Binary:
             return self.of_numbers(left, right)
         raise self._wrong(left, right)
 
-    def _wrong(self, left: Any, right: Any) -> OtherArrayError:
+    def _wrong(self, left: object, right: object) -> OtherArrayError:
         name, module = self.broadcast.name, "mx.nd"
         if name.startswith("_npi_"):
             name, module = name.removeprefix("_npi_"), "mx.np"
@@ -93,7 +96,7 @@ class Binary:
             f"with {module}.array(...)."
         )
 
-    def of_numbers(self, left: Any, right: Any) -> Any:
+    def of_numbers(self, left: object, right: object) -> Any:
         """Of two numbers: a number."""
         name = self.broadcast.name.removeprefix("broadcast_").removeprefix("_npi_")
         function = getattr(np, _NUMPY_NAMES.get(name, name))
@@ -154,17 +157,17 @@ class Binary:
             else:
                 return NotImplemented
             cls = left.__class__
-            made = cls.__new__(cls)
-            made._value = value
-            made._link = None
-            return made
+            result = cls.__new__(cls)
+            result._value = value
+            result._link = None
+            return result
 
         return method
 
     def reflected_method(self) -> Callable[[NDArray, Any], Any]:
         """The method for the array on the right."""
 
-        def method(right: NDArray, left: Any) -> Any:
+        def method(right: Any, left: object) -> Any:
             if isinstance(left, _NUMBERS):
                 return self.number(right, left, self.reflected)
             return NotImplemented
@@ -189,7 +192,7 @@ class Binary:
                 if swap(left, seen, value):
                     return left
 
-        def changed(left: NDArray, right: Any) -> Value:
+        def changed(left: NDArray, right: object) -> Value:
             result = self(left, right)
             if result._value.spec is left._value.spec and not result._is_sparse:
                 return result._value
@@ -197,7 +200,7 @@ class Binary:
                 left._check_broadcast(result.shape)
             return left._fitted(result._read())
 
-        def update(left: NDArray, right: Any, attempt: Change) -> None:
+        def update(left: NDArray, right: object, attempt: Change) -> None:
             attempt.reads(left)
             value = changed(left, right)
             left._check_part(value)
@@ -206,7 +209,7 @@ class Binary:
         return method
 
 
-def _kind(operand: Any) -> str:
+def _kind(operand: object) -> str:
     cls = type(operand)
     return (
         f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
@@ -274,10 +277,10 @@ def install_sparse(cls: Any) -> None:
     def both(operation: Binary) -> tuple[Any, Any]:
         by_stored = operation in (add, subtract, multiply)
 
-        def method(self: Any, other: Any) -> Any:
+        def method(self: Any, other: object) -> Any:
             return operation.stored(self, other) if by_stored else operation(self, other)
 
-        def reflected(self: Any, other: Any) -> Any:
+        def reflected(self: Any, other: object) -> Any:
             return operation(other, self)
 
         return method, reflected
@@ -301,11 +304,11 @@ def _absolute(self: NDArray) -> Any:
     return type(self)._wrap(record(find("abs"), (), (), (self._read(),))[0])
 
 
-def _equal_or_false(self: NDArray, other: Any) -> Any:
+def _equal_or_false(self: NDArray, other: object) -> Any:
     return False if other is None else _COMPARISONS["eq"].method()(self, other)
 
 
-def _not_equal_or_true(self: NDArray, other: Any) -> Any:
+def _not_equal_or_true(self: NDArray, other: object) -> Any:
     return True if other is None else _COMPARISONS["ne"].method()(self, other)
 
 

@@ -22,6 +22,8 @@ from mixnet.runtime.record.files import Saving, read, write
 from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_shape
 
+Arrays = NDArray | Sequence[NDArray] | Mapping[str, NDArray]
+
 _FILE_MAGIC = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
@@ -29,7 +31,7 @@ _MOST_AXES = 32
 _MOST_BYTES = (1 << 63) - 1
 
 
-def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving | None:
+def save(fname: str | os.PathLike[str], data: Arrays, wait: bool = True) -> Saving | None:
     """Write arrays to a file that MXNet 1.9.1 reads, or to a safetensors file.
 
     The file is complete or not there: it is written beside its place and then renamed.
@@ -57,16 +59,16 @@ def save(fname: str | os.PathLike[str], data: Any, wait: bool = True) -> Saving 
     return write(fname, lambda: write_whole(fname, content_of(now, names)), values, wait)
 
 
-def _parts(array: Any) -> Sequence[NDArray]:
+def _parts(array: NDArray) -> Sequence[NDArray]:
     return (array._data, *array._aux) if isinstance(array, BaseSparseNDArray) else (array,)
 
 
-def to_bytes(data: Any) -> bytes:
+def to_bytes(data: Arrays) -> bytes:
     """The content of a ``.params`` file."""
     return b"".join(pieces(data))
 
 
-def pieces(data: Any) -> Iterator[bytes]:
+def pieces(data: Arrays) -> Iterator[bytes]:
     """The content of a ``.params`` file, an array at a time.
 
     Raises:
@@ -76,7 +78,7 @@ def pieces(data: Any) -> Iterator[bytes]:
     return _pieces(arrays, names)
 
 
-def _named(data: Any) -> tuple[list[str], Sequence[Any]]:
+def _named(data: Arrays) -> tuple[list[str], Sequence[Any]]:
     names: list[str] = []
     if isinstance(data, NDArray):
         arrays: Sequence[Any] = [data]
@@ -316,12 +318,12 @@ class Reader:
             raise self.corrupted(f"{what}: {problem}")
         data = _wrapped(self.elements(stored, code, what))
         aux = tuple(_wrapped(self.elements(each, kind, what)) for kind, each in described)
-        made = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
+        array = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
         try:
-            made.check_format()
+            array.check_format()
         except MXNetError as error:
             raise self.corrupted(f"{what}: {error}") from None
-        return made
+        return array
 
 
 def _sparse_problem(

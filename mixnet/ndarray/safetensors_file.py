@@ -137,10 +137,10 @@ def _header(content: FileBytes | MemoryBytes) -> tuple[int, dict[str, Any]]:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A dict of the pairs, whose keys differ."""
-    made = dict(pairs)
-    if len(made) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise ValueError("a name stands there twice")
-    return made
+    return members
 
 
 class _Entry:

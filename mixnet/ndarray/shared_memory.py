@@ -6,7 +6,7 @@ import math
 import mmap
 import os
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.value.value import Value, from_host
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 # Process, its number of the file, shape, name of the dtype.
 Shared = tuple[int, int, tuple[int, ...], str]
@@ -35,7 +38,7 @@ def to_shared_memory(array: NDArray) -> Shared:
 
 
 def from_shared_memory(
-    shared_pid: int, shared_id: int, shape: tuple[int, ...], dtype: Any
+    shared_pid: int, shared_id: int, shape: tuple[int, ...], dtype: DTypeLike
 ) -> Value:
     """What a process has put into shared memory; ``NDArray(value)`` is an array of it.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +32,11 @@ from mixnet.ndarray.sparse_array import host_indices, zeros_of
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import from_host
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mixnet.dtype import DTypeLike
+
 add = _operators.add.stored
 subtract = _operators.subtract.stored
 multiply = _operators.multiply.stored
@@ -50,7 +56,11 @@ def __getattr__(name: str) -> Any:
 
 
 def zeros(
-    stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any
+    stype: str,
+    shape: Any,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Zeros in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
     if stype == "default":
@@ -58,14 +68,16 @@ def zeros(
     return zeros_of(stype, shape, as_context(ctx), dtype)
 
 
-def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
+def empty(
+    stype: str, shape: int | Sequence[int], ctx: Context | None = None, dtype: DTypeLike = None
+) -> Any:
     """A sparse array without stored values."""
     if stype not in ("csr", "row_sparse"):
         raise AttributeValueError(f"unknown storage type: {stype!r}; use 'csr' or 'row_sparse'.")
     return zeros(stype, shape, ctx, dtype)
 
 
-def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
+def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike = None) -> Any:
     """A sparse array from a sparse array or a scipy.sparse matrix, of the same storage type.
 
     Raises:
@@ -73,8 +85,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> A
     """
     context = as_context(ctx)
     if isinstance(source_array, BaseSparseNDArray):
-        made = source_array.copyto(context)
-        return made if dtype is None else made.astype(dtype)
+        result = source_array.copyto(context)
+        return result if dtype is None else result.astype(dtype)
     if _is_matrix(source_array):
         matrix = source_array.copy()
         matrix.sum_duplicates()
@@ -91,7 +103,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> A
     )
 
 
-def _is_matrix(source: Any) -> bool:
+def _is_matrix(source: int | Sequence[int]) -> bool:
     """Whether it is a csr matrix of scipy."""
     return getattr(source, "format", None) == "csr"
 
@@ -99,12 +111,12 @@ def _is_matrix(source: Any) -> bool:
 _create.on_matrix.append(array)
 
 
-def _ndarray_cls(handle: Any, writable: bool = True, stype: int = -1) -> Any:
+def _ndarray_cls(handle: object, writable: bool = True, stype: int = -1) -> Any:
     """The array itself: handles of mixnet know their storage type."""
     return handle
 
 
-def _values(data: Any, context: Context, dtype: Any) -> NDArray:
+def _values(data: ArrayLike, context: Context, dtype: DTypeLike) -> NDArray:
     if isinstance(data, NDArray):
         made = data.as_in_context(context)
         return made.copy() if dtype is None else made.astype(dtype)
@@ -115,13 +127,16 @@ def _values(data: Any, context: Context, dtype: Any) -> NDArray:
     return NDArray._wrap(from_host(values.astype(kind), context))
 
 
-def _host(values: Any) -> np.ndarray:
+def _host(values: ArrayLike) -> np.ndarray:
     on_host = values.asnumpy() if isinstance(values, NDArray) else np.asarray(values)
     return on_host.astype(np.int64)
 
 
 def csr_matrix(
-    arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None
+    arg1: Any,
+    shape: Any = None,
+    ctx: Context | None = None,
+    dtype: Any = None,
 ) -> CSRNDArray:
     """A csr matrix.
 
@@ -146,7 +161,9 @@ def csr_matrix(
     return matrix
 
 
-def _of_dense(name: str, source: Any, context: Context, dtype: Any) -> NDArray:
+def _of_dense(
+    name: str, source: int | Sequence[int], context: Context, dtype: DTypeLike
+) -> NDArray:
     """A dense array of numbers, in the dtype of the source where that has one."""
     if isinstance(source, BaseSparseNDArray):
         raise AttributeValueError(f"{name}: a {source.stype} array is not converted; use tostype.")
@@ -168,7 +185,12 @@ def _is_shape(given: tuple[Any, ...]) -> bool:
 
 
 def _zeros_of_shape(
-    name: str, stype: str, given: tuple[Any, ...], shape: Any, context: Context, dtype: Any
+    name: str,
+    stype: str,
+    given: tuple[Any, ...],
+    shape: Any,
+    context: Context,
+    dtype: DTypeLike,
 ) -> Any:
     if shape is not None and tuple(shape) != given:
         raise AttributeValueError(f"{name}: shape={tuple(shape)} is not the given {given}.")
@@ -180,8 +202,8 @@ def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: A
         raise AttributeValueError(f"csr_matrix: shape={shape} is not (rows, columns).")
     if len(parts) == 2:
         if _is_shape(parts):
-            made: CSRNDArray = _zeros_of_shape("csr_matrix", "csr", parts, shape, context, dtype)
-            return made
+            result: CSRNDArray = _zeros_of_shape("csr_matrix", "csr", parts, shape, context, dtype)
+            return result
         return _from_coordinates(parts[0], parts[1], shape, context, dtype)
     if len(parts) != 3 or _is_shape(parts):
         raise AttributeValueError(
@@ -193,13 +215,13 @@ def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: A
     if shape is None:
         _check_stored("csr_matrix", columns)
         shape = (len(starts) - 1, int(columns.max()) + 1)
-    made = CSRNDArray._of(_values(data, context, dtype), starts, columns, tuple(shape))
-    if len(starts) != shape[0] + 1 or made._data.shape != columns.shape:
+    result = CSRNDArray._of(_values(data, context, dtype), starts, columns, tuple(shape))
+    if len(starts) != shape[0] + 1 or result._data.shape != columns.shape:
         raise AttributeValueError(
-            f"csr_matrix: {made._data.shape[0]} values, {len(columns)} columns and an indptr "
+            f"csr_matrix: {result._data.shape[0]} values, {len(columns)} columns and an indptr "
             f"of {len(starts)} do not make a matrix of shape {tuple(shape)}."
         )
-    return made
+    return result
 
 
 def _check_stored(name: str, places: np.ndarray) -> None:
@@ -210,7 +232,7 @@ def _check_stored(name: str, places: np.ndarray) -> None:
 
 
 def _from_coordinates(
-    data: Any, where: Any, shape: Any, context: Context, dtype: Any
+    data: ArrayLike, where: Any, shape: Any, context: Context, dtype: DTypeLike
 ) -> CSRNDArray:
     if len(where) != 2:
         raise AttributeValueError(
@@ -229,12 +251,15 @@ def _from_coordinates(
     np.add.at(total, first.reshape(-1), values)
     rows, columns = np.divmod(places, shape[1])
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=shape[0]))])
-    made = _values(total, context, dtype if dtype is not None else values.dtype)
-    return CSRNDArray._of(made, starts, columns, tuple(shape))
+    result = _values(total, context, dtype if dtype is not None else values.dtype)
+    return CSRNDArray._of(result, starts, columns, tuple(shape))
 
 
 def row_sparse_array(
-    arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: Any = None
+    arg1: Any,
+    shape: Any = None,
+    ctx: Context | None = None,
+    dtype: Any = None,
 ) -> RowSparseNDArray:
     """A row_sparse array.
 
@@ -263,7 +288,7 @@ def row_sparse_array(
 
 
 def _rows_of_parts(
-    parts: tuple[Any, ...], shape: Any, context: Context, dtype: Any
+    parts: tuple[Any, ...], shape: Any, context: Context, dtype: DTypeLike
 ) -> RowSparseNDArray:
     if len(parts) < 2 or (len(parts) > 2 and not _is_shape(parts)):
         raise AttributeValueError(
@@ -271,10 +296,10 @@ def _rows_of_parts(
             f"{parts!r:.80}."
         )
     if _is_shape(parts):
-        made: RowSparseNDArray = _zeros_of_shape(
+        result: RowSparseNDArray = _zeros_of_shape(
             "row_sparse_array", "row_sparse", parts, shape, context, dtype
         )
-        return made
+        return result
     data, rows = _values(parts[0], context, dtype), _host(parts[1])
     if shape is None:
         _check_stored("row_sparse_array", rows)
@@ -293,7 +318,11 @@ def _check_shape(name: str, found: NDArray, shape: Any) -> None:
 
 
 def cast_storage(
-    data: NDArray, stype: str, out: Any = None, name: Any = None, **kwargs: Any
+    data: NDArray,
+    stype: str,
+    out: Any = None,
+    name: str | None = None,
+    **kwargs: object,
 ) -> Any:
     """The array in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
     result = data.tostype(stype)
@@ -304,7 +333,11 @@ def cast_storage(
 
 
 def gs_retain(
-    data: Any = None, indices: Any = None, out: Any = None, name: Any = None, **kwargs: Any
+    data: ArrayLike | None = None,
+    indices: ArrayLike | None = None,
+    out: NDArray | Sequence[NDArray] | None = None,
+    name: str | None = None,
+    **kwargs: object,
 ) -> Any:
     """The rows of a row_sparse array that are in ``indices``."""
     return _OPERATORS.function("retain")(data, indices, out=out)
@@ -318,10 +351,10 @@ def _tostype(self: NDArray, stype: str) -> Any:
     if kind is not None:
         value = self._read()
         with RecordingScope(False, None):
-            made = kind._from_dense(NDArray._wrap(value))  # type: ignore[attr-defined]
+            converted = kind._from_dense(NDArray._wrap(value))  # type: ignore[attr-defined]
         if state.recording and value.node is not None:  # what stands for the array on the tape
-            made._variable = value
-        return made
+            converted._variable = value
+        return converted
     raise AttributeValueError(
         f"unknown storage type: {stype!r}; use 'default', 'row_sparse' or 'csr'."
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,8 +30,13 @@ from mixnet.ops.registry import find
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value, from_host
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-def host_indices(values: Any, context: Context) -> NDArray:
+    from mixnet.dtype import DTypeLike
+
+
+def host_indices(values: ArrayLike, context: Context) -> NDArray:
     """An int64 array of positions."""
     return NDArray._wrap(from_host(np.asarray(values, np.int64), context))
 
@@ -177,20 +183,20 @@ class BaseSparseNDArray(NDArray):
 
     __copy__ = copy
 
-    def astype(self, dtype: Any, copy: bool = True) -> Any:
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> Any:
         """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
         if not copy and as_dtype(dtype) == self._spec.dtype:
             return self
         return self._make(self._data.astype(dtype), self._aux, self.shape)
 
-    def copyto(self, other: Any) -> Any:
+    def copyto(self, other: object) -> Any:
         """Copy into an array, or to a device as a new array."""
         if isinstance(other, Context):
             moved = tuple(each.copyto(other) for each in self._aux)
-            made = self._make(self._data.copyto(other), moved, self.shape)
+            copied = self._make(self._data.copyto(other), moved, self.shape)
             if state.recording and self._is_taped():
-                made._variable = NDArray._wrap(self._read()).copyto(other)._read()
-            return made
+                copied._variable = NDArray._wrap(self._read()).copyto(other)._read()
+            return copied
         if not isinstance(other, NDArray):
             raise AttributeTypeError(
                 f"copyto takes an array or a Context, not {type(other).__name__}."
@@ -240,10 +246,10 @@ class BaseSparseNDArray(NDArray):
     def _problem(self) -> str:
         raise NotImplementedError
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         raise NotImplementedError
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         if not (isinstance(key, slice) and key == slice(None)):
             raise AttributeKindError(
                 f"A {self.stype} array can only be assigned as a whole, array[:] = value, not at "
@@ -264,7 +270,7 @@ class BaseSparseNDArray(NDArray):
             raise ShapeError(f"A value of shape {value.shape} is assigned to shape {self.shape}.")
         self._write(dense_array(value, self.context, self.dtype)._read())
 
-    def _write_all(self, value: Any) -> None:
+    def _write_all(self, value: object) -> None:
         self[:] = value
 
     def _filled_with(self, number: Any) -> np.ndarray:
@@ -276,7 +282,7 @@ class BaseSparseNDArray(NDArray):
 
     __repr__ = __str__
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"text/plain": str(self)}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -303,12 +309,12 @@ class BaseSparseNDArray(NDArray):
 
 
 def _unpickle(cls: Any, data: Any, aux: Any, shape: Any, context: Context) -> Any:
-    made = tuple(host_indices(each, context) for each in aux)
-    return cls._make(NDArray._wrap(from_host(data, context)), made, shape)
+    indices = tuple(host_indices(each, context) for each in aux)
+    return cls._make(NDArray._wrap(from_host(data, context)), indices, shape)
 
 
 def _unsupported(name: str) -> Any:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: object) -> Any:
         raise NotSupportedForSparseNDArray(name, None, *args)
 
     method.__name__ = name
@@ -316,7 +322,7 @@ def _unsupported(name: str) -> Any:
 
 
 def _in_place(operation: Any) -> Any:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: object) -> Any:
         self[:] = operation(self, other)
         return self
 
@@ -366,7 +372,9 @@ class CSRNDArray(BaseSparseNDArray):
         return cls._make(taken, (_starts(rows, dense.shape[0], context), indices), dense.shape)
 
     @classmethod
-    def _of(cls, data: NDArray, indptr: Any, indices: Any, shape: tuple[int, ...]) -> CSRNDArray:
+    def _of(
+        cls, data: NDArray, indptr: ArrayLike, indices: ArrayLike, shape: tuple[int, ...]
+    ) -> CSRNDArray:
         """From stored values and positions on the host."""
         context = data.context
         aux = (host_indices(indptr, context), host_indices(indices, context))
@@ -404,7 +412,7 @@ class CSRNDArray(BaseSparseNDArray):
         parts = (self._data.asnumpy(), self._aux[1].asnumpy(), self._aux[0].asnumpy())
         return csr_matrix(parts, shape=self.shape, dtype=self.dtype)
 
-    def __getitem__(self, key: Any) -> CSRNDArray:
+    def __getitem__(self, key: object) -> CSRNDArray:
         """Rows, by a number or a slice of step one.
 
         Raises:
@@ -444,7 +452,7 @@ class CSRNDArray(BaseSparseNDArray):
         return type(self)._make(data, (indptr, indices), shape)
 
 
-def _starts(rows: Any, count: int, context: Context) -> NDArray:
+def _starts(rows: ArrayLike, count: int, context: Context) -> NDArray:
     """``indptr`` of rows in rising order."""
     return host_indices(
         np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]), context
@@ -506,7 +514,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         return cls._rows_of(dense, rows)
 
     @classmethod
-    def _rows_of(cls, dense: NDArray, rows: Any) -> RowSparseNDArray:
+    def _rows_of(cls, dense: NDArray, rows: ArrayLike) -> RowSparseNDArray:
         """The rows with these numbers of a dense array."""
         indices = host_indices(rows, dense.context)
         data = invoke(find("_take_rows"), (dense, indices), {})
@@ -519,7 +527,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             pairs.insert(0, (self._aux[0], self._data))
         self._replace(sum_of_rows(pairs, self.shape))
 
-    def _rows_at(self, rows: Any) -> NDArray:
+    def _rows_at(self, rows: ArrayLike) -> NDArray:
         """The rows with these numbers, 0 where one is not stored."""
         stored = self._aux[0].asnumpy()
         places = np.searchsorted(stored, rows)
@@ -528,7 +536,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             return invoke(find("_take_rows"), (self._data, where), {})
         return invoke(find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {})
 
-    def _put_rows(self, rows: Any, data: NDArray) -> None:
+    def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
         """Store these rows, in place of those that were there."""
         stored = self._aux[0].asnumpy()
         union = np.union1d(stored, rows)
@@ -553,7 +561,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             return f"a row in indices is not between 0 and {self.shape[0] - 1}"
         return ""
 
-    def __getitem__(self, key: Any) -> RowSparseNDArray:
+    def __getitem__(self, key: object) -> RowSparseNDArray:
         """The array itself, ``array[:]``."""
         if isinstance(key, slice) and key == slice(None):
             return self
@@ -561,7 +569,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             "A row_sparse array is indexed by [:] alone; use retain() for rows."
         )
 
-    def retain(self, *args: Any, **kwargs: Any) -> RowSparseNDArray:
+    def retain(self, *args: Any, **kwargs: object) -> RowSparseNDArray:
         """The array with only the rows in the one argument, ``indices``."""
         (indices,) = args or kwargs.values()
         if not isinstance(indices, NDArray):
@@ -595,15 +603,15 @@ def sum_of_rows(pairs: Any, shape: tuple[int, ...]) -> RowSparseNDArray:
     where = host_indices(places.reshape(-1), context)
     room = len(numbers)
     total = invoke(find("_sum_rows"), (data, where), {"count": room})
-    made: RowSparseNDArray = RowSparseNDArray._make(total, (host_indices(union, context),), shape)
+    result: RowSparseNDArray = RowSparseNDArray._make(total, (host_indices(union, context),), shape)
     if room > len(union):
         spare = np.full(room - len(union), shape[0])
-        made._room = (total, host_indices(np.concatenate([union, spare]), context))
-        made._stored = None
-    return made
+        result._room = (total, host_indices(np.concatenate([union, spare]), context))
+        result._stored = None
+    return result
 
 
-def zeros_of(stype: str, shape: Any, context: Context, dtype: Any) -> Any:
+def zeros_of(stype: str, shape: int | Sequence[int], context: Context, dtype: DTypeLike) -> Any:
     """Zeros in a storage type; nothing is stored."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     kind = as_dtype(dtype)

@@ -33,7 +33,12 @@ _log = logging.getLogger("mixnet.sparse")
 _told: set[tuple[str, str]] = set()
 
 
-def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = None) -> Any:
+def run(
+    op: Op,
+    arrays: Sequence[Any],
+    attributes: dict[str, Any],
+    out: Any = None,
+) -> Any:
     """An operator with sparse inputs: by its rule, else on dense copies, with a warning.
 
     The result has the storage type that the operator declares. What autograd is to know of is
@@ -61,7 +66,7 @@ def run(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], out: Any = No
     return out
 
 
-def _parsed(op: Op, name: str, value: Any) -> Any:
+def _parsed(op: Op, name: str, value: object) -> Any:
     known = op.attributes.get(name)
     return value if known is None or value is None else known.parse(value, op.name)
 
@@ -73,7 +78,9 @@ def storage_of(op: Op, types: Sequence[str], attributes: dict[str, Any]) -> str 
     return op.storage.output(types, op.keywords(*op.bind(attributes)))
 
 
-def _recorded(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: str | None) -> Any:
+def _recorded(
+    op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any], stype: str | None
+) -> Any:
     dense = invoke(op, [_plain(each) for each in arrays], dict(attributes))
     if stype in (None, "default"):
         if stype is None:
@@ -85,7 +92,9 @@ def _recorded(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: 
     return result
 
 
-def _computed(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: str | None) -> Any:
+def _computed(
+    op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any], stype: str | None
+) -> Any:
     result = NotImplemented
     if stype is not None or op.storage is None:
         kernel = _update if op.updates_rows else RULES.get(op.name)
@@ -101,18 +110,18 @@ def _computed(op: Op, arrays: Sequence[Any], attributes: dict[str, Any], stype: 
     return (result._dense() if result._is_sparse else result).tostype(stype)
 
 
-def _put(target: Any, result: Any) -> None:
+def _put(target: NDArray, result: NDArray) -> None:
     if target.shape != result.shape:
         raise ShapeError(f"out has shape {target.shape}, the output is {result.shape}.")
     target[:] = result
 
 
-def _plain(array: Any) -> NDArray:
+def _plain(array: NDArray) -> NDArray:
     """A dense array with the content, with its place on the tape."""
     return NDArray._wrap(array._read()) if array._is_sparse else array
 
 
-def _warn(op: Op, arrays: Sequence[Any]) -> None:
+def _warn(op: Op, arrays: Sequence[NDArray]) -> None:
     """Say once for an operator and storage types that it takes dense copies: on stderr, as MXNet does."""
     stypes = ", ".join(each.stype for each in arrays)
     if (op.name, stypes) in _told or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
@@ -126,7 +135,7 @@ def _warn(op: Op, arrays: Sequence[Any]) -> None:
     )
 
 
-def _on_dense_copies(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _on_dense_copies(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     dense = [_plain(each) for each in arrays]
     result = invoke(op, dense, dict(attributes))
     for i in op.written(op.bind(attributes)[0], len(arrays)):  # states were written to the copies
@@ -156,11 +165,11 @@ def _keep_zero(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any
 
 
 @rule("zeros_like")
-def _zeros_like(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _zeros_like(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     return arrays[0]._zeros_like()
 
 
-def _same_kind(arrays: Sequence[Any], kind: type) -> bool:
+def _same_kind(arrays: Sequence[NDArray], kind: type) -> bool:
     return all(type(each) is kind for each in arrays)
 
 
@@ -254,7 +263,7 @@ def _csr_times(matrix: CSRNDArray, rhs: NDArray, transpose: bool) -> NDArray:
 
 
 @rule("dot")
-def _dot(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _dot(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     left, right = arrays
     first, second = attributes.get("transpose_a", False), attributes.get("transpose_b", False)
     wanted = attributes.get("forward_stype")
@@ -290,7 +299,7 @@ def _dot(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
 
 
 @rule("sum", "mean")
-def _total(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _total(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     (array,) = arrays
     axis, more = attributes.get("axis"), attributes.get("keepdims") or attributes.get("exclude")
     if more or not isinstance(array, CSRNDArray):
@@ -318,7 +327,7 @@ def _norm(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
 
 
 @rule("_square_sum")
-def _square_sum(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _square_sum(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     (array,) = arrays
     axis = attributes.get("axis")
     axis = axis[0] if isinstance(axis, (tuple, list)) else axis
@@ -328,12 +337,12 @@ def _square_sum(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> An
     if axis == 0:
         return data
     shape = (array.shape[0], 1) if attributes.get("keepdims") else (array.shape[0],)
-    made = array._make(data, array._aux, shape)
-    return made if attributes.get("keepdims") else made._dense()
+    squares = array._make(data, array._aux, shape)
+    return squares if attributes.get("keepdims") else squares._dense()
 
 
 @rule("cast_storage")
-def _cast_storage(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _cast_storage(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     return arrays[0].tostype(attributes["stype"])
 
 
@@ -343,7 +352,7 @@ def _retain(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
 
 
 @rule("slice", "slice_axis")
-def _slice(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _slice(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     (array,) = arrays
     if not isinstance(array, CSRNDArray):
         return NotImplemented
@@ -376,13 +385,13 @@ def _concat(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
 
 
 @rule("_identity_with_attr_like_rhs")
-def _as_right(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _as_right(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     left, right = arrays
     return left.copy() if left.stype == right.stype else NotImplemented
 
 
 @rule("_scatter_elemwise_div")
-def _divided_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _divided_rows(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     left, right = arrays
     if not isinstance(left, RowSparseNDArray):
         return NotImplemented
@@ -392,7 +401,7 @@ def _divided_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> 
 
 
 @rule("take")
-def _take(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _take(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     matrix, indices = arrays
     if not isinstance(matrix, CSRNDArray) or indices._is_sparse:
         return NotImplemented
@@ -420,7 +429,7 @@ def _getnnz(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
 
 
 @rule("Embedding")
-def _embedding(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _embedding(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     data, weight = arrays
     if not isinstance(weight, RowSparseNDArray) or data._is_sparse:
         return NotImplemented
@@ -431,7 +440,7 @@ def _embedding(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any
     return rows_of_weight.reshape((*rows.shape, *weight.shape[1:]))
 
 
-def _update(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _update(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     """An optimizer step on the rows that the gradient has; the others are left as they are."""
     weight, gradient = arrays[:2]
     lazy = "lazy_update" not in op.attributes or attributes.get("lazy_update", True)
@@ -467,13 +476,13 @@ def _update_all_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) 
     return weight
 
 
-def _rows_at(array: Any, numbers: NDArray) -> NDArray:
+def _rows_at(array: NDArray, numbers: NDArray) -> NDArray:
     if isinstance(array, RowSparseNDArray):
         return array._rows_at(numbers.asnumpy())
     return invoke(find("_take_rows"), (array, numbers), {})
 
 
-def _put_rows(array: Any, numbers: NDArray, data: NDArray) -> None:
+def _put_rows(array: NDArray, numbers: NDArray, data: NDArray) -> None:
     if isinstance(array, RowSparseNDArray):
         array._put_rows(numbers.asnumpy(), data)
     else:

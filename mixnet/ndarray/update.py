@@ -13,7 +13,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 
 
-def _scale(rescale_grad: Any, weight: NDArray) -> NDArray:
+def _scale(rescale_grad: float | NDArray, weight: NDArray) -> NDArray:
     """The loss scale as an array where the weight is."""
     if isinstance(rescale_grad, NDArray):
         return rescale_grad.as_in_context(weight.context)
@@ -35,7 +35,11 @@ def _turns(rule: str, *lists: Sequence[NDArray]) -> list[NDArray]:
 
 
 def _call(
-    op: str, arrays: Sequence[NDArray], attributes: dict[str, Any], out: Any, name: Any
+    op: str,
+    arrays: Sequence[NDArray],
+    attributes: dict[str, Any],
+    out: NDArray | Sequence[NDArray] | None,
+    name: str | None,
 ) -> Any:
     return invoke(find(op), arrays, attributes, out)
 
@@ -48,14 +52,14 @@ def multi_adamw_update(
     grads: Sequence[NDArray],
     mean: Sequence[NDArray],
     var: Sequence[NDArray],
-    rescale_grad: Any,
+    rescale_grad: float | NDArray,
     lrs: Sequence[float],
     wds: Sequence[float],
     etas: Sequence[float],
-    out: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
     size: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """``adamw_update`` of several weights in one call; ``size`` is their number, or 0.
 
@@ -74,14 +78,14 @@ def multi_mp_adamw_update(
     mean: Sequence[NDArray],
     var: Sequence[NDArray],
     weights32: Sequence[NDArray],
-    rescale_grad: Any,
+    rescale_grad: float | NDArray,
     lrs: Sequence[float],
     wds: Sequence[float],
     etas: Sequence[float],
-    out: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
     name: str | None = None,
     size: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """``multi_adamw_update`` of half-precision weights with their float32 copies.
 
@@ -102,9 +106,9 @@ def multi_lamb_update(
     step_count: Sequence[int],
     lrs: Sequence[float],
     wds: Sequence[float],
-    out: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
     num_tensors: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """One step of LAMB of several weights in one call; ``num_tensors`` is their number, or 0.
 
@@ -133,9 +137,9 @@ def multi_mp_lamb_update(
     step_count: Sequence[int],
     lrs: Sequence[float],
     wds: Sequence[float],
-    out: Any = None,
+    out: NDArray | Sequence[NDArray] | None = None,
     num_tensors: int = 0,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """``multi_lamb_update`` of half-precision weights with their float32 copies.
 

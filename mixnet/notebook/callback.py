@@ -171,7 +171,7 @@ class LiveTimeSeries(LiveBokehChart):
     def elapsed(self) -> Any:
         """Time since the chart was made."""
 
-    def update_chart_data(self, value: Any = None) -> None:
+    def update_chart_data(self, value: object = None) -> None:
         """Put a new value into the picture."""
 
 

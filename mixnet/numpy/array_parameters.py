@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as onp
 
@@ -12,8 +12,11 @@ from mixnet.ops.registry import find
 from mixnet.ops.schema.ranges import Range
 from mixnet.runtime.value.state import is_tracing, state
 
+if TYPE_CHECKING:
+    from mixnet.numpy.call import Operand
 
-def check_array_parameter(operator: str, name: str, value: Any) -> None:
+
+def check_array_parameter(operator: str, name: str, value: Operand) -> None:
     """Refuse numbers outside of the range that the operator's attribute of that name has.
 
     An array that is still to be computed is waited for, but while gradients are recorded: then the

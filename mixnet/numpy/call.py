@@ -6,18 +6,42 @@ The functions are written once: with arrays they compute, with symbols they comp
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as onp
 
 from mixnet.base import NotAnArrayError
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import find
+from mixnet.ops.registry import Op, find
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from mixnet.dtype import DTypeLike
 
 NUMBERS = (bool, int, float, onp.number, onp.bool_)
+
+
+class Operable(Protocol):
+    """An array, which operators compute with, or a symbol, which they extend."""
+
+    @classmethod
+    def _operate(
+        cls,
+        op: Op,
+        arrays: Any,
+        attributes: dict[str, Any],
+        out: Operable | None = None,
+        called: str = "",
+    ) -> Any: ...
+
+
+if TYPE_CHECKING:
+    # What functions of ``mx.np`` take: arrays, symbols, numbers and nested lists.
+    Operand = Operable | ArrayLike
 
 
 class _Face(threading.local):
@@ -29,7 +53,7 @@ _face = _Face()
 _default: list[Any] = []
 
 
-def set_default_face(cls: Any) -> None:
+def set_default_face(cls: type[NDArray]) -> None:
     """The class of arrays that creation functions return."""
     _default[:] = [cls]
 
@@ -49,7 +73,7 @@ def current_face() -> Any:
     return _face.made or _default[0]
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: Operand) -> bool:
     """Whether ``value`` is an array or a symbol."""
     return hasattr(type(value), "_operate")
 
@@ -77,7 +101,7 @@ def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
     return cls._operate(find(name), given, attributes, out, name)
 
 
-def as_array(value: Any, like: Any = None) -> Any:
+def as_array(value: Operand, like: object = None) -> Any:
     """An array from a number or nested lists; arrays and symbols as they are."""
     if is_array(value):
         return value
@@ -85,13 +109,13 @@ def as_array(value: Any, like: Any = None) -> Any:
     return current_face()._from_source(value, context)
 
 
-def as_axes(axis: Any) -> Any:
+def as_axes(axis: int | Sequence[int] | None) -> Any:
     """An axis, several, or None, as a tuple or None."""
     return (
         axis if axis is None else (axis,) if isinstance(axis, (int, onp.integer)) else tuple(axis)
     )
 
 
-def name_of(dtype: Any) -> str | None:
+def name_of(dtype: DTypeLike) -> str | None:
     """Name of a dtype; None stays."""
     return None if dtype is None else as_dtype(dtype).name

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -17,6 +18,11 @@ from mixnet.base import (
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import call, name_of
 from mixnet.numpy.ndarray import ndarray
+
+if TYPE_CHECKING:
+    from mixnet.context import Context
+    from mixnet.dtype import DTypeLike
+    from mixnet.numpy.call import Operable, Operand
 
 
 def _check_order(name: str, order: str) -> None:
@@ -37,8 +43,8 @@ def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
         TypeError: the source does not hold numbers.
     """
     if isinstance(object, ndarray):
-        made = object.copy() if ctx is None else object.copyto(ctx)
-        return made if dtype is None else made.astype(dtype, copy=False)
+        copied = object.copy() if ctx is None else object.copyto(ctx)
+        return copied if dtype is None else copied.astype(dtype, copy=False)
     if isinstance(object, NDArray):
         raise AttributeValueError(
             "array: an mx.nd array becomes an mx.np one by its as_np_ndarray()."
@@ -56,42 +62,57 @@ def _numbers_of(nested: Any) -> Any:
     return nested.asnumpy() if isinstance(nested, NDArray) else nested
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
+def _shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return (int(shape),) if isinstance(shape, (int, onp.integer)) else tuple(shape)
 
 
-def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
+def zeros(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = None,
+    order: str = "C",
+    ctx: Context | str | None = None,
+) -> Any:
     """Zeros of ``shape``; float32 by default."""
     _check_order("zeros", order)
     return call("_npi_zeros", shape=_shape(shape), dtype=name_of(dtype), ctx=ctx)
 
 
-def ones(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> Any:
+def ones(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = onp.float32,
+    order: str = "C",
+    ctx: Context | str | None = None,
+) -> Any:
     """Ones of ``shape``."""
     if order != "C":
         raise OptionError(f"ones: order={order!r} is not supported; only 'C' is.")
     return call("_npi_ones", shape=_shape(shape), dtype=name_of(dtype), ctx=ctx)
 
 
-def empty(shape: Any, dtype: Any = onp.float32, order: str = "C", ctx: Any = None) -> Any:
+def empty(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = onp.float32,
+    order: str = "C",
+    ctx: Context | str | None = None,
+) -> Any:
     """An array whose content you will write; it holds zeros until then."""
     _check_order("empty", order)
     return zeros(shape, dtype, order, ctx)
 
 
 def full(
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    shape: int | Sequence[int],
+    fill_value: Operand,
+    dtype: DTypeLike = None,
     order: str = "C",
-    ctx: Any = None,
-    out: Any = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """``fill_value`` everywhere; bool for a boolean, float32 otherwise by default."""
     _check_order("full", order)
     if isinstance(fill_value, NDArray):
-        made: Any = fill_value if dtype is None else fill_value.astype(dtype)
-        result = call("_npi_broadcast_to", made, shape=_shape(shape))
+        filled: Any = fill_value if dtype is None else fill_value.astype(dtype)
+        result = call("_npi_broadcast_to", filled, shape=_shape(shape))
         return result if out is None else call("_np_copy", result, out=out)
     if dtype is None:
         dtype = onp.bool_ if isinstance(fill_value, (bool, onp.bool_)) else onp.float32
@@ -104,7 +125,12 @@ def full(
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
+    a: Operand,
+    fill_value: Operand,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """``fill_value`` everywhere, in the shape and dtype of ``a``."""
     _check_order("full_like", order)
@@ -118,25 +144,45 @@ def full_like(
 
 
 def zeros_like(
-    a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None
+    a: Operand,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Zeros in the shape and dtype of ``a``."""
     return full_like(a, 0, dtype, order, ctx, out)
 
 
-def ones_like(a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
+def ones_like(
+    a: Operand,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
+) -> Any:
     """Ones in the shape and dtype of ``a``."""
     return full_like(a, 1, dtype, order, ctx, out)
 
 
 def empty_like(
-    prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None
+    prototype: Operand,
+    dtype: DTypeLike = None,
+    order: str = "C",
+    subok: bool = False,
+    shape: int | Sequence[int] | None = None,
 ) -> Any:
     """An array of the shape and dtype of ``prototype`` whose content you will write."""
     return full_like(prototype, 0, dtype, order)
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: Any = None) -> Any:
+def arange(
+    start: Operand,
+    stop: Operand | None = None,
+    step: Operand = 1,
+    dtype: Any = None,
+    ctx: Any = None,
+) -> Any:
     """Numbers from ``start`` (0 if it stands alone) up to ``stop``; float32 by default.
 
     Raises:
@@ -164,10 +210,10 @@ def linspace(
     if axis != 0:
         raise NotDefinedError("linspace: axis other than 0 is not supported.")
     attributes = {"start": float(start), "stop": float(stop), "num": num, "endpoint": endpoint}
-    made = call("_linspace", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
+    numbers = call("_linspace", **attributes, dtype=name_of(dtype or onp.float32), ctx=ctx)
     if not retstep:
-        return made
-    return made, (stop - start) / max(num - endpoint, 1)
+        return numbers
+    return numbers, (stop - start) / max(num - endpoint, 1)
 
 
 def logspace(
@@ -188,12 +234,14 @@ def logspace(
     return call("_npi_logspace", **attributes, base=float(base), dtype=name, ctx=ctx)
 
 
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = onp.float32, **kwargs: Any) -> Any:
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = onp.float32, **kwargs: object
+) -> Any:
     """A matrix with ones on diagonal ``k``."""
     return call("_npi_eye", N=N, M=M, k=int(k), dtype=name_of(dtype), ctx=kwargs.get("ctx"))
 
 
-def identity(n: int, dtype: Any = None, ctx: Any = None) -> Any:
+def identity(n: int, dtype: DTypeLike = None, ctx: Context | str | None = None) -> Any:
     """The identity matrix of ``n`` rows."""
     return call("_npi_identity", shape=(n, n), dtype=name_of(dtype), ctx=ctx)
 
@@ -204,7 +252,7 @@ def indices(dimensions: Any, dtype: Any = onp.int32, ctx: Any = None) -> Any:
 
 
 def _window(name: str, text: str) -> Any:
-    def window(M: int, dtype: Any = onp.float32, ctx: Any = None) -> Any:
+    def window(M: int, dtype: DTypeLike = onp.float32, ctx: Context | str | None = None) -> Any:
         return call(f"_npi_{name}", M=int(M), dtype=name_of(dtype), ctx=ctx)
 
     window.__name__ = window.__qualname__ = name
@@ -217,7 +265,7 @@ hamming = _window("hamming", "Hamming")
 blackman = _window("blackman", "Blackman")
 
 
-def copy(a: Any, out: Any = None) -> Any:
+def copy(a: Operand, out: Operable | None = None) -> Any:
     """A new array with the same content."""
     return call("_np_copy", a, out=out)
 
@@ -244,10 +292,10 @@ def meshgrid(*xi: Any, **kwargs: Any) -> list[Any]:
     shape = [1] * ndim
     for i, each in enumerate(xi):
         shape[order[i]] = each.size
-    made = []
+    grids = []
     for i, each in enumerate(xi):
         own = [1] * ndim
         own[order[i]] = -1
         grid = call("_np_reshape", each, newshape=tuple(own))
-        made.append(grid if sparse else call("_npi_broadcast_to", grid, shape=tuple(shape)))
-    return made
+        grids.append(grid if sparse else call("_npi_broadcast_to", grid, shape=tuple(shape)))
+    return grids

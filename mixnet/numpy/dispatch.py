@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as onp
@@ -21,20 +22,20 @@ class Dispatch:
     def __init__(self, namespace: dict[str, Any]):
         self.namespace = namespace
 
-    def _find(self, function: Any) -> Any:
+    def _find(self, function: Callable[..., Any]) -> Any:
         module = getattr(function, "__module__", "") or ""
         if module.startswith("numpy.linalg"):
             return getattr(self.namespace["linalg"], function.__name__, None)
         return self.namespace.get(function.__name__)
 
-    def function(self, function: Any, args: Any, kwargs: Any) -> Any:
+    def function(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """``__array_function__``: our function of that name, else NumPy's on the host."""
-        found = self._find(function)
-        if found is not None and callable(found):
-            return found(*args, **kwargs)
+        own = self._find(function)
+        if own is not None and callable(own):
+            return own(*args, **kwargs)
         return fallback.on_host(function.__name__, function)(*args, **kwargs)
 
-    def ufunc(self, ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+    def ufunc(self, ufunc: Callable[..., Any], method: str, inputs: Any, kwargs: Any) -> Any:
         """``__array_ufunc__``: our function of that name; only plain calls, as in MXNet.
 
         Raises:
@@ -56,17 +57,17 @@ class Dispatch:
             kwargs["out"] = out[0] if isinstance(out, tuple) else out
             if not isinstance(kwargs["out"], ndarray):
                 raise AttributeTypeError("out must be an mx.np array, as the inputs are.")
-        found = self._find(ufunc)
-        if found is None:
+        own = self._find(ufunc)
+        if own is None:
             return fallback.on_host(ufunc.__name__, ufunc)(*inputs, **kwargs)
-        return found(*inputs, **kwargs)
+        return own(*inputs, **kwargs)
 
 
-def with_array_function_protocol(func: Any) -> Any:
+def with_array_function_protocol(func: Callable[..., Any]) -> Any:
     """Kept for tests written for MXNet: every NumPy that mixnet takes has the protocol."""
     return func
 
 
-def with_array_ufunc_protocol(func: Any) -> Any:
+def with_array_ufunc_protocol(func: Callable[..., Any]) -> Any:
     """Kept for tests written for MXNet: every NumPy that mixnet takes has the protocol."""
     return func

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
 from mixnet.numpy import ndarray as arrays
 from mixnet.numpy.call import NUMBERS, call, is_array
+
+if TYPE_CHECKING:
+    from mixnet.numpy.call import Operable, Operand
 
 _UFUNC_OPTIONS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
 
@@ -88,7 +91,7 @@ _UNARY = {
 
 
 def _unary(name: str, operator: str, text: str) -> Callable[..., Any]:
-    def function(x: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(x: Operand, out: Any = None, **kwargs: object) -> Any:
         if kwargs:
             check_options(name, kwargs)
         if isinstance(x, NUMBERS):
@@ -133,7 +136,7 @@ _BINARY = {
 
 
 def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..., Any]:
-    def function(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+    def function(x1: Any, x2: Any, out: Any = None, **kwargs: object) -> Any:
         if kwargs:
             check_options(name, kwargs)
         if out is None and isinstance(x1, arrays.ndarray):
@@ -158,12 +161,12 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
     )
     if not keywords:
         whole = inspect.signature(function)
-        kept = [p for p in whole.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        function.__signature__ = whole.replace(parameters=kept)  # type: ignore[attr-defined]
+        parameters = [p for p in whole.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        function.__signature__ = whole.replace(parameters=parameters)  # type: ignore[attr-defined]
     return function
 
 
-def _number(value: Any) -> Any:
+def _number(value: Operand) -> Any:
     return value.item() if isinstance(value, onp.generic) else value
 
 
@@ -173,14 +176,14 @@ FUNCTIONS = {
 }
 
 
-def around(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+def around(x: Operand, decimals: int = 0, out: Operable | None = None, **kwargs: object) -> Any:
     """Rounded to ``decimals`` digits after the point, halves to even."""
     if isinstance(x, NUMBERS):
         return onp.around(x, decimals)
     return call("_npi_around", x, out=out, decimals=decimals)
 
 
-def round(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
+def round(x: Operand, decimals: int = 0, out: Operable | None = None, **kwargs: object) -> Any:
     """Rounded to ``decimals`` digits after the point, halves to even."""
     return around(x, decimals, out)
 
@@ -188,7 +191,7 @@ def round(x: Any, decimals: int = 0, out: Any = None, **kwargs: Any) -> Any:
 round_ = round
 
 
-def clip(a: Any, a_min: Any, a_max: Any, out: Any = None) -> Any:
+def clip(a: Any, a_min: Any, a_max: Any, out: Operable | None = None) -> Any:
     """Elements no less than ``a_min`` and no more than ``a_max``; None leaves an end open.
 
     Raises:
@@ -209,7 +212,7 @@ def nan_to_num(
     nan: float = 0.0,
     posinf: Any = None,
     neginf: Any = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Any:
     """NaN and infinities replaced; the greatest and least of the dtype by default.
 

@@ -6,7 +6,7 @@ They read the values of their arrays, have no gradient, and cannot be part of a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -14,6 +14,9 @@ from mixnet.autograd.scope import is_recording
 from mixnet.base import GradientError, MXNetError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
+
+if TYPE_CHECKING:
+    from mixnet.numpy.call import Operand
 
 # MXNet 1.9.1's list. Those that not every NumPy has stand below with their function.
 NAMES = [
@@ -132,7 +135,7 @@ def _from_host(value: Any) -> Any:
     return value
 
 
-def _on_tape(value: Any) -> bool:
+def _on_tape(value: Operand) -> bool:
     if isinstance(value, (list, tuple)):
         return any(_on_tape(each) for each in value)
     return isinstance(value, NDArray) and value._read().node is not None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -14,10 +15,15 @@ from mixnet.numpy.elementwise import FUNCTIONS
 from mixnet.numpy.fallback import on_host
 from mixnet.numpy.products import dot, matmul
 
+if TYPE_CHECKING:
+    from mixnet.numpy.call import Operable, Operand
+
 absolute, sqrt, square = FUNCTIONS["abs"], FUNCTIONS["sqrt"], FUNCTIONS["square"]
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(
+    x: Any, ord: object = None, axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> Any:
     """Norm of vectors or matrices.
 
     Args:
@@ -56,7 +62,7 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     return reduce.sum(size ** float(ord), axes, keepdims=keepdims) ** (1.0 / float(ord))
 
 
-def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def _matrix_norm(x: Any, ord: object, axes: tuple[int, ...], keepdims: bool) -> Any:
     ndim = len(x.shape)
     row, column = (each % ndim for each in axes)
     if ord in (1, -1, onp.inf, -onp.inf, "inf", "-inf"):
@@ -76,37 +82,37 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     return norms
 
 
-def svd(a: Any) -> Any:
+def svd(a: Operand) -> Any:
     """``(UT, L, V)`` with ``a = UT · diag(L) · V``: the thin decomposition."""
     return tuple(call("_npi_svd", a))
 
 
-def cholesky(a: Any) -> Any:
+def cholesky(a: Operand) -> Any:
     """The lower triangular L with ``a = L · Lᵀ``."""
     return call("_npi_cholesky", a)
 
 
-def inv(a: Any) -> Any:
+def inv(a: Operand) -> Any:
     """The inverse matrix."""
     return call("_linalg_inverse", a)
 
 
-def det(a: Any) -> Any:
+def det(a: Operand) -> Any:
     """The determinant."""
     return call("_npi_det", a)
 
 
-def slogdet(a: Any) -> Any:
+def slogdet(a: Operand) -> Any:
     """Sign of the determinant, and the logarithm of its absolute value."""
     return list(call("_npi_slogdet", a))
 
 
-def solve(a: Any, b: Any) -> Any:
+def solve(a: Operand, b: Operand) -> Any:
     """The x with ``a · x = b``."""
     return call("_npi_solve", a, b)
 
 
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: Operand, ind: int = 2) -> Any:
     """The inverse as a tensor of its first ``ind`` axes and the others."""
     return call("_npi_tensorinv", a, ind=ind)
 
@@ -123,27 +129,27 @@ def pinv(a: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     return call("_npi_pinv_scalar_rcond", a, rcond=float(rcond), hermitian=hermitian)
 
 
-def eig(a: Any) -> Any:
+def eig(a: Operand) -> Any:
     """Eigenvalues and right eigenvectors of a general matrix whose eigenvalues are real."""
     return tuple(call("_npi_eig", a))
 
 
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: Operand, UPLO: str = "L") -> Any:
     """Eigenvalues and eigenvectors of a symmetric matrix."""
     return tuple(call("_npi_eigh", a, UPLO=UPLO))
 
 
-def eigvals(a: Any) -> Any:
+def eigvals(a: Operand) -> Any:
     """Eigenvalues of a general matrix whose eigenvalues are real."""
     return call("_npi_eigvals", a)
 
 
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: Operand, UPLO: str = "L") -> Any:
     """Eigenvalues of a symmetric matrix."""
     return call("_npi_eigvalsh", a, UPLO=UPLO)
 
 
-def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+def multi_dot(arrays: Any, *, out: Operable | None = None) -> Any:
     """Product of several matrices, in the order that takes the fewest operations.
 
     Args:
@@ -157,18 +163,18 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Any:
         raise AttributeValueError("multi_dot takes at least two arrays.")
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     if len(arrays) > len(letters) - 2:
-        made = arrays[0]
+        product = arrays[0]
         for each in arrays[1:]:
-            made = dot(made, each)
-        return made
+            product = dot(product, each)
+        return product
     terms, at = [], 0
     for each in arrays:
         terms.append(letters[at : at + len(each.shape)])
         at += len(each.shape) - 1
     joined = "".join(terms)
-    kept = "".join(c for c in dict.fromkeys(joined) if joined.count(c) == 1)
+    free = "".join(c for c in dict.fromkeys(joined) if joined.count(c) == 1)
     return call(
-        "_npi_einsum", *arrays, out=out, subscripts=f"{','.join(terms)}->{kept}", optimize=1
+        "_npi_einsum", *arrays, out=out, subscripts=f"{','.join(terms)}->{free}", optimize=1
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as onp
 
@@ -17,6 +17,10 @@ from mixnet.numpy.call import set_default_face
 from mixnet.ops.numpy.shape import filled_shape
 from mixnet.ops.registry import Op
 from mixnet.runtime.value.value import from_host
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+    from mixnet.numpy.call import Operand
 
 
 def _wanted_shape(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, ...]:
@@ -168,10 +172,14 @@ class ndarray(NDArray):
 
     _dispatch: Any = None  # set by mixnet.numpy.dispatch
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(
+        self, ufunc: Callable[..., Any], method: str, *inputs: Any, **kwargs: object
+    ) -> Any:
         return self._dispatch.ufunc(ufunc, method, inputs, kwargs)
 
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, func: Callable[..., Any], types: object, args: Any, kwargs: Any
+    ) -> Any:
         return self._dispatch.function(func, args, kwargs)
 
     @classmethod
@@ -187,7 +195,7 @@ class ndarray(NDArray):
 
     def astype(  # type: ignore[override]
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         order: str = "K",
         casting: str = "unsafe",
         subok: bool = True,
@@ -205,7 +213,7 @@ class ndarray(NDArray):
         """This array if it is on ``ctx``, else a copy there."""
         return self.as_in_context(ctx)
 
-    def expand_dims(self, *args: Any, **kwargs: Any) -> Self:
+    def expand_dims(self, *args: Operand, **kwargs: object) -> Self:
         """With a new axis of extent one at the one argument, ``axis``."""
         (axis,) = args or kwargs.values()
         return self._function("expand_dims")(self, axis)
@@ -223,7 +231,7 @@ class ndarray(NDArray):
         order = kwargs.get("order", "C")
         return self._function("reshape")(self, _wanted_shape(args, kwargs), order)
 
-    def reshape_view(self, *args: Any, **kwargs: Any) -> Self:
+    def reshape_view(self, *args: Operand, **kwargs: object) -> Self:
         """The same storage in another shape; one -1 stands for what is left.
 
         Raises:
@@ -248,7 +256,7 @@ class ndarray(NDArray):
         _check_c_order("flatten", order)
         return self.reshape(-1)
 
-    def squeeze(self, axis: Any = None) -> Self:
+    def squeeze(self, axis: int | Sequence[int] | None = None) -> Self:
         """Without axes of extent one."""
         return self._function("squeeze")(self, axis)
 
@@ -256,7 +264,7 @@ class ndarray(NDArray):
         """Two axes exchanged."""
         return self._function("swapaxes")(self, axis1, axis2)
 
-    def broadcast_to(self, shape: Any) -> Self:
+    def broadcast_to(self, shape: int | Sequence[int]) -> Self:
         """Repeated along axes of extent one, and new first ones, to ``shape``."""
         return self._function("broadcast_to")(self, shape)
 
@@ -264,23 +272,27 @@ class ndarray(NDArray):
         """Repeated to the shape of ``other``."""
         return self.broadcast_to(other.shape)
 
-    def take(self, indices: Any, axis: Any = None, mode: str = "raise") -> Self:
+    def take(
+        self, indices: Operand, axis: int | Sequence[int] | None = None, mode: str = "raise"
+    ) -> Self:
         """Elements at ``indices`` along ``axis``."""
         return self._function("take")(self, indices, axis, mode)
 
-    def repeat(self, repeats: Any, axis: Any = None) -> Self:
+    def repeat(self, repeats: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Self:
         """Every element ``repeats`` times."""
         return self._function("repeat")(self, repeats, axis)
 
-    def clip(self, min: Any = None, max: Any = None, out: Any = None) -> Self:
+    def clip(
+        self, min: Operand | None = None, max: Operand | None = None, out: NDArray | None = None
+    ) -> Self:
         """Elements no less than ``min`` and no more than ``max``."""
         return self._function("clip")(self, min, max, out)
 
-    def round(self, decimals: int = 0, out: Any = None, **kwargs: Any) -> Self:
+    def round(self, decimals: int = 0, out: NDArray | None = None, **kwargs: object) -> Self:
         """Rounded to ``decimals`` digits after the point."""
         return self._function("round")(self, decimals, out)
 
-    def dot(self, b: Any, out: Any = None) -> Self:
+    def dot(self, b: Operand, out: NDArray | None = None) -> Self:
         """Product with ``b``; see ``mx.np.dot``."""
         return self._function("dot")(self, b, out)
 
@@ -288,61 +300,93 @@ class ndarray(NDArray):
         """The indices of the elements that are not 0, an array for each axis."""
         return self._function("nonzero")(self)
 
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Self:
+    def sort(self, axis: int = -1, kind: str | None = None, order: str | None = None) -> Self:
         """In rising order along ``axis``, as a new array."""
         return self._function("sort")(self, axis, kind, order)
 
-    def argsort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Self:
+    def argsort(self, axis: int = -1, kind: str | None = None, order: str | None = None) -> Self:
         """The positions that sort the array along ``axis``."""
         return self._function("argsort")(self, axis, kind, order)
 
-    def argmax(self, axis: Any = None, out: Any = None) -> Self:
+    def argmax(self, axis: int | Sequence[int] | None = None, out: NDArray | None = None) -> Self:
         """Position of the largest element."""
         return self._function("argmax")(self, axis, out)
 
-    def argmin(self, axis: Any = None, out: Any = None) -> Self:
+    def argmin(self, axis: int | Sequence[int] | None = None, out: NDArray | None = None) -> Self:
         """Position of the smallest element."""
         return self._function("argmin")(self, axis, out)
 
-    def all(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+    def all(
+        self,
+        axis: int | Sequence[int] | None = None,
+        out: NDArray | None = None,
+        keepdims: bool = False,
+    ) -> Self:
         """Whether every element is true."""
         return self._function("all")(self, axis, keepdims, out)
 
-    def any(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+    def any(
+        self,
+        axis: int | Sequence[int] | None = None,
+        out: NDArray | None = None,
+        keepdims: bool = False,
+    ) -> Self:
         """Whether one element is true."""
         return self._function("any")(self, axis, keepdims, out)
 
-    def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+    def max(
+        self,
+        axis: int | Sequence[int] | None = None,
+        out: NDArray | None = None,
+        keepdims: bool = False,
+    ) -> Self:
         """Largest element."""
         return self._function("max")(self, axis, keepdims, out)
 
-    def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Self:
+    def min(
+        self,
+        axis: int | Sequence[int] | None = None,
+        out: NDArray | None = None,
+        keepdims: bool = False,
+    ) -> Self:
         """Smallest element."""
         return self._function("min")(self, axis, keepdims, out)
 
     def sum(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike = None,
+        out: NDArray | None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Sum of the elements."""
         return self._function("sum")(self, axis, dtype, keepdims, None, out)
 
     def prod(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike = None,
+        out: NDArray | None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Product of the elements."""
         return self._function("prod")(self, axis, dtype, out, keepdims)
 
     def mean(
-        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike = None,
+        out: NDArray | None = None,
+        keepdims: bool = False,
     ) -> Self:
         """Mean of the elements."""
         return self._function("mean")(self, axis, dtype, out, keepdims)
 
     def std(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike = None,
+        out: NDArray | None = None,
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Self:
@@ -351,20 +395,25 @@ class ndarray(NDArray):
 
     def var(
         self,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike = None,
+        out: NDArray | None = None,
         ddof: int = 0,
         keepdims: bool = False,
     ) -> Self:
         """Variance of the elements."""
         return self._function("var")(self, axis, dtype, out, ddof, keepdims)
 
-    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Self:
+    def cumsum(
+        self,
+        axis: int | Sequence[int] | None = None,
+        dtype: DTypeLike = None,
+        out: NDArray | None = None,
+    ) -> Self:
         """Running sum along ``axis``, of the flattened array by default."""
         return self._function("cumsum")(self, axis, dtype, out)
 
-    def diag(self, k: int = 0, **kwargs: Any) -> Self:
+    def diag(self, k: int = 0, **kwargs: object) -> Self:
         """A diagonal, or the matrix with this diagonal."""
         return self._function("diag")(self, k)
 
@@ -434,8 +483,8 @@ _COMPARISONS = {
 }
 
 
-def _compared(method: Any, otherwise: bool) -> Any:
-    def compare(self: Any, other: Any) -> Any:
+def _compared(method: Callable[..., Any], otherwise: bool) -> Any:
+    def compare(self: Any, other: Operand) -> Any:
         if other is None or isinstance(other, (str, list, tuple, complex)):
             # a plain False would be mistaken for a result
             raise AttributeTypeError(
@@ -452,7 +501,7 @@ _METHODS_OF_FUNCTIONS = ("flip", "nanprod", "pad", "split", "tile")
 
 
 def _method(name: str, module: str) -> Any:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Operand, **kwargs: object) -> Any:
         if module:
             return getattr(self._function(module), name)(self, *args, **kwargs)
         return self._function(name)(self, *args, **kwargs)
@@ -462,7 +511,9 @@ def _method(name: str, module: str) -> Any:
     return method
 
 
-def _sum_of_numbers(self: ndarray, axis: Any = None, keepdims: bool = False) -> ndarray:
+def _sum_of_numbers(
+    self: ndarray, axis: int | Sequence[int] | None = None, keepdims: bool = False
+) -> ndarray:
     """Sum along axes, all by default, of the elements that are numbers."""
     numbers = self._function("where")(self._function("isnan")(self), 0, self)
     return numbers.sum(axis, keepdims=keepdims)
@@ -480,13 +531,13 @@ def _install(cls: Any) -> None:
     cls.__ne__ = _compared(cls.__ne__, True)
     cls.__hash__ = object.__hash__
 
-    def matmul(self: Any, other: Any) -> Any:
+    def matmul(self: Any, other: Operand) -> Any:
         return self._function("matmul")(self, other)
 
-    def reflected_matmul(self: Any, other: Any) -> Any:
+    def reflected_matmul(self: Any, other: Operand) -> Any:
         return self._function("matmul")(other, self)
 
-    def inplace_matmul(self: Any, other: Any) -> Any:
+    def inplace_matmul(self: Any, other: Operand) -> Any:
         self._store(matmul(self, other)._read())
         return self
 

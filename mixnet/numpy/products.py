@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -10,15 +11,18 @@ from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.numpy.call import NUMBERS, as_axes, call, is_array
 from mixnet.numpy.elementwise import FUNCTIONS
 
+if TYPE_CHECKING:
+    from mixnet.numpy.call import Operable, Operand
 
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+
+def dot(a: Operand, b: Operand, out: Operable | None = None) -> Any:
     """Product over the last axis of ``a`` and the second to last, or only, one of ``b``."""
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
         return FUNCTIONS["multiply"](a, b, out)
     return call("_np_dot", a, b, out=out)
 
 
-def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
+def matmul(a: Operand, b: Operand, out: Operable | None = None, **kwargs: object) -> Any:
     """Matrix product of the last two axes, the others broadcast.
 
     Raises:
@@ -29,7 +33,7 @@ def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
     return call("_npi_matmul", a, b, out=out)
 
 
-def inner(a: Any, b: Any) -> Any:
+def inner(a: Operand, b: Operand) -> Any:
     """Product over the last axes of both."""
     return tensordot(a, b, [-1, -1])
 
@@ -44,7 +48,7 @@ def vdot(a: Any, b: Any) -> Any:
     return tensordot(a.reshape(-1), b.reshape(-1), 1)
 
 
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: Operand, b: Operand, axes: int | Sequence[int] = 2) -> Any:
     """Product over several axes.
 
     Args:
@@ -68,12 +72,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     )
 
 
-def _counted_from_first(array: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
+def _counted_from_first(array: Operand, axes: tuple[int, ...]) -> tuple[int, ...]:
     """Axes without negative numbers; of a symbol as they are, for nobody knows how many it has."""
     return tuple(i % array.ndim for i in axes) if hasattr(array, "ndim") else axes
 
 
-def einsum(*operands: Any, **kwargs: Any) -> Any:
+def einsum(*operands: Any, **kwargs: object) -> Any:
     """Sums of products by Einstein's convention: ``einsum('ij,jk->ik', a, b)``.
 
     Args:

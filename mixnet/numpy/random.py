@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -15,8 +16,13 @@ from mixnet.numpy.products import matmul
 from mixnet.numpy.shape import expand_dims, squeeze
 from mixnet.ops.math.broadcast import check_broadcast
 
+if TYPE_CHECKING:
+    from mixnet.context import Context
+    from mixnet.dtype import DTypeLike
+    from mixnet.numpy.call import Operable, Operand
 
-def _size(size: Any) -> tuple[int, ...] | None:
+
+def _size(size: int | Sequence[int]) -> tuple[int, ...] | None:
     if size is None:
         return None
     if isinstance(size, (int, onp.integer)):
@@ -25,7 +31,13 @@ def _size(size: Any) -> tuple[int, ...] | None:
 
 
 def _two(
-    operator: str, names: tuple[str, str], left: Any, right: Any, size: Any, out: Any, **more: Any
+    operator: str,
+    names: tuple[str, str],
+    left: Any,
+    right: Any,
+    size: Any,
+    out: Any,
+    **more: Any,
 ) -> Any:
     """A distribution of two parameters, each a number or an array."""
     arrays = [each for each in (left, right) if is_array(each)]
@@ -65,26 +77,34 @@ def normal(
 
 
 def lognormal(
-    mean: Any = 0.0,
-    sigma: Any = 1.0,
-    size: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    mean: Operand = 0.0,
+    sigma: Operand = 1.0,
+    size: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Exponentials of normal numbers."""
     return FUNCTIONS["exp"](normal(mean, sigma, size, dtype, ctx), out)
 
 
 def logistic(
-    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    ctx: Any = None,
+    out: Any = None,
 ) -> Any:
     """Numbers of the logistic distribution."""
     return _two("_npi_logistic", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
 
 
 def gumbel(
-    loc: Any = 0.0, scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    size: Any = None,
+    ctx: Any = None,
+    out: Any = None,
 ) -> Any:
     """Numbers of the Gumbel distribution."""
     return _two("_npi_gumbel", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
@@ -103,7 +123,13 @@ def gamma(
     return _two("_npi_gamma", ("shape", "scale"), shape, scale, size, out, dtype=dtype, ctx=ctx)
 
 
-def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+def beta(
+    a: Any,
+    b: Any,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+) -> Any:
     """Numbers of the beta distribution: x / (x + y) of two of the gamma distribution."""
     if size is None and not is_array(a) and not is_array(b):
         size = ()
@@ -114,13 +140,18 @@ def beta(a: Any, b: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -
     return x / (x + y)
 
 
-def chisquare(df: Any, size: Any = None, dtype: Any = None, ctx: Any = None) -> Any:
+def chisquare(
+    df: Any,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Any = None,
+) -> Any:
     """Numbers of the chi-square distribution with ``df`` degrees of freedom."""
     return gamma(df / 2, 2.0, size, dtype, ctx)
 
 
 def _one(operator: str, name: str, text: str) -> Any:
-    def draw(value: Any, size: Any, ctx: Any, out: Any) -> Any:
+    def draw(value: Any, size: Any, ctx: Any, out: Operable | None) -> Any:
         arrays = [value] if is_array(value) else []
         check_array_parameter(operator, name, value)
         given = {name: None if arrays else float(value), "size": _size(size)}
@@ -139,27 +170,47 @@ _weibull = _one("_npi_weibull", "a", "")
 _power = _one("_npi_powerd", "a", "")
 
 
-def exponential(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def exponential(
+    scale: Operand = 1.0,
+    size: int | Sequence[int] | None = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
+) -> Any:
     """Exponential numbers with mean ``scale``."""
     return _exponential(scale, size, ctx, out)
 
 
-def rayleigh(scale: Any = 1.0, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def rayleigh(
+    scale: Operand = 1.0,
+    size: int | Sequence[int] | None = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
+) -> Any:
     """Numbers of the Rayleigh distribution."""
     return _rayleigh(scale, size, ctx, out)
 
 
-def pareto(a: Any, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def pareto(
+    a: Operand,
+    size: int | Sequence[int] | None = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
+) -> Any:
     """Numbers of the Pareto II distribution with shape ``a``."""
     return _pareto(a, size, ctx, out)
 
 
-def weibull(a: Any, size: Any = None, ctx: Any = None, out: Any = None) -> Any:
+def weibull(
+    a: Operand,
+    size: int | Sequence[int] | None = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
+) -> Any:
     """Numbers of the Weibull distribution with shape ``a``."""
     return _weibull(a, size, ctx, out)
 
 
-def power(a: Any, size: Any = None) -> Any:
+def power(a: Operand, size: int | Sequence[int] | None = None) -> Any:
     """Numbers in [0, 1] with density ``a x^(a-1)``."""
     return _power(a, size, None, None)
 
@@ -178,9 +229,9 @@ def randint(
     low: int,
     high: int | None = None,
     size: Any = None,
-    dtype: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    dtype: DTypeLike = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Whole numbers in [low, high), or in [0, low); int64 by default.
 
@@ -201,7 +252,7 @@ def choice(
     replace: bool = True,
     p: Any = None,
     ctx: Any = None,
-    out: Any = None,
+    out: Operable | None = None,
 ) -> Any:
     """Elements of ``a``, or whole numbers below ``a``, drawn at random; int64.
 
@@ -228,7 +279,7 @@ def choice(
     return call("take", a, where, out=out, axis=0)
 
 
-def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
+def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: object) -> Any:
     """How often each outcome occurs in ``n`` trials with probabilities ``pvals``; int64.
 
     Raises:
@@ -244,7 +295,11 @@ def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: Any) -> Any:
 
 
 def multivariate_normal(
-    mean: Any, cov: Any, size: Any = None, check_valid: Any = None, tol: Any = None
+    mean: Any,
+    cov: Any,
+    size: Any = None,
+    check_valid: object = None,
+    tol: object = None,
 ) -> Any:
     """Normal vectors with mean ``(..., n)`` and covariance ``(..., n, n)``."""
     if check_valid is not None or tol is not None:

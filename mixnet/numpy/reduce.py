@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -10,14 +11,18 @@ from mixnet.base import NotDefinedError
 from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array, name_of
 from mixnet.numpy.shape import broadcast_to, concatenate
 
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+    from mixnet.numpy.call import Operable, Operand
+
 
 def sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
     keepdims: bool = False,
-    initial: Any = None,
-    out: Any = None,
+    initial: Operand | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Sum along axes, all by default; in the array's dtype, booleans in int64."""
     given = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
@@ -25,12 +30,12 @@ def sum(
 
 
 def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    out: Operable | None = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Operand | None = None,
 ) -> Any:
     """Product along axes, all by default; in the array's dtype."""
     given = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
@@ -41,14 +46,22 @@ product = prod
 
 
 def max(
-    a: Any, axis: Any = None, keepdims: bool = False, out: Any = None, initial: Any = None
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    out: Operable | None = None,
+    initial: Operand | None = None,
 ) -> Any:
     """Largest element along axes, all by default."""
     return call("_np_max", a, out=out, axis=as_axes(axis), keepdims=keepdims, initial=initial)
 
 
 def min(
-    a: Any, axis: Any = None, keepdims: bool = False, out: Any = None, initial: Any = None
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    out: Operable | None = None,
+    initial: Operand | None = None,
 ) -> Any:
     """Smallest element along axes, all by default."""
     return call("_np_min", a, out=out, axis=as_axes(axis), keepdims=keepdims, initial=initial)
@@ -57,12 +70,22 @@ def min(
 amax, amin = max, min
 
 
-def all(a: Any, axis: Any = None, keepdims: bool = False, out: Any = None) -> Any:
+def all(
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    out: Operable | None = None,
+) -> Any:
     """Whether every element along axes is true."""
     return call("_np_all", a, out=out, axis=as_axes(axis), keepdims=keepdims)
 
 
-def any(a: Any, axis: Any = None, keepdims: bool = False, out: Any = None) -> Any:
+def any(
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    out: Operable | None = None,
+) -> Any:
     """Whether one element along axes is true."""
     return call("_np_any", a, out=out, axis=as_axes(axis), keepdims=keepdims)
 
@@ -71,7 +94,11 @@ sometrue = any
 
 
 def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    out: Operable | None = None,
+    keepdims: bool = False,
 ) -> Any:
     """Mean along axes, all by default; of whole numbers in float32."""
     given = {"axis": as_axes(axis), "dtype": name_of(dtype)}
@@ -79,10 +106,10 @@ def mean(
 
 
 def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    out: Operable | None = None,
     ddof: int = 0,
     keepdims: bool = False,
 ) -> Any:
@@ -92,10 +119,10 @@ def std(
 
 
 def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    out: Operable | None = None,
     ddof: int = 0,
     keepdims: bool = False,
 ) -> Any:
@@ -105,29 +132,44 @@ def var(
 
 
 def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, out: Any = None
+    a: Any,
+    axis: int | Sequence[int] | None = None,
+    weights: Any = None,
+    returned: bool = False,
+    out: Any = None,
 ) -> Any:
     """Mean along axes weighted by ``weights``; with ``returned`` also the sum of the weights."""
     given = {"axis": as_axes(axis), "returned": returned, "weighted": weights is not None}
     return call("_npi_average", a, weights, out=out, **given)
 
 
-def argmax(a: Any, axis: Any = None, out: Any = None) -> Any:
+def argmax(a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
     """Position of the largest element along ``axis``, of the flattened array by default; int64."""
     return call("_npi_argmax", a, out=out, axis=axis)
 
 
-def argmin(a: Any, axis: Any = None, out: Any = None) -> Any:
+def argmin(a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
     """Position of the smallest element along ``axis``, of the flattened array by default; int64."""
     return call("_npi_argmin", a, out=out, axis=axis)
 
 
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumsum(
+    a: Operand,
+    axis: int | Sequence[int] | None = None,
+    dtype: DTypeLike = None,
+    out: Operable | None = None,
+) -> Any:
     """Running sum along ``axis``, of the flattened array by default."""
     return call("cumsum", a, out=out, axis=axis, dtype=name_of(dtype))
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+def diff(
+    a: Any,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Any = None,
+    append: Any = None,
+) -> Any:
     """Differences of neighbours along ``axis``, ``n`` times.
 
     Args:
@@ -147,19 +189,19 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return call("_npi_diff", a, n=n, axis=axis)
 
 
-def _end(a: Any, numbers: Any, axis: int) -> Any:
+def _end(a: Any, numbers: Operand, axis: int) -> Any:
     """What stands before or behind ``a``; a number is repeated along the other axes."""
     if numbers is None:
         return None
-    made = as_array(numbers, a)
-    if not made.shape:
+    end = as_array(numbers, a)
+    if not end.shape:
         shape = list(a.shape)
         shape[axis] = 1
-        made = broadcast_to(made, tuple(shape))
-    return made.astype(a.dtype, copy=False)
+        end = broadcast_to(end, tuple(shape))
+    return end.astype(a.dtype, copy=False)
 
 
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: Operand, to_end: Any = None, to_begin: Any = None) -> Any:
     """Differences of neighbours in the flattened array, with numbers before and behind."""
     begin, end = is_array(to_begin), is_array(to_end)
     return call(
@@ -175,11 +217,11 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: Any = None,
+    a: Operand,
+    q: Operand,
+    axis: int | Sequence[int] | None = None,
+    out: Operable | None = None,
+    overwrite_input: object = None,
     interpolation: str = "linear",
     keepdims: bool = False,
 ) -> Any:
@@ -209,9 +251,9 @@ def histogram(
     a: Any,
     bins: Any = 10,
     range: Any = None,
-    normed: Any = None,
-    weights: Any = None,
-    density: Any = None,
+    normed: object = None,
+    weights: Operand | None = None,
+    density: object = None,
 ) -> Any:
     """How many elements lie in each of ``bins``, and the edges of the bins.
 

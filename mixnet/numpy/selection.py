@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from mixnet.base import AttributeValueError, IndexingError, NotDefinedError
 from mixnet.numpy.call import NUMBERS, as_array, call, is_array
 from mixnet.ops.schema.ranges import AxisOf
+
+if TYPE_CHECKING:
+    from mixnet.numpy.call import Operand
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -43,7 +47,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
     return tuple(places[:, i] for i in range(places.shape[1]))
 
 
-def argwhere(a: Any) -> Any:
+def argwhere(a: Operand) -> Any:
     """The indices of the elements that are not 0, one row each."""
     return call("_npx_nonzero", a)
 
@@ -54,11 +58,11 @@ def flatnonzero(a: Any) -> Any:
 
 
 def unique(
-    ar: Any,
+    ar: Operand,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: Any = None,
+    axis: int | Sequence[int] | None = None,
 ) -> Any:
     """The different elements in rising order, and what else is asked for.
 
@@ -80,7 +84,13 @@ def unique(
     return tuple(results) if isinstance(results, list) else results
 
 
-def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any = None) -> Any:
+def take(
+    a: Any,
+    indices: Operand,
+    axis: Any = None,
+    mode: str = "raise",
+    out: Any = None,
+) -> Any:
     """Elements at ``indices`` along ``axis``, of the flattened array by default.
 
     Args:
@@ -114,14 +124,24 @@ def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any =
     return call("take", a, places, out=out, axis=axis, mode=mode)
 
 
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+def sort(
+    a: Operand,
+    axis: int | Sequence[int] | None = -1,
+    kind: str | None = None,
+    order: str | None = None,
+) -> Any:
     """In rising order along ``axis``; the flattened array where it is None."""
     if order is not None:
         raise NotDefinedError("sort: order is for structured arrays, which are not supported.")
     return call("sort", a, axis=axis)
 
 
-def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+def argsort(
+    a: Operand,
+    axis: int | Sequence[int] | None = -1,
+    kind: str | None = None,
+    order: str | None = None,
+) -> Any:
     """The positions that sort the array along ``axis``; int64."""
     if order is not None:
         raise NotDefinedError("argsort: order is for structured arrays, which are not supported.")
@@ -141,20 +161,20 @@ def _place(obj: Any) -> tuple[Any, dict[str, Any]]:
     return obj, {}
 
 
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+def delete(arr: Any, obj: Operand, axis: Any = None) -> Any:
     """Without the elements at a number, a slice or an array of positions, along ``axis``."""
     positions, attributes = _place(obj)
     if positions is not None:
         # Positions may repeat, so how many elements stay is a matter of their values.
         extent = arr.size if axis is None else arr.shape[axis]
-        gone = onp.unique(positions.asnumpy().astype(onp.int64).reshape(-1) % max(extent, 1))
-        positions = as_array(gone, arr)
+        deleted = onp.unique(positions.asnumpy().astype(onp.int64).reshape(-1) % max(extent, 1))
+        positions = as_array(deleted, arr)
     if attributes == {"start": None, "stop": None, "step": None}:
         attributes["start"] = 0
     return call("_npi_delete", arr, positions, axis=axis, **attributes)
 
 
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+def insert(arr: Operand, obj: Operand, values: Any, axis: Any = None) -> Any:
     """With ``values`` before a number, a slice or an array of positions, along ``axis``."""
     positions, attributes = _place(obj)
     number = isinstance(values, NUMBERS)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, OptionError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array
+
+if TYPE_CHECKING:
+    from mixnet.numpy.call import Operable, Operand
 
 
 def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
@@ -20,7 +23,7 @@ def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
     return call("_np_reshape", a, out=out, newshape=shape, order=order)
 
 
-def ravel(x: Any, order: str = "C") -> Any:
+def ravel(x: Operand, order: str = "C") -> Any:
     """All elements in one axis."""
     if order != "C":
         raise OptionError(f"ravel: order={order!r} is not supported; only 'C' is.")
@@ -37,12 +40,12 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return call("_np_transpose", a, axes=None if axes is None else tuple(axes))
 
 
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: Operand, axis1: int, axis2: int) -> Any:
     """Two axes exchanged."""
     return call("_npi_swapaxes", a, dim1=axis1, dim2=axis2)
 
 
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Axes moved from ``source`` to ``destination``."""
     return call("_np_moveaxis", a, source=as_axes(source), destination=as_axes(destination))
 
@@ -56,17 +59,19 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return transpose(a, order)
 
 
-def expand_dims(a: Any, axis: int) -> Any:
+def expand_dims(a: Operand, axis: int) -> Any:
     """With a new axis of extent one at ``axis``."""
     return call("expand_dims", a, axis=axis)
 
 
-def squeeze(a: Any, axis: Any = None, out: Any = None) -> Any:
+def squeeze(
+    a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None
+) -> Any:
     """Without axes of extent one: all of them, or ``axis``."""
     return call("_np_squeeze", a, out=out, axis=as_axes(axis))
 
 
-def broadcast_to(array: Any, shape: Any) -> Any:
+def broadcast_to(array: Operand, shape: int | Sequence[int]) -> Any:
     """Repeated along axes of extent one, and new first ones, to ``shape``."""
     wanted = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
     return call("_npi_broadcast_to", as_array(array), shape=wanted)
@@ -78,7 +83,9 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     return [broadcast_to(each, shape) for each in args]
 
 
-def concatenate(seq: Sequence[Any], axis: Any = 0, out: Any = None) -> Any:
+def concatenate(
+    seq: Sequence[Operand], axis: int | Sequence[int] | None = 0, out: Operable | None = None
+) -> Any:
     """Arrays joined along ``axis``; flattened first where it is None."""
     return call("_npi_concatenate", *seq, out=out, axis=axis)
 
@@ -88,32 +95,32 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
     return concatenate((arr, values), axis)
 
 
-def stack(arrays: Sequence[Any], axis: int = 0, out: Any = None) -> Any:
+def stack(arrays: Sequence[Operand], axis: int = 0, out: Operable | None = None) -> Any:
     """Arrays of one shape joined along a new axis."""
     return call("_npi_stack", *arrays, out=out, axis=axis)
 
 
-def vstack(arrays: Sequence[Any], out: Any = None) -> Any:
+def vstack(arrays: Sequence[Operand], out: Operable | None = None) -> Any:
     """Arrays joined as rows."""
     return call("_npi_vstack", *arrays, out=out)
 
 
-def row_stack(arrays: Sequence[Any]) -> Any:
+def row_stack(arrays: Sequence[Operand]) -> Any:
     """Arrays joined as rows."""
     return vstack(arrays)
 
 
-def hstack(arrays: Sequence[Any]) -> Any:
+def hstack(arrays: Sequence[Operand]) -> Any:
     """Arrays joined along the second axis, the first for 1-D."""
     return call("_npi_hstack", *arrays)
 
 
-def dstack(arrays: Sequence[Any]) -> Any:
+def dstack(arrays: Sequence[Operand]) -> Any:
     """Arrays joined along the third axis."""
     return call("_npi_dstack", *arrays)
 
 
-def column_stack(tup: Sequence[Any]) -> Any:
+def column_stack(tup: Sequence[Operand]) -> Any:
     """1-D arrays as columns, matrices joined."""
     return call("_npi_column_stack", *tup)
 
@@ -144,7 +151,7 @@ def _slice(ary: Any, begin: int, end: int, axis: int) -> Any:
     return ary[(slice(None),) * (axis % ary.ndim) + (slice(begin, end),)]
 
 
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Cut along ``axis`` into equal parts, or before each of several indices.
 
     Raises:
@@ -159,7 +166,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _cut(ary, indices_or_sections, axis)
 
 
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Cut along ``axis`` into parts that differ by one at most, or before indices."""
     if isinstance(indices_or_sections, (int, onp.integer)):
         sections = int(indices_or_sections)
@@ -179,13 +186,13 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return split(ary, indices_or_sections, 0 if len(ary.shape) == 1 else 1)
 
 
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
     """Cut along the first axis."""
     _check_axes("vsplit", ary, 2)
     return split(ary, indices_or_sections, 0)
 
 
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
     """Cut along the third axis."""
     _check_axes("dsplit", ary, 3)
     return split(ary, indices_or_sections, 2)
@@ -201,7 +208,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     return call("take", flat, as_array(where, a), axis=axis or 0)
 
 
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: Operand, reps: int | Sequence[int]) -> Any:
     """The array repeated ``reps`` times along its axes."""
     reps = (reps,) if isinstance(reps, (int, onp.integer)) else tuple(reps)
     if is_array(A) and 0 not in reps and reps and len(getattr(A, "shape", (1,))):
@@ -217,23 +224,23 @@ def tile(A: Any, reps: Any) -> Any:
     return call("_npi_broadcast_to", array, shape=reps) if not array.shape else array
 
 
-def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
+def flip(m: Any, axis: Any = None, out: Operable | None = None) -> Any:
     """The other way round along axes, all by default."""
     axes = tuple(range(m.ndim)) if axis is None else as_axes(axis)
     return call("_npi_flip", m, out=out, axis=axes)
 
 
-def flipud(m: Any) -> Any:
+def flipud(m: Operand) -> Any:
     """Rows the other way round."""
     return flip(m, 0)
 
 
-def fliplr(m: Any) -> Any:
+def fliplr(m: Operand) -> Any:
     """Columns the other way round."""
     return flip(m, 1)
 
 
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
     """Shifted along axes, round the end; the flattened array by default."""
     return call("_np_roll", a, shift=as_axes(shift), axis=as_axes(axis))
 
@@ -243,33 +250,35 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return call("_npi_rot90", m, k=k, axes=tuple(axes))
 
 
-def tril(m: Any, k: int = 0) -> Any:
+def tril(m: Operand, k: int = 0) -> Any:
     """Zeros above diagonal ``k``."""
     return call("_npi_tril", m, k=k)
 
 
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
+def trace(
+    a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Operable | None = None
+) -> Any:
     """Sum of a diagonal."""
     return call("_np_trace", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def diag(array: Any, k: int = 0) -> Any:
+def diag(array: Operand, k: int = 0) -> Any:
     """A diagonal of a matrix, or the matrix with a 1-D array as diagonal."""
     return call("_np_diag", array, k=k)
 
 
-def diagflat(array: Any, k: int = 0) -> Any:
+def diagflat(array: Operand, k: int = 0) -> Any:
     """The matrix with the flattened array as diagonal ``k``."""
     return call("_np_diagflat", array, k=k)
 
 
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """A diagonal of two axes, along a new last axis."""
     return call("_np_diagonal", a, offset=offset, axis1=axis1, axis2=axis2)
 
 
 def _atleast(ndim: int) -> Any:
-    def atleast(*arys: Any) -> Any:
+    def atleast(*arys: Operand) -> Any:
         results = call(f"_np_atleast_{ndim}d", *[as_array(each) for each in arys])
         return results
 
@@ -311,7 +320,7 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
     return call("_npi_pad", x, constant_value=float(value), **given_to_op)
 
 
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     """The elements again and again until ``new_shape`` is full."""
     wanted = (new_shape,) if isinstance(new_shape, (int, onp.integer)) else tuple(new_shape)
     size = int(onp.prod(wanted, dtype=onp.int64))
@@ -340,13 +349,13 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     return tuple(indices[i] for i in range(arr.ndim))
 
 
-def may_share_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+def may_share_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
     """Whether two arrays have elements in common: one is a view of the other, or both of a third."""
     (base, start, size), (other, begin, count) = _storage(a), _storage(b)
     return base is other and max(start, begin) < min(start + size, begin + count)
 
 
-def shares_memory(a: Any, b: Any, max_work: Any = None) -> bool:
+def shares_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
     """Whether two arrays have elements in common."""
     return may_share_memory(a, b)
 

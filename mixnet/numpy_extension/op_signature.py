@@ -34,8 +34,8 @@ def _get_builtin_op(op_name: str) -> Any:
         submodule = _get_op_submodule_name(op_name, prefix, submodules)
         where = getattr(module, submodule.strip("_")) if submodule else module
         name = op_name[len(prefix) + len(submodule) :]
-        found = getattr(where, name, None)
-        if found is None:
+        operator = getattr(where, name, None)
+        if operator is None:
             raise AttributeValueError(f"Cannot find operator {name} in module {where.__name__}.")
-        return found
+        return operator
     return None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.base import DTypeError, MXNetError
+
+if TYPE_CHECKING:
+    pass
 
 OLDEST_WRITTEN, NEWEST_WRITTEN = 13, 26
 """Operator sets that can be written. Runtimes follow the newest one with a delay."""

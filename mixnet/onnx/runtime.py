@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from mixnet.base import MXNetError
-from mixnet.export.network import draws
-from mixnet.graph.node import Node
-from mixnet.onnx.export.export_model import DEFAULT_OPSET
-from mixnet.onnx.export.model import Input, to_model
-from mixnet.onnx.export.table import CONVERSIONS, REASONS
-from mixnet.symbol.backend import Backend
+from mixnet.onnx.backend import ONNXBackend, Run, allowed_cores
 from mixnet.symbol.symbol import Symbol
 
 _FP16 = "MXNET_TENSORRT_USE_FP16"
@@ -54,13 +49,11 @@ def _threads() -> int:
     It counts the machine's: on fewer cores its threads would wait for each other without
     sleeping, which doubled the time.
     """
-    if not hasattr(os, "sched_getaffinity"):
-        return 0
-    allowed = len(os.sched_getaffinity(0))
+    allowed = allowed_cores()
     return allowed if allowed < (os.cpu_count() or 1) else 0
 
 
-class ONNXRuntime(Backend):
+class ONNXRuntime(ONNXBackend):
     """A backend that computes all operators with an equivalent in ONNX.
 
     Options: ``providers``, a list of ONNX Runtime's, by default CUDA's where it is installed,
@@ -69,10 +62,6 @@ class ONNXRuntime(Backend):
     """
 
     preferred = ("CUDAExecutionProvider", "CPUExecutionProvider")
-
-    def takes(self, node: Node) -> bool:
-        """Whether ONNX has the operator; one that draws random numbers to train may predict without."""
-        return node.op.name in CONVERSIONS and node.op.name not in REASONS and not draws(node)
 
     def providers(self) -> list[str]:
         """Providers that are installed, the best first."""
@@ -90,33 +79,24 @@ class ONNXRuntime(Backend):
         options = {**options, "providers": list(options.get("providers") or self.providers())}
         return super().optimize(symbol, arrays, options)
 
-    def compile(
-        self, symbol: Symbol, arrays: Mapping[str, np.ndarray], options: dict[str, Any]
-    ) -> Any:
-        """The function that runs a subgraph; it has a session for each set of shapes."""
+    def runner(self, model: Any, names: Sequence[str], options: dict[str, Any]) -> Run:
+        """A session of the model."""
         runtime = runtime_package()
-        names = [name for name in symbol.list_inputs() if name not in arrays]
         settings = runtime.SessionOptions()
         settings.intra_op_num_threads = int(options.get("threads", _threads()))
         settings.log_severity_level = 3
-        providers = options["providers"]
-        sessions: dict[Any, Any] = {}
+        session = runtime.InferenceSession(
+            model.SerializeToString(), settings, providers=options["providers"]
+        )
+        read = {each.name for each in session.get_inputs()}
+        places = [(name, i) for i, name in enumerate(names) if name in read]
+        outputs = [each.name for each in session.get_outputs()]
 
-        def call(*values: np.ndarray) -> list[np.ndarray]:
-            key = tuple((each.shape, each.dtype) for each in values)
-            if key not in sessions:
-                inputs = [Input(n, x.shape, x.dtype) for n, x in zip(names, values, strict=True)]
-                outputs = [f"result{i}" for i in range(len(symbol))]
-                model, _ = to_model(symbol.graph, inputs, arrays, outputs, DEFAULT_OPSET)
-                sessions[key] = runtime.InferenceSession(
-                    model.SerializeToString(), settings, providers=providers
-                )
-            session = sessions[key]
-            read = {each.name for each in session.get_inputs()}
-            feeds = {n: x for n, x in zip(names, values, strict=True) if n in read}
-            return list(session.run(None, feeds))
+        def run(*values: np.ndarray) -> list[np.ndarray]:
+            results: list[np.ndarray] = session.run(outputs, {n: values[i] for n, i in places})
+            return results
 
-        return call
+        return run
 
 
 class TensorRT(ONNXRuntime):

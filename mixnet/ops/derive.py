@@ -21,13 +21,13 @@ def present(
         text: what it does.
         parameters: arrays positional, attributes keyword-only with resolved annotations.
     """
-    made: Any = function
-    made.__name__ = made.__qualname__ = name
-    made.__signature__ = inspect.Signature(parameters)
-    made.__annotations__ = {
+    presented: Any = function
+    presented.__name__ = presented.__qualname__ = name
+    presented.__signature__ = inspect.Signature(parameters)
+    presented.__annotations__ = {
         each.name: each.annotation for each in parameters if each.annotation is not each.empty
     }
-    made.__doc__ = f"{text}\n\nSource: MXNet operator ``{name}``."
+    presented.__doc__ = f"{text}\n\nSource: MXNet operator ``{name}``."
     return function
 
 
@@ -74,9 +74,9 @@ def with_attributes_of(
         ]
         place = next((i for i, each in enumerate(shared) if each.name == before), 0)
         parameters = [*arrays, *shared[:place], *own, *shared[place:]]
-        made: Any = function
-        made.__signature__ = inspect.Signature(parameters)
-        made.__annotations__ = {
+        declared: Any = function
+        declared.__signature__ = inspect.Signature(parameters)
+        declared.__annotations__ = {
             each.name: each.annotation for each in parameters if each.annotation is not each.empty
         }
         return function

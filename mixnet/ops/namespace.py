@@ -59,10 +59,10 @@ class Namespace:
             hint = did_you_mean(name, self.names()) or f" dir({self.title}) lists them."
             raise UnknownAttributeError(f"{self.title} has no operator {name!r}.{hint}")
         # Looked up with the operator, so that one registered anew is found.
-        made = self._made.get(name)
-        if made is None or made[0] is not op:
-            made = self._made[name] = (op, self.make(op, name))
-        return made[1]
+        known = self._made.get(name)
+        if known is None or known[0] is not op:
+            known = self._made[name] = (op, self.make(op, name))
+        return known[1]
 
     def names(self) -> list[str]:
         """Names of the operators here; without a prefix the public ones."""

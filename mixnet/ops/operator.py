@@ -110,11 +110,11 @@ class Operator:
 
     # ---- computing ------------------------------------------------------------------------------
 
-    def apply(self, statics: Any, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
+    def apply(self, statics: Statics, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
         """Outputs, then new states, then residuals, of JAX arrays or tracers."""
         raise NotImplementedError(f"{self!r} does not run within a program.")
 
-    def run_values(self, statics: Any, values: Sequence[Any]) -> list[Any] | None:
+    def run_values(self, statics: Statics, values: Sequence[Any]) -> list[Any] | None:
         """Outputs of a call that runs between programs; None for what is recorded as others are."""
         return None
 
@@ -130,63 +130,66 @@ class Operator:
 
     # ---- facts about a call ---------------------------------------------------------------------
 
-    def keywords(self, statics: Any, scalars: Arrays = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Arrays = ()) -> dict[str, Any]:
         """Attributes by name."""
         return {}
 
-    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs, without states and residuals."""
         return 1
 
-    def num_visible(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_visible(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs that a caller sees."""
         return self.num_outputs(statics, num_inputs)
 
-    def num_residuals(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs behind all others that only backward reads."""
         return 0
 
-    def output_names(self, statics: Any) -> tuple[str, ...]:
+    def output_names(self, statics: Statics) -> tuple[str, ...]:
         """Suffixes of the outputs' names."""
         return ("output",)
 
-    def argument_names(self, statics: Any) -> tuple[str, ...]:
+    def argument_names(self, statics: Statics) -> tuple[str, ...]:
         """Array parameters that a call takes."""
         return self.arrays
 
-    def infer_input_shapes(self, statics: Any, shapes: Mapping[str, Any]) -> dict[str, Any]:
+    def infer_input_shapes(self, statics: Statics, shapes: Mapping[str, Any]) -> dict[str, Any]:
         """Shapes of parameters that follow from the known ones."""
         return {}
 
+    infers_dtypes = False
+    """Whether a rule of its own says dtypes, even where those of no input are known."""
+
     def inferred_dtypes(
-        self, statics: Any, dtypes: Sequence[Any]
+        self, statics: Statics, dtypes: Sequence[Any]
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         """Dtypes of inputs and outputs that a rule of its own gives, see ``Op.infer_dtypes``;
         nothing without one.
         """
         return (), ()
 
-    def written(self, statics: Any, num_inputs: int) -> dict[int, int]:
+    def written(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Inputs that a call writes: place of each -> index of the output with its new value."""
         return {}
 
-    def changed(self, statics: Any, num_inputs: int) -> dict[int, int]:
+    def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Those of the ``written`` inputs that this call gives another value."""
         return self.written(statics, num_inputs)
 
-    def kept(self, statics: Any) -> float | None:
+    def kept(self, statics: Statics) -> float | None:
         """Share of a state that stays when backward moves it; None if states are written at once."""
         return None
 
-    def draws(self, statics: Any) -> int:
+    def draws(self, statics: Statics) -> int:
         """How many numbers of the stream of random numbers a call takes."""
         return int(self.takes_key)
 
-    def shared(self, statics: Any) -> tuple[Any, ...]:
+    def shared(self, statics: Statics) -> tuple[Any, ...]:
         """Keys of the objects that calls with these attributes share with others."""
         return ()
 
-    def parties(self, statics: Any) -> tuple[str, int] | None:
+    def parties(self, statics: Statics) -> tuple[str, int] | None:
         """Name of the meeting of devices that a call takes part in, and how many they are."""
         return None
 

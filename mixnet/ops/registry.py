@@ -319,6 +319,7 @@ class Op(Operator):
         either.
         """
         self._infer_dtypes = rule
+        self.infers_dtypes = True
         return rule
 
     def inferred_dtypes(
@@ -627,16 +628,16 @@ class Op(Operator):
 
     def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Those of the ``written`` inputs that this call gives another value."""
-        found = self._known_changes.get((statics, num_inputs))
-        if found is None:
-            found = self.written(statics, num_inputs)
+        changes = self._known_changes.get((statics, num_inputs))
+        if changes is None:
+            changes = self.written(statics, num_inputs)
             if self._moves is not None:
                 known = self.keywords(statics)
                 names = inspect.signature(self._moves).parameters
                 if not self._moves(**{name: known[name] for name in names}):
-                    found = {}
-            self._known_changes[statics, num_inputs] = found
-        return found
+                    changes = {}
+            self._known_changes[statics, num_inputs] = changes
+        return changes
 
     def kept(self, statics: Statics) -> float | None:
         """Share of a state that stays when backward moves it; None if the call writes its states."""
@@ -719,7 +720,7 @@ class Op(Operator):
         gradients = self._gradient(tuple(heads), tuple(outputs), *arrays, **self.keywords(statics))
         return (*gradients, *[None] * (len(arrays) - len(gradients)))
 
-    def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any) -> tuple:
+    def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: jax.Array) -> tuple:
         keywords = self.keywords(statics, scalars)
         if self._axes:
             self._check_axes(keywords, arrays[0].ndim)
@@ -732,8 +733,7 @@ class Op(Operator):
             )
         if not self.booleans and arrays[0].dtype == np.bool_:
             raise DTypeError(
-                f"{self.title} takes numbers, not booleans; cast with astype(), or use mx.np, whose arrays "
-                f"compute with both."
+                f"{self.title} takes numbers, not booleans; cast with astype('float32')."
             )
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key
@@ -768,10 +768,10 @@ class Op(Operator):
         rule, takes_key = self._gradient, self.takes_key
         assert rule is not None
 
-        def forward(arrays: tuple, scalars: tuple, key: Any):
+        def forward(arrays: tuple, scalars: tuple, key: jax.Array):
             return self._call(statics, arrays, scalars, key)
 
-        def keep(arrays: tuple, scalars: tuple, key: Any):
+        def keep(arrays: tuple, scalars: tuple, key: jax.Array):
             outputs = forward(arrays, scalars, key)
             return outputs, (arrays, scalars, key, outputs)
 

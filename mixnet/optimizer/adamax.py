@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
@@ -11,6 +11,9 @@ from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
 from mixnet.optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @rule("mean", "largest")
@@ -62,11 +65,11 @@ class Adamax(Optimizer):
         self.beta1 = beta1
         self.beta2 = beta2
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running mean and running maximum of the gradient."""
         return self._zeros(weight), self._zeros(weight)
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """One step."""
         self._update_count(index)
         t = self._index_update_count[index]

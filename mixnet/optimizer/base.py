@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,14 @@ from mixnet.ops.registry import Op, find
 from mixnet.optimizer.refusal import explaining
 from mixnet.runtime.value.value import from_host
 from mixnet.util import is_np_array
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+    from mixnet.lr_scheduler import LRScheduler
+    from mixnet.symbol.symbol import Symbol
+
+Index = int | str | Sequence[int | str]
+"""A parameter's number or name, or those of the parameters that are updated together."""
 
 _HALF = (np.float16, bfloat16.type)
 
@@ -57,12 +65,12 @@ class Optimizer:
         wd: float = 0.0,
         clip_gradient: float | None = None,
         learning_rate: float | None = None,
-        lr_scheduler: Any = None,
-        sym: Any = None,
+        lr_scheduler: LRScheduler | None = None,
+        sym: Symbol | None = None,
         begin_num_update: int = 0,
         multi_precision: bool = False,
         param_dict: Mapping[int, Any] | None = None,
-        **unknown: Any,
+        **unknown: object,
     ):
         if unknown:
             raise unknown_argument(self, next(iter(unknown)))
@@ -136,13 +144,13 @@ class Optimizer:
         """
         if not isinstance(name, str):
             raise AttributeTypeError(f"An optimizer is created by its name, not by {name!r:.60}.")
-        found = Optimizer.opt_registry.get(name.lower())
-        if found is None:
+        optimizer_class = Optimizer.opt_registry.get(name.lower())
+        if optimizer_class is None:
             raise AttributeValueError(
                 f"Cannot find optimizer {name}."
                 + did_you_mean(name, Optimizer.opt_registry, "Take one of {}.")
             )
-        return found(**kwargs)
+        return optimizer_class(**kwargs)
 
     # ---- learning rate and decay of a parameter ------------------------------------------------
 
@@ -173,14 +181,14 @@ class Optimizer:
         """
         raise DeprecationWarning("Use set_lr_mult instead.")
 
-    def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
+    def set_lr_mult(self, args_lr_mult: Mapping[Index, float]) -> None:
         """Factors of the learning rate by name or number of the parameter.
 
         They come on top of those that the variables of ``sym`` have.
         """
         self.lr_mult = {**self._of_symbol("__lr_mult__"), **args_lr_mult}
 
-    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
+    def set_wd_mult(self, args_wd_mult: Mapping[Index, float]) -> None:
         """Factors of the weight decay by name or number of the parameter.
 
         By default parameters whose names end neither in ``_weight`` nor in ``_gamma`` do not decay.
@@ -211,7 +219,7 @@ class Optimizer:
                 ) from None
         return factors
 
-    def _mult(self, index: Any, own: str, table: Mapping[Any, float]) -> float:
+    def _mult(self, index: Index, own: str, table: Mapping[Index, float]) -> float:
         if index in self.param_dict:
             return getattr(self.param_dict[index], own)  # type: ignore[no-any-return]
         if index in table:
@@ -220,19 +228,19 @@ class Optimizer:
             return table.get(self.idx2name[index], 1.0)
         return 1.0
 
-    def _get_lrs(self, indices: Any) -> list[Any]:
+    def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
         """Learning rates of parameters now."""
         lr = self.learning_rate
         return [lr * self._mult(index, "lr_mult", self.lr_mult) for index in indices]
 
-    def _get_lr(self, index: Any) -> Any:
+    def _get_lr(self, index: Index) -> Any:
         return self._get_lrs([index])[0]
 
-    def _get_wds(self, indices: Any) -> list[Any]:
+    def _get_wds(self, indices: Sequence[Index]) -> list[Any]:
         """Weight decays of parameters."""
         return [self.wd * self._mult(index, "wd_mult", self.wd_mult) for index in indices]
 
-    def _get_wd(self, index: Any) -> Any:
+    def _get_wd(self, index: Index) -> Any:
         return self._get_wds([index])[0]
 
     # ---- counting updates ----------------------------------------------------------------------
@@ -241,7 +249,7 @@ class Optimizer:
         """Count the updates that follow as those of a device."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
-    def _update_count(self, index: Any) -> None:
+    def _update_count(self, index: Index) -> None:
         """Count an update of a parameter, or of several."""
         counts = self._index_update_count
         for each in index if isinstance(index, (list, tuple)) else (index,):
@@ -250,7 +258,7 @@ class Optimizer:
 
     # ---- states and steps ----------------------------------------------------------------------
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """Arrays that the rule keeps for a weight: None, an array, or a tuple of these.
 
         Args:
@@ -258,7 +266,7 @@ class Optimizer:
             weight: the parameter.
         """
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """``create_state``, with a float32 copy of a half-precision weight where asked for.
 
         Returns:
@@ -271,7 +279,15 @@ class Optimizer:
         self._warn_of_half(weight)
         return self.create_state(index, weight)
 
-    def __init_subclass__(cls, **more: Any) -> None:
+    def _state_and_copy(self, index: Index, weight: NDArray, whose: str) -> Any:
+        """What MXNet's first optimizers keep: their pair has the float32 copy last, not first."""
+        if self._is_mixed(weight):
+            copy = weight.astype(np.float32)
+            return self.create_state(index, copy), copy
+        self._warn_of_half(weight, whose, 4)
+        return self.create_state(index, weight)
+
+    def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)
         if "update" in cls.__dict__:
             cls.update = explaining(cls.update)  # type: ignore[method-assign]
@@ -280,16 +296,16 @@ class Optimizer:
         """Whether a weight is updated through a float32 copy."""
         return bool(self.multi_precision) and weight.dtype in _HALF
 
-    def _warn_of_half(self, weight: NDArray, whose: str = "") -> None:
+    def _warn_of_half(self, weight: NDArray, whose: str = "", depth: int = 3) -> None:
         if weight.dtype in _HALF and not self.multi_precision:
             warnings.warn(
                 f"Accumulating with {np.dtype(weight.dtype).name} in optimizer can lead to poor "
                 f"accuracy or slow convergence. Consider using multi_precision=True option of the "
                 f"{whose}optimizer",
-                stacklevel=3,
+                stacklevel=depth,
             )
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
         """One step: writes ``weight`` and ``state``.
 
         Args:
@@ -313,7 +329,7 @@ class Optimizer:
     # ---- for rules -----------------------------------------------------------------------------
 
     @staticmethod
-    def _zeros(weight: NDArray, dtype: Any = None, stype: str = "default") -> NDArray:
+    def _zeros(weight: NDArray, dtype: DTypeLike = None, stype: str = "default") -> NDArray:
         """Zeros of the shape of a weight, where it is, in its dtype by default.
 
         They come from the host: recorded, they would be part of the first step's program, and the
@@ -322,10 +338,10 @@ class Optimizer:
         kind = as_dtype(weight.dtype if dtype is None else dtype)
         if stype == "default":
             return NDArray._wrap(from_host(np.zeros(weight.shape, kind), weight.context))
-        made: NDArray = weight._zeros_as(stype)
-        return made.astype(kind, copy=False)
+        zeros: NDArray = weight._zeros_as(stype)
+        return zeros.astype(kind, copy=False)
 
-    def _numbers(self, index: Any) -> dict[str, Any]:
+    def _numbers(self, index: Index) -> dict[str, Any]:
         """What MXNet's update operators take of a parameter that has just been counted."""
         return self._numbers_at(self._get_lr(index), self._get_wd(index))
 

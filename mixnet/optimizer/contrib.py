@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.ndarray import contrib as contrib
@@ -10,6 +10,9 @@ from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer as Optimizer
 from mixnet.optimizer.base import register as register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 __all__ = ["GroupAdaGrad"]
 
@@ -32,7 +35,7 @@ class GroupAdaGrad(Optimizer):
         super().__init__(**kwargs)
         self.float_stable_eps = eps
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The sum of the rows' mean squares, ``(rows, 1)``.
 
         Raises:
@@ -43,7 +46,7 @@ class GroupAdaGrad(Optimizer):
         history = zeros((weight.shape[0], 1), weight.context)
         return history if weight.stype == "default" else history.tostype(weight.stype)
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step.
 
         Raises:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
 from mixnet.optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 def _step_of(grad, weight, previous, lr, wd, lamda):
@@ -74,7 +77,7 @@ class DCASGD(Optimizer):
         self.weight_previous: dict[Any, Any] = {}
         self.lamda = lamda
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity, None without momentum, and the weight before the last step."""
         velocity = None if self.momentum == 0.0 else self._zeros(weight)
         return velocity, weight.copy()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer, register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @register
@@ -29,11 +32,11 @@ class FTML(Optimizer):
         self.beta2 = beta2
         self.epsilon = epsilon
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The states ``d``, ``v`` and ``z`` of the rule."""
         return self._zeros(weight), self._zeros(weight), self._zeros(weight)
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """One step."""
         self._update_count(index)
         numbers = self._numbers(index)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer, register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @register
@@ -31,14 +34,14 @@ class Ftrl(Optimizer):
         self.beta = beta
         self.lr = learning_rate
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The states ``z`` and ``n`` of the rule, float32."""
         return (
             self._zeros(weight, np.float32, weight.stype),
             self._zeros(weight, np.float32, weight.stype),
         )
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """One step."""
         self._update_count(index)
         numbers = self._numbers(index) | {"lamda1": self.lamda1, "beta": self.beta}

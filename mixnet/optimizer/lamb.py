@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import aggregation, each_of, register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import Index
 
 
 @register
-class LAMB(Optimizer):
+class LAMB(Aggregated):
     """Adam's direction, with steps in proportion to the norm of the weight, for large batches.
 
         direction ← mean / (√var + epsilon) + wd · weight
@@ -48,20 +53,13 @@ class LAMB(Optimizer):
         self.bias_correction = bias_correction
         self.aggregate_num = max(1, min(45, aggregation(45)))
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """Running mean and running square of the gradient."""
-        return self._zeros(weight), self._zeros(weight)
+        return self._zeros(weight, stype=weight.stype), self._zeros(weight, stype=weight.stype)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """One step of a parameter, or of several."""
-        self._update_each(index, weight, grad, state, False)
-
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
-        first = weight[0] if isinstance(index, (list, tuple)) else weight
-        self._update_each(index, weight, grad, state, self._is_mixed(first))
-
-    def _update_each(self, index: Any, weight: Any, grad: Any, state: Any, mixed: bool) -> None:
+    def _update_each(
+        self, index: Index, weight: Any, grad: Any, state: object, mixed: bool
+    ) -> None:
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
         rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
-import numpy as np
 
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind
+from mixnet.optimizer.aggregated import Aggregated
 from mixnet.optimizer.at_rate import step_at
-from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.base import aggregation, each_of, register
 from mixnet.optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import Index
 
 
 @rule()
@@ -42,7 +47,7 @@ def lars_rate(
 
 
 @register
-class LARS(Optimizer):
+class LARS(Aggregated):
     """Layer-wise adaptive rates: each layer moves in proportion to the norm of its weight.
 
         rate     ← lr · eta · |weight| / (|gradient| + wd · |weight| + eps)
@@ -85,7 +90,7 @@ class LARS(Optimizer):
     def _decays(name: str) -> bool:
         return name.endswith("_weight")
 
-    def _get_lrs(self, indices: Any) -> list[Any]:
+    def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
         """Learning rates of parameters now; remembers this rate and the one before."""
         if self.cur_lr is not None:
             self.last_lr = self.cur_lr
@@ -94,34 +99,23 @@ class LARS(Optimizer):
             self.last_lr = self.cur_lr
         return [self.cur_lr * self._mult(i, "lr_mult", self.lr_mult) for i in indices]
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
         if self.momentum == 0.0:
             return None
         return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-        if self._is_mixed(weight):
-            copy = weight.astype(np.float32)
-            return self.create_state(index, copy), copy
-        self._warn_of_half(weight, "SGD ")
-        return self.create_state(index, weight)
+        return self._state_and_copy(index, weight, "SGD ")
 
     def set_wd_mult(self, args_wd_mult: Any) -> None:
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""
         super().set_wd_mult(args_wd_mult)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """One step of a parameter, or of several."""
-        self._update_each(index, weight, grad, state, False)
-
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
-        first = weight[0] if isinstance(index, (list, tuple)) else weight
-        self._update_each(index, weight, grad, state, self._is_mixed(first))
-
-    def _update_each(self, index: Any, weight: Any, grad: Any, state: Any, mixed: bool) -> None:
+    def _update_each(
+        self, index: Index, weight: Any, grad: Any, state: object, mixed: bool
+    ) -> None:
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
         rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
@@ -142,5 +136,5 @@ class LARS(Optimizer):
                 numbers["momentum"] = momentum
             step_at(rate, w, g, velocity, copy, numbers)
 
-    def _name(self, index: Any) -> str:
+    def _name(self, index: Index) -> str:
         return self.idx2name.get(index, str(index))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 
@@ -15,6 +15,9 @@ from mixnet.ops.update.optimizer_update import as_kind
 from mixnet.optimizer.at_rate import step_at
 from mixnet.optimizer.base import Optimizer, register
 from mixnet.optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @rule()
@@ -75,7 +78,7 @@ class LBSGD(Optimizer):
         self.adaptive = False
         self.admult: float = 1
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
         self._warn_of_half(weight, "SGD ")
         return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
@@ -105,7 +108,7 @@ class LBSGD(Optimizer):
         self.cumgrads[index] = state
         return state
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Gather a gradient; every ``batch_scale``-th time make a step."""
         lr, wd = self._get_lr(index), self._get_wd(index)
         self._update_count(index)

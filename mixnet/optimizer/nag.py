@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer, register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @register
@@ -28,24 +29,20 @@ class NAG(Optimizer):
         super().__init__(**kwargs)
         self.momentum = momentum
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
         return None if self.momentum == 0.0 else self._zeros(weight)
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-        if self._is_mixed(weight):
-            copy = weight.astype(np.float32)
-            return self.create_state(index, copy), copy
-        self._warn_of_half(weight, "NAG ")
-        return self.create_state(index, weight)
+        return self._state_and_copy(index, weight, "NAG ")
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step."""
         self._update(index, weight, grad, (state,), "")
 
     def update_multi_precision(
-        self, index: Any, weight: NDArray, grad: NDArray, state: Any
+        self, index: Index, weight: NDArray, grad: NDArray, state: object
     ) -> None:
         """One step, through the float32 copy where ``create_state_multi_precision`` made one."""
         mixed = self._is_mixed(weight)

@@ -119,7 +119,7 @@ class Machine:
                 )
         return self._stack.pop()
 
-    def _checked(self, value: Any) -> Any:
+    def _checked(self, value: object) -> Any:
         """A number or text as it stands in the file."""
         if isinstance(value, str):
             self.budget.spend(64 + len(value) * (1 if value.isascii() else 4))
@@ -271,7 +271,7 @@ _MEMOIZED = {"PUT", "BINPUT", "LONG_BINPUT", "MEMOIZE"}
 _RECALLED = {"GET", "BINGET", "LONG_BINGET"}
 
 
-def _exactly(value: Any, kind: type) -> Any:
+def _exactly(value: object, kind: type) -> Any:
     """A value of this very type; ``OrderedDict`` counts as a dict."""
     if type(value) is kind or (kind is dict and isinstance(value, dict)):
         return value
@@ -280,7 +280,7 @@ def _exactly(value: Any, kind: type) -> Any:
     )
 
 
-def as_key(value: Any) -> Any:
+def as_key(value: object) -> Any:
     """A key of a dict or an item of a set: hashing nested ones could take for ever, or the stack.
 
     Raises:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, MXNetError, NotAnArrayError
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 def explaining(update: Callable[..., None]) -> Callable[..., None]:
     """An optimizer's ``update`` that says which argument it cannot work with."""
 
     @functools.wraps(update)
-    def explained(self: Any, index: Any, weight: Any, grad: Any, state: Any) -> None:
+    def explained(self: Any, index: Index, weight: Any, grad: Any, state: object) -> None:
         try:
             update(self, index, weight, grad, state)
         except (TypeError, AttributeError, ValueError) as error:
@@ -26,7 +29,7 @@ def explaining(update: Callable[..., None]) -> Callable[..., None]:
     return explained
 
 
-def _problem(optimizer: Any, weight: Any, grad: Any, state: Any) -> MXNetError | None:
+def _problem(optimizer: Any, weight: Any, grad: Any, state: object) -> MXNetError | None:
     name = type(optimizer).__name__
     for called, given in (("weight", weight), ("grad", grad)):
         arrays = given if isinstance(given, (list, tuple)) and given else [given]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer.base import Optimizer, aggregation, each_of, register
+from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import aggregation, each_of, register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.aggregated import Aggregated
+from mixnet.optimizer.base import Index
 
 
 @register
-class SGD(Optimizer):
+class SGD(Aggregated):
     """Stochastic gradient descent with momentum.
 
         velocity ← momentum · velocity − lr · (gradient + wd · weight)
@@ -29,30 +32,19 @@ class SGD(Optimizer):
         self.lazy_update = lazy_update
         self.aggregate_num = aggregation(4)
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""
         if self.momentum == 0.0:
             return None
         return self._zeros(weight, stype=weight.stype if self.lazy_update else "default")
 
-    def create_state_multi_precision(self, index: Any, weight: NDArray) -> Any:
+    def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
-        if self._is_mixed(weight):
-            copy = weight.astype(np.float32)
-            return self.create_state(index, copy), copy
-        self._warn_of_half(weight, "SGD ")
-        return self.create_state(index, weight)
+        return self._state_and_copy(index, weight, "SGD ")
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """One step of a parameter, or of several."""
-        self._update_each(index, weight, grad, state, False)
-
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
-        first = weight[0] if isinstance(index, (list, tuple)) else weight
-        self._update_each(index, weight, grad, state, self._is_mixed(first))
-
-    def _update_each(self, index: Any, weight: Any, grad: Any, state: Any, mixed: bool) -> None:
+    def _update_each(
+        self, index: Index, weight: Any, grad: Any, state: object, mixed: bool
+    ) -> None:
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
         rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +12,9 @@ from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
 from mixnet.optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @rule()
@@ -47,10 +50,10 @@ class SGLD(Optimizer):
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """None."""
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step; it draws from the random numbers of the weight's device."""
         self._update_count(index)
         numbers = self._numbers(index) | {"clip_gradient": self.clip_gradient}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer, register
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @register
@@ -35,11 +38,11 @@ class Signum(Optimizer):
         self.momentum = momentum
         self.wd_lh = wd_lh
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """The running gradient; None without momentum."""
         return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step."""
         self._update_count(index)
         numbers = self._numbers(index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from mixnet.autograd.scope import RecordingScope
 from mixnet.base import FileFormatError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.base import Optimizer
+
+if TYPE_CHECKING:
+    from mixnet.lr_scheduler import LRScheduler
 
 Weights = Mapping[Any, NDArray | None]
 """Parameters by the keys of their states; None: not known yet."""
@@ -79,7 +82,7 @@ def _ours(klass: type) -> Any:
     return next(each for each in klass.__mro__ if each in _SCHEDULERS or _is_library(each))
 
 
-def _is_library(item: Any) -> bool:
+def _is_library(item: object) -> bool:
     """Whether a class or method is one of the optimizers that come with mixnet."""
     return str(item.__module__).startswith("mixnet.optimizer.")
 
@@ -108,7 +111,7 @@ def _check_optimizer(optimizer: Optimizer) -> None:
         _check_steps(scheduler)
 
 
-def _compare(item: Any, new: Any) -> None:
+def _compare(item: object, new: Any) -> None:
     """Raise unless an object has the attributes of a new one, and of their kinds."""
     for name, usual in vars(new).items():
         if name in _LATER:
@@ -122,7 +125,7 @@ def _compare(item: Any, new: Any) -> None:
             raise _bad(item, name, value)
 
 
-def _is_alike(name: str, value: Any, usual: Any) -> bool:
+def _is_alike(name: str, value: object, usual: Any) -> bool:
     if name in _COUNTS:
         return isinstance(value, (int, np.integer))
     if name == "lr":  # None where a scheduler says it
@@ -134,18 +137,18 @@ def _is_alike(name: str, value: Any, usual: Any) -> bool:
     return isinstance(value, type(usual))
 
 
-def _is_single(value: Any) -> bool:
+def _is_single(value: object) -> bool:
     return isinstance(value, NDArray) and math.prod(value.shape) == 1
 
 
-def _check_steps(scheduler: Any) -> None:
+def _check_steps(scheduler: LRScheduler | None) -> None:
     steps = getattr(scheduler, "step", 1)
     for step in steps if isinstance(steps, list) else [steps]:
         if not isinstance(step, (int, float)) or step < 1:
             raise _bad(scheduler, "step", step)
 
 
-def _bad(item: Any, name: str, value: Any) -> FileFormatError:
+def _bad(item: object, name: str, value: object) -> FileFormatError:
     shown = repr(value)[:40] if isinstance(value, (*_NUMBERS, str, type(None))) else ""
     return FileFormatError(
         f"The {type(item).__name__} in the states has a {type(value).__name__} {shown} for {name}: "
@@ -206,7 +209,7 @@ def _check_plain(key: Any, state: Any) -> None:
         )
 
 
-def _fit(state: Any, usual: Any, whose: str) -> Any:
+def _fit(state: object, usual: Any, whose: str) -> Any:
     """A state like ``usual``.
 
     Raises:
@@ -235,7 +238,7 @@ def _stored_like(state: NDArray, usual: NDArray) -> Any:
     return dense if usual.stype == "default" else dense.tostype(usual.stype)
 
 
-def _described(state: Any) -> str:
+def _described(state: object) -> str:
     if isinstance(state, NDArray):
         return f"an array of shape {state.shape} and dtype {np.dtype(state.dtype).name}"
     if isinstance(state, (tuple, list)):

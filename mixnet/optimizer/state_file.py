@@ -11,8 +11,8 @@ import io
 import math
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from mixnet.ndarray.sparse_array import CSRNDArray, RowSparseNDArray
 from mixnet.numpy.ndarray import ndarray
 from mixnet.optimizer.base import Optimizer
 from mixnet.optimizer.pickle_reader import MOST_LEVELS, Budget, Machine, Name, as_key
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 _ARRAYS: dict[type, tuple[str, str]] = {
     NDArray: ("mxnet.ndarray.ndarray", "NDArray"),
@@ -57,12 +60,12 @@ _PythonPickler: Any = vars(pickle)["_Pickler"]
 
 
 class _Pickler(_PythonPickler):
-    def reducer_override(self, item: Any) -> Any:
+    def reducer_override(self, item: object) -> Any:
         if isinstance(item, NDArray):
             return type(item), _NO_HANDLE, {"handle": bytearray(item._to_bytes())}
         return NotImplemented
 
-    def save_global(self, item: Any, name: str | None = None) -> None:
+    def save_global(self, item: object, name: str | None = None) -> None:
         path = _path(item) if isinstance(item, type) else None
         if path is None:
             super().save_global(item, name)
@@ -103,14 +106,14 @@ def _broken(what: str) -> FileFormatError:
     return FileFormatError(f"The optimizer states are corrupted: {what}.")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """A value in an error: a short text or name, of anything else its type."""
     if isinstance(value, (str, Name)):
         return repr(str(value)[:80])
     return f"a {type(value).__name__}"
 
 
-def _raw(content: Any) -> bytes:
+def _raw(content: object) -> bytes:
     """Bytes, which Python 2 writes as text."""
     if isinstance(content, str):
         return content.encode("latin1")
@@ -119,7 +122,7 @@ def _raw(content: Any) -> bytes:
     return bytes(content)
 
 
-def _dtype(code: Any, *_: Any) -> np.dtype:
+def _dtype(code: Any, *_: object) -> np.dtype:
     if code == Name("ml_dtypes", "bfloat16"):
         return bfloat16
     if not isinstance(code, str) or code not in _DTYPES:
@@ -127,7 +130,7 @@ def _dtype(code: Any, *_: Any) -> np.dtype:
     return _DTYPES[code]
 
 
-def _array_content(dtype: Any, shape: Any, content: Any) -> bytes:
+def _array_content(dtype: DTypeLike, shape: Sequence[int], content: object) -> bytes:
     """The bytes of an array of numbers, if it is one of this dtype and shape."""
     if not isinstance(dtype, np.dtype):
         raise _broken("an array has no dtype")
@@ -147,14 +150,14 @@ def _scalar(dtype: Any, content: Any) -> Any:
     return np.frombuffer(_array_content(dtype, (), content), dtype)[0]
 
 
-def _reconstruct(kind: Any, shape: Any, code: Any) -> np.ndarray:
+def _reconstruct(kind: Any, shape: Sequence[int], code: Any) -> np.ndarray:
     """An array whose state follows."""
     if kind != Name("numpy", "ndarray"):
         raise _broken(f"{_shown(kind)} is not an array of NumPy")
     return np.empty(0, np.uint8)
 
 
-def _from_buffer(content: Any, dtype: Any, shape: Any, order: Any) -> np.ndarray:
+def _from_buffer(content: object, dtype: Any, shape: Any, order: Any) -> np.ndarray:
     if order not in ("C", "F"):
         raise _broken("an array is neither in C's order nor in Fortran's")
     raw = _array_content(dtype, shape, content)
@@ -168,11 +171,11 @@ def _encode(text: Any, encoding: Any) -> bytes:
     return text.encode("latin1")  # type: ignore[no-any-return]
 
 
-def _bytes(content: Any = b"", encoding: Any = "latin1") -> bytes:
+def _bytes(content: object = b"", encoding: Any = "latin1") -> bytes:
     return _encode(content, encoding) if isinstance(content, str) else _raw(content)
 
 
-def _bytearray(content: Any = b"", encoding: Any = "latin1") -> bytearray:
+def _bytearray(content: object = b"", encoding: Any = "latin1") -> bytearray:
     return bytearray(_bytes(content, encoding))
 
 
@@ -296,8 +299,8 @@ class _Reading:
         sizes = [len(each) for each in arguments if isinstance(each, sized)]
         # Of the largest kind, an OrderedDict of pairs.
         budget.spend(256 + (2 if name not in _COLLECTIONS else 256) * sum(sizes))
-        made = _FUNCTIONS[name](*arguments)
-        return self._begun(made) if _FUNCTIONS[name] is _reconstruct else made
+        result = _FUNCTIONS[name](*arguments)
+        return self._begun(result) if _FUNCTIONS[name] is _reconstruct else result
 
     def _begun(self, array: Any) -> Any:
         self._bare[id(array)] = array
@@ -313,7 +316,7 @@ class _Reading:
                 f"own, define its class first, under this name."
             )
 
-    def _new(self, name: Any, base: Any = _OBJECT, content: Any = None) -> Any:
+    def _new(self, name: Any, base: Any = _OBJECT, content: object = None) -> Any:
         """An optimizer or a scheduler without attributes."""
         if not isinstance(name, Name) or base not in _OBJECTS or content is not None:
             raise _broken("an object is not made of a class alone")
@@ -321,11 +324,11 @@ class _Reading:
         klass = self._classes.get(name)
         if klass is None:
             raise _broken(f"{name} is neither an optimizer nor a scheduler")
-        made: Any = object.__new__(klass)
-        self._objects[id(made)] = made
-        return made
+        instance: Any = object.__new__(klass)
+        self._objects[id(instance)] = instance
+        return instance
 
-    def _give_state(self, item: Any, state: Any, budget: Budget) -> None:
+    def _give_state(self, item: Any, state: object, budget: Budget) -> None:
         if id(item) in self._objects:
             if id(item) in self._states or type(state) is not dict:
                 raise _broken(f"a {type(item).__name__} has other things than attributes")
@@ -387,7 +390,7 @@ class _Reading:
                 raise _broken(f"{_shown(value)} is in place of a value")
         return seen
 
-    def _attributes(self, item: Any) -> Collection[Any]:
+    def _attributes(self, item: object) -> Collection[Any]:
         """The values of the attributes that an object will have."""
         klass, state = type(item), self._states.get(id(item), {})
         for name in state:
@@ -400,7 +403,7 @@ def _new_array(klass: Any) -> Any:
     return klass.__new__(klass)
 
 
-def _is_plain_dtype(state: Any) -> bool:
+def _is_plain_dtype(state: object) -> bool:
     return (
         type(state) is tuple
         and len(state) == 8
@@ -411,14 +414,14 @@ def _is_plain_dtype(state: Any) -> bool:
     )
 
 
-def _fields(state: Any) -> tuple[Any, ...]:
+def _fields(state: object) -> tuple[Any, ...]:
     """Version, shape, dtype, order and bytes of an array of NumPy."""
     if type(state) is not tuple or len(state) != 5 or not isinstance(state[-1], (bytes, str)):
         raise _broken("an array of NumPy has no content")
     return state
 
 
-def _set_state(item: Any, state: dict[str, Any]) -> None:
+def _set_state(item: object, state: dict[str, Any]) -> None:
     """What ``pickle`` does with a state."""
     if hasattr(item, "__setstate__"):
         item.__setstate__(state)

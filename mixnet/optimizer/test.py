@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind
 from mixnet.optimizer.base import Optimizer, register
 from mixnet.optimizer.rule import rule
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 @rule("copy")
@@ -29,10 +32,10 @@ class Test(Optimizer):
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
 
-    def create_state(self, index: Any, weight: NDArray) -> Any:
+    def create_state(self, index: Index, weight: NDArray) -> Any:
         """Zeros; later a copy of the weight."""
         return self._zeros(weight, "float32")
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step."""
         self._step(test_update, (weight, grad, state), {"rescale_grad": self.rescale_grad})

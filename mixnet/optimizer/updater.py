@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, FileFormatError
@@ -17,6 +17,9 @@ from mixnet.optimizer.base import Optimizer
 from mixnet.optimizer.state_check import Weights, checked
 from mixnet.optimizer.state_file import dumps, loads
 from mixnet.runtime.record.files import read as read_file
+
+if TYPE_CHECKING:
+    from mixnet.optimizer.base import Index
 
 
 class Updater:
@@ -37,7 +40,7 @@ class Updater:
         self.states_synced: dict[Any, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
 
-    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+    def __call__(self, index: Index, grad: Any, weight: Any) -> None:
         """Update a parameter, or several: what is recorded runs as one program.
 
         Args:
@@ -77,7 +80,7 @@ class Updater:
                         [self.states[indices[p]] for p in chunk],
                     )
 
-    def sync_state_context(self, state: Any, context: Context) -> Any:
+    def sync_state_context(self, state: object, context: Context) -> Any:
         """A state, an array or a tuple or list of these, on a device."""
         if isinstance(state, NDArray):
             return state.as_in_context(context)

@@ -48,11 +48,11 @@ def assign_keys(graph: Graph, called: Sequence[Node] = (), training: bool = Fals
 
     def change(node: Node, given: tuple[Entry, ...]) -> Node:
         if not node.op.takes_key:
-            return node.replaced(given)
+            return node.with_inputs(given)
         scalars = (*node.scalars, float(numbers[node]))
         given = (*given, Entry(key))
-        made = Node(node.op, node.statics, scalars, given, node.name, node.attrs)
-        return made.made_from(node)
+        keyed = Node(node.op, node.statics, scalars, given, node.name, node.attrs)
+        return keyed.made_from(node)
 
     changed = graph.rebuild(change)
     return Graph(changed.heads, (*graph.inputs, key), graph.num_outputs, graph.states)

@@ -22,19 +22,19 @@ def changes(before: Graph, after: Graph) -> dict[str, list[Any]]:
     """
     old = {name: node for node, name in before.names.items()}
     new = {name: node for node, name in after.names.items()}
-    gone = [name for name in old if name not in new]
+    removed = [name for name in old if name not in new]
     added = [name for name in new if name not in old]
-    merged = _merged(before, gone, new)
+    merged = _merged(before, removed, new)
     expanded: dict[str, list[str]] = {}
     for name in added:
-        outer = _outer(name, set(gone))
+        outer = _outer(name, set(removed))
         if outer is not None:
             expanded.setdefault(outer, []).append(name)
     inside = {name for names in expanded.values() for name in names}
     explained = {*merged, *expanded}
     return {
         "added": [name for name in added if name not in inside],
-        "removed": [name for name in gone if name not in explained],
+        "removed": [name for name in removed if name not in explained],
         "merged": [{"name": name, "into": into} for name, into in merged.items()],
         "expanded": [{"name": name, "into": into} for name, into in expanded.items()],
         "changed": [

@@ -79,8 +79,8 @@ class Image:
 def _transposed(entry: Entry, axes: tuple[int, ...], suffix: str) -> Entry:
     op = find("transpose")
     statics, scalars = op.bind({"axes": axes})
-    made = Node(op, statics, scalars, (entry,), f"{entry.node.name}_{suffix}")
-    return Entry(made.made_from(entry.node))
+    transpose = Node(op, statics, scalars, (entry,), f"{entry.node.name}_{suffix}")
+    return Entry(transpose.made_from(entry.node))
 
 
 ONEDNN_LEAST = 1_000_000_000
@@ -191,8 +191,8 @@ class _Rewrite:
             return
         images = self._rewritten(node)
         if images is None:
-            kept = node.replaced(tuple(self.made[e].first for e in node.inputs))
-            images = [Image(Entry(kept, e.index)) for e in self._outputs(node)]
+            copied = node.replaced(tuple(self.made[e].first for e in node.inputs))
+            images = [Image(Entry(copied, e.index)) for e in self._outputs(node)]
         for i, image in enumerate(images):
             self.made[Entry(node, i)] = image
 
@@ -340,9 +340,9 @@ class _Rewrite:
             "groups": known["num_group"],
             "channels_last": _is_last(known["layout"]),
         }
-        made = _lowered(op, tuple(self.made[each].first for each in inputs), attributes, node)
+        lowered = _lowered(op, tuple(self.made[each].first for each in inputs), attributes, node)
         count = len(more["wanted"]) if more else 1
-        return [Image(Entry(made, i)) for i in range(count)]
+        return [Image(Entry(lowered, i)) for i in range(count)]
 
     def _volumes(
         self, node: Node, known: dict[str, Any], inputs: Sequence[Entry], wanted: Sequence[int]
@@ -372,8 +372,8 @@ class _Rewrite:
         else:
             attributes["method"] = method
         op = volumes.GRADIENTS if wanted else volumes.CONVOLUTION
-        made = _lowered(op, tuple(self.made[each].first for each in inputs), attributes, node)
-        return [Image(Entry(made, i)) for i in range(max(1, len(wanted)))]
+        lowered = _lowered(op, tuple(self.made[each].first for each in inputs), attributes, node)
+        return [Image(Entry(lowered, i)) for i in range(max(1, len(wanted)))]
 
     def _as_data_gradient(
         self, plan: dict[str, Any], kernel: Sequence[int], extents: Sequence[int]
@@ -488,7 +488,7 @@ class _Rewrite:
             known = {**known, "kernel": extents, "stride": (), "pad": ()}
         stride, pad = known["stride"] or (1, 1), known["pad"] or (0, 0)
         widths = window_widths(extents, known["kernel"], stride, pad, known["pooling_convention"])
-        found = {
+        windows = {
             "kernel": known["kernel"],
             "stride": stride,
             "widths": widths,
@@ -496,10 +496,10 @@ class _Rewrite:
         }
         if known["pool_type"] == "avg":
             include = known["count_include_pad"] in (None, True)
-            found["counts"] = pooling.window_counts(
+            windows["counts"] = pooling.window_counts(
                 extents, known["kernel"], stride, pad, widths, include
             )
-        return found
+        return windows
 
     def _pooling(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
         windows = self._windows(node.inputs[0], known)
@@ -527,9 +527,9 @@ class _Rewrite:
             return None
         backward = isinstance(node.op, BackwardOp)
         if op.name == "BatchNorm" and backward:
-            found = self._batch_norm_gradient(node, known)
-            if found is not None:
-                return found
+            images = self._batch_norm_gradient(node, known)
+            if images is not None:
+                return images
         forward = op.rebind(node.statics[0] if backward else node.statics, **{name: 3})
         statics = (forward, *node.statics[1:]) if backward else forward
         return self._same(node, statics)
@@ -548,9 +548,9 @@ class _Rewrite:
             "wanted": wanted,
         }
         inputs = (self.made[head].last, self.made[data].last, self.made[gamma].first)
-        made = _lowered(batch_norm.BATCH_NORM_GRADIENT, inputs, attributes, node)
+        lowered = _lowered(batch_norm.BATCH_NORM_GRADIENT, inputs, attributes, node)
         return [
-            Image(last=Entry(made, i)) if position == 0 else Image(Entry(made, i))
+            Image(last=Entry(lowered, i)) if position == 0 else Image(Entry(lowered, i))
             for i, position in enumerate(wanted)
         ]
 
@@ -573,12 +573,12 @@ class _Rewrite:
             self.made[e].last if len(self._shape(e)) == 4 else self.made[e].first
             for e in node.inputs
         )
-        made = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
-        made.made_from(node)
+        copied = Node(node.op, statics, node.scalars, inputs, node.name, node.attrs)
+        copied.made_from(node)
         return [
-            Image(last=Entry(made, e.index))
+            Image(last=Entry(copied, e.index))
             if len(self._shape(e)) == 4
-            else Image(Entry(made, e.index))
+            else Image(Entry(copied, e.index))
             for e in self._outputs(node)
         ]
 
@@ -594,24 +594,24 @@ class _Rewrite:
     def _fused(self, node: Node) -> Image | None:
         """A convolution that also adds or applies relu, where nothing else reads its result."""
         if _is_relu(node):
-            found = self._unshared(node.inputs[0])
-            return None if found is None else _with_fusion(found, "RELU", (), node)
+            producer = self._unshared(node.inputs[0])
+            return None if producer is None else _with_fusion(producer, "RELU", (), node)
         if node.op.fusion is not None and node.op.fusion.part == "sum":
             one, two = node.inputs
             if self._shape(one) != self._shape(two) or self.specs[one][1] != self.specs[two][1]:
                 return None
             for entry, other in ((one, two), (two, one)):
-                found = self._unshared(entry)
-                if found is not None and one != two:
-                    return _with_fusion(found, "BINARY_ADD", (self.made[other].last,), node)
+                producer = self._unshared(entry)
+                if producer is not None and one != two:
+                    return _with_fusion(producer, "BINARY_ADD", (self.made[other].last,), node)
         return None
 
     def _unshared(self, entry: Entry) -> Node | None:
         """The convolution that computes an entry, if only one node reads it."""
         if self.uses[entry] != 1 or not self.made[entry].computed_last:
             return None
-        made = self.made[entry].last.node
-        return made if made.op is convolution.CONVOLUTION else None
+        producer = self.made[entry].last.node
+        return producer if producer.op is convolution.CONVOLUTION else None
 
 
 def _is_relu(node: Node) -> bool:

@@ -29,13 +29,13 @@ def complete_shapes(graph: Graph, shapes: Mapping[str, Any]) -> Graph:
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         shape = shapes_inferred.get(Entry(node)) if node in open_ones else None
         if not is_known(shape):
-            return node.replaced(inputs)
+            return node.with_inputs(inputs)
         assert node.op.shaped_by is not None
         attributes = {**attributes_of(node), node.op.shaped_by: shape}
         statics, _ = node.op.bind(attributes)
         attrs = {**node.attrs, node.op.shaped_by: to_text(shape)}
-        made = Node(node.op, statics, node.scalars, inputs, node.name, attrs)
-        return made.made_from(node)
+        completed = Node(node.op, statics, node.scalars, inputs, node.name, attrs)
+        return completed.made_from(node)
 
     return graph.rebuild(change)
 

@@ -53,7 +53,7 @@ class BackwardOp(Operator):
         """What the forward calls share."""
         return self.forward.shared(statics[0])
 
-    def keywords(self, statics: Statics, scalars: Any = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
         """The forward operator's attributes."""
         return self.forward.keywords(statics[0], scalars)
 
@@ -86,8 +86,10 @@ class KeptBackwardOp(BackwardOp):
         placed = [jnp.zeros_like(each) for each in outputs]
         for i, head in zip(headed, heads, strict=True):
             placed[i] = head
-        found = self.forward.gradient_of_call(forward_statics, placed, outputs, inputs)
-        return tuple(jnp.zeros_like(inputs[i]) if found[i] is None else found[i] for i in wanted)
+        gradients = self.forward.gradient_of_call(forward_statics, placed, outputs, inputs)
+        return tuple(
+            jnp.zeros_like(inputs[i]) if gradients[i] is None else gradients[i] for i in wanted
+        )
 
 
 def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]) -> Node:
@@ -96,18 +98,18 @@ def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[in
     if own is not None:  # a whole graph knows its own backward graph
         return own.made_from(node)
     headed = tuple(i for i, head in enumerate(heads) if head is not None)
-    kept: tuple[Entry, ...] = ()
+    residuals: tuple[Entry, ...] = ()
     if node.op.keeps_outputs:
         count = node.op.num_residuals(node.statics, len(node.inputs))
-        kept = tuple(Entry(node, count + i) for i in range(count))
-    made = Node(
-        KeptBackwardOp(node.op) if kept else BackwardOp(node.op),
+        residuals = tuple(Entry(node, count + i) for i in range(count))
+    backward = Node(
+        KeptBackwardOp(node.op) if residuals else BackwardOp(node.op),
         (node.statics, headed, tuple(wanted)),
         node.scalars,
-        (*[head for head in heads if head is not None], *node.inputs, *kept),
+        (*[head for head in heads if head is not None], *node.inputs, *residuals),
         f"{node.name}_backward",
     )
-    return made.made_from(node)
+    return backward.made_from(node)
 
 
 class Rows(NamedTuple):
@@ -165,11 +167,11 @@ def differentiate(
             if not positions:
                 continue
         read = node if recomputation is None else recomputation(node, arrived)
-        made = backward_node(read, arrived, positions)
+        gradient_nodes = backward_node(read, arrived, positions)
         for output, i in enumerate(positions):
             source = node.inputs[i]
             pending.setdefault(source.node, {}).setdefault(source.index, []).append(
-                Entry(made, output)
+                Entry(gradient_nodes, output)
             )
     results: list[Any] = [gradients.get(entry) for entry in variables]
     for i, entry in enumerate(variables):

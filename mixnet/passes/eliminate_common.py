@@ -26,6 +26,6 @@ def merge_common(graph: Graph) -> Graph:
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         # repr tells 1 from True and 1.0, which compare equal but mean different attributes
         expression = (node.op, node.statics, repr(node.statics), node.scalars, inputs)
-        return first.setdefault(expression, node.replaced(inputs))
+        return first.setdefault(expression, node.with_inputs(inputs))
 
     return graph.rebuild(change)

@@ -17,5 +17,5 @@ def eliminate_dead(graph: Graph, wanted: Iterable[int] | None = None) -> Graph:
     heads = graph.heads if wanted is None else tuple(graph.heads[i] for i in wanted)
     pruned = Graph(heads)
     reached = set(pruned.nodes)
-    kept: tuple[Entry, ...] = pruned.heads
-    return Graph(kept, tuple(node for node in graph.inputs if node in reached))
+    read_heads: tuple[Entry, ...] = pruned.heads
+    return Graph(read_heads, tuple(node for node in graph.inputs if node in reached))

@@ -16,13 +16,13 @@ def expand_layers(graph: Graph, facts: Facts | None = None) -> Graph:
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
         if not _is_of_floats(node):
-            return node.replaced(inputs)
+            return node.with_inputs(inputs)
         body = node.op.keywords(node.statics)["subgraphs"][0]
         given = {v: (e,) for v, e in zip(body.graph.inputs, inputs, strict=True)}
-        made = body.graph.rebuild(lambda each, entries: each.replaced(entries), given)
+        expanded = body.graph.rebuild(lambda each, entries: each.replaced(entries), given)
         by_name = dict(zip(body_order(parts_of(body)), inputs, strict=True))
         states = [by_name[name] for name in ("mean", "var") if name in by_name]
-        return (made.heads[0], *states)
+        return (expanded.heads[0], *states)
 
     return graph.rebuild(change)
 

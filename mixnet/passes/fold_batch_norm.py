@@ -26,7 +26,7 @@ def fold_batch_norm(graph: Graph, facts: Facts | None = None) -> Graph:
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
         if not _folds(node, uses):
-            return node.replaced(inputs)
+            return node.with_inputs(inputs)
         inner, (_, gamma, beta, mean, var) = inputs[0].node, inputs
         data, weight, *bias = inner.inputs
         known = node.op.keywords(node.statics)

@@ -40,7 +40,7 @@ class Constant(Operator):
 
     name = "_constant"
 
-    def keywords(self, statics: Statics, scalars: Any = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
         """The value."""
         return {"value": statics[0].array}
 
@@ -67,14 +67,14 @@ def fold_constants(graph: Graph, facts: Facts | None = None) -> Graph:
         like = node.op.rewrites.made_like
         if like is not None and entries[0].node in inputs:
             return _filled(node, like, inputs[entries[0].node])
-        made = node.replaced(entries)
+        copied = node.with_inputs(entries)
         value = _value(node, [known.get(each) for each in entries], entries, inputs)
         if value is None or value.nbytes > MAX_BYTES:
-            return made
+            return copied
         if node.inputs:  # what makes an array of nothing says more than its numbers would
-            made = Node(CONSTANT, (Literal(value),), (), (), node.name)
-        known[Entry(made)] = value
-        return made
+            copied = Node(CONSTANT, (Literal(value),), (), (), node.name)
+        known[Entry(copied)] = value
+        return copied
 
     return graph.rebuild(change)
 

@@ -29,14 +29,14 @@ def fuse_layers(graph: Graph) -> Graph:
         kind = _kind(chain[0])
         names[chain[-1]] = f"{_stem(chain)}_{counts[kind]}"
         counts[kind] += 1
-    made: dict[Node, Node] = {}
+    fused_of: dict[Node, Node] = {}
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        made[node] = node.replaced(inputs)
+        fused_of[node] = node.replaced(inputs)
         if node in chains:
-            fused = _fused([made[each] for each in chains[node]], names[node])
-            made[node] = fused.made_from(node)
-        return made[node]
+            fused = _fused([fused_of[each] for each in chains[node]], names[node])
+            fused_of[node] = fused.made_from(node)
+        return fused_of[node]
 
     return graph.rebuild(change)
 
@@ -139,9 +139,9 @@ def _fused(chain: list[Node], name: str) -> Node:
     def variable(entry: Entry) -> Entry:
         outside.append(entry)
         stem = entry.node.name if entry.node.is_variable else f"{entry.node.name}_output"
-        made = Node(None, name=f"{stem}{sum(v.name.startswith(stem) for v in variables)}")
-        variables.append(made)
-        return Entry(made)
+        created = Node(None, name=f"{stem}{sum(v.name.startswith(stem) for v in variables)}")
+        variables.append(created)
+        return Entry(created)
 
     for node in chain:
         own = [e.node in inner for e in node.inputs]

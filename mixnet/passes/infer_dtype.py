@@ -21,7 +21,7 @@ def infer_node_dtypes(
         dtypes: known dtypes; none is changed.
     """
     known = [dtypes.get(entry) for entry in node.inputs]
-    if any(dtype is not None for dtype in known):
+    if any(dtype is not None for dtype in known) or node.op.infers_dtypes:
         of_inputs, of_outputs = node.op.inferred_dtypes(node.statics, known)
         outputs = [Entry(node, i) for i in range(len(of_outputs))]
         for entry, dtype in zip(

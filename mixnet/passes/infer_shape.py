@@ -16,7 +16,7 @@ from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
 from mixnet.ops.schema.attributes import numbers
 from mixnet.ops.schema.rewrites import ask
-from mixnet.ops.schema.shape_constraints import CallShapes, Shape, merged
+from mixnet.ops.schema.shape_constraints import CallShapes, Shape, merged, recurrent_weights
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.shape_free import common_shape, form_of
 from mixnet.ops.tracing.traced import MOST_TRACES, traced
@@ -54,6 +54,7 @@ class Inference:
         self.shapes: dict[Entry, Any] = {}
         self.dtypes: dict[Entry, np.dtype] = {}
         self.default_dtype = default_dtype
+        self._changes = 0  # how often a shape became better known
         for node in graph.nodes:
             if node.is_variable:
                 entry = Entry(node)
@@ -90,12 +91,11 @@ class Inference:
         entries = (*node.inputs, Entry(node))
         return all(is_known(self.shapes.get(e)) and e in self.dtypes for e in entries)
 
-    def _known(self) -> tuple[int, int, int]:
-        extents = sum(extent >= self._least for shape in self.shapes.values() for extent in shape)
-        return len(self.dtypes), len(self.shapes), extents
+    def _known(self) -> tuple[int, int]:
+        return len(self.dtypes), self._changes
 
     def _is_known(self, shape: Any) -> bool:
-        return shape is not None and all(extent >= self._least for extent in shape)
+        return shape is not None and (not shape or min(shape) >= self._least)
 
     def _node(self, node: Node) -> None:
         try:
@@ -110,6 +110,52 @@ class Inference:
             ) from None
 
     def _infer_node(self, node: Node) -> None:
+        """Add what follows at one node; equal calls on arrays that are all known are inferred once."""
+        call = self._complete_call(node)
+        if call is None:
+            self._infer_call(node)
+            return
+        results = _results.get(call)
+        if results is None:
+            self._infer_call(node)
+            self._remember(node, call)
+            return
+        for i, (shape, dtype) in enumerate(results):
+            entry = Entry(node, i)
+            if self.shapes.get(entry) != shape:
+                self._set(entry, shape, node)
+            self.dtypes[entry] = dtype
+
+    def _complete_call(self, node: Node) -> Any:
+        """What decides the results of a node, where nothing can follow for its inputs; else None."""
+        op = node.op
+        if not isinstance(op, Op) or op.bodies is not None or op.measure is not None:
+            return None
+        if op.calls_python or op.shape_constraint is recurrent_weights:
+            return None  # user code may answer differently; the weights' sources may be open
+        shapes, dtypes = self.shapes, self.dtypes
+        specs = []
+        for entry in node.inputs:
+            shape, dtype = shapes.get(entry), dtypes.get(entry)
+            if dtype is None or not self._is_known(shape):
+                return None
+            specs.append((shape, dtype))
+        return op, node.statics, len(node.scalars), self._least, tuple(specs)
+
+    def _remember(self, node: Node, call: Any) -> None:
+        count = node.op.num_outputs(node.statics, len(node.inputs))
+        results = []
+        for i in range(count):
+            entry = Entry(node, i)
+            shape, dtype = self.shapes.get(entry), self.dtypes.get(entry)
+            if dtype is None or not self._is_known(shape):
+                return
+            results.append((shape, dtype))
+        if len(_results) >= MOST_TRACES:
+            _results.clear()
+        _results[call] = results
+
+    def _infer_call(self, node: Node) -> None:
         names = self._argument_names(node)
         infer_node_dtypes(node, names, self.dtypes)
         given = {
@@ -118,14 +164,14 @@ class Inference:
             if (s := self.shapes.get(e)) is not None
         }
         try:
-            found = self._tried(
+            shapes_at = self._tried(
                 given, lambda shapes: node.op.infer_input_shapes(node.statics, shapes)
             )
         except Exception as error:
             raise self._refused(node, error) from None
         for name, entry in zip(names, node.inputs, strict=False):
-            if name in found:
-                self._set(entry, tuple(found[name]), node)
+            if name in shapes_at:
+                self._set(entry, tuple(shapes_at[name]), node)
         shape = self._attribute(node)
         if shape is not None:
             self._set(Entry(node), shape, node)
@@ -153,13 +199,13 @@ class Inference:
         """
         if all(map(self._is_known, shapes.values())):
             return dict(function(shapes))
-        found = forward_from(function, shapes, self._least)
-        if found is None:  # nothing follows without the open ones
+        completed = forward_from(function, shapes, self._least)
+        if completed is None:  # nothing follows without the open ones
             complete = {k: v for k, v in shapes.items() if self._is_known(v)}
             return dict(function(complete)) if len(complete) < len(shapes) else {}
         return {
             key: tuple(extent if extent >= 0 else self._unknown for extent in shape)
-            for key, shape in found.items()
+            for key, shape in completed.items()
         }
 
     def _back(self, node: Node) -> None:
@@ -239,7 +285,9 @@ class Inference:
                 f"{before}, but {shape} follows from the other inputs. Give it that shape, or "
                 f"change the attributes of {node.name!r}.{made_in(node)}"
             )
-        self.shapes[entry] = now
+        if now != before:
+            self.shapes[entry] = now
+            self._changes += 1
 
     def _refused(self, node: Node, error: Exception) -> ShapeError:
         """The error for inputs that a node's operator failed on."""
@@ -293,8 +341,8 @@ class Inference:
             return
 
         def outputs(shapes: dict[Any, Any]) -> dict[int, Any]:
-            found = self._outputs_at(node, [shapes[i] for i in range(len(node.inputs))])
-            return {i: shape for i, (shape, _) in enumerate(found)}
+            inferred = self._outputs_at(node, [shapes[i] for i in range(len(node.inputs))])
+            return {i: shape for i, (shape, _) in enumerate(inferred)}
 
         try:
             found = self._tried({i: self.shapes[e] for i, e in enumerate(node.inputs)}, outputs)
@@ -355,6 +403,7 @@ class _Call(CallShapes):
 
 
 _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
+_results: dict[Any, list[tuple[Any, Any]]] = {}  # a call on arrays that are known -> its outputs
 
 
 def evaluate(

@@ -45,11 +45,11 @@ def _expand(
     inner = _inner(node)
     name = prefix + node.name
     # What a block did comes from where it was called, if its own lines are not known.
-    origin = node if outer is None or hasattr(node, "source") else outer
+    origin = node if outer is None or hasattr(node, "line") else outer
     if inner is None:
-        made = node.replaced(inputs).made_from(origin)
-        made.name = name
-        return made
+        copied = node.replaced(inputs).made_from(origin)
+        copied.name = name
+        return copied
     given: dict[Node, Node | tuple[Entry, ...]] = {
         variable: (entry,) for variable, entry in zip(inner.inputs, inputs, strict=True)
     }

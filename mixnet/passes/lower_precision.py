@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import OPERATORS, find
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 LOW, FULL, WIDEST = "low", "full", "widest"
 SINGLE = np.dtype("float32")
@@ -36,7 +39,7 @@ class Precision:
 
     def __init__(
         self,
-        dtype: Any,
+        dtype: DTypeLike,
         low: Iterable[str],
         full: Iterable[str],
         widest: Iterable[str],
@@ -48,11 +51,11 @@ class Precision:
         for kind, names in ((WIDEST, widest), (FULL, full), (LOW, low)):
             named.update(dict.fromkeys(names, kind))
         self._kinds: dict[Operator, str | None] = {}
-        for name, found in named.items():
+        for name, nodes in named.items():
             if name in OPERATORS:
                 op = OPERATORS[name]
                 if op.name == name or op.name not in named:
-                    self._kinds[op] = found
+                    self._kinds[op] = nodes
         self._conditions: dict[Operator, list[tuple[str, frozenset[str]]]] = {}
         for name, attribute, values in conditional:
             if name in OPERATORS:
@@ -103,16 +106,16 @@ def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str
         kind = FULL if node.name in excluded else precision.kind(node.op, node.statics)
         fixed = len(inputs) - (1 if node.op.takes_key else 0)
         arrays = casts.fit(kind, inputs[:fixed]) + inputs[fixed:]
-        made = node.replaced(arrays)
+        changed = node.replaced(arrays)
         if node.op.name == "amp_cast":
             wanted = as_dtype(node.op.keywords(node.statics)["dtype"])
-            casts.kinds[made] = LOW if wanted == precision.dtype else FULL
+            casts.kinds[changed] = LOW if wanted == precision.dtype else FULL
         elif kind in (LOW, FULL):
-            casts.kinds[made] = kind
+            casts.kinds[changed] = kind
         elif arrays:  # as its inputs, if these agree
             kinds = {casts.kind(entry) for entry in arrays if not _is_parameter(entry, node)}
-            casts.kinds[made] = kinds.pop() if len(kinds) == 1 else None
-        return made
+            casts.kinds[changed] = kinds.pop() if len(kinds) == 1 else None
+        return changed
 
     lowered = graph.rebuild(change)
     heads = [
@@ -200,7 +203,7 @@ def remove_casts(graph: Graph) -> Graph:
     return graph.rebuild(change)
 
 
-def low_variables(graph: Graph, dtype: Any) -> set[str]:
+def low_variables(graph: Graph, dtype: DTypeLike) -> set[str]:
     """Names of the variables that are only read by casts to a dtype."""
     wanted = as_dtype(dtype)
     read: dict[Node, bool] = {}

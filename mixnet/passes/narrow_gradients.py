@@ -111,7 +111,7 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
         for node in graph.nodes
         if not node.is_variable
     }
-    made: dict[Node, Node] = {}
+    narrowed: dict[Node, Node] = {}
 
     def nbytes(entry: Entry) -> int:
         if entry.node.is_variable:  # it is there in any case
@@ -121,12 +121,12 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         if not isinstance(node.op, BackwardOp):
-            made[node] = node.replaced(inputs)
-            return made[node]
+            narrowed[node] = node.replaced(inputs)
+            return narrowed[node]
         headed = node.statics[1]
         own = node.inputs[len(headed) :]
         computed = forward.get(_Expression(node.op.forward, node.statics[0], node.scalars, own))
-        if computed not in made:  # it would be computed after the gradient, or not at all
+        if computed not in narrowed:  # it would be computed after the gradient, or not at all
             computed = None
         key = (node.op, node.statics, tuple(specs[e] for e in node.inputs), len(node.scalars))
         gradient = _gradients.get(key)
@@ -153,11 +153,11 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
         for source in sources:
             entry = found(source)
             if source.kind == "output":
-                read.append(Entry(made[entry.node], entry.index))
+                read.append(Entry(narrowed[entry.node], entry.index))
             else:
                 read.append(places[entry])
-        made[node] = Node(op, (), node.scalars, tuple(read), node.name, node.attrs)
-        return made[node]
+        narrowed[node] = Node(op, (), node.scalars, tuple(read), node.name, node.attrs)
+        return narrowed[node]
 
     return graph.rebuild(change)
 

@@ -84,28 +84,28 @@ def _rebuilt(
     heads: dict[int, list[Entry]],
     make: Make,
 ) -> Graph:
-    made: dict[Entry, Entry] = {}
+    moved_to: dict[Entry, Entry] = {}
 
     def moved(entry: Entry) -> Entry:
         if entry.node.is_variable:
             return entry
-        if entry not in made:
+        if entry not in moved_to:
             _make_until(entry)
-        return made[entry]
+        return moved_to[entry]
 
     def _make_until(entry: Entry) -> None:
         # Nodes wait on one another no deeper than parts follow on parts, and nodes in between come in order.
         number = group_of.get(entry.node)
         if number is None:
             node = entry.node
-            kept = node.replaced(tuple(moved(e) for e in node.inputs))
+            copied = node.replaced(tuple(moved(e) for e in node.inputs))
             for i in range(node.op.num_outputs(node.statics, len(node.inputs))):
-                made[Entry(node, i)] = Entry(kept, i)
+                moved_to[Entry(node, i)] = Entry(copied, i)
             return
         part, outside = _part(groups[number], heads[number], number)
         node = make(Part(part, tuple(moved(e) for e in outside), number))
         for i, head in enumerate(heads[number]):
-            made[head] = Entry(node, i)
+            moved_to[head] = Entry(node, i)
 
     left = [node for node in nodes if node not in group_of]
     for node in left:

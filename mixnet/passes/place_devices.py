@@ -24,7 +24,7 @@ class CrossDeviceCopy(Operator):
     name = "_CrossDeviceCopy"
     differentiable = True
 
-    def keywords(self, statics: Statics, scalars: Any = ()) -> dict[str, Any]:
+    def keywords(self, statics: Statics, scalars: Sequence[Any] = ()) -> dict[str, Any]:
         """Names of both devices."""
         return {"source": str(statics[0]), "target": str(statics[1])}
 
@@ -156,13 +156,13 @@ def _with_copies(graph: Graph, places: dict[Node, Context]) -> Graph:
                 continue
             if (entry, here) not in copies:
                 name = f"{entry.node.name}_{entry.index}_copy"
-                made = Node(COPY, (there, here), (), (entry,), name, COPY.keywords((there, here)))
-                places[made] = here
-                copies[entry, here] = Entry(made)
+                copied = Node(COPY, (there, here), (), (entry,), name, COPY.keywords((there, here)))
+                places[copied] = here
+                copies[entry, here] = Entry(copied)
             inputs.append(copies[entry, here])
-        made = node.replaced(tuple(inputs))
-        places[made] = here
-        return made
+        copied = node.replaced(tuple(inputs))
+        places[copied] = here
+        return copied
 
     return graph.rebuild(change)
 
@@ -221,7 +221,7 @@ def _cut(graph: Graph, places: Mapping[Node, Context]) -> tuple[Part, ...]:
     keys = _in_order(part.values())
     coming: dict[PartKey, dict[Entry, Node]] = {key: {} for key in keys}
     leaving: dict[PartKey, dict[Entry, None]] = {key: {} for key in keys}
-    made: dict[Node, Node] = {}
+    segments: dict[Node, Node] = {}
 
     def leave(entry: Entry) -> None:
         if entry.node in part:
@@ -235,21 +235,23 @@ def _cut(graph: Graph, places: Mapping[Node, Context]) -> tuple[Part, ...]:
         inputs = []
         for entry in node.inputs:
             if part.get(entry.node) == part[node]:
-                inputs.append(Entry(made[entry.node], entry.index))
+                inputs.append(Entry(segments[entry.node], entry.index))
                 continue
             leave(entry)
             known = coming[part[node]]
             if entry not in known:
                 known[entry] = Node(None, name=entry.node.name, attrs=entry.node.attrs)
             inputs.append(Entry(known[entry]))
-        made[node] = node.replaced(tuple(inputs))
+        segments[node] = node.replaced(tuple(inputs))
     for head in graph.heads[: graph.num_outputs]:
         leave(head)
     states: dict[PartKey, list[int]] = {key: [] for key in keys}
     for i, head in enumerate(graph.heads[graph.num_outputs :]):
         if head.node in part:
             states[part[head.node]].append(i)
-    return tuple(_part(graph, key, coming[key], leaving[key], states[key], made) for key in keys)
+    return tuple(
+        _part(graph, key, coming[key], leaving[key], states[key], segments) for key in keys
+    )
 
 
 def _part(

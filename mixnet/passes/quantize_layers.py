@@ -131,14 +131,14 @@ class _Rewrite:
                 ends += range_of
             else:
                 arrays.append(self.as_floats(each))
-        made = self._node(node, rule, (*arrays, *ends), fused_floats)
+        changed = self._node(node, rule, (*arrays, *ends), fused_floats)
         name = f"{node.name}_output"
-        result = made
+        result = changed
         if rule.sums:
             result = _make(
                 REQUANTIZE,
                 f"requantize_{node.name}",
-                tuple(Entry(made, i) for i in range(3)),
+                tuple(Entry(changed, i) for i in range(3)),
                 {"out_type": self.options.dtype},
             )
         if rule.sums or rule.calibrated:
@@ -185,8 +185,10 @@ class _Rewrite:
         if entry not in self.whole or entry.node not in self.stems:
             return entry
         if entry not in self.floats:
-            made = _make(DEQUANTIZE, f"{self.stems[entry.node]}_dequantize", self.whole[entry], {})
-            self.floats[entry] = Entry(made)
+            dequantize = _make(
+                DEQUANTIZE, f"{self.stems[entry.node]}_dequantize", self.whole[entry], {}
+            )
+            self.floats[entry] = Entry(dequantize)
         return self.floats[entry]
 
 
@@ -198,13 +200,13 @@ def set_ranges(graph: Graph, ranges: Mapping[str, tuple[float, float]]) -> Graph
     """The quantized graph with the ranges that were measured; names as ``Quantized.measured`` has them."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        made = node.replaced(inputs)
-        name = _measured_name(made)
+        changed = node.replaced(inputs)
+        name = _measured_name(changed)
         if name not in ranges:
-            return made
+            return changed
         low, high = ranges[name]
         return with_attributes(
-            made, {"min_calib_range": f"{low:f}", "max_calib_range": f"{high:f}"}
+            changed, {"min_calib_range": f"{low:f}", "max_calib_range": f"{high:f}"}
         )
 
     return graph.rebuild(change)
@@ -224,8 +226,8 @@ def _measured_name(node: Node) -> str:
 def with_attributes(node: Node, attrs: Mapping[str, str]) -> Node:
     """The node with more attributes."""
     bodies = node.op.keywords(node.statics)["subgraphs"] if node.op.name in FUSED else ()
-    made = make_node(node.op.name, node.name, node.inputs, {**node.attrs, **attrs}, bodies)
-    return made.made_from(node)
+    node_with = make_node(node.op.name, node.name, node.inputs, {**node.attrs, **attrs}, bodies)
+    return node_with.made_from(node)
 
 
 _GIVES_FLOATS = (AFFINE, "_contrib_quantized_elemwise_mul")
@@ -263,14 +265,14 @@ def fold_rounding(graph: Graph) -> Graph:
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
         if gives_floats(node):
-            made = with_attributes(inputs[0].node, {"enable_float_output": "True"})
+            changed = with_attributes(inputs[0].node, {"enable_float_output": "True"})
             for name in ("min_calib_range", "max_calib_range"):
-                made = without_attribute(made, name)
-            return (Entry(made),)
+                changed = without_attribute(changed, name)
+            return (Entry(changed),)
         if folds(node):
             ranges = {k: node.attrs[k] for k in ("min_calib_range", "max_calib_range")}
-            made = with_attributes(inputs[0].node, ranges)
-            return tuple(Entry(made, i) for i in range(3))
+            changed = with_attributes(inputs[0].node, ranges)
+            return tuple(Entry(changed, i) for i in range(3))
         return node.replaced(inputs)
 
     return graph.rebuild(change)

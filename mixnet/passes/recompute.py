@@ -43,11 +43,11 @@ class After(Operator):
         return (jax.lax.platform_dependent(*arrays, cpu=_depend, default=_barrier),)
 
 
-def _barrier(data: Any, gradient: Any) -> Any:
+def _barrier(data: jax.Array, gradient: jax.Array) -> Any:
     return jax.lax.optimization_barrier((data, gradient))[0]
 
 
-def _depend(data: Any, gradient: Any) -> Any:
+def _depend(data: jax.Array, gradient: jax.Array) -> Any:
     if not gradient.size or not jnp.issubdtype(gradient.dtype, jnp.floating):
         return _barrier(data, gradient)
     first = jax.lax.stop_gradient(
@@ -62,7 +62,7 @@ def _depend(data: Any, gradient: Any) -> Any:
 AFTER = After()
 
 
-def check_mode(mode: Any) -> None:
+def check_mode(mode: str | None) -> None:
     """Raise unless ``mode`` is one of :data:`MODES` or None.
 
     Raises:
@@ -94,12 +94,12 @@ def kept_nodes(graph: Graph, mode: str | None) -> set[Node]:
     check_mode(mode)
     nodes = [node for node in graph.nodes if not node.is_variable]
     if mode == "sublinear":
-        kept = _crossing(nodes)
+        crossing = _crossing(nodes)
     elif mode == "mirror":
-        kept = {n for n in nodes if n.op.recomputed != "yes" and not _is_forced(n)}
+        crossing = {n for n in nodes if n.op.recomputed != "yes" and not _is_forced(n)}
     else:
-        kept = {node for node in nodes if not _is_forced(node)}
-    return kept | {node for node in nodes if node.op.recomputed == "never"}
+        crossing = {node for node in nodes if not _is_forced(node)}
+    return crossing | {node for node in nodes if node.op.recomputed == "never"}
 
 
 def _is_forced(node: Node) -> bool:
@@ -180,8 +180,8 @@ class Recomputation:
         if at_once:
             return entry
         if entry not in self._late:
-            made = Node(AFTER, (), (), (entry, gradient), f"{entry.node.name}_kept")
-            self._late[entry] = Entry(made)
+            after = Node(AFTER, (), (), (entry, gradient), f"{entry.node.name}_kept")
+            self._late[entry] = Entry(after)
         return self._late[entry]
 
     def _compute(self, nodes: Sequence[Node], gradient: Entry) -> None:
@@ -200,9 +200,9 @@ class Recomputation:
                 stack += missing
                 continue
             stack.pop()
-            made = node.replaced(tuple(self._read(entry, gradient) for entry in node.inputs))
-            made.name = f"{node.name}_mirror"
-            self._again[node] = made
+            repeated = node.replaced(tuple(self._read(entry, gradient) for entry in node.inputs))
+            repeated.name = f"{node.name}_mirror"
+            self._again[node] = repeated
 
 
 def recompute(graph: Graph, mode: str | None) -> Recomputation | None:
@@ -218,7 +218,7 @@ def recompute(graph: Graph, mode: str | None) -> Recomputation | None:
     Raises:
         AttributeValueError: there is no such mode.
     """
-    kept = kept_nodes(graph, mode)
-    if all(node.is_variable or node in kept for node in graph.nodes):
+    stored = kept_nodes(graph, mode)
+    if all(node.is_variable or node in stored for node in graph.nodes):
         return None
-    return Recomputation(kept)
+    return Recomputation(stored)

@@ -12,10 +12,12 @@ def set_training(graph: Graph, training: bool) -> Graph:
     """The graph with every such operator in training mode, or in prediction mode."""
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        if not node.op.takes_training:
-            return node.replaced(inputs)
-        made = Node(node.op, in_mode(node, training), node.scalars, inputs, node.name, node.attrs)
-        return made.made_from(node)
+        if not node.op.takes_training or node.statics[-1] is training:
+            return node.with_inputs(inputs)
+        changed = Node(
+            node.op, in_mode(node, training), node.scalars, inputs, node.name, node.attrs
+        )
+        return changed.made_from(node)
 
     return graph.rebuild(change)
 

@@ -65,24 +65,24 @@ def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
             if array.kind in EXTERNAL:
                 continue
             source = step.reads.get(step.same[index]) if inplace and index in step.same else None
-            found = home.get(source) if source is not None else None
+            storage = home.get(source) if source is not None else None
             if source is not None and source.kind in ("argument", "view"):
                 if array.kind == "internal":  # an output is an array of its own
                     array.kind = "view"
                     continue
-            if found is None or (found.kept and array.kind == "output"):
+            if storage is None or (storage.kept and array.kind == "output"):
                 rest.append((index, array))
             else:
-                found.add(array, number)
-                home[array] = found
+                storage.add(array, number)
+                home[array] = storage
         for index, array in rest:
-            found = _free_input(step, number, index, home, written) if inplace else None
-            if found is None:
-                found = Storage(len(storages), array.nbytes, number, number, step.before)
-                storages.append(found)
-            written.add(found)
-            found.add(array, number)
-            home[array] = found
+            storage = _free_input(step, number, index, home, written) if inplace else None
+            if storage is None:
+                storage = Storage(len(storages), array.nbytes, number, number, step.before)
+                storages.append(storage)
+            written.add(storage)
+            storage.add(array, number)
+            home[array] = storage
     return storages
 
 
@@ -93,14 +93,14 @@ def _free_input(
     allowed = step.elementwise[index]
     for place in sorted(allowed):
         array = step.reads.get(place)
-        found = home.get(array) if array is not None else None
-        if found is None or found.kept or found in written:
+        storage = home.get(array) if array is not None else None
+        if storage is None or storage.kept or storage in written:
             continue
-        if found.users & ~(step.before | 1 << number):
+        if storage.users & ~(step.before | 1 << number):
             continue  # a step reads it later, or could run at the same time
-        others = (p for p, each in step.reads.items() if home.get(each) is found)
+        others = (p for p, each in step.reads.items() if home.get(each) is storage)
         if all(other in allowed for other in others):
-            return found
+            return storage
     return None
 
 

@@ -29,7 +29,7 @@ def simplify(graph: Graph, facts: Facts | None = None) -> Graph:
     def change(node: Node, entries: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
         if _is_unchanged(node, entries, inputs):
             return entries[:1]
-        return _combined(node, entries) or _reshaped(node, entries) or node.replaced(entries)
+        return _combined(node, entries) or _reshaped(node, entries) or node.with_inputs(entries)
 
     return graph.rebuild(change)
 
@@ -43,7 +43,7 @@ def drop_gradient_rules(graph: Graph, facts: Facts | None = None) -> Graph:
         return graph
 
     def change(node: Node, entries: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
-        return entries[:1] if node.op.rewrites.only_gradient else node.replaced(entries)
+        return entries[:1] if node.op.rewrites.only_gradient else node.with_inputs(entries)
 
     return graph.rebuild(change)
 

@@ -52,7 +52,11 @@ def forward_from(
 
 
 def _at(
-    function: Any, shapes: Any, places: list[Place], fixed: Mapping[Place, int], number: int
+    function: Callable[..., Any],
+    shapes: Any,
+    places: list[Place],
+    fixed: Mapping[Place, int],
+    number: int,
 ) -> Any:
     """What follows with some extents ``fixed`` and the ``number`` for the others; None if nothing."""
     tried = {key: list(shape) for key, shape in shapes.items()}
@@ -65,7 +69,7 @@ def _at(
 
 
 def _fits_together(
-    function: Any, shapes: Any, places: list[Place]
+    function: Callable[..., Any], shapes: Any, places: list[Place]
 ) -> Iterator[Mapping[Place, int]]:
     """Extents that some places must have for the others to be free, such as those of other inputs."""
     if _at(function, shapes, places, {}, TRIAL) is not None:
@@ -174,11 +178,11 @@ def _extents(
         extents = (-1,) * len(first) if shape is None else shape
         for small, large, extent in zip(first, second, extents, strict=False):
             if small and large == 2 * small:
-                found = Fraction(extent * TRIAL, small)
+                ratio = Fraction(extent * TRIAL, small)
                 if extent < least:
                     yield -1
-                elif found.denominator == 1:
-                    yield int(found)
+                elif ratio.denominator == 1:
+                    yield int(ratio)
 
 
 def _confirmed(outputs: Outputs, shape: Shape, wanted: Sequence[Any], least: int) -> Shape | None:

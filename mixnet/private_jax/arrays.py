@@ -15,8 +15,8 @@ def batched_put() -> Callable[..., Any] | None:
         from jaxlib._jax import batched_device_put
     except ImportError:
         return None
-    found: Callable[..., Any] = batched_device_put
-    return found
+    put: Callable[..., Any] = batched_device_put
+    return put
 
 
 def assembled() -> Callable[..., Any] | None:

@@ -12,8 +12,10 @@ def coordinator(timeout: int = 60) -> str:
     """
     from jax._src.clusters import ClusterEnv
 
-    found = ClusterEnv.auto_detect_unset_distributed_params(None, None, None, None, None, timeout)
-    return str(found[0])
+    detected = ClusterEnv.auto_detect_unset_distributed_params(
+        None, None, None, None, None, timeout
+    )
+    return str(detected[0])
 
 
 def start_service(address: str, processes: int, heartbeat: int, register: int) -> Any:

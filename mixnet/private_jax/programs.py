@@ -13,10 +13,12 @@ def bare_call(compiled: Any) -> Callable[..., Any]:
     returned what it computed. If this JAX has none, the program itself.
     """
     try:
-        made: Callable[..., Any] | None = compiled._executable.create_cpp_call(compiled._params)
+        fast_call: Callable[..., Any] | None = compiled._executable.create_cpp_call(
+            compiled._params
+        )
     except (AttributeError, TypeError):
-        made = None
-    return made or compiled  # type: ignore[no-any-return]
+        fast_call = None
+    return fast_call or compiled  # type: ignore[no-any-return]
 
 
 def keep_files_by(folder: str, make: Callable[[], Any]) -> bool:

@@ -28,9 +28,9 @@ def submodules(
                 f"module {package!r} has no attribute {name!r}."
                 + did_you_mean(name, [each for each in __dir__() if not each.startswith("_")])
             )
-        found = importlib.import_module(names[name], package)
-        here[name] = found
-        return found
+        module = importlib.import_module(names[name], package)
+        here[name] = module
+        return module
 
     def __dir__() -> list[str]:
         return sorted({*here, *names})

@@ -79,7 +79,7 @@ def make(name: str) -> Lock:
     return lock  # type: ignore[no-any-return]
 
 
-def renewed(lock: Any) -> Any:
+def renewed(lock: object) -> Any:
     """A lock from elsewhere that is to be open in a forked process, whatever threads of its
     parent were doing.
 

@@ -82,16 +82,16 @@ def notebook_shell() -> Any:
     """The IPython shell of a notebook's kernel; None elsewhere."""
     if "IPython" not in sys.modules:
         return None
-    found = sys.modules["IPython"].get_ipython()
-    return found if hasattr(found, "kernel") else None
+    shell = sys.modules["IPython"].get_ipython()
+    return shell if hasattr(shell, "kernel") else None
 
 
 def known_as(file: str) -> str:
     """A file as people know it: a notebook's cell is ``In[7]``, not the file that its kernel makes up."""
     if "ipykernel_" not in file:
         return file
-    found = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    title = None if found is None else found.compile.format_code_name(file)
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    title = None if shell is None else shell.compile.format_code_name(file)
     return title[1] if title else "a cell"
 
 
@@ -156,10 +156,10 @@ def user_place(above: int) -> Place | None:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        found = _users.get(file)
-        if found is None:
-            found = _users[file] = is_users(file)
-        if found:
+        is_user = _users.get(file)
+        if is_user is None:
+            is_user = _users[file] = is_users(file)
+        if is_user:
             return code, frame.f_lasti
         frame = frame.f_back
     return None

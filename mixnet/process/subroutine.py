@@ -7,7 +7,7 @@ from typing import Any
 from mixnet.base import AttributeKindError, AttributeTypeError, checked_count
 
 
-def checked_function(owner: str, name: str, given: Any, example: str) -> Any:
+def checked_function(owner: str, name: str, given: object, example: str) -> Any:
     """The function, if it is one.
 
     Args:
@@ -26,7 +26,7 @@ def checked_function(owner: str, name: str, given: Any, example: str) -> Any:
     return given
 
 
-def checked_pair(owner: str, name: str, given: Any, example: str) -> tuple[Any, Any]:
+def checked_pair(owner: str, name: str, given: object, example: str) -> tuple[Any, Any]:
     """The two things that a function returned.
 
     Args:
@@ -44,7 +44,7 @@ def checked_pair(owner: str, name: str, given: Any, example: str) -> tuple[Any, 
     return given[0], given[1]
 
 
-def _kind(given: Any) -> str:
+def _kind(given: object) -> str:
     return "nothing" if given is None else f"a {type(given).__name__}"
 
 

@@ -67,7 +67,7 @@ class Entered(NamedTuple):
             setattr(self.local, self.name, place.base)
 
 
-def enter(local: Any, name: str, value: Any, kind: type[PerTask] = PerTask) -> Entered:
+def enter(local: Any, name: str, value: object, kind: type[PerTask] = PerTask) -> Entered:
     """Set an attribute of a thread's object, for the running task alone if there is one."""
     task = current_task()
     place = getattr(local, name, None)
@@ -89,7 +89,7 @@ def read(local: Any, name: str) -> Any:
     return place.now() if isinstance(place, PerTask) else place
 
 
-def write(local: Any, name: str, value: Any) -> Any:
+def write(local: Any, name: str, value: object) -> Any:
     """Set an attribute for good, of the task alone if it is in a scope; returns what it was."""
     place = getattr(local, name, None)
     if not isinstance(place, PerTask):

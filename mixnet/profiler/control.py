@@ -33,7 +33,7 @@ class KVStoreHandle:
 profiler_kvstore_handle = KVStoreHandle()
 
 
-def set_kvstore_handle(handle: Any) -> None:
+def set_kvstore_handle(handle: object) -> None:
     """Name the KVStore of this process.
 
     Args:
@@ -42,7 +42,7 @@ def set_kvstore_handle(handle: Any) -> None:
     profiler_kvstore_handle.value = handle
 
 
-def set_config(**kwargs: Any) -> None:
+def set_config(**kwargs: object) -> None:
     """Say what the next profile shall hold; what is not given has its default again.
 
     Args:

@@ -47,15 +47,15 @@ def dump_all(store: Any, filename: str | None = None, finished: bool = True) -> 
     if finished and session.running:
         set_state("stop")
     trace = chrome_trace(session.rows(), session.happened())
-    apart = offsets(world)
+    clock_offsets = offsets(world)
     traces = [json.loads(each) for each in _gathered(world, json.dumps(trace).encode())]
     hosts = [each.decode() for each in _gathered(world, platform.node().encode())]
     if world.rank == 0:
-        whole = merged(traces, apart, hosts)
+        whole = merged(traces, clock_offsets, hosts)
         write_whole(filename or session.settings.filename, json.dumps(whole).encode())
     if finished:
         session.finished = True
-    return apart
+    return clock_offsets
 
 
 def merged(

@@ -155,7 +155,7 @@ class Session:
 
     # ---- what is watched ----------------------------------------------------------------------
 
-    def _watch_compiling(self, event: str, duration_secs: float, **about: Any) -> None:
+    def _watch_compiling(self, event: str, duration_secs: float, **about: object) -> None:
         name = _COMPILING.get(event)
         if name is not None:
             ended = now()

@@ -44,7 +44,7 @@ class Settings:
         return self.profile_all or self.profile_memory
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     if isinstance(value, str) and value.lower() in ("true", "false", "1", "0"):
         return value.lower() in ("true", "1")
     if value in (0, 1):
@@ -62,13 +62,13 @@ def _seconds(value: Any) -> float:
     return seconds
 
 
-def _path(value: Any) -> str:
+def _path(value: object) -> str:
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise ValueError("a path")
     return os.fspath(value)  # type: ignore[arg-type]
 
 
-def _optional_path(value: Any) -> str | None:
+def _optional_path(value: object) -> str | None:
     return None if value is None else _path(value)
 
 

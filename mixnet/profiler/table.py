@@ -118,10 +118,10 @@ def as_table(statistics: Mapping[str, Any], sort_by: str, ascending: bool) -> st
             widths = [16] + [17] * len(columns)
             cells = [f"{head:>{width}}" for head, width in zip(heads[1:], widths, strict=True)]
             lines.append(f"{heads[0]:<25}" + "".join(cells))
-        for name, found in _ordered(names, sort_by, ascending):
-            numbers = [value for key, value in found.items() if key != "Count"]
+        for name, statistics_of_name in _ordered(names, sort_by, ascending):
+            numbers = [value for key, value in statistics_of_name.items() if key != "Count"]
             cells = [f"{number:>17.4f}" for number in numbers]
-            lines.append(f"{name:<25}{found['Count']:>16}" + "".join(cells))
+            lines.append(f"{name:<25}{statistics_of_name['Count']:>16}" + "".join(cells))
         lines.append("")
     return "\n".join(lines) + "\n"
 

@@ -43,7 +43,7 @@ def chrome_trace(
     return {"traceEvents": trace, "displayTimeUnit": "ms"}
 
 
-def _entry(name: str, phase: str, process: int, **more: Any) -> dict[str, Any]:
+def _entry(name: str, phase: str, process: int, **more: object) -> dict[str, Any]:
     return {"name": name, "ph": phase, "pid": process, **more}
 
 

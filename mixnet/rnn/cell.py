@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mixnet import initializer
@@ -35,7 +36,9 @@ def cells_state_info(cells: Any) -> list[Any]:
     return [info for cell in cells for info in cell.state_info]
 
 
-def steps_of(length: int, inputs: Any, layout: str, merge: bool | None) -> tuple[Any, int]:
+def steps_of(
+    length: int, inputs: Symbol | Sequence[Symbol] | None, layout: str, merge: bool | None
+) -> tuple[Any, int]:
     """A sequence as one symbol (``merge``), as a list (``False``) or as it is; its axis of time.
 
     Raises:
@@ -115,7 +118,7 @@ class BaseRNNCell:
     def _gate_names(self) -> Any:
         return ()
 
-    def begin_state(self, func: Any = sym.zeros, **kwargs: Any) -> list[Any]:
+    def begin_state(self, func: Any = sym.zeros, **kwargs: object) -> list[Any]:
         """First states.
 
         Args:
@@ -199,7 +202,9 @@ class BaseRNNCell:
             outputs.append(output)
         return steps_of(length, outputs, layout, merge_outputs)[0], states
 
-    def _get_activation(self, inputs: Any, activation: Any, **kwargs: Any) -> Any:
+    def _get_activation(
+        self, inputs: Symbol | Sequence[Symbol] | None, activation: str, **kwargs: object
+    ) -> Any:
         if isinstance(activation, str):
             return sym.Activation(inputs, act_type=activation, **kwargs)
         return activation(inputs, **kwargs)
@@ -228,7 +233,9 @@ class _GatedCell(BaseRNNCell):
         """Shape and layout of the state."""
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
 
-    def _maps(self, inputs: Any, state: Any, name: str) -> tuple[Any, Any]:
+    def _maps(
+        self, inputs: Symbol | Sequence[Symbol] | None, state: Any, name: str
+    ) -> tuple[Any, Any]:
         rows = self._num_hidden * max(1, len(self._gate_names))
         i2h = sym.FullyConnected(
             data=inputs, weight=self._iW, bias=self._iB, num_hidden=rows, name=name + "i2h"
@@ -252,7 +259,7 @@ class RNNCell(_GatedCell):
     def __init__(
         self,
         num_hidden: int,
-        activation: Any = "tanh",
+        activation: str = "tanh",
         prefix: str = "rnn_",
         params: RNNParams | None = None,
     ):
@@ -342,7 +349,14 @@ class GRUCell(_GatedCell):
         return output, [output]
 
 
-def gru_step(i2h: Any, h2h: Any, before: Any, name: str, activation: Any, activate: Any) -> Any:
+def gru_step(
+    i2h: Symbol | Sequence[Symbol] | None,
+    h2h: Symbol | Sequence[Symbol] | None,
+    before: Any,
+    name: str,
+    activation: str,
+    activate: Any,
+) -> Any:
     """The gates of a GRU: the new state from the maps of the inputs and of the state before."""
     reset_in, update_in, new_in = sym.SliceChannel(i2h, num_outputs=3, name=name + "_i2h_slice")
     reset_h, update_h, new_h = sym.SliceChannel(h2h, num_outputs=3, name=name + "_h2h_slice")

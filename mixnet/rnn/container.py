@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mixnet import symbol as sym
@@ -33,7 +34,7 @@ class _Cells(BaseRNNCell):
         """Shape and layout of the states of all cells."""
         return cells_state_info(self._cells)
 
-    def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
+    def begin_state(self, **kwargs: object) -> list[Any]:  # type: ignore[override]
         """First states of all cells."""
         self._check_alone()
         return [state for cell in self._cells for state in cell.begin_state(**kwargs)]
@@ -88,8 +89,8 @@ class SequentialRNNCell(_Cells):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol] | None,
+        begin_state: Symbol | Sequence[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
@@ -145,8 +146,8 @@ class BidirectionalCell(_Cells):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol] | None,
+        begin_state: Symbol | Sequence[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
@@ -154,10 +155,10 @@ class BidirectionalCell(_Cells):
         self.reset()
         steps, axis = steps_of(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
-        ahead, back = self._cells
-        count = len(ahead.state_info)
-        left, left_states = ahead.unroll(length, steps, states[:count], layout, merge_outputs)
-        right, right_states = back.unroll(
+        forward, backward = self._cells
+        count = len(forward.state_info)
+        left, left_states = forward.unroll(length, steps, states[:count], layout, merge_outputs)
+        right, right_states = backward.unroll(
             length, list(reversed(steps)), states[count:], layout, merge_outputs
         )
         if merge_outputs is None:

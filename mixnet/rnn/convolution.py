@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol as sym
 from mixnet.base import CheckError, NotDefinedError
 from mixnet.rnn.cell import BaseRNNCell, RNNParams, gru_step
 from mixnet.util import with_defaults
+
+if TYPE_CHECKING:
+    from mixnet.symbol.symbol import Symbol
 
 _leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
 
@@ -53,7 +57,7 @@ class BaseConvRNNCell(BaseRNNCell):
         h2h_weight_initializer: Any,
         i2h_bias_initializer: Any,
         h2h_bias_initializer: Any,
-        activation: Any,
+        activation: str,
         prefix: str = "",
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
@@ -102,7 +106,9 @@ class BaseConvRNNCell(BaseRNNCell):
             f"{type(self).__name__} does not define __call__(self, inputs, states)."
         )
 
-    def _maps(self, inputs: Any, state: Any, name: str) -> tuple[Any, Any]:
+    def _maps(
+        self, inputs: Symbol | Sequence[Symbol] | None, state: Any, name: str
+    ) -> tuple[Any, Any]:
         i2h = sym.Convolution(
             data=inputs, weight=self._iW, bias=self._iB, name=name + "i2h", **self._i2h
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mixnet import symbol as sym
@@ -33,7 +34,9 @@ class DropoutCell(BaseRNNCell):
         """It has no states."""
         return []
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(
+        self, inputs: Symbol | Sequence[Symbol] | None, states: Symbol | Sequence[Symbol] | None
+    ) -> Any:
         """The inputs with elements dropped."""
         if self.dropout > 0:
             inputs = sym.Dropout(data=inputs, p=self.dropout)
@@ -42,8 +45,8 @@ class DropoutCell(BaseRNNCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol] | None,
+        begin_state: Symbol | Sequence[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import initializer
 from mixnet import symbol as sym
@@ -13,6 +14,9 @@ from mixnet.ops.nn.recurrent import GATES, part_shapes
 from mixnet.rnn.cell import BaseRNNCell, GRUCell, LSTMCell, RNNCell, RNNParams, steps_of
 from mixnet.rnn.container import BidirectionalCell, SequentialRNNCell
 from mixnet.rnn.dropout import DropoutCell
+
+if TYPE_CHECKING:
+    from mixnet.symbol.symbol import Symbol
 
 _GATE_NAMES: dict[str, list[str]] = {
     "rnn_relu": [""],
@@ -125,7 +129,9 @@ class FusedRNNCell(BaseRNNCell):
         args[self._prefix + "parameters"] = concatenate(parts)
         return args
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(
+        self, inputs: Symbol | Sequence[Symbol] | None, states: Symbol | Sequence[Symbol] | None
+    ) -> Any:
         """Not possible: it runs whole sequences."""
         raise NotDefinedError(
             "FusedRNNCell cannot be stepped. Call unroll(), or unfuse() and step its cells."
@@ -134,8 +140,8 @@ class FusedRNNCell(BaseRNNCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol] | None,
+        begin_state: Symbol | Sequence[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
@@ -180,12 +186,12 @@ class FusedRNNCell(BaseRNNCell):
 
         stack = SequentialRNNCell()
         for layer in range(self._num_layers):
-            made = [cell(f"{self._prefix}{side}{layer}_") for side in self._directions]
+            cells = [cell(f"{self._prefix}{side}{layer}_") for side in self._directions]
             if self._bidirectional:
                 prefix = f"{self._prefix}bi_l{layer}_"
-                stack.add(BidirectionalCell(made[0], made[1], output_prefix=prefix))
+                stack.add(BidirectionalCell(cells[0], cells[1], output_prefix=prefix))
             else:
-                stack.add(made[0])
+                stack.add(cells[0])
             if self._dropout > 0 and layer != self._num_layers - 1:
                 stack.add(DropoutCell(self._dropout, prefix=f"{self._prefix}_dropout{layer}_"))
         return stack

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from mixnet import symbol as sym
@@ -36,7 +37,7 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.state_info
 
     def begin_state(  # type: ignore[override]
-        self, init_sym: Any = sym.zeros, **kwargs: Any
+        self, init_sym: Any = sym.zeros, **kwargs: object
     ) -> list[Any]:
         """First states of the other cell, made by ``init_sym``."""
         self._check_alone()
@@ -53,11 +54,6 @@ class ModifierCell(BaseRNNCell):
     def pack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
         """Arrays by name with the other cell's gates joined again."""
         return self.base_cell.pack_weights(args)
-
-    def reset(self) -> None:
-        """Forget steps that were made."""
-        super().reset()
-        self.base_cell.reset()
 
 
 class ZoneoutCell(ModifierCell):
@@ -95,7 +91,7 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self.prev_output = None
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol | Sequence[Symbol] | None, states: Any) -> Any:
         """Output and states of the cell, some of whose elements stay."""
         output, after = self.base_cell(inputs, states)
 
@@ -120,7 +116,7 @@ class ResidualCell(ModifierCell):
         base_cell: a cell whose output has the shape of its inputs.
     """
 
-    def __call__(self, inputs: Any, states: Any) -> Any:
+    def __call__(self, inputs: Symbol | Sequence[Symbol] | None, states: Any) -> Any:
         """Output plus inputs, and the states of the cell."""
         output, states = self.base_cell(inputs, states)
         return _plus(output, inputs), states
@@ -128,8 +124,8 @@ class ResidualCell(ModifierCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Symbol | Sequence[Symbol] | None,
+        begin_state: Symbol | Sequence[Symbol] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
@@ -150,5 +146,5 @@ class ResidualCell(ModifierCell):
         return [_plus(*pair) for pair in zip(outputs, steps, strict=True)], states
 
 
-def _plus(output: Any, inputs: Any) -> Any:
+def _plus(output: Any, inputs: Symbol | Sequence[Symbol] | None) -> Any:
     return sym.elemwise_add(output, inputs, name=f"{output.name}_plus_residual")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mixnet.checkpoint import load_checkpoint, save_checkpoint
@@ -14,8 +14,8 @@ from mixnet.symbol.symbol import Symbol, Variable
 def rnn_unroll(
     cell: BaseRNNCell,
     length: int,
-    inputs: Any = None,
-    begin_state: Any = None,
+    inputs: Symbol | Sequence[Symbol] | None = None,
+    begin_state: Symbol | Sequence[Symbol] | None = None,
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -26,6 +26,10 @@ from mixnet.runtime.devices import collective
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.record import copy, record
 from mixnet.runtime.value import state, value
+
+if TYPE_CHECKING:
+    import jax
+
 
 _immortal: list[Any] = []
 
@@ -41,7 +45,7 @@ def _refusal(what: str) -> MXNetError:
 
 
 def _refuse(what: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+    def refuse(*args: Any, **kwargs: object) -> NoReturn:
         raise _refusal(what)
 
     return refuse
@@ -65,7 +69,7 @@ LOST = _Lost()
 # ---- what stands in a child for what moves arrays -------------------------------------------------
 
 
-def _put(data: Any, device: Any) -> np.ndarray:
+def _put(data: Any, device: jax.Device) -> np.ndarray:
     if device.platform != "cpu" or not isinstance(data, np.ndarray):
         raise _refusal(f"copy an array to {device}")
     return data  # as workers of a DataLoader have it
@@ -85,7 +89,7 @@ def _wait(array: Any) -> None:
         raise _refusal("wait for what its parent was computing")
 
 
-def _read(array: Any) -> np.ndarray:
+def _read(array: object) -> np.ndarray:
     _wait(array)
     return np.array(array)
 
@@ -138,11 +142,11 @@ def _lose(segment: Any) -> None:
 
 def _backends() -> list[Any]:
     """XLA's clients that this process has made; those that mixnet has used where JAX does not tell."""
-    found = clients()
-    if found is None:
+    backends = clients()
+    if backends is None:
         devices = [context._device for context in Context._made.values()]
         return [device.client for device in devices if device is not None]
-    return found
+    return backends
 
 
 if hasattr(os, "register_at_fork"):

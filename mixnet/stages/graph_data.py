@@ -68,7 +68,7 @@ def attributes_of(node: Node) -> dict[str, str]:
     return attributes
 
 
-def _attribute_text(value: Any) -> str:
+def _attribute_text(value: object) -> str:
     """An attribute; numbers that are inputs are places in a vector once a program is made."""
     many = value if isinstance(value, tuple) else (value,)
     if any(isinstance(each, (Dynamic, ScalarSlot)) for each in many):

@@ -140,7 +140,7 @@ class Isolation:
         )
         self._recorded.append(taken)
 
-    def note(self, owner: Any, attribute: str, value: Any) -> None:
+    def note(self, owner: object, attribute: str, value: object) -> None:
         """Keep what an object holds before it is written for the first time."""
         self._before.setdefault((id(owner), attribute), (owner, attribute, value))
 

@@ -252,17 +252,17 @@ def _stablehlo(text: str, names: set[str]) -> tuple[str, dict[str, list[int]]]:
         match = _LOCATION.match(line)
         if match:
             places[match.group(1)] = scope_in(match.group(2), names)
-    kept: list[str] = []
+    shown: list[str] = []
     lines: dict[str, list[int]] = {}
     for line in text.splitlines():
         if line.startswith("#loc"):
             continue
         used = _LAST_USE.search(line)
-        kept.append(_USE.sub("", line))
+        shown.append(_USE.sub("", line))
         scope = places.get(used.group(1)) if used else None
         if scope is not None:
-            lines.setdefault(scope, []).append(len(kept))
-    return "\n".join(kept).strip() + "\n", lines
+            lines.setdefault(scope, []).append(len(shown))
+    return "\n".join(shown).strip() + "\n", lines
 
 
 def _equations(jaxpr: Any, names: set[str]) -> dict[str, list[str]]:

@@ -200,15 +200,15 @@ def _of_graph(
     first = [value.spec for value in values]
     if op.key is not None:
         first.insert(op.key, Spec.of(*STREAM_SPEC, context))
-    made = Recording(op.name, steps, first, recorded, names, seconds)
+    recording = Recording(op.name, steps, first, recorded, names, seconds)
     for node in recorded.graph.nodes:
         if isinstance(node.op, GraphOp):
-            if made.forward is None:
-                made.forward = node.op
+            if recording.forward is None:
+                recording.forward = node.op
             else:
-                made.backward = node.op
+                recording.backward = node.op
     _segment_steps(recorded, steps, names)
-    return made
+    return recording
 
 
 # ---- blocks --------------------------------------------------------------------------------------

@@ -114,10 +114,10 @@ class Stages:
 
 
 def stages(
-    target: Any,
+    target: object,
     *inputs: Any,
     train: bool | None = None,
-    loss: Any = None,
+    loss: object = None,
     run: bool = True,
     ctx: Context | None = None,
     **named: Any,
@@ -176,7 +176,7 @@ def stages(
     return Stages(result, programs, _source(target, programs), reasons)
 
 
-def _reasons(known: Any, found: Found, loss: Any) -> list[str]:
+def _reasons(known: Any, found: Found, loss: object) -> list[str]:
     """Why the target's graph has to be traced; noted for the next look."""
     before = found.last
     try:
@@ -205,7 +205,7 @@ def _name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _source(target: Any, programs: list[Program]) -> list[dict[str, Any]]:
+def _source(target: object, programs: list[Program]) -> list[dict[str, Any]]:
     """The user's lines by file: the code of the target, and all lines that nodes come from."""
     wanted: dict[str, set[int]] = {}
     for code in codes_of(target):
@@ -233,15 +233,15 @@ def _source(target: Any, programs: list[Program]) -> list[dict[str, Any]]:
     ]
 
 
-def codes_of(target: Any) -> list[CodeType]:
+def codes_of(target: object) -> list[CodeType]:
     """The functions of the user's that the target runs, as far as they can be known."""
-    found: dict[CodeType, None] = {}
+    codes: dict[CodeType, None] = {}
     if isinstance(target, Block):
         for block in target._walk():
             for name in ("forward", "hybrid_forward"):
                 code = _code(getattr(type(block), name, None))
                 if isinstance(code, CodeType) and is_users(code.co_filename):
-                    found[code] = None
+                    codes[code] = None
     elif not isinstance(target, Symbol) and isinstance(_code(target), CodeType):
-        found[_code(target)] = None
-    return list(found)
+        codes[_code(target)] = None
+    return list(codes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -18,6 +18,9 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.partition import Part, partition
 from mixnet.passes.set_training import set_training
 from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    pass
 
 _PART = "_backend_part"
 
@@ -37,6 +40,9 @@ class Backend:
         mx.library.register_backend("OnNumPy", OnNumPy())
         net.optimize_for(x, backend="OnNumPy")
     """
+
+    is_thread_safe = False
+    """Whether several threads may call what :meth:`compile` returns; else they take turns."""
 
     def takes(self, node: Node) -> bool:
         """Whether it computes a node. Nodes that it takes and that touch become one part."""
@@ -102,16 +108,16 @@ class _Runner:
 
         def change(node: Node, entries: tuple[Entry, ...]) -> Node:
             scoped = f"{name}/{node.name}"
-            made = Node(node.op, node.statics, node.scalars, entries, scoped, node.attrs)
-            return made.made_from(node)
+            spelled = Node(node.op, node.statics, node.scalars, entries, scoped, node.attrs)
+            return spelled.made_from(node)
 
         arrays = {each.name: self.arrays[node.name] for node, each in held.items()}
         return self.graph.rebuild(change, variables), arrays
 
     def structs(self, inputs: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
         key = tuple([(tuple(each.shape), np.dtype(each.dtype)) for each in inputs])
-        found = self._structs.get(key)
-        if found is None:
+        inferred = self._structs.get(key)
+        if inferred is None:
             given = iter(key)
             held = self.arrays
             known = [
@@ -119,20 +125,25 @@ class _Runner:
                 for n in self.graph.inputs
             ]
             specs = Facts(inputs=known).specs(self.graph, drawing=False)
-            found = [jax.ShapeDtypeStruct(*specs[head]) for head in self.graph.heads]
-            self._structs[key] = found
-        return found
+            inferred = [jax.ShapeDtypeStruct(*specs[head]) for head in self.graph.heads]
+            self._structs[key] = inferred
+        return inferred
 
-    def run(self, *arrays: Any) -> list[Any]:
+    def call(self, arrays: Sequence[np.ndarray]) -> Sequence[Any]:
+        """What the backend gives, one result for each output."""
         if self._call is None:
             self._call = self.backend.compile(self.symbol, self.arrays, self.options)
-        expected = self.structs(arrays)
-        results = self._call(*[np.asarray(each) for each in arrays])
+        results: Sequence[Any] = self._call(*arrays)
         if len(results) != self.count:
             raise MXNetError(
                 f"{type(self.backend).__name__}: a part has {self.count} outputs; what "
                 f"compile() made gave {len(results)}."
             )
+        return results
+
+    def run(self, *arrays: Any) -> list[Any]:
+        expected = self.structs(arrays)
+        results = self.call([np.asarray(each) for each in arrays])
         return [np.asarray(each, s.dtype) for each, s in zip(results, expected, strict=True)]
 
 
@@ -176,12 +187,27 @@ def parts_of(symbol: Symbol) -> dict[str, str]:
     """By name of each node that a backend computes the name of its part, as :func:`spelled_out`
     has it before a slash.
     """
-    found = {}
+    parts = {}
     for node in symbol.graph.nodes:
         if node.op is not None and node.op.name == _PART:
             inner = node.op.keywords(node.statics)["part"].graph
-            found.update({each.name: node.name for each in inner.nodes if not each.is_variable})
-    return found
+            parts.update({each.name: node.name for each in inner.nodes if not each.is_variable})
+    return parts
+
+
+def whole_part(symbol: Symbol) -> tuple[Any, list[str]]:
+    """The part that is all of a symbol, with the names of its inputs; None if there is more."""
+    nodes = [node for node in symbol.graph.nodes if not node.is_variable]
+    heads = [(head.node, head.index) for head in symbol.graph.heads]
+    if len(nodes) != 1 or nodes[0].op.name != _PART:
+        return None, []
+    (node,) = nodes
+    part = node.op.keywords(node.statics)["part"]
+    if heads != [(node, i) for i in range(part.count)]:
+        return None, []
+    if not all(each.node.is_variable for each in node.inputs):
+        return None, []
+    return part, [each.node.name for each in node.inputs]
 
 
 class _Xla(Backend):
@@ -196,6 +222,7 @@ class _Xla(Backend):
 _BACKENDS: dict[str, Backend | str] = {
     "XLA": _Xla(),
     "ONNXRuntime": "mixnet.onnx.runtime:ONNXRuntime",
+    "OpenVINO": "mixnet.onnx.openvino:OpenVINO",
     # MXNet's own
     "MKLDNN": _Xla(),
     "MKLDNN_QUANTIZE": _Xla(),
@@ -224,22 +251,27 @@ def backend_of(name: str) -> Backend:
     Raises:
         MXNetError: there is none of that name; says which there are.
     """
-    found = _BACKENDS.get(name)
-    if found is None:
+    backend = _BACKENDS.get(name)
+    if backend is None:
         raise MXNetError(
             f"There is no backend {name!r}. Known are "
             f"{', '.join(_BACKENDS)}.{did_you_mean(name, _BACKENDS)} Add one with "
             f"mx.library.register_backend."
         )
-    if isinstance(found, str):
-        module, _, kind = found.partition(":")
-        found = _BACKENDS[name] = getattr(importlib.import_module(module), kind)()
-    assert isinstance(found, Backend)
-    return found
+    if isinstance(backend, str):
+        module, _, kind = backend.partition(":")
+        backend = _BACKENDS[name] = getattr(importlib.import_module(module), kind)()
+    assert isinstance(backend, Backend)
+    return backend
 
 
 def optimized(
-    symbol: Symbol, backend: str, args: Any, aux: Any, ctx: Context | None, options: dict[str, Any]
+    symbol: Symbol,
+    backend: str,
+    args: Any,
+    aux: Any,
+    ctx: Context | None,
+    options: dict[str, Any],
 ) -> Symbol:
     """The symbol with a backend's parts.
 
@@ -251,8 +283,8 @@ def optimized(
         ctx: device; not read.
         options: of the backend.
     """
-    found = backend_of(backend)
-    if isinstance(found, _Xla):
+    properties = backend_of(backend)
+    if isinstance(properties, _Xla):
         return symbol
     arrays = {**dict(args or {}), **dict(aux or {})}
     for name, each in arrays.items():
@@ -261,4 +293,4 @@ def optimized(
                 f"optimize_for: args and aux are arrays by name; {name!r} is {type(each).__name__}."
             )
     predicting = type(symbol)(set_training(symbol.graph, False).heads)
-    return found.optimize(predicting, arrays, options)
+    return properties.optimize(predicting, arrays, options)

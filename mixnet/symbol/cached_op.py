@@ -33,7 +33,7 @@ class CachedOp:
         self._ops: dict[Any, tuple[GraphOp, list[int]]] = {}
         self._names = sym.list_inputs()
 
-    def __call__(self, *args: NDArray, **kwargs: Any) -> Any:
+    def __call__(self, *args: NDArray, **kwargs: object) -> Any:
         """Outputs: an array, or a list of several.
 
         Args:
@@ -55,14 +55,14 @@ class CachedOp:
         move_states(
             op, [handles[i] for i in op.graph.states], [values[i] for i in op.graph.states], states
         )
-        made = [type(args[0])._wrap(value) for value in outputs]
+        results = [type(args[0])._wrap(value) for value in outputs]
         out = kwargs.get("out")
         if out is not None:
             targets = out if isinstance(out, (list, tuple)) else [out]
-            for target, found in zip(targets, made, strict=True):
-                target[:] = found
+            for target, result in zip(targets, results, strict=True):
+                target[:] = result
             return out
-        return made[0] if len(made) == 1 else made
+        return results[0] if len(results) == 1 else results
 
     def _op(self, training: bool, args: Sequence[NDArray]) -> tuple[GraphOp, list[int]]:
         specs = tuple([(each.shape, each._spec.dtype) for each in args])

@@ -54,11 +54,11 @@ def _flat(symbols: Any, what: str) -> tuple[list[Symbol], Any]:
 def _nested(leaves: Sequence[Any], shape: Any) -> Any:
     if shape is None:
         return leaves[0]
-    made, at = [], 0
+    parts, at = [], 0
     for count, nested in shape:
-        made.append(_nested(leaves[at : at + count], nested))
+        parts.append(_nested(leaves[at : at + count], nested))
         at += count
-    return made
+    return parts
 
 
 Variables = Callable[[Sequence[Symbol]], list[Symbol]]
@@ -176,20 +176,20 @@ def foreach(
         shapes.extend((len(outputs), out_shape, after_shape))
         return [*outputs, *after]
 
-    made = _Body(name, compose)
+    loop_body = _Body(name, compose)
     split, out_shape, after_shape = shapes
-    _check_read(made, names, [each.name for each in (*slices, *states)])
-    rest = list(made.captured)
+    _check_read(loop_body, names, [each.name for each in (*slices, *states)])
+    rest = list(loop_body.captured)
     attributes = {
-        "num_outputs": len(made.heads),
+        "num_outputs": len(loop_body.heads),
         "num_out_data": split,
-        "in_data_locs": made.places(names[: len(slices)]),
-        "in_state_locs": made.places(names[len(slices) :]),
-        "remain_locs": made.places(rest),
+        "in_data_locs": loop_body.places(names[: len(slices)]),
+        "in_state_locs": loop_body.places(names[len(slices) :]),
+        "remain_locs": loop_body.places(rest),
     }
     inputs = [each._entry() for each in (*slices, *states)]
-    inputs += [made.captured[each] for each in rest]
-    results = list(_node("_foreach", [made], inputs, attributes))
+    inputs += [loop_body.captured[each] for each in rest]
+    results = list(_node("_foreach", [loop_body], inputs, attributes))
     return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
 
 
@@ -240,9 +240,9 @@ def while_loop(
     shapes: list[Any] = []
 
     def own(make: Variables) -> Any:
-        made = make(variables)
-        names[:] = [str(each.name) for each in made]
-        return made if shape is None else _nested(made, shape)
+        loop_parts = make(variables)
+        names[:] = [str(each.name) for each in loop_parts]
+        return loop_parts if shape is None else _nested(loop_parts, shape)
 
     def test(make: Variables) -> list[Symbol]:
         holds = cond(*own(make))

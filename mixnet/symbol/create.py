@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
 from mixnet.dtype import as_dtype
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol
 
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
-def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+
+def zeros(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """A symbol of zeros."""
     return apply("_zeros", shape=shape, dtype=as_dtype(dtype).name, **kwargs)
 
 
-def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
+def ones(shape: int | Sequence[int], dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """A symbol of ones."""
     return apply("_ones", shape=shape, dtype=as_dtype(dtype).name, **kwargs)
 
 
-def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+def full(
+    shape: int | Sequence[int], val: float, dtype: DTypeLike = None, **kwargs: object
+) -> Symbol:
     """A symbol of ``val`` everywhere."""
     return apply("_full", shape=shape, value=float(val), dtype=as_dtype(dtype).name, **kwargs)
 
@@ -32,14 +38,14 @@ def arange(
     repeat: int = 1,
     infer_range: bool = False,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Symbol:
     """A symbol of numbers from ``start`` up to ``stop``."""
     given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
     return apply("_arange", **given, infer_range=infer_range, dtype=as_dtype(dtype).name)
 
 
-def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
+def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
     """A symbol of a matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
     return apply("_eye", N=N, M=M, k=k, dtype=as_dtype(dtype).name, **kwargs)
 
@@ -50,14 +56,14 @@ def linspace(
     num: int,
     endpoint: bool = True,
     name: str | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> Symbol:
     """A symbol of ``num`` evenly spaced numbers from ``start`` to ``stop``."""
     given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "name": name}
     return apply("_linspace", **given, dtype=as_dtype(dtype).name)
 
 
-def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:
+def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: object) -> Symbol:
     """How many elements lie in each bin, and the edges of the bins.
 
     Args:

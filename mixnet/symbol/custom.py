@@ -41,13 +41,13 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) 
         "instance": next(_instances),
         "registration": registrations[op_type],
     }
-    made = compose(find("Custom"), "custom", inputs, attributes, name)
+    composed = compose(find("Custom"), "custom", inputs, attributes, name)
     # A file has the parameters as attributes of the node, as MXNet writes them.
-    attrs: Any = made._heads[0].node.attrs
+    attrs: Any = composed._heads[0].node.attrs
     for each in ("parameters", "instance", "registration", "num_args_"):
         attrs.pop(each, None)
     attrs.update(parameters)
-    return made
+    return composed
 
 
 class OwnOperators:
@@ -69,8 +69,8 @@ class OwnOperators:
                 instance=self._numbers[node.name],
                 registration=registrations[op_type],
             )
-            made = Node(custom, statics, node.scalars, inputs, node.name, node.attrs)
-            return made.made_from(node)
+            changed = Node(custom, statics, node.scalars, inputs, node.name, node.attrs)
+            return changed.made_from(node)
 
         if all(node.op is not custom for node in graph.nodes):
             return graph

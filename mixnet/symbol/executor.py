@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -42,11 +42,16 @@ from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
 from mixnet.passes.place_devices import group_of, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators
+from mixnet.symbol.input_names import input_name
 from mixnet.symbol.symbol import Symbol, output_name
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 
 def executable_graph(
@@ -106,11 +111,11 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
             latest.get(states[place], entry) if place in states else entry
             for place, entry in enumerate(given)
         ]
-        made = node if tuple(now) == node.inputs else node.replaced(tuple(now))
+        rebuilt = node if tuple(now) == node.inputs else node.replaced(tuple(now))
         for place, index in written.items():
             if states[place].is_variable:
-                latest[states[place]] = Entry(made, index)
-        return made
+                latest[states[place]] = Entry(rebuilt, index)
+        return rebuilt
 
     graph = Graph(symbol._heads, inputs).rebuild(change)
     heads = (*graph.heads, *latest.values())
@@ -164,6 +169,7 @@ class Executor:
         self._outputs: list[NDArray] = []
         self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
         self._watched: list[Entry] = []
+        self._shown: list[tuple[str, Entry]] = []
         self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
         self._output_dict: dict[str, NDArray] = {}
         self._merges: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
@@ -250,8 +256,10 @@ class Executor:
             arrays = [*self._arg_dict.values(), *self._aux_dict.values()]
             known = [(array.shape, array._spec.dtype) for array in arrays]
             facts = Facts(self._ctx.device.platform, known)
-            graph = executable_graph(self._complete(), training, facts)
-            self._ops[training] = graph_op(graph, self._symbol.name or "group", self._recompute)
+            with collector_paused():
+                graph = executable_graph(self._complete(), training, facts)
+                name = self._symbol.name or "group"
+                self._ops[training] = graph_op(graph, name, self._recompute)
         return self._ops[training]
 
     def _complete(self) -> Symbol:
@@ -293,7 +301,7 @@ class Executor:
         )
         return outputs
 
-    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+    def forward(self, is_train: bool = False, **kwargs: object) -> list[NDArray]:
         """Compute the outputs.
 
         Args:
@@ -361,7 +369,7 @@ class Executor:
         """Free the values that ``backward`` needs now, not only at the next ``forward``."""
         self._recorded = []
 
-    def _feed(self, name: str, array: Any) -> None:
+    def _feed(self, name: str, array: object) -> None:
         if name not in self._arg_dict:
             raise AttributeTypeError(
                 f"forward: there is no argument {name!r}; there are {', '.join(self._arg_dict)}."
@@ -378,7 +386,11 @@ class Executor:
             )
         target._write_all(array)
 
-    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+    def backward(
+        self,
+        out_grads: Any = None,
+        is_train: bool = True,
+    ) -> None:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.
 
         Args:
@@ -416,27 +428,28 @@ class Executor:
 
         Args:
             callback: gets the output's name and its array.
-            monitor_all: the inputs too.
+            monitor_all: the inputs too, as ``fc1_weight``, ``exp0_input0``; variables also by their names.
         """
         if not callable(callback):
             raise AttributeTypeError(
                 f"set_monitor_callback takes a function of a name and an array, not {callback!r:.60}."
             )
         self._monitor = (callback, monitor_all)
-        nodes = self._symbol.graph.nodes
-        self._watched = [
-            Entry(node, i)
-            for node in nodes
-            for i in range(_num_watched(node))
-            if monitor_all or not node.is_variable
+        self._shown = [
+            pair
+            for node in self._symbol.graph.nodes
+            if not node.is_variable
+            for pair in (*(_inputs_shown(node) if monitor_all else ()), *_outputs_shown(node))
         ]
+        self._watched = list(dict.fromkeys(entry for _, entry in self._shown))
         self._ops.clear()
         self._placed.clear()
 
     def _watch(self, values: Sequence[Value]) -> None:
         assert self._monitor is not None
-        for entry, value in zip(self._watched, values, strict=True):
-            self._monitor[0](_watched_name(entry), NDArray._wrap(value.alias()))
+        values_of = dict(zip(self._watched, values, strict=True))
+        for name, entry in self._shown:
+            self._monitor[0](name, NDArray._wrap(values_of[entry].alias()))
 
     def _watch_backward(self, out_grads: Sequence[NDArray] | None) -> None:
         """Show what the operators' backward nodes compute, from the arrays of now."""
@@ -536,13 +549,22 @@ class Executor:
         return Executor(bound, self._symbol, self._ctx, self._requests, self._groups)
 
 
-def _num_watched(node: Node) -> int:
-    """How many outputs of a node monitors see: those that have names, hidden ones too."""
-    if node.op is None:
-        return 1
+def _inputs_shown(node: Node) -> Iterator[tuple[str, Entry]]:
+    """What a monitor of all arrays shows before an operator runs: variables by their own names, too."""
+    for place, entry in enumerate(node.inputs):
+        if entry.node.is_variable:
+            yield entry.node.name, entry
+        yield input_name(node, place), entry
+
+
+def _outputs_shown(node: Node) -> list[tuple[str, Entry]]:
+    """The outputs of a node that monitors see: those that have names, hidden ones too."""
+    assert node.op is not None
     count = node.op.num_outputs(node.statics, len(node.inputs))
-    named = len(_names(node)) == count
-    return count if named else node.op.num_visible(node.statics, len(node.inputs))
+    if len(_names(node)) != count:
+        count = node.op.num_visible(node.statics, len(node.inputs))
+    entries = [Entry(node, i) for i in range(count)]
+    return [(_watched_name(entry), entry) for entry in entries]
 
 
 def _names(node: Node) -> tuple[str, ...]:
@@ -551,9 +573,9 @@ def _names(node: Node) -> tuple[str, ...]:
 
 def _own(value: Value) -> Value:
     """An alias in the same place on the tape: for an argument that is an output as it stands."""
-    made = value.alias()
-    made.node, made.index = value.node, value.index
-    return made
+    alias = value.alias()
+    alias.node, alias.index = value.node, value.index
+    return alias
 
 
 def _watched_name(entry: Entry) -> str:
@@ -566,12 +588,12 @@ def _watched_name(entry: Entry) -> str:
 def bind(
     self: Symbol,
     ctx: Context | None = None,
-    args: Any = None,
-    args_grad: Any = None,
-    grad_req: Any = "write",
-    aux_states: Any = None,
-    group2ctx: Any = None,
-    shared_exec: Any = None,
+    args: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    args_grad: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    aux_states: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_exec: Executor | None = None,
 ) -> Executor:
     """Create an executor over the given arrays.
 
@@ -636,7 +658,7 @@ def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[
     return {name: given[name] for name in names if name in given}
 
 
-def _groups(called: str, given: Any) -> dict[str, Context]:
+def _groups(called: str, given: object) -> dict[str, Context]:
     if given is None:
         return {}
     if not isinstance(given, Mapping) or not all(isinstance(c, Context) for c in given.values()):
@@ -674,17 +696,18 @@ def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
     return {name: given.get(name, "null") for name in names}
 
 
+@collector_paused()
 def simple_bind(
     self: Symbol,
     ctx: Context | None = None,
-    grad_req: Any = "write",
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     type_dict: Mapping[str, Any] | None = None,
     stype_dict: Any = None,
-    group2ctx: Any = None,
+    group2ctx: Mapping[str, Context] | None = None,
     shared_arg_names: Any = None,
     shared_exec: Any = None,
     shared_buffer: Any = None,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Executor:
     """Create an executor over zero arrays, with shapes inferred from ``kwargs``.
 
@@ -738,10 +761,10 @@ def simple_bind(
     ) -> NDArray:
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
-        found = known.get(name)
-        if found is not None and found.shape == shape and found._spec.dtype == dtype:
-            if found.context is where and found.stype == storage.get(name, "default"):
-                return found
+        array = known.get(name)
+        if array is not None and array.shape == shape and array._spec.dtype == dtype:
+            if array.context is where and array.stype == storage.get(name, "default"):
+                return array
         return _zeros(storage.get(name, "default"), shape, where, dtype)
 
     shared = set(shared_arg_names or ()) if shared_exec is not None else set()
@@ -790,7 +813,7 @@ def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool)
     return array.reshape((-1,))[:count].reshape(shape)
 
 
-def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: Any) -> NDArray:
+def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: DTypeLike) -> NDArray:
     if stype == "default":
         return zeros(shape, context, dtype)
     return zeros_of(stype, shape, context, dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from mixnet.symbol.symbol import Symbol
 
 def memory_plan(
     self: Symbol,
-    grad_req: Any = "null",
+    grad_req: str | Sequence[str] | Mapping[str, str] = "null",
     inplace: bool = True,
     co_share: bool = True,
     recompute: bool | str = False,

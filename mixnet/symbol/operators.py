@@ -42,7 +42,7 @@ def apply(called: str, *symbols: Symbol, **attributes: Any) -> Symbol:
 
 
 def _method(two: str, number: str) -> Callable[[Symbol, Any], Any]:
-    def method(self: Symbol, other: Any) -> Any:
+    def method(self: Symbol, other: object) -> Any:
         if isinstance(other, Symbol):
             return apply(two, self, other)
         if isinstance(other, (int, float)) or hasattr(other, "__float__"):
@@ -71,7 +71,7 @@ def _either(
     numbers: Callable[[Any, Any], Any],
     names: tuple[str, str] = ("left", "right"),
 ) -> Callable[..., Any]:
-    def function(*args: Any, **kwargs: Any) -> Any:
+    def function(*args: Any, **kwargs: object) -> Any:
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         lhs, rhs = given[names[0]], given[names[1]]
         if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
@@ -100,33 +100,33 @@ pow = power = _either("_Power", "_PowerScalar", "_RPowerScalar", operator.pow, (
 hypot = _either("_Hypot", "_HypotScalar", "_HypotScalar", math.hypot)
 
 
-def _reshape(self: Symbol, *shape: Any, **kwargs: Any) -> Symbol:
+def _reshape(self: Symbol, *shape: Any, **kwargs: object) -> Symbol:
     """The elements in another shape, with MXNet's codes; see the operator ``Reshape``."""
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
     return apply("reshape", self, **{"shape": kwargs.pop("shape", shape), **kwargs})
 
 
-def _astype(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+def _astype(self: Symbol, *args: Any, **kwargs: object) -> Symbol:
     """The symbol in another dtype, the one argument, ``dtype``."""
     (dtype,) = args or kwargs.values()
     return apply("cast", self, dtype=dtype)
 
 
-def _transpose(self: Symbol, *axes: Any, **kwargs: Any) -> Symbol:
+def _transpose(self: Symbol, *axes: Any, **kwargs: object) -> Symbol:
     """Axes in another order, reversed by default."""
     if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
         axes = tuple(axes[0])
     return apply("transpose", self, axes=kwargs.get("axes", axes))
 
 
-def _broadcast_to(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+def _broadcast_to(self: Symbol, *args: Any, **kwargs: object) -> Symbol:
     """The symbol repeated along axes of extent one to the one argument, ``shape``."""
     (shape,) = args or kwargs.values()
     return apply("broadcast_to", self, shape=shape)
 
 
-def _broadcast_like(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+def _broadcast_like(self: Symbol, *args: Any, **kwargs: object) -> Symbol:
     """The symbol repeated along axes of extent one to the shape of another."""
     return make_function(find("broadcast_like"), "broadcast_like")(self, *args, **kwargs)
 
@@ -151,13 +151,13 @@ def _split_method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
     return split_v2(self, *args, **kwargs)
 
 
-def _diag(self: Symbol, k: int = 0, **kwargs: Any) -> Symbol:
+def _diag(self: Symbol, k: int = 0, **kwargs: object) -> Symbol:
     """A diagonal of a matrix, or the matrix with this diagonal."""
     return apply("diag", self, k=k, **kwargs)
 
 
 def _unavailable(name: str, alias: str | None = None) -> Any:
-    def method(self: Symbol, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Symbol, *args: Any, **kwargs: object) -> Any:
         raise NotImplementedForSymbol(name, alias, *args)
 
     method.__name__ = method.__qualname__ = name
@@ -169,7 +169,7 @@ def _with_axes(called: str, name: str) -> Any:
     """A method that takes MXNet's free arguments, with a signature that says which there are."""
     function = make_function(find(called), name)
 
-    def method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:
+    def method(self: Symbol, *args: Any, **kwargs: object) -> Symbol:
         return function(self, *args, **kwargs)
 
     kind = inspect.Parameter

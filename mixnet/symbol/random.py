@@ -18,8 +18,10 @@ def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Sym
     if symbols and not attributes.get("shape"):
         attributes.pop("shape", None)
     name, attr = attributes.pop("name", None), attributes.pop("attr", None)
-    found = find(op)
-    return compose(found, op, dict(zip(found.arrays, symbols, strict=True)), attributes, name, attr)
+    operator = find(op)
+    return compose(
+        operator, op, dict(zip(operator.arrays, symbols, strict=True)), attributes, name, attr
+    )
 
 
 _made = functions(

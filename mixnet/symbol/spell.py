@@ -65,7 +65,7 @@ def get_symbol(x: Any) -> Symbol:
         raise GradientError(
             "get_symbol takes an array that was computed from a variable inside autograd.record()."
         )
-    made: dict[Node, Node] = {}
+    rebuilt: dict[Node, Node] = {}
     counts: dict[str, int] = {}
 
     def named(hint: str) -> str:
@@ -75,12 +75,12 @@ def get_symbol(x: Any) -> Symbol:
     (head,) = inline(Graph((Entry(value.node, value.index),))).heads
     for node in topological([head.node]):
         if node.op is None:
-            made[node] = Node(None, name=named("var"))
+            rebuilt[node] = Node(None, name=named("var"))
         elif not isinstance(node.op, Op):
             raise GradientError(f"get_symbol: {node.op!r} cannot be stored in a symbol file.")
         else:
-            inputs = tuple(Entry(made[entry.node], entry.index) for entry in node.inputs)
+            inputs = tuple(Entry(rebuilt[entry.node], entry.index) for entry in node.inputs)
             name = named(node.op.name.strip("_").lower())
-            made[node] = Node(node.op, node.statics, node.scalars, inputs, name)
-    graph = Graph((Entry(made[head.node], head.index),))
+            rebuilt[node] = Node(node.op, node.statics, node.scalars, inputs, name)
+    graph = Graph((Entry(rebuilt[head.node], head.index),))
     return Symbol(spelled_out(graph).heads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,6 +38,10 @@ from mixnet.runtime.record.precision import current as precision
 from mixnet.symbol.attribute_order import listed
 from mixnet.util import is_np_shape
 
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+    from mixnet.ndarray.ndarray import NDArray
+
 
 @contextlib.contextmanager
 def arguments_printed(
@@ -62,38 +67,41 @@ class Symbol:
     Make one with ``mx.sym.Variable``, by operators on symbols, or ``mx.sym.load``.
     """
 
-    __slots__ = ("_heads",)
+    __slots__ = ("_graph", "_heads")
     __array_priority__ = 1000.0
 
     if TYPE_CHECKING:
         # Installed by operators.py and executor.py; here for readers and type checkers.
-        def __add__(self, other: Any) -> Symbol: ...
-        def __sub__(self, other: Any) -> Symbol: ...
-        def __mul__(self, other: Any) -> Symbol: ...
-        def __truediv__(self, other: Any) -> Symbol: ...
-        def __mod__(self, other: Any) -> Symbol: ...
-        def __pow__(self, other: Any) -> Symbol: ...
-        def __radd__(self, other: Any) -> Symbol: ...
-        def __rsub__(self, other: Any) -> Symbol: ...
-        def __rmul__(self, other: Any) -> Symbol: ...
-        def __rtruediv__(self, other: Any) -> Symbol: ...
-        def __rmod__(self, other: Any) -> Symbol: ...
-        def __rpow__(self, other: Any) -> Symbol: ...
-        def __lt__(self, other: Any) -> Symbol: ...
-        def __le__(self, other: Any) -> Symbol: ...
-        def __gt__(self, other: Any) -> Symbol: ...
-        def __ge__(self, other: Any) -> Symbol: ...
+        def __add__(self, other: object) -> Symbol: ...
+        def __sub__(self, other: object) -> Symbol: ...
+        def __mul__(self, other: object) -> Symbol: ...
+        def __truediv__(self, other: object) -> Symbol: ...
+        def __mod__(self, other: object) -> Symbol: ...
+        def __pow__(self, other: object) -> Symbol: ...
+        def __radd__(self, other: object) -> Symbol: ...
+        def __rsub__(self, other: object) -> Symbol: ...
+        def __rmul__(self, other: object) -> Symbol: ...
+        def __rtruediv__(self, other: object) -> Symbol: ...
+        def __rmod__(self, other: object) -> Symbol: ...
+        def __rpow__(self, other: object) -> Symbol: ...
+        def __lt__(self, other: object) -> Symbol: ...
+        def __le__(self, other: object) -> Symbol: ...
+        def __gt__(self, other: object) -> Symbol: ...
+        def __ge__(self, other: object) -> Symbol: ...
         def __neg__(self) -> Symbol: ...
         def __abs__(self) -> Symbol: ...
         def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, handle: Sequence[Entry]):
         self._heads = tuple(handle)
+        self._graph: Graph | None = None
 
     @property
     def graph(self) -> Graph:
         """The graph below the outputs."""
-        return Graph(self._heads)
+        if self._graph is None:
+            self._graph = Graph(self._heads)
+        return self._graph
 
     # ---- names --------------------------------------------------------------------------------
 
@@ -227,24 +235,24 @@ class Symbol:
                     f"compose: there is no variable {key!r}; the symbol has {', '.join(by_name)}."
                 )
             given[by_name[key]] = value
-        made: dict[Node, Entry | Node] = {}
+        replaced: dict[Node, Entry | Node] = {}
 
         def moved(entry: Entry) -> Entry:
-            now = made[entry.node]
+            now = replaced[entry.node]
             return now if isinstance(now, Entry) else Entry(now, entry.index)
 
         heads = {entry.node for entry in self._heads}
         for node in self.graph.nodes:
             if node in given:
-                made[node] = given[node]._entry()
+                replaced[node] = given[node]._entry()
             elif node.is_variable:
-                made[node] = node
+                replaced[node] = node
             else:
                 copied = node.replaced(tuple(moved(entry) for entry in node.inputs))
                 if name and node in heads and len(heads) == 1:
                     copied.name = name
-                made[node] = copied
-        note_copies([each for each in made.values() if isinstance(each, Node)])
+                replaced[node] = copied
+        note_copies([each for each in replaced.values() if isinstance(each, Node)])
         return type(self)([moved(entry) for entry in self._heads])
 
     def _entry(self) -> Entry:
@@ -278,7 +286,12 @@ class Symbol:
     def _inferred(self, shapes: Mapping[str, Any], dtypes: Any = None) -> Inference:
         return infer(self.graph, shapes, dtypes, zero_is_known=is_np_shape())
 
-    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[list, list, list]:
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """What identifies this object while it exists; see ``NDArray.handle``."""
+        return ctypes.c_void_p(id(self))
+
+    def infer_shape_partial(self, *args: Any, **kwargs: object) -> tuple[list, list, list]:
         """Like ``infer_shape``, with ``()`` and 0 for unknown shapes and dimensions.
 
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
@@ -296,7 +309,7 @@ class Symbol:
             [shape_of(Entry(node)) for node in self._state_variables()],
         )
 
-    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_shape(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
         """Shapes of arguments, outputs and auxiliary states from those of some arguments.
 
         Args:
@@ -326,7 +339,7 @@ class Symbol:
         given = self._given("infer_type", "dtypes", args, kwargs)
         return {name: as_dtype(dtype) for name, dtype in given.items()}
 
-    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_type_partial(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_type``, with None for dtypes that cannot be inferred."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred({}, dtypes).dtypes
@@ -340,7 +353,7 @@ class Symbol:
             [type_of(Entry(node)) for node in self._state_variables()],
         )
 
-    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def infer_type(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
         """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
 
         Raises:
@@ -349,13 +362,10 @@ class Symbol:
         with arguments_printed("infer_type", args, kwargs):
             return self._types(*args, **kwargs)
 
-    def _types(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def _types(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_type``, without printing."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred({}, dtypes).dtypes
-        variables = self._arguments()
-        if variables and not dtypes and not any("__dtype__" in each.attrs for each in variables):
-            dtypes_inferred = {}  # nothing says a dtype, and MXNet assumes none here
         groups = (
             [Entry(node) for node in self._arguments()],
             list(self._heads),
@@ -410,25 +420,26 @@ class Symbol:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """From MXNet's pickled state: ``{"handle": text of a symbol file}``."""
         self._heads = load_json(state["handle"])._heads
+        self._graph = None
 
     def optimize_for(
         self,
         backend: str,
-        args: Any = None,
-        aux: Any = None,
+        args: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+        aux: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
         ctx: Any = None,
         shape_dict: Any = None,
         type_dict: Any = None,
         stype_dict: Any = None,
         skip_infer: bool = False,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Symbol:
         """The symbol with parts computed by a backend, for prediction.
 
         Args:
             backend: ``XLA``, which returns the symbol as it is and optimizes when a program is
                 compiled, as do MXNet's own ``MKLDNN`` and ``default``; ``ONNXRuntime``;
-                ``TensorRT``; or one of ``mx.library.register_backend``.
+                ``OpenVINO``; ``TensorRT``; or one of ``mx.library.register_backend``.
             args: parameters by name: the parts hold them, and the symbol reads them no longer.
                 Without them they come with every call.
             aux: states by name, in the same way.
@@ -517,10 +528,10 @@ def output_name(entry: Entry) -> str:
 def Variable(
     name: str,
     attr: Mapping[str, str] | None = None,
-    shape: Any = None,
+    shape: int | Sequence[int] | None = None,
     lr_mult: float | None = None,
     wd_mult: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     init: Any = None,
     stype: Any = None,
     profiler_scope: Any = None,
@@ -582,7 +593,9 @@ def Variable(
                 f"Variable: attribute {key!r} must be named as '__{key}__', or given in attr."
             )
         attrs[key] = str(text)
-    return Symbol((Entry(Node(None, name=name, attrs=attrs)),))
+    node = Node(None, name=name, attrs=attrs)
+    keep_place(node, 0)
+    return Symbol((Entry(node),))
 
 
 def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
@@ -650,6 +663,7 @@ def compose(
             )
     said = node_attributes({**(attr or {}), **users})
     attrs = {**said, **{k: to_text(v) for k, v in own.items() if k not in said}}
+    own_variables: list[Node] = []
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
@@ -657,6 +671,7 @@ def compose(
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
             entries.append(Entry(_own_variable(op, name, each, attrs)))
+            own_variables.append(entries[-1].node)
     else:
         assert isinstance(inputs, Mapping)
         entries = []
@@ -665,10 +680,13 @@ def compose(
                 entries.append(inputs[each]._entry())
             else:
                 entries.append(Entry(_own_variable(op, name, each, attrs)))
+                own_variables.append(entries[-1].node)
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
     keep_place(node, 2)
+    for variable in own_variables:
+        variable.made_from(node)
     note_call(node)
     given = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
@@ -713,7 +731,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     """The function ``mx.sym.<name>`` of an operator."""
     order = tuple(op.attributes)
 
-    def function(*args: Any, name: str | None = None, attr: Any = None, **kwargs: Any) -> Symbol:
+    def function(*args: Any, name: str | None = None, attr: Any = None, **kwargs: object) -> Symbol:
         kwargs.pop("out", None)
         if op.variadic:
             kwargs.pop(op.num_args or "", None)

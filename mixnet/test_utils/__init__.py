@@ -153,8 +153,8 @@ __all__ = [
 def __getattr__(name: str) -> _Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = _importlib.import_module(_LATER[name])
-    return found
+    module = globals()[name] = _importlib.import_module(_LATER[name])
+    return module
 
 
 def __dir__() -> list[str]:

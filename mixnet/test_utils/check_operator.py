@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from mixnet.symbol.symbol import Group, Symbol, Variable
 from mixnet.test_utils.compare import assert_almost_equal
 from mixnet.test_utils.random_data import random_arrays
 from mixnet.test_utils.tolerance import default_numeric_eps, get_tols
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 _FLOATS = (np.float16, np.float32, np.float64)
 
@@ -41,11 +44,11 @@ def simple_forward(
     return outputs[0] if len(outputs) == 1 else outputs
 
 
-def _asnumpy(value: Any) -> np.ndarray:
+def _asnumpy(value: object) -> np.ndarray:
     return value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
 
 
-def _placed(values: Mapping[str, Any], ctx: Context, dtype: Any) -> dict[str, NDArray]:
+def _placed(values: Mapping[str, Any], ctx: Context, dtype: DTypeLike) -> dict[str, NDArray]:
     """Arrays as they are, everything else as arrays of a dtype."""
     return {
         name: each
@@ -72,7 +75,10 @@ def _by_name(names: Sequence[str], given: Any, what: str) -> dict[str, Any]:
 
 
 def _parse_location(
-    sym: Symbol, location: Any, ctx: Context | None, dtype: Any = np.float32
+    sym: Symbol,
+    location: Sequence[Any] | Mapping[str, Any] | None,
+    ctx: Context | None,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, NDArray]:
     """The arguments of a symbol as arrays.
 
@@ -88,7 +94,10 @@ def _parse_location(
 
 
 def _parse_aux_states(
-    sym: Symbol, aux_states: Any, ctx: Context | None, dtype: Any = np.float32
+    sym: Symbol,
+    aux_states: Sequence[Any] | Mapping[str, Any] | None,
+    ctx: Context | None,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, NDArray]:
     """The auxiliary states of a symbol as arrays; none by default."""
     if aux_states is None:
@@ -108,7 +117,7 @@ def numeric_grad(
     aux_states: Mapping[str, Any] | None = None,
     eps: float = 1e-4,
     use_forward_train: bool = True,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, np.ndarray]:
     """Central differences of the sum of an executor's outputs.
 
@@ -126,10 +135,10 @@ def numeric_grad(
 
     def put(name: str, value: np.ndarray) -> None:
         target = executor.arg_dict[name]
-        made = array(value, ctx=target.context, dtype=value.dtype)
+        placed = array(value, ctx=target.context, dtype=value.dtype)
         if target.stype != "default":
-            made = cast_storage(made, target.stype)
-        made.copyto(target)
+            placed = cast_storage(placed, target.stype)
+        placed.copyto(target)
 
     def total() -> np.ndarray:
         # States move in training mode: each run starts with the given ones.
@@ -145,14 +154,14 @@ def numeric_grad(
             continue
         gradient = np.zeros(value.shape, dtype)
         for index in np.ndindex(value.shape):
-            kept = value[index]
+            original = value[index]
             sums = []
             for step in (eps / 2, -eps / 2):
-                value[index] = kept + step
+                value[index] = original + step
                 put(name, value)
                 sums.append(total())
             gradient[index] = (sums[0] - sums[1]) / eps
-            value[index] = kept
+            value[index] = original
         put(name, value)
         gradients[name] = gradient
     return gradients
@@ -163,16 +172,16 @@ _REQUESTS = ("write", "add", "null")
 
 def check_numeric_gradient(
     sym: Symbol,
-    location: Any,
-    aux_states: Any = None,
+    location: Sequence[Any] | Mapping[str, Any] | None,
+    aux_states: Sequence[Any] | Mapping[str, Any] | None = None,
     numeric_eps: float | None = None,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     grad_nodes: Any = None,
     use_forward_train: bool = True,
     ctx: Context | None = None,
     grad_stype_dict: Mapping[str, str] | None = None,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> None:
     """Raise unless the gradients of a symbol agree with finite differences.
 
@@ -239,12 +248,12 @@ def check_numeric_gradient(
         aux_states=states,
     )
     values = {name: each.asnumpy() for name, each in arguments.items()}
-    kept = {name: each.asnumpy() for name, each in states.items()}
+    initial = {name: each.asnumpy() for name, each in states.items()}
     executor.forward(is_train=True)
     executor.backward([array(np.ones(e.shape), ctx=ctx, dtype=e.dtype) for e in executor.outputs])
     symbolic = {name: executor.grad_dict[name].asnumpy() for name in requests}
     checked = {name: values[name] for name in values if name in requests}
-    numeric = numeric_grad(executor, checked, kept, eps, use_forward_train, dtype)
+    numeric = numeric_grad(executor, checked, initial, eps, use_forward_train, dtype)
     for name, request in requests.items():
         names = (f"NUMERICAL_{name}", f"BACKWARD_{name}")
         expected = {
@@ -303,13 +312,13 @@ def check_symbolic_forward(
     gradients = {name: zeros(each.shape, ctx, each.dtype) for name, each in arguments.items()}
     executor = sym.bind(ctx, args=arguments, args_grad=gradients, aux_states=states)  # type: ignore[attr-defined]
     executor.forward(is_train=False)
-    for name, expect, found in zip(names, wanted, executor.outputs, strict=False):
+    for name, expect, actual in zip(names, wanted, executor.outputs, strict=False):
         labels = (f"EXPECTED_{name}", f"FORWARD_{name}")
-        assert_almost_equal(_as(expect, dtype), found, rtol, atol, labels, equal_nan=equal_nan)
+        assert_almost_equal(_as(expect, dtype), actual, rtol, atol, labels, equal_nan=equal_nan)
     return executor.outputs
 
 
-def _as(value: Any, dtype: Any) -> np.ndarray:
+def _as(value: object, dtype: Any) -> np.ndarray:
     """A value as it is when it is an array, numbers and lists in the dtype of the check."""
     array = _asnumpy(value)
     return array if dtype == "asnumpy" or array.dtype.kind != "f" else array.astype(dtype)
@@ -317,17 +326,17 @@ def _as(value: Any, dtype: Any) -> np.ndarray:
 
 def check_symbolic_backward(
     sym: Symbol,
-    location: Any,
-    out_grads: Any,
+    location: Sequence[Any] | Mapping[str, Any] | None,
+    out_grads: Sequence[Any] | Mapping[str, Any] | None,
     expected: Any,
-    rtol: Any = None,
-    atol: Any = None,
-    aux_states: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    aux_states: Sequence[Any] | Mapping[str, Any] | None = None,
     grad_req: Any = "write",
     ctx: Context | None = None,
     grad_stypes: Mapping[str, str] | None = None,
     equal_nan: bool = False,
-    dtype: Any = np.float32,
+    dtype: DTypeLike = np.float32,
 ) -> dict[str, NDArray]:
     """Raise unless the gradients of a symbol are the expected ones.
 
@@ -399,7 +408,13 @@ def check_symbolic_backward(
     return actual
 
 
-def _heads(sym: Symbol, out_grads: Any, executor: Executor, ctx: Context, dtype: Any) -> Any:
+def _heads(
+    sym: Symbol,
+    out_grads: Sequence[Any] | Mapping[str, Any] | None,
+    executor: Executor,
+    ctx: Context,
+    dtype: DTypeLike,
+) -> Any:
     """Gradients of the outputs as arrays."""
     if out_grads is None:
         return None
@@ -418,9 +433,9 @@ def check_speed(
     location: Mapping[str, Any] | None = None,
     ctx: Context | None = None,
     N: int = 20,
-    grad_req: Any = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] | None = None,
     typ: str = "whole",
-    **kwargs: Any,
+    **kwargs: object,
 ) -> float:
     """Seconds that a run of a symbol takes.
 
@@ -466,14 +481,14 @@ def check_speed(
 
 
 def check_consistency(
-    sym: Any,
+    sym: Symbol,
     ctx_list: Sequence[Mapping[str, Any]],
     scale: float = 1.0,
-    grad_req: Any = "write",
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     arg_params: Mapping[str, Any] | None = None,
     aux_params: Mapping[str, Any] | None = None,
-    rtol: Any = None,
-    atol: Any = None,
+    rtol: float | None = None,
+    atol: float | None = None,
     raise_on_err: bool = True,
     ground_truth: Mapping[str, NDArray] | None = None,
     equal_nan: bool = False,

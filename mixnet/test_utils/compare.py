@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.testing as npt
@@ -12,20 +12,25 @@ from mixnet.base import CheckError, ShapeError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.test_utils.tolerance import get_etol, get_tols
 
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 # Keeps the quotient finite where a tolerance of zero was asked for.
 _TINY = 1e-20
 
 
-def _host(value: Any) -> Any:
+def _host(value: object) -> Any:
     return value.asnumpy() if isinstance(value, NDArray) else value
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: ArrayLike, b: ArrayLike) -> bool:
     """Whether two arrays have the same shape and the same elements."""
     return np.array_equal(_host(a), _host(b))
 
 
-def _violations(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool = False) -> np.ndarray:
+def _violations(
+    a: ArrayLike, b: ArrayLike, rtol: float, atol: float, equal_nan: bool = False
+) -> np.ndarray:
     """Difference over tolerance, an element; above 1 is too far, NaN where one of both is."""
     with np.errstate(invalid="ignore", over="ignore"):
         violations = np.abs(np.subtract(a, b, dtype=np.result_type(a, b, np.float16)))
@@ -36,7 +41,9 @@ def _violations(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool = Fals
     return np.where(equal, 0, violations)
 
 
-def _find_max_violation(a: Any, b: Any, rtol: float, atol: float) -> tuple[tuple[int, ...], float]:
+def _find_max_violation(
+    a: ArrayLike, b: ArrayLike, rtol: float, atol: float
+) -> tuple[tuple[int, ...], float]:
     """Where two arrays differ most for a tolerance: the index, and difference over tolerance."""
     violations = _violations(a, b, rtol, atol)
     index = tuple(int(each) for each in np.unravel_index(np.argmax(violations), violations.shape))
@@ -71,10 +78,10 @@ def checkShapes(a: Any, b: Any) -> None:
 
 
 def almost_equal(
-    a: Any,
-    b: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: float | None = None,
+    atol: float | None = None,
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
@@ -99,10 +106,10 @@ def almost_equal(
 
 
 def assert_almost_equal(
-    a: Any,
-    b: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: float | None = None,
+    atol: float | None = None,
     names: Sequence[str] = ("a", "b"),
     equal_nan: bool = False,
     use_broadcast: bool = True,
@@ -155,7 +162,7 @@ def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(left == right or 1 in (left, right) for left, right in pairs)
 
 
-def _message(a: Any, b: Any, text: str) -> str:
+def _message(a: ArrayLike, b: ArrayLike, text: str) -> str:
     # As NumPy 1 prints: its 2 adds the shape to every shortened array.
     with np.printoptions(threshold=4, suppress=True, legacy="1.25"):
         return npt.build_err_msg([a, b], err_msg=text)
@@ -177,17 +184,17 @@ def _worst_places(found: np.ndarray, limit: int) -> tuple[list[tuple[int, ...]],
 
 
 def assert_allclose(
-    a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
+    a: ArrayLike, b: ArrayLike, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
 ) -> None:
     """``assert_almost_equal`` with the defaults of ``numpy.testing.assert_allclose``."""
     assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
 
 
 def assert_almost_equal_with_err(
-    a: Any,
-    b: Any,
-    rtol: Any = None,
-    atol: Any = None,
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: float | None = None,
+    atol: float | None = None,
     etol: float | None = None,
     names: Sequence[str] = ("a", "b"),
     equal_nan: bool = False,
@@ -208,7 +215,11 @@ def assert_almost_equal_with_err(
 
 
 def assert_almost_equal_ignore_nan(
-    a: Any, b: Any, rtol: Any = None, atol: Any = None, names: Sequence[str] = ("a", "b")
+    a: ArrayLike,
+    b: ArrayLike,
+    rtol: float | None = None,
+    atol: float | None = None,
+    names: Sequence[str] = ("a", "b"),
 ) -> None:
     """``assert_almost_equal`` of the places where neither array has NaN."""
     a, b = np.copy(_host(a)), np.copy(_host(b))
@@ -217,7 +228,9 @@ def assert_almost_equal_ignore_nan(
     assert_almost_equal(a, b, rtol, atol, names)
 
 
-def compare_ndarray_tuple(t1: Any, t2: Any, rtol: Any = None, atol: Any = None) -> None:
+def compare_ndarray_tuple(
+    t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None
+) -> None:
     """``assert_almost_equal`` of arrays, None, or nested tuples of them.
 
     Raises:
@@ -279,7 +292,7 @@ def collapse_sum_like(a: Any, shape: Sequence[int]) -> Any:
     return a.sum(axis=tuple(axes)).reshape(shape) if axes else a.reshape(shape)
 
 
-def assign_each(the_input: np.ndarray, function: Any) -> np.ndarray:
+def assign_each(the_input: np.ndarray, function: Callable[..., Any] | None) -> np.ndarray:
     """A function of one number applied to each element; a copy where it is None."""
     result = np.array(the_input)
     if function is not None:
@@ -288,7 +301,9 @@ def assign_each(the_input: np.ndarray, function: Any) -> np.ndarray:
     return result
 
 
-def assign_each2(input1: np.ndarray, input2: np.ndarray, function: Any) -> np.ndarray:
+def assign_each2(
+    input1: np.ndarray, input2: np.ndarray, function: Callable[..., Any] | None
+) -> np.ndarray:
     """A function of two numbers applied to the elements of two arrays of one shape.
 
     Raises:

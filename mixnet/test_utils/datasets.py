@@ -163,7 +163,7 @@ def get_mnist_iterator(
     get_mnist_ubyte()
     flat = len(input_shape) != 3
 
-    def made(kind: str, shuffle: bool, **more: Any) -> Any:
+    def made(kind: str, shuffle: bool, **more: object) -> Any:
         return MNISTIter(
             image=f"data/{kind}-images-idx3-ubyte",
             label=f"data/{kind}-labels-idx1-ubyte",
@@ -221,11 +221,11 @@ def download_model(
     if model_name not in known:
         return None, 0
     os.makedirs(dst_dir, exist_ok=True)
-    found, prefix = known[model_name], os.path.join(dst_dir, model_name)
-    assert "symbol" in found, f"meta_info[{model_name!r}] has no 'symbol'."
-    assert "params" in found, f"meta_info[{model_name!r}] has no 'params'."
-    download(found["symbol"], f"{prefix}-symbol.json")
-    download(found["params"], f"{prefix}-0000.params")
+    urls, prefix = known[model_name], os.path.join(dst_dir, model_name)
+    assert "symbol" in urls, f"meta_info[{model_name!r}] has no 'symbol'."
+    assert "params" in urls, f"meta_info[{model_name!r}] has no 'params'."
+    download(urls["symbol"], f"{prefix}-symbol.json")
+    download(urls["params"], f"{prefix}-0000.params")
     return prefix, 0
 
 

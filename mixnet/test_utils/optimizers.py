@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.create import array
 from mixnet.test_utils.compare import assert_almost_equal, compare_ndarray_tuple
 from mixnet.test_utils.random_data import rand_ndarray, random_arrays
 
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
-def _made(shape: Any, dtype: Any, stype: str, density: float) -> Any:
+
+def _made(shape: Any, dtype: DTypeLike, stype: str, density: float) -> Any:
     if stype == "default":
         return array(random_arrays(shape), dtype=dtype)
     return rand_ndarray(shape, stype, density=density, dtype=dtype)
@@ -19,7 +22,7 @@ def compare_optimizer(
     opt1: Any,
     opt2: Any,
     shape: Any,
-    dtype: Any,
+    dtype: DTypeLike,
     w_stype: str = "default",
     g_stype: str = "default",
     rtol: float = 1e-4,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,11 +15,14 @@ from mixnet.ndarray.sparse import csr_matrix, row_sparse_array, zeros
 from mixnet.ndarray.sparse_array import CSRNDArray, RowSparseNDArray
 from mixnet.test_utils.settings import default_dtype
 
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+
 
 def random_arrays(*shapes: tuple[int, ...]) -> Any:
     """Normal float32 NumPy arrays: one for one shape, else a list."""
-    made: list[Any] = [np.asarray(np.random.randn(*shape), default_dtype()) for shape in shapes]
-    return made[0] if len(made) == 1 else made
+    arrays: list[Any] = [np.asarray(np.random.randn(*shape), default_dtype()) for shape in shapes]
+    return arrays[0] if len(arrays) == 1 else arrays
 
 
 def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.ndarray]:
@@ -69,12 +72,12 @@ def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int
     return int(x), int(np.random.randint(y_low, y_high, dtype=np.int64))
 
 
-def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
+def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
     """The numbers 0, 1, ..., ``size`` - 1."""
     return arange(0, size, dtype=dtype)
 
 
-def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
+def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
     """A matrix whose row ``i`` has ``i`` everywhere."""
     return arange(0, rows, dtype=dtype).reshape(rows, 1).broadcast_to((rows, columns))  # type: ignore[attr-defined]
 
@@ -98,7 +101,9 @@ def shuffle_csr_column_indices(csr: Any) -> None:
         np.random.shuffle(csr.indices[begin:end])
 
 
-def _modified(values: np.ndarray, data_init: Any, modifier_func: Any) -> np.ndarray:
+def _modified(
+    values: np.ndarray, data_init: Any, modifier_func: Callable[..., Any] | None
+) -> np.ndarray:
     if data_init is not None:
         values = np.full_like(values, data_init)
     if modifier_func is not None:
@@ -130,7 +135,7 @@ def _uniform_csr(
 
 
 def _powerlaw_csr(
-    shape: tuple[int, int], density: float, dtype: Any
+    shape: tuple[int, int], density: float, dtype: DTypeLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same, with rows that are twice as full as the one before until all is used up."""
     rows, columns = shape
@@ -160,7 +165,7 @@ def rand_sparse_ndarray(
     shape: tuple[int, ...],
     stype: str,
     density: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     distribution: str | None = None,
     data_init: float | None = None,
     rsp_indices: Any = None,
@@ -207,13 +212,13 @@ def rand_sparse_ndarray(
     if shuffle_csr_indices:
         for begin, end in itertools.pairwise(starts):
             np.random.shuffle(columns[begin:end])
-    made: CSRNDArray = csr_matrix((values, columns, starts), shape=shape, ctx=ctx, dtype=dtype)
-    return made, (made.indptr, made.indices, made.data)
+    matrix: CSRNDArray = csr_matrix((values, columns, starts), shape=shape, ctx=ctx, dtype=dtype)
+    return matrix, (matrix.indptr, matrix.indices, matrix.data)
 
 
 def _random_rows(
-    shape: tuple[int, ...], density: float, dtype: Any, data_init: Any, rows: Any, modifier: Any,
-    ctx: Context,
+    shape: tuple[int, ...], density: float, dtype: Any, data_init: Any, rows: Any,
+    modifier: Callable[..., Any] | None, ctx: Context,
 ) -> tuple[RowSparseNDArray, tuple[np.ndarray, np.ndarray]]:  # fmt: skip
     if rows is None:
         drawn = np.random.rand(shape[0])
@@ -221,19 +226,19 @@ def _random_rows(
     rows = np.asarray(rows, np.int64)
     assert len(rows) <= shape[0], f"{len(rows)} rows were given for an array of {shape[0]}."
     if not len(rows):
-        made = zeros("row_sparse", shape, ctx=ctx, dtype=dtype)
-        return made, (np.zeros((0, *shape[1:]), dtype), rows)
+        empty = zeros("row_sparse", shape, ctx=ctx, dtype=dtype)
+        return empty, (np.zeros((0, *shape[1:]), dtype), rows)
     values = np.random.rand(len(rows), *shape[1:]).astype(dtype)
     values = _modified(values, data_init, modifier)
-    made = row_sparse_array((values, rows), shape=shape, ctx=ctx, dtype=dtype)
-    return made, (values, rows)
+    empty = row_sparse_array((values, rows), shape=shape, ctx=ctx, dtype=dtype)
+    return empty, (values, rows)
 
 
 def rand_ndarray(
     shape: tuple[int, ...],
     stype: str = "default",
     density: float | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
     distribution: str | None = None,
@@ -254,7 +259,7 @@ def create_sparse_array(
     stype: str,
     data_init: float | None = None,
     rsp_indices: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     modifier_func: Callable[[float], float] | None = None,
     density: float = 0.5,
     shuffle_csr_indices: bool = False,
@@ -273,7 +278,7 @@ def create_sparse_array_zd(
     density: float,
     data_init: float | None = None,
     rsp_indices: Any = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
 ) -> Any:
@@ -308,8 +313,8 @@ def new_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
     """A random symmetric matrix of ``n`` rows: Q D Q', D a diagonal."""
     q = new_orthonormal_matrix_2d(n)
-    made = q @ np.diag(_eigenvalues(n)) @ q.T
-    return (made + made.T) / 2
+    matrix = q @ np.diag(_eigenvalues(n)) @ q.T
+    return (matrix + matrix.T) / 2
 
 
 def _batch(shape: Sequence[int], make: Callable[[int], np.ndarray]) -> np.ndarray:

@@ -91,17 +91,19 @@ def discard_stderr() -> Iterator[None]:
     sys.stderr.flush()
     stream = 2
     with open(os.devnull, "w") as nowhere:
-        kept = os.dup(stream)
+        duplicate = os.dup(stream)
         os.dup2(nowhere.fileno(), stream)
         try:
             yield
         finally:
             sys.stderr.flush()
-            os.dup2(kept, stream)
-            os.close(kept)
+            os.dup2(duplicate, stream)
+            os.close(duplicate)
 
 
-def assert_exception(f: Callable[..., Any], exception_type: Any, *args: Any, **kwargs: Any) -> None:
+def assert_exception(
+    f: Callable[..., Any], exception_type: Any, *args: Any, **kwargs: object
+) -> None:
     """Raise unless ``f(*args, **kwargs)`` raises ``exception_type``.
 
     Raises:
@@ -124,7 +126,7 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         @functools.wraps(test)
-        def again(*args: Any, **kwargs: Any) -> None:
+        def again(*args: Any, **kwargs: object) -> None:
             for left in reversed(range(n)):
                 try:
                     test(*args, **kwargs)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.base import numeric_types
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.util import get_cuda_compute_capability, getenv
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
 
 _EXACT = ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")
 _AMPERE = 80
@@ -73,7 +77,9 @@ def get_tolerance(dat: Any, tol: Any, default_tol: Mapping[np.dtype, float]) -> 
     return given.get(dtype, default_tol[dtype])
 
 
-def get_tols(x: Any, y: Any, rtol: Any, atol: Any) -> tuple[float, float]:
+def get_tols(
+    x: ArrayLike, y: ArrayLike, rtol: float | None, atol: float | None
+) -> tuple[float, float]:
     """Relative and absolute tolerance for comparing two arrays: that of the coarser dtype."""
     relative = [get_tolerance(each, rtol, default_rtols()) for each in (x, y)]
     absolute = [get_tolerance(each, atol, default_atols()) for each in (x, y)]

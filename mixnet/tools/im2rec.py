@@ -179,8 +179,8 @@ def make_records(args: argparse.Namespace, path: str) -> tuple[int, int]:
     written = lost = 0
     start = time.time()
     try:
-        made = in_order(lambda entry: encode(args, entry), read_list(path), args.num_thread)
-        for entry, record in made:
+        encoded = in_order(lambda entry: encode(args, entry), read_list(path), args.num_thread)
+        for entry, record in encoded:
             if record is None:
                 lost += 1
                 continue
@@ -201,14 +201,16 @@ def make_records(args: argparse.Namespace, path: str) -> tuple[int, int]:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of the command."""
-    made = argparse.ArgumentParser(
+    arguments = argparse.ArgumentParser(
         prog="im2rec",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
         description="Make a list of the images in a folder, or a record file of such a list.",
     )
-    made.add_argument("prefix", help="of the lists and record files: their path without an ending")
-    made.add_argument("root", help="folder of the images")
-    lists = made.add_argument_group("Options for creating image lists")
+    arguments.add_argument(
+        "prefix", help="of the lists and record files: their path without an ending"
+    )
+    arguments.add_argument("root", help="folder of the images")
+    lists = arguments.add_argument_group("Options for creating image lists")
     lists.add_argument("--list", action="store_true", help="make lists; else record files of them")
     lists.add_argument(
         "--exts", nargs="+", default=[".jpeg", ".jpg", ".png"], help="endings of image files"
@@ -222,7 +224,7 @@ def parser() -> argparse.ArgumentParser:
     lists.add_argument(
         "--no-shuffle", dest="shuffle", action="store_false", help="keep the order of the names"
     )
-    records = made.add_argument_group("Options for creating database")
+    records = arguments.add_argument_group("Options for creating database")
     records.add_argument("--pass-through", action="store_true", help="pack the files as they are")
     records.add_argument("--resize", type=int, default=0, help="shorter side; 0 leaves it as it is")
     records.add_argument("--center-crop", action="store_true", help="cut out a square")
@@ -238,7 +240,7 @@ def parser() -> argparse.ArgumentParser:
         "--encoding", default=".jpg", choices=[".jpg", ".png"], help="of the images"
     )
     records.add_argument("--pack-label", action="store_true", help="pack all labels of an image")
-    return made
+    return arguments
 
 
 def main(argv: Sequence[str] | None = None) -> int:

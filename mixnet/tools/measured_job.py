@@ -72,14 +72,14 @@ class _Job:
         self.batch = self.data.shape[0]
         parameters = [p for p in self.network.collect_params().values() if p.grad_req != "null"]
         self.gradient_bytes = sum(each.grad().asnumpy().nbytes for each in parameters)
-        made = {
+        results = {
             "optimizer": "sgd",
             "optimizer_params": {"learning_rate": _RATE},
             "compression_params": settings["compression"],
         }
-        self.whole = gluon.Trainer(self.network.collect_params(), kvstore="dist_sync", **made)
+        self.whole = gluon.Trainer(self.network.collect_params(), kvstore="dist_sync", **results)
         self.apart = gluon.Trainer(
-            self.network.collect_params(), kvstore="dist_sync", update_on_kvstore=False, **made
+            self.network.collect_params(), kvstore="dist_sync", update_on_kvstore=False, **results
         )
         for _ in range(config.get("MIXNET_JOINT_STEP_AFTER") + _WARM):
             self.step()
@@ -103,7 +103,7 @@ class _Job:
 
     def repeated(self, step: Callable[[], Any]) -> list[float]:
         """Seconds of a step, of each repeat: those of the slowest worker."""
-        found = []
+        times = []
         for _ in range(self.repeats):
             self._meet()
             begin = time.perf_counter()
@@ -111,8 +111,8 @@ class _Job:
                 step()
             mx.nd.waitall()
             mine = (time.perf_counter() - begin) / self.steps
-            found.append(float(self._all(mine).max()))
-        return found
+            times.append(float(self._all(mine).max()))
+        return times
 
     def parts(self) -> dict[str, float]:
         """Medians of the parts of a step: each is waited for before the next begins."""

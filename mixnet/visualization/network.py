@@ -152,7 +152,7 @@ def _digraph() -> Any:
 
         _drawing: Any = None
 
-        def pipe(self, format: Any = None, *args: Any, **kwargs: Any) -> Any:
+        def pipe(self, format: object = None, *args: Any, **kwargs: object) -> Any:
             """The picture as bytes, or as text where ``encoding`` is given."""
             try:
                 return super().pipe(format, *args, **kwargs)
@@ -162,7 +162,7 @@ def _digraph() -> Any:
                 encoding = kwargs.get("encoding")
                 return self._drawing.svg if encoding else self._drawing.svg.encode()
 
-        def render(self, *args: Any, **kwargs: Any) -> str:
+        def render(self, *args: Any, **kwargs: object) -> str:
             """Write the source and the picture; returns the path of the picture."""
             try:
                 return super().render(*args, **kwargs)
@@ -180,7 +180,9 @@ def _digraph() -> Any:
                 os.unlink(self.filepath)
             return path
 
-        def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> Any:
+        def _repr_mimebundle_(
+            self, include: object = None, exclude: object = None, **_: object
+        ) -> Any:
             try:
                 return super()._repr_mimebundle_(include, exclude)
             except graphviz.ExecutableNotFound:

@@ -79,10 +79,10 @@ class OpExplorer(View):
     def __init__(
         self,
         operator: str,
-        data: Any = None,
+        data: object = None,
         weight: Any = None,
         words: Any = None,
-        **settings: Any,
+        **settings: object,
     ):
         if operator not in OPERATORS:
             raise AttributeValueError(
@@ -138,7 +138,7 @@ class OpExplorer(View):
 # ---- data ------------------------------------------------------------------------------------
 
 
-def _numbers(name: str, data: Any) -> np.ndarray:
+def _numbers(name: str, data: object) -> np.ndarray:
     array = data.asnumpy() if isinstance(data, NDArray) else np.asarray(data)
     if array.dtype.kind not in "biuf" or array.size == 0:
         raise AttributeTypeError(
@@ -147,7 +147,7 @@ def _numbers(name: str, data: Any) -> np.ndarray:
     return array.astype(np.float32)
 
 
-def _picture(data: Any) -> np.ndarray:
+def _picture(data: object) -> np.ndarray:
     if data is None:
         image = np.array([list(row) for row in _PICTURE.split()], np.float32)
         return np.stack([image, image.T])
@@ -219,20 +219,20 @@ def limits(payload: dict[str, Any], state: dict[str, Any]) -> dict[str, tuple[in
     extent = min(len(payload["input"][0]), len(payload["input"][0][0]))
     fixed = len(payload["weight"][0][0]) if "weight" in payload else 0
     largest = min(7, extent)
-    found = {
+    figures = {
         "kernel": (fixed, fixed) if fixed else (1, largest),
         "stride": (1, 4),
         "pad": (0, 3),
     }
     if payload["operator"] == "pooling":
-        found["pad"] = (0, min(3, state["kernel"] - 1))
-        return found
+        figures["pad"] = (0, min(3, state["kernel"] - 1))
+        return figures
     room = extent + 2 * state["pad"] - 1  # a kernel that is spread still fits
-    found["dilate"] = (1, max(1, min(3, room // max(state["kernel"] - 1, 1))))
+    figures["dilate"] = (1, max(1, min(3, room // max(state["kernel"] - 1, 1))))
     channels = len(payload["input"])
-    found["channels"] = (1, min(channels, len(payload["weight"][0])) if fixed else channels)
-    found["filter"] = (0, (len(payload["weight"]) if fixed else len(FILTERS)) - 1)
-    return found
+    figures["channels"] = (1, min(channels, len(payload["weight"][0])) if fixed else channels)
+    figures["filter"] = (0, (len(payload["weight"]) if fixed else len(FILTERS)) - 1)
+    return figures
 
 
 def _settings(payload: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

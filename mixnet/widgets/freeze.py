@@ -35,11 +35,11 @@ def freeze(notebook: Any) -> Any:
             data = output.get("data", {})
             output.get("metadata", {}).pop(live.MIME, None)
             values = models.get(data.pop(live.MIME, {}).get("model_id"), {})
-            found = [place for _, place in _PLACE.findall(data.get("text/html", ""))]
-            if found:
+            hrefs = [place for _, place in _PLACE.findall(data.get("text/html", ""))]
+            if hrefs:
                 data["text/html"] = _PLACE.sub(r"\1", data["text/html"])
-            if len(found) == 1:  # several views in one output stay as they were shown
-                values = places.get(found[0], values)
+            if len(hrefs) == 1:  # several views in one output stay as they were shown
+                values = places.get(hrefs[0], values)
             if str(values.get("payload", {}).get("schema", "")).startswith("mixnet."):
                 view = View.of(values["payload"], values.get("state"))
                 data["text/html"], data["text/plain"] = view.html(), view.summary()

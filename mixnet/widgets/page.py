@@ -23,7 +23,7 @@ def static(name: str) -> str:
     return (STATIC / name).read_text(encoding="utf-8")
 
 
-def pack(data: Any) -> str:
+def pack(data: object) -> str:
     """JSON, deflated, in base64: what a script element of a page holds."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).encode()
     return base64.b64encode(zlib.compress(text, 9)).decode()
@@ -84,8 +84,8 @@ def answers_html(answers: Iterable[Any]) -> str:
         text = html.escape(" ".join([each.text, *each.more]))
         by_question.setdefault(each.ask, []).append(f"<li>{of}{text}</li>")
     return "".join(
-        f"<details><summary>{html.escape(ask)}</summary><ul>{''.join(found)}</ul></details>"
-        for ask, found in by_question.items()
+        f"<details><summary>{html.escape(ask)}</summary><ul>{''.join(rows)}</ul></details>"
+        for ask, rows in by_question.items()
     )
 
 

@@ -33,7 +33,7 @@ class View(ABC):
     bundle: ClassVar[str]
     sight: ClassVar[str] = ""
 
-    def __init_subclass__(cls, **kwargs: Any):
+    def __init_subclass__(cls, **kwargs: object):
         super().__init_subclass__(**kwargs)
         if "schema" in cls.__dict__:
             _VIEWS[cls.schema] = cls
@@ -196,7 +196,7 @@ class View(ABC):
             Path(path).write_bytes(data)
         return data
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> Any:
         if not live.available():
             return {"text/plain": self.summary(), "text/html": self.html()}, {}
         widget = self.widget  # before its place is shown: it has to be there to find it
@@ -239,7 +239,7 @@ def _font_dirs() -> list[str]:
     """Matplotlib's fonts, for machines without any (a container, say)."""
     import importlib.util
 
-    found = importlib.util.find_spec("matplotlib")
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec("matplotlib")
+    if spec is None or spec.origin is None:
         return []
-    return [str(Path(found.origin).parent / "mpl-data" / "fonts" / "ttf")]
+    return [str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf")]

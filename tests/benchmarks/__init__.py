@@ -1,0 +1,13 @@
+"""Benchmarks; their many fresh processes find bytecode of the package, as they do where it is installed."""
+
+import compileall
+import os
+import sys
+from pathlib import Path
+
+# Where bytecode may not be written, as in many containers, every process would compile the package's sources:
+# half a second that neither users nor the other contenders have.
+os.environ["PYTHONDONTWRITEBYTECODE"] = ""
+sys.dont_write_bytecode = False
+if "pytest" not in sys.modules:
+    compileall.compile_dir(Path(__file__).parents[2] / "mixnet", quiet=1)

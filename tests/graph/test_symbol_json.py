@@ -150,3 +150,36 @@ def test_text_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text('{"nodes": [' + "9" * 5000 + "]}")
     with pytest.raises(FileFormatError, match=r"b.json is not a symbol file: Exceeds the limit"):
         mx.sym.load(tmp_path / "b.json")
+
+
+def written_by(version: int, op: str, attributes: dict[str, str], inputs: list[str]) -> str:
+    """A file of an operator on variables, as MXNet of that version wrote it."""
+    nodes: list[dict[str, Any]] = [{"op": "null", "name": name, "inputs": []} for name in inputs]
+    entries = [[i, 0] for i in range(len(inputs))]
+    nodes.append({"op": op, "name": "out", "param": attributes, "inputs": entries})
+    graph = {"nodes": nodes, "arg_nodes": [*range(len(inputs))], "heads": [[len(inputs), 0]]}
+    stated = {"attrs": {"mxnet_version": ["int", version]}} if version >= 900 else {}
+    return json.dumps(graph | stated)
+
+
+@pytest.mark.parametrize(
+    ("version", "shape"), [(800, (1,)), (900, (1,)), (904, (1,)), (905, (2,)), (10901, (2,))]
+)
+@pytest.mark.parametrize("op", ["argmax", "argmin"])
+def test_axis_of_argmax_in_old_files(op: str, version: int, shape: tuple[int, ...]) -> None:
+    """Up to 0.9.4, -1 was the default and stood for all axes."""
+    symbol = mx.sym.load_json(written_by(version, op, {"axis": "-1"}, ["data"]))
+    value = mx.nd.array([[1, 5, 2], [7, 3, 4]])
+    assert symbol.eval(data=value)[0].shape == shape
+
+
+def test_files_from_before_0_9_leave_out_variables() -> None:
+    old = mx.sym.load_json(written_by(800, "FullyConnected", {"num_hidden": "2"}, ["data"]))
+    assert old.list_arguments() == ["data", "out_weight", "out_bias"]
+    without = {"num_hidden": "2", "no_bias": "True"}
+    old = mx.sym.load_json(written_by(800, "FullyConnected", without, ["data"]))
+    assert old.list_arguments() == ["data", "out_weight"]
+    old = mx.sym.load_json(written_by(800, "BatchNorm", {}, ["data"]))
+    assert old.list_auxiliary_states() == ["out_moving_mean", "out_moving_var"]
+    with pytest.raises(FileFormatError, match="takes data, weight, bias; the file gives it 1"):
+        mx.sym.load_json(written_by(904, "FullyConnected", {"num_hidden": "2"}, ["data"]))

@@ -244,7 +244,47 @@ def test_a_loop_with_as_many_rows_as_it_makes_turns_is_refused(tmp_path: Path) -
         "Loop", ["", "", "x"], ["out", "all"], name="steps", body=_body(nodes, inputs, outputs)
     )
     model = model_of([loop], {"x": [1]}, ["out", "all"], most=np.float32([8]))
-    with pytest.raises(MXNetError, match=r"Loop of node 'steps'.*the number of its turns"):
+    with pytest.raises(MXNetError, match=r"Loop of node 'steps'.*a constant number of turns"):
+        mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))
+
+
+@pytest.mark.parametrize("backwards", [0, 1])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_scan(axis: int, backwards: int, tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [
+        make("Mul", ["sum", "factor"], ["part"]),  # the factor is of the graph around it
+        make("Add", ["part", "row"], ["next"]),
+        make("ReduceSum", ["next"], ["total"], keepdims=0),
+        make("Add", ["number", "number"], ["twice"]),
+        make("Identity", ["next"], ["out"]),
+    ]
+    inputs = [("sum", 1, [2]), ("row", 1, [2]), ("number", 1, [])]
+    outputs = [("next", 1, [2]), ("out", 1, [2]), ("total", 1, []), ("twice", 1, [])]
+    scan = make(
+        "Scan", ["first", "rows", "numbers"], ["last", "all", "totals", "doubled"],
+        num_scan_inputs=2, body=_body(nodes, inputs, outputs),
+        scan_input_axes=[axis, 0], scan_input_directions=[backwards, 1 - backwards],
+        scan_output_axes=[axis, 0, 0], scan_output_directions=[0, backwards, 0],
+    )  # fmt: skip
+    rows, numbers = floats(*((3, 2) if axis == 0 else (2, 3))), floats(3)
+    arrays = {"first": floats(2), "factor": np.float32([0.5, 2])}
+    shapes = {"rows": rows.shape, "numbers": (3,)}
+    model = model_of([scan], shapes, ["last", "all", "totals", "doubled"], **arrays)
+    wanted = run(model.SerializeToString(), rows, numbers)
+    for ours, theirs in zip(
+        _computed(model, tmp_path / "net.onnx", rows=rows, numbers=numbers), wanted, strict=True
+    ):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_an_old_scan_is_refused(tmp_path: Path) -> None:
+    body = _body(
+        [onnx.helper.make_node("Identity", ["x"], ["y"])], [("x", 1, [2])], [("y", 1, [2])]
+    )
+    scan = onnx.helper.make_node("Scan", ["", "x"], ["y"], "s", body=body, num_scan_inputs=1)
+    model = model_of([scan], {"x": [1, 3, 2]}, ["y"], opset=8)
+    with pytest.raises(MXNetError, match=r"Scan of node 's'.*write a newer set"):
         mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))
 
 

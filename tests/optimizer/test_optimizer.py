@@ -274,3 +274,17 @@ def test_the_first_step_is_the_same_program_as_the_second(name: str) -> None:
         compiled.append(mx.runtime.counters()["programs_compiled"])
     assert compiled[0] > 0
     assert compiled[1:] == [0, 0]
+
+
+@pytest.mark.parametrize("stype", ["row_sparse", "default"])
+def test_states_of_lamb_have_the_storage_of_the_weight(stype: str) -> None:
+    lamb = optimizer.create("lamb", learning_rate=0.1, wd=0.01)
+    weight = nd.array(onp.arange(12.0).reshape(4, 3) + 1).tostype(stype)
+    grad = nd.array([[1, 2, 3], [0, 0, 0], [3, 1, 2], [0, 0, 0]]).tostype("row_sparse")
+    states = lamb.create_state_multi_precision(0, weight)
+    for _ in range(2):
+        lamb.update_multi_precision(0, weight, grad, states)
+    assert [each.stype for each in states] == [stype, stype]
+    # MXNet 1.9.1's numbers
+    wanted = [[-0.9432, 0.0376, 1.0183], [3.923, 4.9038, 5.8846]]
+    onp.testing.assert_allclose(weight.asnumpy()[:2], wanted, atol=2e-4)

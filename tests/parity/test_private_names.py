@@ -282,3 +282,12 @@ def test_functions_of_opencv_under_their_operators_names() -> None:
     framed = nd._internal._cvcopyMakeBorder(image, 1, 0, 0, 1, type=0, values=7.0)
     assert framed[0, :2].asnumpy().tolist() == [[7, 0, 0], [7, 0, 0]]
     assert nd._internal._cvimdecode is mx.image.imdecode
+
+
+def test_handles_identify_objects() -> None:
+    array, symbol = nd.ones((2, 3)), mx.sym.var("x")
+    for each in (array, symbol, mx.np.ones(2), array.tostype("csr")):
+        assert isinstance(each.handle, mx.base.NDArrayHandle)
+        assert each.handle.value == each.handle.value
+    assert array.handle.value != array.copy().handle.value
+    assert array.handle.value != array[0:1].handle.value

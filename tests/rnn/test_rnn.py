@@ -186,3 +186,14 @@ def test_checkpoints_keep_gates_apart(tmp_path: Path) -> None:
         callback(epoch, net, args, {})
     names = [f"net-000{epoch}.params" for epoch in (2, 3, 4)]
     assert sorted(each.name for each in tmp_path.iterdir()) == [*names, "net-symbol.json"]
+
+
+def test_reset_of_a_modifier_leaves_the_cell_as_it_is() -> None:
+    """As in MXNet 1.9.1: first states count on; ``unroll`` of a residual cell resets the cell itself."""
+    cell = mx.rnn.ResidualCell(mx.rnn.LSTMCell(4, prefix="l_"))
+    for first in (0, 2):
+        cell.reset()
+        names = [each.name for each in cell.begin_state()]
+        assert names == [f"l_begin_state_{first}", f"l_begin_state_{first + 1}"]
+    outputs, _ = cell.unroll(1, [mx.sym.Variable("t0")])
+    assert [each.name for each in outputs] == ["l_t0_out_plus_residual"]

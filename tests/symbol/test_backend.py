@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from typing import Any
 
@@ -14,6 +15,7 @@ from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon import nn
 from mixnet.onnx.runtime import _threads
 from mixnet.passes.partition import partition
+from mixnet.symbol.backend import backend_of
 from tests.encoder import Encoder
 
 DATA = np.random.RandomState(0).randn(4, 6).astype("float32")
@@ -98,22 +100,102 @@ def test_a_network(backend: OnNumPy) -> None:
     assert net[0].weight.grad().asnumpy().any()
 
 
-def test_onnx_runtime() -> None:
-    pytest.importorskip("onnxruntime")
+@pytest.mark.parametrize("name", ["ONNXRuntime", "OpenVINO"])
+def test_libraries(name: str) -> None:
+    pytest.importorskip(name.lower(), reason=f"pip install 'mixnet[{name.lower()}]'")
     net = nn.HybridSequential()
     net.add(nn.Conv2D(4, 3), nn.BatchNorm(), nn.Activation("relu"), nn.Dense(3))
     net.initialize(mx.init.Normal(0.5))
     x = mx.nd.array(np.random.RandomState(1).randn(2, 3, 8, 8))
     expected = net(x).asnumpy()
-    net.hybridize(backend="ONNXRuntime")
+    net.hybridize(backend=name)
     np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-4, atol=1e-5)
     sym = net(mx.sym.var("data"))
     arrays = {p.name: p.data() for p in net.collect_params().values()}
-    optimized = sym.optimize_for("ONNXRuntime", arrays)
+    optimized = sym.optimize_for(name, arrays)
     assert optimized.list_arguments() == ["data"]
     kept, _ = mx.contrib.tensorrt.init_tensorrt_params(optimized, arrays, {})
     assert kept == {}
     np.testing.assert_allclose(run(optimized, data=x.asnumpy()), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_openvino_several_threads_outputs_and_shapes() -> None:
+    pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
+    net = nn.HybridLambda(lambda F, x: [F.relu(x), F.sum(x * 2, axis=1)])
+    net.hybridize(backend="OpenVINO")
+    results: dict[int, bool] = {}
+
+    def work(rows: int) -> None:
+        x = np.random.RandomState(rows).randn(rows, 5).astype("float32")
+        for _ in range(20):
+            positive, doubled = net(mx.nd.array(x))
+            close = np.allclose(doubled.asnumpy(), 2 * x.sum(1), atol=1e-5)
+            results[rows] = close and bool((positive.asnumpy() == np.maximum(x, 0)).all())
+
+    threads = [threading.Thread(target=work, args=(rows,)) for rows in (2, 2, 3)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert results == {2: True, 3: True}
+
+
+def test_openvino_refuses_what_it_would_compute_in_float32() -> None:
+    pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
+    net = nn.HybridLambda("relu")
+    net.hybridize(backend="OpenVINO")
+    with pytest.raises(MXNetError, match=r"float64.*backend='ONNXRuntime'.*cast\('float32'\)"):
+        net(mx.nd.ones((2, 2), dtype="float64")).asnumpy()
+
+
+def test_openvino_says_which_operator_it_lacks() -> None:
+    pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
+    onnx = pytest.importorskip("onnx")
+    node = onnx.helper.make_node("NoSuchOperator", ["x"], ["y"])
+    ends = [onnx.helper.make_tensor_value_info(each, 1, [2]) for each in "xy"]
+    graph = onnx.helper.make_graph([node], "g", ends[:1], ends[1:])
+    with pytest.raises(MXNetError, match=r"NoSuchOperator.*Use backend='ONNXRuntime'"):
+        backend_of("OpenVINO").runner(onnx.helper.make_model(graph), ["x"], {})  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", ["onnxruntime", "openvino"])
+def test_a_library_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    wanted = {"onnxruntime": "ONNXRuntime", "openvino": "OpenVINO"}[name]
+    with pytest.raises(MXNetError, match=rf"pip install 'mixnet\[{name}\]'"):
+        two_parts().optimize_for(wanted)
+
+
+def test_a_network_of_one_part_is_called_at_once_unless_somebody_watches() -> None:
+    class Tripled(mx.library.Backend):
+        is_thread_safe = True
+        fails = False
+
+        def compile(self, symbol: Any, arrays: Any, options: Any) -> Any:
+            def call(x: np.ndarray) -> list[np.ndarray]:
+                if self.fails:
+                    raise ValueError("the library is gone")
+                return [3 * x]
+
+            return call
+
+    backend = Tripled()
+    mx.library.register_backend("Tripled", backend)
+    net = nn.HybridLambda("relu")
+    net.hybridize(backend="Tripled")
+    for dtype in ("float32", "int64"):
+        x = mx.nd.array(np.array([[1, 2]]), dtype=dtype)
+        interpreted = mx.runtime.counters()["interpreted"]
+        out = net(x)
+        assert mx.runtime.counters()["interpreted"] == interpreted
+        assert out.dtype == np.dtype(dtype)
+        np.testing.assert_array_equal(out.asnumpy(), [[3, 6]])
+    with mx.runtime.memory():
+        net(x)
+    assert mx.runtime.counters()["interpreted"] == interpreted + 1
+    backend.fails = True
+    with pytest.raises(Exception, match="the library is gone"):
+        net(x).asnumpy()
 
 
 def test_a_part_runs_in_the_thread_that_calls_and_is_never_compiled() -> None:

@@ -24,12 +24,12 @@ def here() -> int:
     return frame.f_back.f_lineno
 
 
-def lines(symbol: mx.sym.Symbol) -> dict[str, int]:
+def lines(symbol: mx.sym.Symbol, variables: bool = False) -> dict[str, int]:
     return {
         node.name: node.source.line
         for node in symbol.graph.nodes
         if Path(getattr(node, "source", source_of(user_place(0))).file) == Path(__file__)
-        and not node.is_variable
+        and node.is_variable == variables
     }
 
 
@@ -49,6 +49,24 @@ def test_every_way_to_compose() -> None:
     assert all(
         node.source.function == "composed" for node in symbol.graph.nodes if not node.is_variable
     )
+
+
+def test_variables_have_them_too() -> None:
+    x, at = mx.sym.var("x"), here()
+    y, layer = mx.sym.FullyConnected(x, num_hidden=4, name="dense"), here()
+    assert lines(y, variables=True) == {"x": at, "dense_weight": layer, "dense_bias": layer}
+    z = mx.sym.Variable("z")
+    taken = y(x=z, name="")
+    assert lines(taken, variables=True)["z"] == at + 3
+    assert not any(hasattr(node, "line") for node in mx.sym.load_json(y.tojson()).graph.nodes)
+    dense, made = mx.gluon.nn.Dense(4, in_units=3), here()
+    assert lines(dense(mx.sym.var("data")), variables=True) == {
+        "data": made + 1,
+        **{each.name: made for each in dense.collect_params().values()},
+    }
+    arrays = GraphView(dense, mx.nd.ones((2, 3))).payload
+    place = arrays["sources"][arrays["nodes"]["source"][arrays["names"].index(dense.weight.name)]]
+    assert place[1] == made, "of a block that takes arrays"
 
 
 def test_copies_and_gradients_have_them_and_files_do_not() -> None:

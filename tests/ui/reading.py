@@ -41,6 +41,15 @@ FIND = """(root) => {
     const wide = cuts(style.overflowX) && e.scrollWidth > e.clientWidth + slack;
     const high = cuts(style.overflowY) && e.scrollHeight > e.clientHeight + slack + 2;
     if ((wide || high) && !e.closest('[title]') && !e.querySelector('[title]')) found.push(`cut: <${e.tagName.toLowerCase()} class="${e.className}"> ${words(e)}`);
+    // Sideways: text that is read by scrolling to the side. Rows of programs are long, and stay so.
+    if (/auto|scroll/.test(style.overflowX) && e.scrollWidth > e.clientWidth + slack && !e.matches('.mx-lines:not(.mx-wraps), .mx-nodes')) found.push(`sideways: <${e.tagName.toLowerCase()} class="${e.className}"> ${words(e)}`);
+  }
+  // Cut: the words that stand in an empty field.
+  const pen = document.createElement('canvas').getContext('2d');
+  for (const e of all.filter((each) => each.matches('input[placeholder]'))) {
+    const style = getComputedStyle(e);
+    pen.font = style.font;
+    if (pen.measureText(e.placeholder).width > e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) + slack) found.push(`cut: placeholder ${e.placeholder}`);
   }
   // Over each other: lines of text of different elements whose boxes meet.
   const lines = [];
@@ -50,6 +59,14 @@ FIND = """(root) => {
       const range = document.createRange();
       range.selectNodeContents(node);
       for (const r of range.getClientRects()) if (r.width > 2) lines.push({ e, text: node.textContent.trim().slice(0, 40), left: r.left, right: r.right, top: r.top + 2, bottom: r.bottom - 3 });
+    }
+  }
+  // Cut: text beyond the edge of what clips it, where nothing scrolls on the way.
+  for (const line of lines) {
+    for (let p = line.e; p; p = p === root ? null : p.parentElement) {
+      const { overflowX } = getComputedStyle(p), edge = p.getBoundingClientRect();
+      if (/auto|scroll/.test(overflowX)) break;
+      if (/hidden|clip/.test(overflowX) && (line.right > edge.right + slack || line.left < edge.left - slack) && !line.e.closest('[title]')) found.push(`cut at an edge: ${line.text}`);
     }
   }
   const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > slack && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > slack;

@@ -164,6 +164,8 @@ def look(page: Any, view: Any) -> None:
     large = view.get_by_label("graph: large, with all its tools")
     large.click()
     assert view.get_by_label("open all blocks").is_visible()
+    canvas = view.locator('[data-pane="graph"] canvas.mx-canvas').first
+    assert canvas.evaluate("(each) => each.clientHeight") > 400
     large.click()
     assert "It waited" in asked(numbers, "Why did it wait?")
     view.get_by_role("button", name="peak", exact=True).first.click()

@@ -26,6 +26,17 @@ view
 """
 
 
+# What the rules of a notebook would do to a view: stripes, cells to the right, grey code, thin headings.
+LEAKED = """(view) => {
+  const style = (e) => getComputedStyle(e), clear = (e) => style(e).backgroundColor === 'rgba(0, 0, 0, 0)';
+  const bad = { cell: (e) => !['left', 'start'].includes(style(e).textAlign), tr: (e) => !clear(e),
+    code: (e) => !clear(e), heading: (e) => Number(style(e).fontWeight) < 600 };
+  const all = { cell: 'td, th', tr: 'tr', code: 'code, pre', heading: 'h2, h3' };
+  return Object.keys(all).flatMap((kind) => [...view.querySelectorAll(all[kind])].filter(bad[kind])
+    .map((e) => `${kind}: ${e.textContent.slice(0, 40)}`));
+}"""
+
+
 @pytest.fixture(params=["lab", "notebook7"])
 def server(request: pytest.FixtureRequest) -> Server:
     return request.getfixturevalue(request.param)
@@ -54,6 +65,7 @@ def test_view(server: Server, watched: Watched, name: str) -> None:
     STEPS[name](page, view)
     for key, value in STEPS[name].told.items():
         wait_until_told(server, page, name, key, value)
+    assert view.evaluate(LEAKED) == []
     assert watched.axe(".jp-OutputArea .mx") == []
     light = page.evaluate("getComputedStyle(document.querySelector('.mx')).backgroundColor")
     command(page, "apputils:change-theme", theme="JupyterLab Dark")

@@ -118,15 +118,9 @@ def timeline() -> View:
                    "priority": 0, "source": "train.py:7", "error": None}  # fmt: skip
             if name == "step":
                 row["how"] = ["compiled", "platform", 12, 0.0, 0.0, 0]
-            reads = [[["read", i]], [["batch", i + 1]], [["copied", i + 1]]][k]
-            rows.append(
-                {
-                    **row,
-                    **time,
-                    "reads": reads,
-                    "writes": [[("batch", "copied", "weights")[k], i + 1]],
-                }
-            )
+            reads = [[], [[f"batch {i}", 1]], [[f"copied {i}", 1]]][k]
+            written = [[f"batch {i}", 1], [f"copied {i}", 1], ["weights", i + 1]][k]
+            rows.append({**row, **time, "reads": reads, "writes": [written]})
     rows[-1]["error"] = "ValueError('disk full')"
     view = EngineTimeline(rows)
     view.payload = {"runs": [view.payload["runs"][0], {**view.payload["runs"][0], "name": "again"}]}

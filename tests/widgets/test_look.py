@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,17 @@ def test_a_symbol_file(tmp_path: Path) -> None:
     close(view.payload["numbers"][row_of(view, "fc")][0], x.asnumpy() @ w.asnumpy().T)
 
 
+def test_arrays_of_numpy_are_taken_where_ndarrays_are() -> None:
+    net = mx.gluon.nn.Dense(2)
+    net.initialize()
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    for view in (mx.look(net, x), mx.look(symbol, data=x, fc_weight=x, fc_bias=x[0, :2])):
+        p = view.payload
+        first = p["graph"]["names"].index(p["memory"]["graphs"][0]["steps"]["name"][0])
+        assert p["numbers"][first] is not None, "it ran"
+
+
 def test_an_onnx_file(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
     net = nn.Dense(4, in_units=3)
@@ -193,11 +205,23 @@ def test_an_onnx_file(tmp_path: Path) -> None:
     mx.onnx.export_model(symbol, parameters, [(2, 3)], "float32", str(path))
     view = Look(path, x, compile=False)
     assert view.payload["graph"]["title"] == "net.onnx"
+    by_position = mx.look(path, np.ones((2, 3), "float32"))
+    assert by_position.payload["numbers"][-1] is not None
     last = view.payload["graph"]["heads"][0]
     close(view.payload["numbers"][last][0], net(x).asnumpy())
 
 
 # ---- functions ------------------------------------------------------------------------------------
+
+
+def test_transformed_functions_of_jax_show_the_lines_that_were_written() -> None:
+    def written(scale: Any, x: Any) -> Any:
+        return jnp.sum(jnp.tanh(x) * scale)
+
+    view = Look(jax.jit(jax.grad(partial(written, 2.0))), jnp.ones(3), compile=False)
+    (file,) = view.payload["source"]
+    assert file["file"] == Path(__file__).name
+    assert [text.strip() for _, text in file["lines"]][1] == "return jnp.sum(jnp.tanh(x) * scale)"
 
 
 def test_a_jax_function() -> None:

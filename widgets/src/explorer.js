@@ -3,7 +3,7 @@ import { h, select, tableOf } from "./core/dom.js";
 import { digits } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
-import { boundsOf, CELL, cellAt, pickOf, sceneOf } from "./explorer/scene.js";
+import { boundsOf, brief, CELL, cellAt, pickOf, sceneOf } from "./explorer/scene.js";
 import { callOf, divisors, filterNames, limits, settle } from "./explorer/settings.js";
 
 export * from "./explorer/compute.js";
@@ -248,7 +248,3 @@ function hatch(g, x, y, colour) {
   g.stroke();
 }
 
-function brief(value) {
-  const text = digits(value);
-  return text.length > 5 ? String(Number(value.toPrecision(2))) : text;
-}

@@ -14,7 +14,7 @@ const MOST_LISTED = 400; // items of the list for screen readers
 export default view("GraphView", (ctx) => {
   let fresh = true, g, sight, bands, shade, colours, path, matches, found = [], foundAt = -1, laid = "", shown, open = new Set();
   ctx.savesItself = true; // as it is opened, not as it was shown first
-  const title = h("b"), box = h("input", { type: "search", placeholder: "search: name, operator, attribute", "aria-label": "search", size: 24, oninput: () => find(box.value), onkeydown: typed });
+  const title = h("b"), box = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search by name, operator or attribute", size: 16, oninput: () => find(box.value), onkeydown: typed });
   const chooser = h("span"), weights = h("input", { type: "checkbox", onchange: () => ctx.choose({ parameters: weights.checked }) }), shapes = h("input", { type: "checkbox", onchange: () => ctx.choose({ shapes: shapes.checked }) });
   const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "boxes in sight" });
   const measure = button("Measure", "run each operation separately: times, storages, XLA groups", () => {

@@ -108,8 +108,6 @@ export default view("Look", (ctx) => {
     if (!sourceRows.length) sourceRows = [{ kind: "note", text: "No source lines are known." }];
     runRows = ctx.payload.pieces.map((group) => ({ kind: "group", group, names: group.rows.map((row) => label(x, row)) }));
     runs.element.hidden = !runRows.length;
-    source.element.style.setProperty("--mx-high", `${24 + 20 * sourceRows.length}px`);
-    runs.element.style.setProperty("--mx-high", `${24 + 20 * runRows.length}px`);
     slider.max = Math.max(x.steps.length - 1, 0);
   }
   // Names of operations as the program has them.
@@ -146,7 +144,7 @@ export default view("Look", (ctx) => {
     return { rows, node };
   }
   function list(pane, rows, lit, render, key) {
-    pane.show({ count: rows.length, render, classes: (i) => `${lit(i) ? "mx-marked" : ""} mx-r-${rows[i].kind}` }, shown.key !== undefined);
+    pane.show({ count: rows.length, render, wraps: true, classes: (i) => `${lit(i) ? "mx-marked" : ""} mx-r-${rows[i].kind}` }, shown.key !== undefined);
     const first = rows.findIndex((_, i) => lit(i));
     if (first < 0 || shown.key === key) return;
     if (shown.key === undefined) requestAnimationFrame(() => requestAnimationFrame(() => pane.reveal(first))); // once there is a page

@@ -243,10 +243,10 @@ export default view("MemoryView", (ctx) => {
     const x = at.x(p.begin[number]), y = at.y(p.high[number]);
     g.strokeRect(x, y, Math.max(at.x(p.end[number]) - x, 2), Math.max(at.y(p.low[number]) - y, 2));
     const { inPlace, shared } = partners(p, number);
-    for (const [a, b] of inPlace) arrow(g, at.x(p.begin[b]) - 14, middle(a), at.x(p.begin[b]) + 12, middle(b), []);
+    for (const [a, b] of inPlace) arrow(g, at.x(p.begin[b]) - 22, middle(a), at.x(p.begin[b]) + 1, middle(b), []);
     for (const [a, b] of shared) {
       const low = Math.max(p.low[a], p.low[b]), high = Math.min(p.high[a], p.high[b]), level = at.y((low + high) / 2);
-      arrow(g, at.x(p.last[p.plan.storage[a]]) - 8, level, at.x(p.first[p.plan.storage[b]]) + 8, level, [5, 3]);
+      arrow(g, at.x(p.last[p.plan.storage[a]]) - 18, level, at.x(p.first[p.plan.storage[b]]) + 1, level, [5, 3]);
     }
   }
   function arrow(g, x0, y0, x1, y1, dash) {
@@ -276,8 +276,10 @@ export default view("MemoryView", (ctx) => {
       const x = Math.max(at.x(region.begin), LEFT);
       if (at.x(region.end) > LEFT + 50 && x < LEFT + frame.width - 40) g.fillText(region.name, x + 3, floor);
     }
+    const timed = !counted();
+    if (timed) g.fillText(seconds(Math.max(at.from, 0) / 1e6), LEFT, floor);
     g.textAlign = "right";
-    g.fillText(isPlan() ? `${p.length} steps` : ctx.state.events ? `${p.length} events` : seconds((at.to - at.from) / 1e6), LEFT + frame.width, floor);
+    g.fillText(isPlan() ? `${p.length} steps` : timed ? seconds(at.to / 1e6) : `${p.length} events`, LEFT + frame.width, floor);
     const x = at.x(p.peakAt + (isPlan() ? 0.5 : 0));
     if (x >= LEFT && x <= LEFT + frame.width) {
       const right = x > LEFT + frame.width / 2;

@@ -55,11 +55,11 @@ export default view("Puzzle", (ctx) => {
   }
   function verdict(own, conflicts) {
     if (conflicts.length) return `not valid yet: ${conflicts.length === 1 ? "one conflict" : `${conflicts.length} conflicts`}`;
-    const rows = ctx.payload.references, best = Math.max(...rows.filter((each) => each.bound).map((each) => each.score));
+    const rows = ctx.payload.references, bound = rows.filter((each) => each.bound).reduce((a, b) => (b.score > a.score ? b : a)), best = bound.score;
     if (own <= best) return "no answer is better";
     const first = judge(ctx.payload, ctx.payload.start).score;
     const beaten = rows.filter((each) => each.score >= own && each.score < first && !each.bound).map((each) => (each.score === own ? `as good as ${each.name}` : `better than ${each.name}`));
-    return [`${digits(own / (best || 1))} times the lower bound`, ...beaten].join(", ");
+    return [`${digits(own / (best || 1))} times the ${bound.name}`, ...beaten].join(", ");
   }
 
   return (what) => {

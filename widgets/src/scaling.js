@@ -203,7 +203,7 @@ export default view("ScalingView", (ctx) => {
     if (rows.length) {
       split.append(
         h("h2", null, now ? `A step on ${n} devices (model): ${seconds(total(rows.at(-1)[1]))}` : "A step"),
-        h("p", null, used.map((id) => [h("span", { class: "mx-kind", style: `background:var(--mx-c${PARTS[id][2]})` }, PARTS[id][0]), ` ${PARTS[id][1]}${now && rows.at(-1)[1][id] ? ` ${seconds(rows.at(-1)[1][id])}` : ""}  `])),
+        h("p", null, used.map((id) => [h("span", { class: "mx-key" }, h("span", { class: "mx-kind", style: `background:var(--mx-c${PARTS[id][2]})` }, PARTS[id][0]), ` ${PARTS[id][1]}${now && rows.at(-1)[1][id] ? ` ${seconds(rows.at(-1)[1][id])}` : ""}`), " "])),
         ...rows.map(([text, parts, whole]) =>
           h(
             "div",
@@ -232,17 +232,18 @@ export default view("ScalingView", (ctx) => {
 
   function fillPoints() {
     const { runs, model } = ctx.payload;
+    const several = runs.length > 1;
     const rows = runs.flatMap((run) =>
       run.points.map((p) => {
         const isOf = model && [null, undefined, run.label].includes(model.label) && ["model", run.origin].includes(model.origin);
         const expected = isOf && throughput({ ...model, batch: run.batch }, p.n);
         const error = isOf ? `${expected >= p.thr ? "+" : ""}${percent(expected / p.thr - 1)}` : "";
         const use = isOf && model.calibrated ? (model.calibrated.includes(p.n) ? "calibrates" : "checks") : "";
-        return [run.label, run.origin, p.n, amount(p.thr), `${amount(p.lo)} … ${amount(p.hi)}`, p.repeat, p.sent ? bytes(p.sent) : "", isOf ? amount(expected) : "", error, use];
+        return [...(several ? [run.label] : []), run.origin, p.n, amount(p.thr), `${amount(p.lo)} … ${amount(p.hi)}`, p.repeat, p.sent ? bytes(p.sent) : "", isOf ? amount(expected) : "", error, use];
       }),
     );
     points.hidden = !rows.length;
-    points.lastChild.replaceChildren(tableOf(["program", "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent per device", "model", "error", "use"], rows), ...ctx.payload.runs.flatMap((run, r) => run.points.flatMap((p, i) => why(ctx.payload, `${r}/${i}`, `${run.label}, ${p.n} devices`))));
+    points.lastChild.replaceChildren(tableOf([...(several ? ["program"] : []), "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent per device", "model", "error", "use"], rows), ...ctx.payload.runs.flatMap((run, r) => run.points.flatMap((p, i) => why(ctx.payload, `${r}/${i}`, `${run.label}, ${p.n} devices`))));
     const quality = model && model.error !== null && model.error !== undefined ? ` · off by at most ${percent(model.error)}${model.r2 === null || model.r2 === undefined ? "" : `, r² ${digits(model.r2)}`}` : "";
     note.textContent = `${ctx.payload.note}${quality}`;
   }

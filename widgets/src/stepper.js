@@ -156,6 +156,7 @@ export default view("HybridizeStepper", (ctx) => {
       pane.show(
         {
           count: list.length,
+          wraps: list[0]?.kind === "group",
           render: (i) => drawRow(marks ? { ...list[i], mark: mark(i) } : list[i], i, width, chosenThings),
           classes: (i) => [marked(i) ? "mx-marked" : "", pane === main && hits.has(i) ? "mx-hit" : "", `mx-r-${list[i].kind}`, mark(i) === "−" ? "mx-lost" : mark(i) ? "mx-new" : ""].join(" "),
         },
@@ -194,7 +195,7 @@ export default view("HybridizeStepper", (ctx) => {
       const row = sourceRows[i];
       return state.line ? state.line[0] === row.file && state.line[1] === row.line : linesOf.has(`${row.file}:${row.line}`);
     };
-    source.show({ count: sourceRows.length, render: (i) => drawRow(sourceRows[i], i, String(sourceRows.at(-1).line ?? "").length), classes: (i) => `${isMarked(i) ? "mx-marked" : ""} mx-r-${sourceRows[i].kind}` }, last.program === state.program && last.rows === sourceRows);
+    source.show({ wraps: true, count: sourceRows.length, render: (i) => drawRow(sourceRows[i], i, String(sourceRows.at(-1).line ?? "").length), classes: (i) => `${isMarked(i) ? "mx-marked" : ""} mx-r-${sourceRows[i].kind}` }, last.program === state.program && last.rows === sourceRows);
     const first = sourceRows.findIndex((_, i) => isMarked(i));
     if (first >= 0 && last.chosen !== chosen(state)) source.reveal(first);
     last = { ...last, main: key, chosen: chosen(state), program: state.program, rows: sourceRows };
@@ -208,9 +209,8 @@ export default view("HybridizeStepper", (ctx) => {
       cache.clear();
       last = {};
       sourceRows = ctx.payload.source.flatMap(({ file, lines: text }, n) => [{ kind: "file", text: file }, ...dedented(text).map(([line, words_]) => ({ kind: "source", file: n, line, text: words_ }))]);
-      // As wide and high as its lines, where there is room.
+      // As wide as its lines, where there is room.
       panes.source.style.setProperty("--mx-wide", `${Math.max(160, 56 + 7.3 * Math.max(0, ...sourceRows.map((row) => row.text.length)))}px`);
-      panes.source.style.setProperty("--mx-high", `${24 + 20 * sourceRows.length}px`);
     }
     const many = ctx.payload.programs.length > 1;
     segments.replaceChildren(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { attention, convolution, convolutionTerms, filterOf, outputSize, poolingCell, sizeText, sum, windowOf } from "../src/explorer/compute.js";
-import { boundsOf, CELL, cellAt, pickOf, sceneOf } from "../src/explorer/scene.js";
+import { boundsOf, brief, CELL, cellAt, pickOf, sceneOf } from "../src/explorer/scene.js";
 import { divisors, limits, settle, weightsOf } from "../src/explorer/settings.js";
 
 const picture = [[1, 2, 3, 0], [4, 5, 6, 0], [7, 8, 9, 0], [0, 0, 0, 1]];
@@ -96,4 +96,9 @@ test("every cell of every result is explained", () => {
 test("what rounding alone leaves is 0", () => {
   assert.equal(sum([0.1, 0.2, -0.3]), 0);
   assert.equal(sum([1e-12, 2e-12]), 3e-12, "small numbers that do not cancel stay");
+});
+
+test("a number fits into its cell", () => {
+  const texts = [1.4552, -0.333, 0.00141, -0.00141, 1.11e-16, -123456, 0].map(brief);
+  assert.deepEqual(texts, ["1.46", "-0.33", "0.001", "-1e-3", "1e-16", "-1e5", "0"]);
 });

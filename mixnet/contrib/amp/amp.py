@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from mixnet.passes.lower_precision import Precision, low_variables, lower_precis
 from mixnet.runtime.record.precision import use
 from mixnet.symbol import Symbol, Variable
 
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+
 _amp_initialized = False
 
 Names = Sequence[str] | None
@@ -32,7 +35,7 @@ Conditions = Sequence[tuple[str, str, Sequence[str]]] | None
 # ---- lists ---------------------------------------------------------------------------------------
 
 
-def _is_half(target_dtype: Any) -> bool:
+def _is_half(target_dtype: DTypeLike) -> bool:
     """Whether lists for float16 are asked for; else those for bfloat16.
 
     Raises:
@@ -44,49 +47,51 @@ def _is_half(target_dtype: Any) -> bool:
     return half
 
 
-def _is_bfloat16(target_dtype: Any) -> bool:
+def _is_bfloat16(target_dtype: DTypeLike) -> bool:
     return target_dtype in ("bfloat16", bfloat16, bfloat16.type)
 
 
-def list_lp16_ops(target_dtype: Any) -> list[str]:
+def list_lp16_ops(target_dtype: DTypeLike) -> list[str]:
     """Names of operators that compute in half precision."""
     return symbol_fp16.FP16_FUNCS if _is_half(target_dtype) else symbol_bf16.BF16_FUNCS
 
 
-def list_fp32_ops(target_dtype: Any) -> list[str]:
+def list_fp32_ops(target_dtype: DTypeLike) -> list[str]:
     """Names of operators that need float32."""
     return symbol_fp16.FP32_FUNCS if _is_half(target_dtype) else symbol_bf16.FP32_FUNCS
 
 
-def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
+def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
     """Names of operators that compute in the precision that comes."""
     return symbol_fp16.FP16_FP32_FUNCS if _is_half(target_dtype) else symbol_bf16.BF16_FP32_FUNCS
 
 
-def list_conditional_fp32_ops(target_dtype: Any) -> list[tuple[str, str, list[str]]]:
+def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, list[str]]]:
     """Operators that need float32 with certain values of an attribute: name, attribute, values."""
     lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
     return lists.CONDITIONAL_FP32_FUNCS
 
 
-def list_widest_type_cast(target_dtype: Any) -> list[str]:
+def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
     """Names of operators whose inputs all get the widest precision among them."""
     lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
     return lists.WIDEST_TYPE_CASTS
 
 
-def list_loss_output_functions(target_dtype: Any) -> list[str]:
+def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
     """Names of operators that are a loss with a gradient of their own."""
     lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
     return lists.LOSS_OUTPUT_FUNCTIONS
 
 
-def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]] | None:
+def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]] | None:
     """Operators whose parameters stay in float32, with the parameters; None for float16."""
     return None if _is_half(target_dtype) else symbol_bf16.BF16_USE_FP32_PARAMS
 
 
-def _precision(target_dtype: Any, low: Names, full: Names, conditional: Conditions) -> Precision:
+def _precision(
+    target_dtype: DTypeLike, low: Names, full: Names, conditional: Conditions
+) -> Precision:
     return Precision(
         "float16" if _is_half(target_dtype) else "bfloat16",
         list_lp16_ops(target_dtype) if low is None else low,
@@ -101,7 +106,7 @@ def _precision(target_dtype: Any, low: Names, full: Names, conditional: Conditio
 
 
 def init(
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_precision_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
     fp32_ops: Names = None,
@@ -148,7 +153,7 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
     trainer._amp_original_scale = trainer._scale
 
 
-def _as_trainer(given: Any) -> Trainer:
+def _as_trainer(given: object) -> Trainer:
     if isinstance(given, Trainer):
         return given
     if isinstance(given, Optimizer):
@@ -159,12 +164,12 @@ def _as_trainer(given: Any) -> Trainer:
 
 
 def _scaler(trainer: Trainer) -> LossScaler:
-    found = trainer._amp_loss_scaler
-    if found is None:
+    scaler = trainer._amp_loss_scaler
+    if scaler is None:
         raise MXNetError(
             "The Trainer does not scale the loss yet: call amp.init_trainer(trainer) first."
         )
-    return found
+    return scaler
 
 
 @contextmanager
@@ -201,7 +206,7 @@ def unscale(optimizer_or_trainer: Any) -> None:
 # ---- graphs ----------------------------------------------------------------------------------------
 
 
-def _check_lists(target_dtype: Any, low: Names, full: Names, conditional: Conditions) -> None:
+def _check_lists(target_dtype: DTypeLike, low: Names, full: Names, conditional: Conditions) -> None:
     """Names must be known, and in one list each.
 
     Raises:
@@ -235,7 +240,7 @@ def _check_lists(target_dtype: Any, low: Names, full: Names, conditional: Condit
 
 def convert_symbol(
     sym: Symbol,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Names = None,
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
@@ -279,7 +284,7 @@ def convert_symbol(
     return type(sym)(lowered.heads)
 
 
-def _check_dtype(target_dtype: Any) -> None:
+def _check_dtype(target_dtype: DTypeLike) -> None:
     half = target_dtype in ("float16", np.float16)
     if not (half or _is_bfloat16(target_dtype)):
         raise CheckError("Only target_dtype float16 and bfloat16 are supported currently")
@@ -289,7 +294,7 @@ def convert_model(
     sym: Symbol,
     arg_params: dict[str, NDArray],
     aux_params: dict[str, NDArray],
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Names = None,
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
@@ -335,7 +340,7 @@ def convert_model(
 
 def convert_hybrid_block(
     block: HybridBlock,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Names = None,
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
@@ -389,7 +394,7 @@ def convert_hybrid_block(
 
 def convert_bucketing_module(
     bucketing_mod: BucketingModule,
-    target_dtype: Any = "float16",
+    target_dtype: DTypeLike = "float16",
     target_dtype_ops: Names = None,
     fp32_ops: Names = None,
     conditional_fp32_ops: Conditions = None,
@@ -413,7 +418,7 @@ def convert_bucketing_module(
     symbols, low_arguments, low_states = {}, {}, {}
     for key, module in bucketing_mod._buckets.items():
         known = set(module.symbol.list_inputs())
-        symbols[key], found, auxiliary = convert_model(
+        symbols[key], own_params, auxiliary = convert_model(
             module.symbol,
             {name: each for name, each in arguments.items() if name in known},
             {name: each for name, each in states.items() if name in known},
@@ -424,7 +429,7 @@ def convert_bucketing_module(
             excluded_sym_names,
             cast_optional_params,
         )
-        low_arguments.update(found)
+        low_arguments.update(own_params)
         low_states.update(auxiliary)
     return BucketingModule.load_dict(
         symbols,

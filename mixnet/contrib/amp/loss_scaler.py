@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +20,9 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
 from mixnet.runtime.record.record import record
+
+if TYPE_CHECKING:
+    pass
 
 _AHEAD = 4  # steps of which it need not be known yet whether they overflowed
 
@@ -118,9 +121,9 @@ class LossScaler:
         This waits for the gradients; a Trainer's step does not.
         """
         with RecordingScope(False, None):
-            found = self._finite([p.list_grad() for p in params])
-            self._adjust(found)
-        return not found.asnumpy()[0]
+            finite = self._finite([p.list_grad() for p in params])
+            self._adjust(finite)
+        return not finite.asnumpy()[0]
 
     def observe(self, gradients: Sequence[Sequence[NDArray]]) -> None:
         """Adjust the factor by gradients that a store has used."""

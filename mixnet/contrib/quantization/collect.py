@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.base import AttributeTypeError
 from mixnet.ndarray.create import array
+
+if TYPE_CHECKING:
+    import logging
+    from types import ModuleType
+
 
 Range = tuple[float, float]
 BINS = 8001
@@ -29,7 +34,11 @@ class LayerOutputCollector:
         logger: gets a line for each array.
     """
 
-    def __init__(self, include_layer: Collection[str] | None = None, logger: Any = None):
+    def __init__(
+        self,
+        include_layer: Collection[str] | None = None,
+        logger: logging.Logger | ModuleType | None = None,
+    ):
         self.include_layer = include_layer
         self.logger = logger
 
@@ -61,7 +70,10 @@ class LayerOutputMinMaxCollector(LayerOutputCollector):
     """
 
     def __init__(
-        self, quantized_dtype: str = "auto", include_layer: Any = None, logger: Any = None
+        self,
+        quantized_dtype: str = "auto",
+        include_layer: Any = None,
+        logger: logging.Logger | ModuleType | None = None,
     ):
         super().__init__(include_layer, logger)
         self.quantized_dtype = quantized_dtype
@@ -100,7 +112,7 @@ class LayerHistogramCollector(LayerOutputCollector):
         self,
         num_bins: int = BINS,
         include_layer: Any = None,
-        logger: Any = None,
+        logger: logging.Logger | ModuleType | None = None,
         quantized_dtype: str = "auto",
     ):
         super().__init__(include_layer, logger)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError
 from mixnet.context import Context, cpu
@@ -20,6 +20,9 @@ from mixnet.passes.fuse_layers import fuse_layers
 from mixnet.passes.quantize_layers import Options, fold_rounding, quantize_layers, set_ranges
 from mixnet.passes.set_training import set_training
 from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 Arrays = Mapping[str, NDArray]
 
@@ -107,9 +110,9 @@ def _quantized_parameters(arrays: Arrays, names: Collection[str]) -> dict[str, N
 
 
 def quantize_graph(
-    sym: Any,
+    sym: Symbol,
     arg_params: Any,
-    aux_params: Any,
+    aux_params: Mapping[str, NDArray] | None,
     ctx: Context = cpu(),
     excluded_sym_names: Any = None,
     excluded_op_names: Any = None,
@@ -118,7 +121,7 @@ def quantize_graph(
     quantize_mode: str = "full",
     quantize_granularity: str = "tensor-wise",
     LayerOutputCollector: Any = None,
-    logger: Any = None,
+    logger: logging.Logger | ModuleType | None = None,
 ) -> tuple[Symbol, dict[str, NDArray], Any, Any]:
     """A quantized symbol that is to be calibrated, and what collects the ranges for it.
 
@@ -169,7 +172,7 @@ def quantize_graph(
     return step.symbol, step.arguments, aux_params, collector
 
 
-def _check_symbol(name: str, sym: Any) -> None:
+def _check_symbol(name: str, sym: Symbol) -> None:
     if not isinstance(sym, Symbol):
         raise AttributeTypeError(
             f"{name}: sym is a Symbol, not {type(sym).__name__}; for a Gluon block call quantize_net_v2."
@@ -177,7 +180,11 @@ def _check_symbol(name: str, sym: Any) -> None:
 
 
 def collector_for(
-    calib_mode: str, dtype: str, measured: Collection[str], own: Any = None, logger: Any = None
+    calib_mode: str,
+    dtype: str,
+    measured: Collection[str],
+    own: Any = None,
+    logger: logging.Logger | ModuleType | None = None,
 ) -> Any:
     """What collects the ranges in a mode; None where none are collected."""
     if calib_mode == "none":
@@ -194,13 +201,13 @@ def collector_for(
 
 
 def calib_graph(
-    qsym: Any,
-    arg_params: Any,
-    aux_params: Any,
+    qsym: Symbol,
+    arg_params: Mapping[str, NDArray] | None,
+    aux_params: Mapping[str, NDArray] | None,
     collector: Any,
     calib_mode: str = "entropy",
     quantized_dtype: str = "int8",
-    logger: Any = logging,
+    logger: logging.Logger | ModuleType = logging,
 ) -> tuple[Symbol, Any, Any]:
     """A quantized symbol with the ranges that a collector found.
 

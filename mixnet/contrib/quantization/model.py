@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from mixnet.base import AttributeTypeError
 from mixnet.context import Context, cpu
@@ -22,6 +22,10 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.quantize_layers import set_ranges
 from mixnet.symbol.symbol import Symbol
 
+if TYPE_CHECKING:
+    import logging
+    from types import ModuleType
+
 
 def quantized_model(
     sym: Symbol,
@@ -33,7 +37,7 @@ def quantized_model(
     calib_data: Any,
     num_calib_examples: int | None,
     collector: Any,
-    logger: Any,
+    logger: logging.Logger | ModuleType,
     **options: Any,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """A calibrated symbol with its parameters and states; see :func:`quantize_model` for the arguments.
@@ -62,9 +66,9 @@ def quantized_model(
 
 
 def quantize_model(
-    sym: Any,
-    arg_params: Any,
-    aux_params: Any,
+    sym: Symbol,
+    arg_params: Mapping[str, NDArray] | None,
+    aux_params: Mapping[str, NDArray] | None,
     data_names: Any = ("data",),
     label_names: Any = ("softmax_label",),
     ctx: Context = cpu(),
@@ -76,7 +80,7 @@ def quantize_model(
     quantized_dtype: str = "int8",
     quantize_mode: str = "smart",
     quantize_granularity: str = "tensor-wise",
-    logger: Any = None,
+    logger: logging.Logger | ModuleType | None = None,
 ) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """A symbol whose layers compute with integers of 8 bits, operator for operator.
 

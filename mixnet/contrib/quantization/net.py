@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol
 from mixnet.base import AttributeTypeError, AttributeValueError
@@ -16,6 +16,12 @@ from mixnet.gluon.block.symbol_block import SymbolBlock
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    import logging
+    from types import ModuleType
+
+    from mixnet.io.batch import DataDesc
 
 
 def quantize_net_v2(
@@ -100,11 +106,11 @@ def quantize_net(
     exclude_layers_match: Any = None,
     exclude_operators: Any = None,
     calib_data: Any = None,
-    data_shapes: Any = None,
+    data_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
     calib_mode: str = "none",
     num_calib_examples: int | None = None,
     ctx: Context = cpu(),
-    logger: Any = None,
+    logger: logging.Logger | ModuleType | None = None,
 ) -> SymbolBlock:
     """:func:`quantize_net_v2` under its older name, with one range for each weight."""
     return quantize_net_v2(
@@ -125,7 +131,9 @@ def quantize_net(
     )
 
 
-def _first_inputs(calib_data: Any, data_shapes: Any, ctx: Context) -> list[NDArray]:
+def _first_inputs(
+    calib_data: Any, data_shapes: Sequence[DataDesc | tuple[Any, ...]], ctx: Context
+) -> list[NDArray]:
     """Arrays with the shapes that the network takes; labels may come behind them."""
     if data_shapes is not None:
         listed = data_shapes if isinstance(data_shapes, (list, tuple)) else [data_shapes]

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError, did_you_mean
 from mixnet.context import Context
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 MODES = ("none", "naive", "entropy", "custom")
 _CHOICES = {
@@ -16,7 +20,7 @@ _CHOICES = {
 }
 
 
-def check(name: str, ctx: Any, **options: str) -> None:
+def check(name: str, ctx: Context | Sequence[Context] | None, **options: str) -> None:
     """Raise unless the options are some of those there are.
 
     Raises:
@@ -57,7 +61,7 @@ def check_mode(name: str, calib_mode: Any, has_data: bool, collector: Any = None
         )
 
 
-def say(logger: Any, text: str) -> None:
+def say(logger: logging.Logger | ModuleType, text: str) -> None:
     """Tell a logger, if there is one."""
     if logger:
         (logger if hasattr(logger, "info") else logging).info(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import context as ctx
 from mixnet import ndarray as nd
@@ -13,6 +13,17 @@ from mixnet.contrib.svrg_optimization.svrg_optimizer import _SVRGOptimizer
 from mixnet.model.update import _create_kvstore
 from mixnet.module.module import Module
 from mixnet.ndarray.ndarray import NDArray
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.context import Context
+    from mixnet.io.batch import DataBatch, DataDesc
+    from mixnet.io.iterator import DataIter
+    from mixnet.kvstore.base import KVStoreBase
+    from mixnet.module.base_module import BaseModule
+    from mixnet.optimizer.base import Optimizer
+    from mixnet.symbol.symbol import Symbol
 
 
 class SVRGModule(Module):
@@ -46,11 +57,11 @@ class SVRGModule(Module):
 
     def __init__(
         self,
-        symbol: Any,
+        symbol: Symbol,
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
-        logger: Any = logging,
-        context: Any = ctx.cpu(),
+        logger: logging.Logger | ModuleType = logging,
+        context: Context | Sequence[Context] | None = ctx.cpu(),
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
@@ -87,13 +98,13 @@ class SVRGModule(Module):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Sequence[DataDesc | tuple[Any, ...]],
+        label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: BaseModule | None = None,
+        grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Make executors for both sets of parameters; see ``Module``."""
         given = (
@@ -104,7 +115,11 @@ class SVRGModule(Module):
         if for_training and not self._mod_aux.binded:
             self._mod_aux.bind(*given)
 
-    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+    def reshape(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+    ) -> None:
         """Take batches of other shapes from now on; see ``Module``."""
         super().reshape(data_shapes, label_shapes=label_shapes)
         if self._mod_aux.binded:
@@ -112,9 +127,11 @@ class SVRGModule(Module):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: KVStoreBase | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]] = (
+            ("learning_rate", 0.01),
+        ),
         force_init: bool = False,
     ) -> None:
         """Make the optimizer, and zeros for the mean gradients; see ``Module``."""
@@ -122,8 +139,10 @@ class SVRGModule(Module):
             super().init_optimizer(kvstore, optimizer, optimizer_params, force_init)
             return
         store, _ = _create_kvstore(kvstore, self._ctx_len, self._arg_params or {})
-        made = self._create_optimizer(_SVRGOptimizer.__name__, optimizer, store, optimizer_params)
-        super().init_optimizer(store, made, (), force_init)
+        created = self._create_optimizer(
+            _SVRGOptimizer.__name__, optimizer, store, optimizer_params
+        )
+        super().init_optimizer(store, created, (), force_init)
         group = self._exec_group
         self._param_dict = [
             {
@@ -137,7 +156,11 @@ class SVRGModule(Module):
                 self._kvstore.init(f"{name}_full", nd.zeros_like((self._arg_params or {})[name]))
 
     def _create_optimizer(
-        self, optimizer: str, default_opt: Any, kvstore: Any, optimizer_params: Any
+        self,
+        optimizer: str,
+        default_opt: Any,
+        kvstore: Any,
+        optimizer_params: Mapping[str, Any] | Sequence[tuple[str, Any]],
     ) -> Any:
         """The optimizer named first, around ``default_opt``, with numbers for all keys."""
         group = self._exec_group
@@ -157,7 +180,7 @@ class SVRGModule(Module):
 
     # ---- running --------------------------------------------------------------------------------
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: DataBatch, is_train: bool | None = None) -> None:
         """Compute the outputs, in training at the kept parameters too."""
         super().forward(data_batch, is_train)
         if self.for_training if is_train is None else is_train:
@@ -174,7 +197,7 @@ class SVRGModule(Module):
         self._update_svrg_gradients()
         super().update()
 
-    def update_full_grads(self, train_data: Any) -> None:
+    def update_full_grads(self, train_data: DataIter) -> None:
         """Keep the parameters of now, and compute the mean gradient of all batches at them.
 
         Args:
@@ -229,8 +252,8 @@ class SVRGModule(Module):
 
     def _update_svrg_gradients(self) -> None:
         """Write the corrected gradients over those of the batch."""
-        group, kept = self._exec_group, self._mod_aux._exec_group
-        rows = zip(group.param_names, group.grad_arrays, kept.grad_arrays, strict=True)
+        group, snapshot = self._exec_group, self._mod_aux._exec_group
+        rows = zip(group.param_names, group.grad_arrays, snapshot.grad_arrays, strict=True)
         for name, now, before in rows:
             for k, gradient in enumerate(now):
                 if gradient is not None:
@@ -238,7 +261,7 @@ class SVRGModule(Module):
                         gradient, before[k], self._param_dict[k][name]
                     )
 
-    def _begin_epoch(self, epoch: int, train_data: Any) -> None:
+    def _begin_epoch(self, epoch: int, train_data: DataIter) -> None:
         if epoch % self.update_freq == 0:
             self.update_full_grads(train_data)
         train_data.reset()
@@ -248,7 +271,7 @@ class SVRGModule(Module):
         return eval_metric.get_name_value()
 
     def prepare(
-        self, data_batch: Any, sparse_row_id_fn: Callable[[Any], Any] | None = None
+        self, data_batch: DataBatch, sparse_row_id_fn: Callable[[Any], Any] | None = None
     ) -> None:
         """Make both sets of parameters ready for a batch; see ``Module``."""
         super().prepare(data_batch, sparse_row_id_fn=sparse_row_id_fn)

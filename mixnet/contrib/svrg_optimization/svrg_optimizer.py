@@ -29,7 +29,7 @@ class _SVRGOptimizer(Optimizer):
         kwargs: its arguments.
     """
 
-    def __init__(self, default_optimizer: Any, **kwargs: Any):
+    def __init__(self, default_optimizer: Any, **kwargs: object):
         super().__init__(**self._check_params(**kwargs))
         self.default_opt: Optimizer = (
             create(default_optimizer, **kwargs)
@@ -39,7 +39,7 @@ class _SVRGOptimizer(Optimizer):
         self.aux_opt = create(_AssignmentOptimizer.__name__)
 
     @staticmethod
-    def _check_params(**kwargs: Any) -> dict[str, Any]:
+    def _check_params(**kwargs: object) -> dict[str, Any]:
         """Those arguments that every optimizer has."""
         return {name: value for name, value in kwargs.items() if name in _SHARED}
 

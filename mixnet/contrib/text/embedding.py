@@ -47,7 +47,7 @@ def register(embedding_cls: Kind) -> Kind:
     return registry.get_register_func(_TokenEmbedding, "token embedding")(embedding_cls)
 
 
-def create(embedding_name: str, **kwargs: Any) -> Any:
+def create(embedding_name: str, **kwargs: object) -> Any:
     """An embedding by the name of its class, such as ``glove``.
 
     Args:
@@ -118,9 +118,9 @@ class _TokenEmbedding(vocab.Vocabulary):
             return path
         name = cls._get_download_file_name(pretrained_file_name)
         url = cls._get_pretrained_file_url(pretrained_file_name)
-        found = fetch(root, name, cls.pretrained_archive_name_sha1.get(name, sha1), url)
+        archive = fetch(root, name, cls.pretrained_archive_name_sha1.get(name, sha1), url)
         if name != pretrained_file_name:
-            extract(found, root, [pretrained_file_name])
+            extract(archive, root, [pretrained_file_name])
         return path
 
     @classmethod
@@ -261,8 +261,8 @@ class _TokenEmbedding(vocab.Vocabulary):
             if number is None and lower_case_backup:
                 number = self._token_to_idx.get(token.lower())
             numbers.append(number or 0)
-        found = _host(self._idx_to_vec)[numbers]
-        return _array(found[0] if one else found)
+        vectors = _host(self._idx_to_vec)[numbers]
+        return _array(vectors[0] if one else vectors)
 
     def update_token_vectors(self, tokens: Any, new_vectors: NDArray) -> None:
         """Give tokens other vectors.

@@ -139,7 +139,7 @@ def _labels(labels: Sequence[str] | None, count: int) -> list[str]:
     return [str(each) for each in labels]
 
 
-def _numbers(name: str, value: Any, channels: int) -> list[float]:
+def _numbers(name: str, value: object, channels: int) -> list[float]:
     try:
         numbers = np.broadcast_to(np.asarray(value, np.float64), (channels,))
     except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -23,6 +23,9 @@ from mixnet.graph.node import Entry, Node
 from mixnet.private_jax.calls import called, counts_of_scan
 from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
+
+if TYPE_CHECKING:
+    pass
 
 FORMAT_NAME = "a page"
 _ALIGNED = 8
@@ -193,9 +196,9 @@ class Program:
         before, self._steps = self._steps, []
         inputs = [self._value(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
         outputs = self.run(closed, inputs)
-        made = {"inputs": inputs, "outputs": outputs, "steps": self._steps}
+        description = {"inputs": inputs, "outputs": outputs, "steps": self._steps}
         self._steps = before
-        return made
+        return description
 
     # ---- as data --------------------------------------------------------------------------------
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError
 from mixnet.ndarray.ndarray import NDArray
 
+if TYPE_CHECKING:
+    from mixnet.gluon.block.block import Block
+
 
 def refused(
-    block: Any,
+    block: Block,
     function: Callable[..., Any],
     given: Sequence[Any],
     parameters: Mapping[str, Any] | None = None,
@@ -62,7 +65,7 @@ def refused(
     )
 
 
-def not_arrays(block: Any, given: Any) -> str:
+def not_arrays(block: Block, given: Any) -> str:
     """The error message for a call of a block without arrays.
 
     Args:
@@ -76,7 +79,7 @@ def not_arrays(block: Any, given: Any) -> str:
     )
 
 
-def no_block(parent: Any, child: Any) -> str:
+def no_block(parent: object, child: object) -> str:
     """The error message for a child that is not a block.
 
     Args:
@@ -97,7 +100,7 @@ def no_block(parent: Any, child: Any) -> str:
     return f"Children of {title} are blocks, not {child!r:.60} ({type(child).__name__}). {hint}"
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if isinstance(value, (list, tuple)) and value and not isinstance(value[0], NDArray):
         return f"a {type(value).__name__} of {type(value[0]).__name__}"
     return f"a {type(value).__name__}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import initializer
 from mixnet.base import (
@@ -33,6 +33,11 @@ from mixnet.process.subroutine import checked_function
 from mixnet.runtime.record.files import Saving
 from mixnet.util import is_np_array, set_module
 
+if TYPE_CHECKING:
+    from mixnet.context import Context
+    from mixnet.dtype import DTypeLike
+    from mixnet.initializer.initializer import Initializer
+
 
 def indented(text: str, spaces: int = 2) -> str:
     """The text with all lines except the first indented."""
@@ -53,7 +58,7 @@ class Block:
     """
 
     def __init__(
-        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Any
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
     ):
         if unknown:
             raise unknown_argument(self, next(iter(unknown)))
@@ -75,7 +80,7 @@ class Block:
     def _alias(self) -> str:
         return type(self).__name__.lower()
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; blocks and parameters become children.
 
         Raises:
@@ -212,8 +217,8 @@ class Block:
 
     def initialize(
         self,
-        init: Any = initializer.Uniform(),
-        ctx: Any = None,
+        init: Initializer | str | None = initializer.Uniform(),
+        ctx: Context | Sequence[Context] | None = None,
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
@@ -227,7 +232,7 @@ class Block:
         """
         self.collect_params().initialize(init, ctx, verbose, force_reinit)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
         for child in self._children.values():
             child.cast(dtype)
@@ -277,7 +282,7 @@ class Block:
     def load_parameters(
         self,
         filename: str,
-        ctx: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         cast_dtype: bool = False,
@@ -343,7 +348,7 @@ class Block:
     def load_params(
         self,
         filename: str,
-        ctx: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> None:
@@ -437,7 +442,7 @@ class Block:
         summarize(self, inputs)
 
 
-def _check_numpy(output: Any) -> None:
+def _check_numpy(output: object) -> None:
     if isinstance(output, (list, tuple)):
         for each in output:
             _check_numpy(each)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.autograd.scope import RecordingScope
 from mixnet.context import Context
@@ -26,6 +26,9 @@ from mixnet.symbol.executor import unplaced_graph
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.symbol import Symbol, Variable
 
+if TYPE_CHECKING:
+    pass
+
 
 class Composition:
     """A block called once with variables for its arrays.
@@ -40,7 +43,7 @@ class Composition:
     in which forward called them.
     """
 
-    def __init__(self, forward: Any, structure: Any, count: int):
+    def __init__(self, forward: Any, structure: object, count: int):
         names = ["data"] if count == 1 else [f"data{i}" for i in range(count)]
         kinds = iter(_leaf_types(structure))
         self.inputs: list[Symbol] = []
@@ -128,7 +131,7 @@ def _leaf_types(structure: Any) -> list[type]:
     return [leaf for part in structure[1] for leaf in _leaf_types(part)]
 
 
-def _flattened(output: Any) -> tuple[list[Symbol], Any]:
+def _flattened(output: object) -> tuple[list[Symbol], Any]:
     """Symbols of nested lists, and the structure of the corresponding arrays."""
     if isinstance(output, Symbol):
         kind = np_ndarray if isinstance(output, NumpySymbol) else NDArray
@@ -144,7 +147,7 @@ def _flattened(output: Any) -> tuple[list[Symbol], Any]:
     return [], ("constant", output)
 
 
-def _format(nested: Any, what: str) -> Any:
+def _format(nested: object, what: str) -> Any:
     try:
         return _flatten(nested, what)[1]
     except ValueError:

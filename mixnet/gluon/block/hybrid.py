@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -39,6 +39,7 @@ from mixnet.passes.infer_shape import is_known
 from mixnet.passes.place_devices import place_devices
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.passes.recompute import check_mode
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.record.measure import UnknownSizeError
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
@@ -46,12 +47,19 @@ from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec
+from mixnet.symbol.at_once import AtOnce
 from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
 from mixnet.symbol.symbol import Symbol, arguments_printed
 from mixnet.util import set_module
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.dtype import DTypeLike
+    from mixnet.gluon.block.tensor import Tensor
 
 _OWN_FLAGS = frozenset(
     [
@@ -79,7 +87,7 @@ class HybridBlock(Block):
     """
 
     def __init__(
-        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: Any
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
     ):
         super().__init__(prefix, params, **unknown)
         self._active = False
@@ -92,7 +100,7 @@ class HybridBlock(Block):
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
         self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; blocks and parameters become children, and cached graphs are discarded."""
         super().__setattr__(name, value)
         if isinstance(value, (Block, Parameter)) and "_cache" in self.__dict__:
@@ -177,7 +185,7 @@ class HybridBlock(Block):
 
     def optimize_for(
         self,
-        x: Any,
+        x: Tensor,
         *args: Any,
         backend: str | None = None,
         clear: bool = False,
@@ -186,7 +194,7 @@ class HybridBlock(Block):
         inline_limit: int = 2,
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         """Hybridize, and create the graph for these inputs without running it.
 
@@ -238,7 +246,7 @@ class HybridBlock(Block):
             "_cached_graph": (),
         }
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
         self._clear_cached_op()
         super().cast(dtype)
@@ -283,7 +291,7 @@ class HybridBlock(Block):
         leaves, structure = flatten(args)
         return self._call_graph(leaves, structure)
 
-    def _call_graph(self, leaves: Sequence[NDArray], structure: Any) -> Any:
+    def _call_graph(self, leaves: Sequence[NDArray], structure: object) -> Any:
         if len(leaves) > 1 and len({leaf.context for leaf in leaves}) > 1:
             raise AttributeValueError(
                 f"{self.name}: all inputs of a hybridized block must be on one context; these "
@@ -323,7 +331,7 @@ class HybridBlock(Block):
         name = self._flags["backend"] if self._has_backend() else None
         return name, {n: each for n, each in self._flags.items() if n not in _OWN_FLAGS}
 
-    def _call_backend(self, leaves: Sequence[NDArray], structure: Any) -> Any:
+    def _call_backend(self, leaves: Sequence[NDArray], structure: object) -> Any:
         """The outputs of the block's backend, which holds the parameters as of its first call."""
         calls = self.__dict__.setdefault("_backend_calls", {})
         key = _hashable(structure)
@@ -334,8 +342,13 @@ class HybridBlock(Block):
             arrays = {name: each.data(leaves[0].context) for name, each in parameters.items()}
             backend, options = self._backend()
             symbol = composition.symbol.optimize_for(backend, arrays, **options)
-            calls[key] = (CachedOp(symbol), symbol.list_inputs(), composition, arrays)
-        call, names, composition, arrays = calls[key]
+            at_once = AtOnce.of(symbol, composition.names)
+            calls[key] = (at_once, CachedOp(symbol), symbol.list_inputs(), composition, arrays)
+        at_once, call, names, composition, arrays = calls[key]
+        if at_once is not None:
+            outputs = at_once(leaves)
+            if outputs is not None:
+                return unflatten(iter(outputs), composition.outputs)
         given = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
         results = call(*[given[name] for name in names])
         outputs = results if isinstance(results, list) else [results]
@@ -351,18 +364,19 @@ class HybridBlock(Block):
         outputs = run_symbol(composition.symbol, given, cls, self._op_hook)
         return unflatten(iter(outputs), composition.outputs)
 
-    def _program(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, Runnable]:
+    def _program(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
         key = self._key(leaves, structure)
         program = self._cache.get(key)
         if program is None:
-            program = self._cache[key] = self._compile(leaves, structure)
+            with collector_paused():
+                program = self._cache[key] = self._compile(leaves, structure)
         return program
 
     @staticmethod
-    def _key(leaves: Sequence[NDArray], structure: Any) -> Any:
+    def _key(leaves: Sequence[NDArray], structure: object) -> Any:
         return tuple([leaf._spec for leaf in leaves]), _hashable(structure), bool(state.training)
 
-    def is_traced(self, specs: Sequence[Spec], structure: Any, training: bool) -> bool:
+    def is_traced(self, specs: Sequence[Spec], structure: object, training: bool) -> bool:
         """Whether a call with such inputs finds a compiled graph.
 
         Args:
@@ -376,7 +390,7 @@ class HybridBlock(Block):
         """The inputs that each compiled graph was created for, oldest first; empty before the first call."""
         return [program.key for program, _ in self._cache.values()]
 
-    def _compile(self, leaves: Sequence[NDArray], structure: Any) -> tuple[Program, Runnable]:
+    def _compile(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
         specs = [leaf._spec for leaf in leaves]
         program = self._trace(specs, structure, bool(state.training))
         context = leaves[0].context
@@ -395,7 +409,7 @@ class HybridBlock(Block):
         self._last_key = program.key
         return program, graph_op(graph, self.name, self._flags.get("recompute"))
 
-    def _trace(self, specs: Sequence[Spec], structure: Any, training: bool) -> Program:
+    def _trace(self, specs: Sequence[Spec], structure: object, training: bool) -> Program:
         """The graph for such inputs: composed of symbols, or traced if that is not possible."""
         context = specs[0].context
         composition = self._composition(structure, len(specs))
@@ -407,7 +421,7 @@ class HybridBlock(Block):
                 pass  # the trace fails too, at the user's line
         return Traced(self.forward, specs, structure, training, context)
 
-    def _composition(self, structure: Any, count: int) -> Composition | None:
+    def _composition(self, structure: object, count: int) -> Composition | None:
         """The block on symbols, created at the first call; None if a part accepts only arrays.
 
         Raises:
@@ -415,17 +429,17 @@ class HybridBlock(Block):
         """
         key = _hashable(structure)
         if key not in self._compositions:
-            made = None
+            composition = None
             if all(_takes_symbols(each) for each in self._walk()):
                 try:
-                    made = Composition(self.forward, structure, count)
+                    composition = Composition(self.forward, structure, count)
                 except Exception as error:
                     if not needs_arrays(error):
                         raise
                 else:
-                    self._cached_graph = (made.inputs, made.symbol)
-                    self._formats = made.formats
-            self._compositions[key] = made
+                    self._cached_graph = (composition.inputs, composition.symbol)
+                    self._formats = composition.formats
+            self._compositions[key] = composition
         return self._compositions[key]
 
     def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
@@ -461,7 +475,7 @@ class HybridBlock(Block):
             if shape is not None and is_known(shape) and not is_known(each._shape):
                 each.shape = shape
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: Tensor, *args: Any) -> Any:
         """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters.
 
         Raises:
@@ -497,7 +511,9 @@ class HybridBlock(Block):
                 f"Deferred initialization failed because shape cannot be inferred. {error}"
             ) from error
 
-    def _hybrid(self, F: Any, x: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    def _hybrid(
+        self, F: ModuleType, x: Tensor, args: tuple[Any, ...], params: dict[str, Any]
+    ) -> Any:
         try:
             return self.hybrid_forward(F, x, *args, **params)
         except TypeError as error:
@@ -509,7 +525,7 @@ class HybridBlock(Block):
                 raise
             raise problem from None
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Outputs from inputs, with operators from ``F``; parameters come by name."""
         raise NotDefinedError(
             f"{type(self).__name__} defines neither forward(self, x) nor "
@@ -543,14 +559,14 @@ class HybridBlock(Block):
             if entries[name] in dtypes:
                 each.cast(dtypes[entries[name]].type)
 
-    def _composed(self, structure: Any, count: int) -> Composition:
+    def _composed(self, structure: object, count: int) -> Composition:
         """The block on symbols; errors of its code are raised."""
-        made = self._composition(structure, count)
-        if made is None:
-            made = Composition(self.forward, structure, count)
+        composition = self._composition(structure, count)
+        if composition is None:
+            composition = Composition(self.forward, structure, count)
         elif not self._cached_graph:
-            self._cached_graph = (made.inputs, made.symbol)
-        return made
+            self._cached_graph = (composition.inputs, composition.symbol)
+        return composition
 
     def memory_plan(
         self,
@@ -617,8 +633,8 @@ class HybridBlock(Block):
     def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
         """Variables of the inputs and the composed symbol."""
         leaves, structure = flatten(args)
-        made = self._composed(structure, len(leaves))
-        return made.inputs, made.symbol
+        composition = self._composed(structure, len(leaves))
+        return composition.inputs, composition.symbol
 
     def export(
         self,
@@ -790,7 +806,7 @@ def _takes_symbols(block: Block) -> bool:
 def _first(block: Block, args: Any) -> Any:
     """The first array or symbol of nested inputs."""
 
-    def found(value: Any) -> list[Any]:
+    def found(value: object) -> list[Any]:
         if isinstance(value, (list, tuple)):
             return [leaf for each in value for leaf in found(each)]
         if isinstance(value, dict):
@@ -808,7 +824,7 @@ def _first(block: Block, args: Any) -> Any:
     return leaves[0]
 
 
-def _hashable(structure: Any) -> Any:
+def _hashable(structure: object) -> Any:
     try:
         hash(structure)
         return structure

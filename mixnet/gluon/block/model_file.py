@@ -76,7 +76,7 @@ def load_model(block: Block, prefix: str) -> None:
     names: list[tuple[Block, str]] = []
     places: dict[str, str] = {}  # parameter of the file -> parameter of the block
 
-    def restore(each: Block, data: Any, own: str, saved: str) -> None:
+    def restore(each: Block, data: object, own: str, saved: str) -> None:
         if not isinstance(data, dict) or not isinstance(data.get("orig_name"), str):
             raise FileFormatError(f"{path}: what stands for {each.name} has no name 'orig_name'.")
         names.append((each, data["orig_name"]))

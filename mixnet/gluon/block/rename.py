@@ -27,7 +27,7 @@ def renamed(arrays: Mapping[str, Any], names: Names, source: str) -> dict[str, A
         CheckError: two arrays would get one name.
     """
     rename = _function(names)
-    made: dict[str, Any] = {}
+    by_new_name: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for name, value in arrays.items():
         new = rename(name)
@@ -37,13 +37,13 @@ def renamed(arrays: Mapping[str, Any], names: Names, source: str) -> dict[str, A
             raise AttributeTypeError(
                 f"names: {name!r} became {new!r:.60}; a new name is a string, or None."
             )
-        if new in made:
+        if new in by_new_name:
             raise CheckError(
                 f"names: {origins[new]!r} and {name!r} of {source} both become {new!r}. Leave one out, "
                 f"with None in place of its new name."
             )
-        made[new], origins[new] = value, name
-    return made
+        by_new_name[new], origins[new] = value, name
+    return by_new_name
 
 
 def _function(names: Names) -> Callable[[str], str | None]:

@@ -11,6 +11,7 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import share
 from mixnet.passes.complete_shapes import attributes_of, complete_shapes
+from mixnet.symbol.input_names import input_name
 from mixnet.symbol.symbol import Symbol, output_name
 
 
@@ -29,21 +30,18 @@ def run_symbol(
         hook: called with the name, the operator's name and the array of every result; and whether
             also of every input.
     """
-    made: dict[Entry, NDArray] = {}
+    results: dict[Entry, NDArray] = {}
     graph = complete_shapes(symbol.graph, {name: each.shape for name, each in handles.items()})
     for node in in_order_of_calls(graph.nodes):
         if node.is_variable:
             handle = handles[node.name]
             as_it_is = type(handle) is cls or handle._is_sparse
-            made[Entry(node)] = handle if as_it_is else share(handle, cls)
+            results[Entry(node)] = handle if as_it_is else share(handle, cls)
             continue
-        inputs = [made[entry] for entry in node.inputs]
+        inputs = [results[entry] for entry in node.inputs]
         if hook is not None and hook[1]:
-            names = node.op.argument_names(node.statics)
-            several = len(names) > 1 and not node.op.variadic
             for i, each in enumerate(inputs):
-                label = names[i] if several else f"input{i}"
-                hook[0](f"{node.name}_{label}", node.op.name, each)
+                hook[0](input_name(node, i), node.op.name, each)
         attributes = attributes_of(node)
         if "subgraphs" in node.op.attributes:  # a loop or a branch
             attributes["subgraphs"] = node.op.keywords(node.statics)["subgraphs"]
@@ -51,7 +49,7 @@ def run_symbol(
         outputs = invoke(node.op, inputs, attributes, cls=cls)  # type: ignore[arg-type]
         outputs = outputs if isinstance(outputs, list) else [outputs]
         for i, output in enumerate(outputs):
-            made[Entry(node, i)] = output
+            results[Entry(node, i)] = output
             if hook is not None:
                 hook[0](output_name(Entry(node, i)), node.op.name, output)
-    return [made[entry] for entry in graph.heads]
+    return [results[entry] for entry in graph.heads]

@@ -45,7 +45,7 @@ def summarize(root: Block, inputs: tuple[Any, ...]) -> None:
     counts = {"total": 0, "trainable": 0, "shared": 0}
     handles: list[Any] = []
 
-    def note(block: Block, _: Any, output: Any) -> None:
+    def note(block: Block, _: object, output: object) -> None:
         own = 0
         for each in block.params.values():
             size = _size(each)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol as sym
 from mixnet.base import AttributeValueError, CheckError, NotDefinedError
@@ -16,8 +17,15 @@ from mixnet.passes.infer_shape import infer, is_known
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, set_module
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def _flat_symbols(nested: Any) -> list[Symbol]:
+    from mixnet.context import Context
+    from mixnet.dtype import DTypeLike
+    from mixnet.gluon.block.tensor import Tensor
+
+
+def _flat_symbols(nested: object) -> list[Symbol]:
     if isinstance(nested, Symbol):
         return [nested]
     if not isinstance(nested, (list, tuple)):
@@ -96,7 +104,7 @@ class SymbolBlock(HybridBlock):
         symbol_file: str,
         input_names: Any,
         param_file: str | None = None,
-        ctx: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> SymbolBlock:
@@ -146,15 +154,15 @@ class SymbolBlock(HybridBlock):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_cached_graph": self._cached_graph}
 
-    def reset_ctx(self, ctx: Any) -> None:
+    def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
         """Move all values to other contexts."""
         self.collect_params().reset_ctx(ctx)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
         super().cast(dtype)
 
-    def forward(self, x: Any, *args: Any) -> Any:
+    def forward(self, x: Tensor, *args: Any) -> Any:
         """Outputs of the symbol for its inputs in order."""
         inputs = _flat((x, *args))
         if len(inputs) != len(self._inputs):
@@ -184,7 +192,7 @@ class SymbolBlock(HybridBlock):
         outputs = run_symbol(self._symbol, given | handles, type(first))
         return outputs[0] if self._single else outputs
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Not used: the symbol defines the computation."""
         raise NotDefinedError("A SymbolBlock has no hybrid_forward: call it.")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, TimeoutError
 from multiprocessing.pool import ThreadPool as ThreadPool  # programs take both from here
 from multiprocessing.reduction import ForkingPickler as ForkingPickler
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from mixnet.runtime.record.host import host_value, on_device, on_host, put_on_de
 from mixnet.runtime.value.state import is_on_host, state
 from mixnet.util import is_np_array, is_np_shape, set_np
 
+if TYPE_CHECKING:
+    from mixnet.gluon.data.dataset import Dataset
+
 __all__ = ["DataLoader"]
 
 _worker_dataset: Any = None  # of this process, where it is a worker of a pool of one's own
@@ -54,7 +57,7 @@ Batchify = Callable[[list[Any]], Any]
 _CPU, _SHARED = Context("cpu", 0), Context("cpu_shared", 0)
 
 
-def default_batchify_fn(data: Any) -> Any:
+def default_batchify_fn(data: Sequence[Any]) -> Any:
     """Samples stacked to arrays: numbers, arrays, or tuples of them.
 
     Args:
@@ -67,7 +70,7 @@ def default_batchify_fn(data: Any) -> Any:
     return _batchify(data, _CPU)
 
 
-def default_mp_batchify_fn(data: Any) -> Any:
+def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
     """``default_batchify_fn`` into memory that the processes share."""
     return _batchify(data, _SHARED)
 
@@ -151,8 +154,8 @@ class _Maker:
     def __call__(self, numbers: Sequence[int]) -> Any:
         rows = rows_of(self.dataset, numbers) if self._whole else None
         if rows is not None:
-            made = [_whole(row, self._context) for row in rows]
-            return made if len(made) > 1 else made[0]
+            arrays = [_whole(row, self._context) for row in rows]
+            return arrays if len(arrays) > 1 else arrays[0]
         dataset = self.dataset
         return self.batchify([dataset[i] for i in numbers])
 
@@ -484,14 +487,16 @@ class DataLoaderV1(DataLoader):
 # ---- what pools of workers of one's own run, by MXNet's names -------------------------------------
 
 
-def _worker_initializer(dataset: Any, active_shape: bool, active_array: bool) -> None:
+def _worker_initializer(dataset: Dataset, active_shape: bool, active_array: bool) -> None:
     """Initialize a process of a pool: its dataset and NumPy mode."""
     global _worker_dataset
     _worker_dataset = dataset
     set_np(shape=active_shape, array=active_array)
 
 
-def _worker_fn(samples: Sequence[int], batchify_fn: Batchify, dataset: Any = None) -> bytes:
+def _worker_fn(
+    samples: Sequence[int], batchify_fn: Batchify, dataset: Dataset | None = None
+) -> bytes:
     """A pickled batch of these samples; ``dataset`` is the worker's by default."""
     source = _worker_dataset if dataset is None else dataset
     return bytes(ForkingPickler.dumps(_thread_worker_fn(samples, batchify_fn, source)))
@@ -502,6 +507,6 @@ def _thread_worker_initializer(active_shape: bool, active_array: bool) -> None:
     set_np(shape=active_shape, array=active_array)
 
 
-def _thread_worker_fn(samples: Sequence[int], batchify_fn: Batchify, dataset: Any) -> Any:
+def _thread_worker_fn(samples: Sequence[int], batchify_fn: Batchify, dataset: Dataset) -> Any:
     """A batch of these samples."""
     return batchify_fn([dataset[i] for i in samples])

@@ -6,7 +6,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +17,14 @@ from mixnet.recordio import MXIndexedRecordIO
 from mixnet.runtime.record.host import host_value
 from mixnet.runtime.value.state import is_on_host, state
 
+if TYPE_CHECKING:
+    pass
+
 
 class Dataset:
     """Base of datasets: override ``__getitem__`` and ``__len__``."""
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         raise NotDefinedError(f"{type(self).__name__} does not define __getitem__.")
 
     def __len__(self) -> int:
@@ -68,8 +71,12 @@ class Dataset:
         inner = fn._fn if isinstance(fn, _TransformFirstClosure) else fn
         if not callable(inner):
             raise AttributeTypeError(f"transform takes a function of a sample, not {inner!r:.60}.")
-        made = _LazyTransformDataset(self, fn)
-        return made if lazy else SimpleDataset([made[i] for i in range(len(made))])
+        transformed = _LazyTransformDataset(self, fn)
+        return (
+            transformed
+            if lazy
+            else SimpleDataset([transformed[i] for i in range(len(transformed))])
+        )
 
     def transform_first(self, fn: Callable[..., Any], lazy: bool = True) -> Dataset:
         """A dataset with ``fn`` applied to the first element of each sample."""
@@ -94,7 +101,7 @@ class SimpleDataset(Dataset):
     def __len__(self) -> int:
         return len(self._data)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         try:
             return self._data[idx]
         except IndexError:
@@ -134,7 +141,7 @@ class _LazyTransformDataset(Dataset):
     def __len__(self) -> int:
         return len(self._data)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         sample = self._data[idx]
         parts = sample if isinstance(sample, tuple) else (sample,)
         try:
@@ -150,7 +157,7 @@ class _TransformFirstClosure:
     def __init__(self, fn: Callable[..., Any]):
         self._fn = fn
 
-    def __call__(self, x: Any, *args: Any) -> Any:
+    def __call__(self, x: object, *args: Any) -> Any:
         return (self._fn(x), *args) if args else self._fn(x)
 
 
@@ -166,7 +173,7 @@ class _SampledDataset(Dataset):
     def __len__(self) -> int:
         return len(self._indices)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         return self._dataset[self._indices[idx]]
 
 
@@ -202,7 +209,7 @@ class ArrayDataset(Dataset):
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         try:
             parts = [_part(each, idx) for each in self._data]
         except IndexError:
@@ -249,7 +256,7 @@ def _rows(parts: Sequence[Any], indices: Sequence[int]) -> list[Any] | None:
     return rows
 
 
-def _part(part: Any, idx: Any) -> Any:
+def _part(part: Any, idx: int) -> Any:
     """One row of an array, on the host without a view, which would cost more than the row."""
     if type(idx) is int and is_on_host() and isinstance(part, NDArray) and not part._is_sparse:
         whole = state.trace.array(part._read())
@@ -275,7 +282,7 @@ class RecordFileDataset(Dataset):
         self._pid = os.getpid()
         self._lock = threading.Lock()
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         if self._pid != os.getpid():
             self._open()  # a forked process shares the place in the file with its parent
         with self._lock:
@@ -310,7 +317,7 @@ class _DownloadedDataset(Dataset):
             os.makedirs(self._root)
         self._get_data()
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         sample = _part(self._data, idx), self._label[idx]
         return sample if self._transform is None else self._transform(*sample)
 

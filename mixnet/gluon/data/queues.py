@@ -6,12 +6,16 @@ import multiprocessing
 import multiprocessing.queues
 import pickle
 from multiprocessing.reduction import ForkingPickler
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.context import Context, cpu, cpu_pinned
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.shared_memory import Shared, from_shared_memory, to_shared_memory
 from mixnet.numpy.ndarray import ndarray
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+    from mixnet.gluon.data.dataset import Dataset
 
 
 class ConnectionWrapper:
@@ -64,7 +68,7 @@ def reduce_ndarray(data: NDArray) -> tuple[Any, Shared]:
 reduce_np_ndarray = reduce_ndarray
 
 
-def rebuild_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: Any) -> NDArray:
+def rebuild_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray:
     """Rebuild an array that :func:`reduce_ndarray` has put into shared memory.
 
     Args:
@@ -76,12 +80,12 @@ def rebuild_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: Any) -> ND
     return NDArray(from_shared_memory(pid, fd, shape, dtype))
 
 
-def rebuild_np_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: Any) -> Any:
+def rebuild_np_ndarray(pid: int, fd: int, shape: tuple[int, ...], dtype: DTypeLike) -> Any:
     """:func:`rebuild_ndarray` for an array of ``mx.np``."""
     return ndarray(from_shared_memory(pid, fd, shape, dtype))
 
 
-def worker_loop_v1(dataset: Any, key_queue: Any, data_queue: Any, batchify_fn: Any) -> None:
+def worker_loop_v1(dataset: Dataset, key_queue: Any, data_queue: Any, batchify_fn: Any) -> None:
     """Make batches until the index None arrives.
 
     Args:
@@ -126,7 +130,7 @@ def fetcher_loop_v1(
                 data_buffer[number] = batch
 
 
-def as_in_context(data: Any, ctx: Context) -> Any:
+def as_in_context(data: object, ctx: Context) -> Any:
     """A batch with all of its arrays on a context."""
     if isinstance(data, NDArray):
         return data.as_in_context(ctx)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError
+
+if TYPE_CHECKING:
+    from mixnet.gluon.data.dataset import Dataset
 
 
 class Sampler:
@@ -56,7 +59,7 @@ class FilterSampler(Sampler):
         dataset: the samples.
     """
 
-    def __init__(self, fn: Callable[[Any], Any], dataset: Any):
+    def __init__(self, fn: Callable[[Any], Any], dataset: Dataset):
         if not callable(fn):
             raise AttributeTypeError(
                 f"FilterSampler: fn is a function of a sample, not {fn!r:.60}."

@@ -8,12 +8,15 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.process import locks
 from mixnet.process.interrupt import Deferred
+
+if TYPE_CHECKING:
+    pass
 
 ALIGNMENT = 64  # bytes; devices of JAX on the CPU then use the memory as it is
 
@@ -64,9 +67,9 @@ class Slot:
         size = math.prod(shape) * kind.itemsize
         if self._map is None or self._used + size > len(self._map) or not size:
             return None
-        made = self.array(self._used, shape, kind)
+        array = self.array(self._used, shape, kind)
         self._used += -(-size // ALIGNMENT) * ALIGNMENT
-        return made
+        return array
 
     def place(self, array: np.ndarray) -> int | None:
         """The offset of an array in this memory; None if it is elsewhere."""
@@ -120,13 +123,13 @@ class Lease:
 
     def array(self, offset: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """A read-only array in the slot."""
-        made = self._slot.array(offset, shape, dtype)
-        made.flags.writeable = False
+        view = self._slot.array(offset, shape, dtype)
+        view.flags.writeable = False
         with self._lock:
             self._arrays += 1
         # What holds the array without this handle, as a device does, holds its base.
-        weakref.finalize(made.base, self.drop).atexit = False
-        return made
+        weakref.finalize(view.base, self.drop).atexit = False
+        return view
 
     def drop(self) -> None:
         """Drop one user."""

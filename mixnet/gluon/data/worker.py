@@ -22,7 +22,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from mixnet.runtime.record.record import wait_for_all
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value, aligned_empty
 from mixnet.util import is_np_array, is_np_shape, set_np
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 Make = Callable[[Sequence[int]], Any]
 _SHARED = Context("cpu_shared", 0)
@@ -66,10 +69,10 @@ class _Here:
 here = _Here()
 
 
-def empty_shared(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+def empty_shared(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     """An uninitialized array, in shared memory if this is a worker process with a slot."""
-    made = None if here.slot is None else here.slot.empty(shape, dtype)
-    return aligned_empty(shape, dtype) if made is None else made
+    array = None if here.slot is None else here.slot.empty(shape, dtype)
+    return aligned_empty(shape, dtype) if array is None else array
 
 
 class _Pickler(pickle.Pickler):

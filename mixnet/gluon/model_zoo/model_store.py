@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mixnet import base as base
 from mixnet.base import AttributeValueError
@@ -14,6 +15,10 @@ from mixnet.gluon.utils import _get_repo_url
 from mixnet.gluon.utils import check_sha1 as check_sha1
 from mixnet.gluon.utils import download as download
 from mixnet.gluon.utils import replace_file as replace_file
+
+if TYPE_CHECKING:
+    from mixnet.context import Context
+    from mixnet.gluon.block.block import Block
 
 __all__ = ["get_model_file", "purge"]
 
@@ -130,6 +135,6 @@ def purge(root: str = FOLDER) -> None:
         path.unlink()
 
 
-def pretrained(net: Any, name: str, ctx: Any, root: str) -> None:
+def pretrained(net: Block, name: str, ctx: Context | Sequence[Context] | None, root: str) -> None:
     """Fill a network with the pretrained parameters of a name."""
     net.load_parameters(get_model_file(name, root=root), ctx=ctx)

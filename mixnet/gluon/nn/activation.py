@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.gluon.block import HybridBlock
 from mixnet.initializer import Constant
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 
 class Activation(HybridBlock):
@@ -24,7 +30,7 @@ class Activation(HybridBlock):
     def _alias(self) -> str:
         return self._act_type
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The activation of every element."""
         return F.Activation(x, act_type=self._act_type, name="fwd")
 
@@ -46,7 +52,7 @@ class LeakyReLU(HybridBlock):
         super().__init__(**kwargs)
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The activation of every element."""
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
@@ -64,13 +70,16 @@ class PReLU(HybridBlock):
     """
 
     def __init__(
-        self, alpha_initializer: Any = Constant(0.25), in_channels: int = 1, **kwargs: Any
+        self,
+        alpha_initializer: Initializer | str | None = Constant(0.25),
+        in_channels: int = 1,
+        **kwargs: Any,
     ):
         super().__init__(**kwargs)
         with self.name_scope():
             self.alpha = self.params.get("alpha", shape=(in_channels,), init=alpha_initializer)
 
-    def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, alpha: Tensor) -> Any:
         """The activation of every element."""
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
@@ -87,7 +96,7 @@ class ELU(HybridBlock):
         super().__init__(**kwargs)
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The activation of every element."""
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
@@ -98,7 +107,7 @@ class SELU(HybridBlock):
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The activation of every element."""
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
@@ -109,7 +118,7 @@ class GELU(HybridBlock):
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The activation of every element."""
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
@@ -126,6 +135,6 @@ class Swish(HybridBlock):
         super().__init__(**kwargs)
         self._beta = beta
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The activation of every element."""
         return x * F.sigmoid(self._beta * x, name="fwd")

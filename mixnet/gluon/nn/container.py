@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import IndexingError
 from mixnet.gluon.block import Block, HybridBlock, ParameterDict
 from mixnet.gluon.block.block import indented
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 
 class _Row:
@@ -58,13 +63,13 @@ class Sequential(_Row, Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Any:
         """Call the blocks in sequence."""
         for block in self._children.values():
             x = block(x)
         return x
 
-    def hybridize(self, active: bool = True, **kwargs: Any) -> None:
+    def hybridize(self, active: bool = True, **kwargs: object) -> None:
         """Hybridize all hybridizable children.
 
         Args:
@@ -91,7 +96,7 @@ class HybridSequential(_Row, HybridBlock):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Call the blocks in sequence."""
         for block in self._children.values():
             x = block(x)

@@ -40,6 +40,6 @@ def _infer_weight_shape(
         data_shape: 0 for unknown dimensions, which remain 0 in the results.
         kwargs: the operator's attributes.
     """
-    made = getattr(symbol, op_name)(symbol.var("data", shape=tuple(data_shape)), **kwargs)
-    shapes: list[tuple[int, ...]] = made.infer_shape_partial()[0]
+    layer = getattr(symbol, op_name)(symbol.var("data", shape=tuple(data_shape)), **kwargs)
+    shapes: list[tuple[int, ...]] = layer.infer_shape_partial()[0]
     return shapes

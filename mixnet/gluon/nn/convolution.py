@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -12,6 +12,12 @@ from mixnet.gluon.nn.activation import Activation
 from mixnet.ops.nn.convolution import check_groups
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Count, Extents, Positive, Steps
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 Size = int | tuple[int, ...] | list[int]
 
@@ -35,7 +41,12 @@ def check_layout(owner: str, layout: str, allowed: tuple[str, ...]) -> None:
 
 
 def weight_shape(
-    op_name: str, channels: int, in_channels: int, kernel: Any, groups: int, layout: str
+    op_name: str,
+    channels: int,
+    in_channels: int,
+    kernel: Any,
+    groups: int,
+    layout: str,
 ) -> tuple[int, ...]:
     """Shape of a convolution's weight; 0 where ``in_channels`` is 0."""
     check_groups(op_name, in_channels, channels, groups)
@@ -119,7 +130,9 @@ class _Conv(HybridBlock):
     def _alias(self) -> str:
         return "conv"
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: ModuleType, x: Tensor, weight: Tensor, bias: Tensor | None = None
+    ) -> Any:
         """The convolution, then the activation."""
         given = (x, weight) if bias is None else (x, weight, bias)
         out = getattr(F, self._op_name)(*given, name="fwd", **self._kwargs)
@@ -161,8 +174,8 @@ class _Convolution(_Conv):
         layout: str | None = None,
         activation: str | None = None,
         use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        weight_initializer: Initializer | str | None = None,
+        bias_initializer: Initializer | str | None = "zeros",
         in_channels: int = 0,
         **kwargs: Any,
     ):
@@ -220,8 +233,8 @@ class _Transposed(_Conv):
         layout: str | None = None,
         activation: str | None = None,
         use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
+        weight_initializer: Initializer | str | None = None,
+        bias_initializer: Initializer | str | None = "zeros",
         in_channels: int = 0,
         **kwargs: Any,
     ):

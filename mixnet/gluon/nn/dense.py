@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, numeric_types
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.activation import Activation
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Count, Positive, Share
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 
 class Dense(HybridBlock):
@@ -62,7 +67,9 @@ class Dense(HybridBlock):
             if activation is not None:
                 self.act = Activation(activation, prefix=activation + "_")
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+    def hybrid_forward(
+        self, F: ModuleType, x: Tensor, weight: Tensor, bias: Tensor | None = None
+    ) -> Any:
         """The affine map, then the activation."""
         out = F.FullyConnected(
             x,
@@ -88,7 +95,7 @@ class Flatten(HybridBlock):
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """``(batch, rest)``."""
         return F.Flatten(x)
 
@@ -112,7 +119,7 @@ class Dropout(HybridBlock):
             raise AttributeTypeError(f"Dropout: rate={rate!r:.60} is not a number from 0 to 1.")
         self._rate, self._axes = rate, axes
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The data with elements dropped."""
         if self._rate > 0:
             return F.Dropout(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Positive
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 
 class Embedding(HybridBlock):
@@ -49,7 +54,7 @@ class Embedding(HybridBlock):
             grad_stype="row_sparse" if sparse_grad else "default",
         )
 
-    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, weight: Tensor) -> Any:
         """Rows at ``x``."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
 from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
 from mixnet.gluon.block import Block, HybridBlock
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def _name(given: Any, namespaces: Any) -> str:
+    from mixnet.gluon.block.tensor import Tensor
+
+
+def _name(given: object, namespaces: Any) -> str:
     """The name of a function.
 
     Raises:
@@ -71,7 +76,7 @@ class HybridLambda(HybridBlock):
         else:
             self._func = function
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any) -> Any:
         """The function of the inputs."""
         try:
             return self._func(F, x, *args)

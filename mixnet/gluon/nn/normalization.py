@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock, ParameterDict
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Count, NonNegative, Positive, Share
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.dtype import DTypeLike
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 
 class _Normalization(HybridBlock):
@@ -22,8 +29,8 @@ class _Normalization(HybridBlock):
         extent: int,
         center: bool,
         scale: bool,
-        beta_initializer: Any,
-        gamma_initializer: Any,
+        beta_initializer: Initializer | str | None,
+        gamma_initializer: Initializer | str | None,
         **options: Any,
     ) -> None:
         for name, learned, init in (
@@ -32,7 +39,7 @@ class _Normalization(HybridBlock):
         ):
             if "differentiable" in options:
                 options["differentiable"] = learned
-            made = self.params.get(
+            parameter = self.params.get(
                 name,
                 grad_req="write" if learned else "null",
                 shape=(extent,),
@@ -40,7 +47,7 @@ class _Normalization(HybridBlock):
                 allow_deferred_init=True,
                 **options,
             )
-            setattr(self, name, made)
+            setattr(self, name, parameter)
 
     def _said(self) -> str:
         return ", ".join(f"{key}={value!r}" for key, value in self._kwargs.items())
@@ -88,7 +95,7 @@ class _BatchNorm(_Normalization):
             ("running_mean", running_mean_initializer),
             ("running_var", running_variance_initializer),
         ):
-            made = self.params.get(
+            parameter = self.params.get(
                 name,
                 grad_req="null",
                 shape=(in_channels,),
@@ -96,14 +103,20 @@ class _BatchNorm(_Normalization):
                 allow_deferred_init=True,
                 differentiable=False,
             )
-            setattr(self, name, made)
+            setattr(self, name, parameter)
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype; for float16, all parameters stay float32."""
         super().cast("float32" if as_dtype(dtype).name == "float16" else dtype)
 
     def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+        self,
+        F: ModuleType,
+        x: Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        running_mean: Tensor,
+        running_var: Tensor,
     ) -> Any:
         """The normalized data."""
         normalize = F.contrib.BatchNormWithReLU if self.fuse_relu else F.BatchNorm
@@ -210,7 +223,7 @@ class LayerNorm(_Normalization):
         self._axis, self._epsilon = axis, epsilon
         self._scale_and_shift(in_channels, center, scale, beta_initializer, gamma_initializer)
 
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, data: Tensor, gamma: Tensor, beta: Tensor) -> Any:
         """The normalized data."""
         return F.LayerNorm(data, gamma=gamma, beta=beta, axis=self._axis, eps=self._epsilon)
 
@@ -248,7 +261,7 @@ class GroupNorm(_Normalization):
         self._num_groups, self._epsilon = num_groups, epsilon
         self._scale_and_shift(num_groups, center, scale, beta_initializer, gamma_initializer)
 
-    def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, data: Tensor, gamma: Tensor, beta: Tensor) -> Any:
         """The normalized data."""
         return F.GroupNorm(
             data, gamma=gamma, beta=beta, num_groups=self._num_groups, eps=self._epsilon
@@ -291,7 +304,7 @@ class InstanceNorm(_Normalization):
         self._axis, self._epsilon = axis, epsilon
         self._scale_and_shift(in_channels, center, scale, beta_initializer, gamma_initializer)
 
-    def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, gamma: Tensor, beta: Tensor) -> Any:
         """The normalized data."""
         if self._axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=self._epsilon)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.gluon.block import HybridBlock
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 
 class ReflectionPad2D(HybridBlock):
@@ -19,7 +25,7 @@ class ReflectionPad2D(HybridBlock):
         CheckError: there are not eight numbers; also an AssertionError.
     """
 
-    def __init__(self, padding: Any = 0, **kwargs: Any):
+    def __init__(self, padding: int | Sequence[int] = 0, **kwargs: Any):
         super().__init__(**kwargs)
         if isinstance(padding, int):
             padding = (0, 0, 0, 0, padding, padding, padding, padding)
@@ -27,6 +33,6 @@ class ReflectionPad2D(HybridBlock):
             raise CheckError(f"ReflectionPad2D: padding is one number or eight, not {padding}.")
         self._padding = padding
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The padded images."""
         return F.pad(x, mode="reflect", pad_width=self._padding)

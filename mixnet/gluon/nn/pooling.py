@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.nn.convolution import Size, check_layout, sizes
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Extents, Steps
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 _LAYOUTS = {1: ("NCW", "NWC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 
@@ -47,7 +53,7 @@ class _Pooling(HybridBlock):
     def _alias(self) -> str:
         return "pool"
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """One number for every window."""
         return F.Pooling(x, name="fwd", **self._kwargs)
 
@@ -76,7 +82,7 @@ class MaxPool1D(_Pooling):
     def __init__(
         self,
         pool_size: Size = 2,
-        strides: Any = None,
+        strides: int | Sequence[int] | None = None,
         padding: Size = 0,
         layout: str = "NCW",
         ceil_mode: bool = False,
@@ -100,7 +106,7 @@ class MaxPool2D(_Pooling):
     def __init__(
         self,
         pool_size: Size = (2, 2),
-        strides: Any = None,
+        strides: int | Sequence[int] | None = None,
         padding: Size = 0,
         layout: str = "NCHW",
         ceil_mode: bool = False,
@@ -124,7 +130,7 @@ class MaxPool3D(_Pooling):
     def __init__(
         self,
         pool_size: Size = (2, 2, 2),
-        strides: Any = None,
+        strides: int | Sequence[int] | None = None,
         padding: Size = 0,
         ceil_mode: bool = False,
         layout: str = "NCDHW",
@@ -149,7 +155,7 @@ class AvgPool1D(_Pooling):
     def __init__(
         self,
         pool_size: Size = 2,
-        strides: Any = None,
+        strides: int | Sequence[int] | None = None,
         padding: Size = 0,
         layout: str = "NCW",
         ceil_mode: bool = False,
@@ -185,7 +191,7 @@ class AvgPool2D(_Pooling):
     def __init__(
         self,
         pool_size: Size = (2, 2),
-        strides: Any = None,
+        strides: int | Sequence[int] | None = None,
         padding: Size = 0,
         ceil_mode: bool = False,
         layout: str = "NCHW",
@@ -221,7 +227,7 @@ class AvgPool3D(_Pooling):
     def __init__(
         self,
         pool_size: Size = (2, 2, 2),
-        strides: Any = None,
+        strides: int | Sequence[int] | None = None,
         padding: Size = 0,
         ceil_mode: bool = False,
         layout: str = "NCDHW",

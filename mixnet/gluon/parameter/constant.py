@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mixnet import initializer
 from mixnet.gluon.parameter.parameter import Parameter
@@ -12,6 +12,9 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.creation import array as np_array
 from mixnet.symbol.symbol import Symbol
 from mixnet.util import is_np_array, set_module
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @set_module("mixnet.gluon.parameter")
@@ -23,7 +26,7 @@ class Constant(Parameter):
         value: an array or numbers.
     """
 
-    def __init__(self, name: str, value: Any):
+    def __init__(self, name: str, value: ArrayLike):
         if not isinstance(value, NDArray):
             value = np_array(value) if is_np_array() else array(value)
         self.value = value

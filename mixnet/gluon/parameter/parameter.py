@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +24,15 @@ from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
+from mixnet.process.source import user_source
 from mixnet.runtime.record.keys import Reserved, drawing_from
 from mixnet.runtime.record.record import flush
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, is_np_shape, set_module
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+    from mixnet.initializer.initializer import Initializer
 
 tensor_types = (Symbol, NDArray)
 
@@ -65,17 +71,18 @@ class Parameter:
         self,
         name: str,
         grad_req: str = "write",
-        shape: Any = None,
-        dtype: Any = np.float32,
+        shape: int | Sequence[int] | None = None,
+        dtype: DTypeLike = np.float32,
         lr_mult: float = 1.0,
         wd_mult: float = 1.0,
-        init: Any = None,
+        init: Initializer | str | None = None,
         allow_deferred_init: bool = False,
         differentiable: bool = True,
         stype: str = "default",
         grad_stype: str = "default",
     ):
         self.name = name
+        self._made_at = user_source()
         self._shape: tuple[int, ...] | None = None
         if shape is not None:
             extents = (shape,) if isinstance(shape, (int, np.integer)) else shape
@@ -128,7 +135,7 @@ class Parameter:
         return self._shape
 
     @shape.setter
-    def shape(self, new_shape: Any) -> None:
+    def shape(self, new_shape: Sequence[int]) -> None:
         given = tuple(int(extent) for extent in new_shape)
         known = self._shape
         if known is not None and (
@@ -147,7 +154,7 @@ class Parameter:
         return self._dtype
 
     @dtype.setter
-    def dtype(self, dtype: Any) -> None:
+    def dtype(self, dtype: DTypeLike) -> None:
         self.cast(dtype)
 
     @property
@@ -188,9 +195,9 @@ class Parameter:
 
     def initialize(
         self,
-        init: Any = None,
-        ctx: Any = None,
-        default_init: Any = initializer.Uniform(),
+        init: Initializer | str | None = None,
+        ctx: Context | Sequence[Context] | None = None,
+        default_init: Initializer | str | None = initializer.Uniform(),
         force_reinit: bool = False,
     ) -> None:
         """Create the arrays on ``ctx``: now or, if the shape is unknown, with the first data.
@@ -271,7 +278,7 @@ class Parameter:
     def _load_init(
         self,
         data: NDArray,
-        ctx: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
         cast_dtype: bool = False,
         dtype_source: str = "current",
     ) -> None:
@@ -297,7 +304,13 @@ class Parameter:
                 self._init_impl(data, contexts)
         self._deferred_init = ()
 
-    def _check_loaded(self, data: NDArray, ctx: Any, cast_dtype: bool, dtype_source: str) -> None:
+    def _check_loaded(
+        self,
+        data: NDArray,
+        ctx: Context | Sequence[Context] | None,
+        cast_dtype: bool,
+        dtype_source: str,
+    ) -> None:
         begin = f"Parameter '{self.name}' does not take the value of the file: "
         if cast_dtype and dtype_source not in ("current", "saved"):
             raise CheckError(f"dtype_source={dtype_source!r} is not 'current' or 'saved'.")
@@ -323,7 +336,7 @@ class Parameter:
                 f"ctx out, or move it with reset_ctx."
             )
 
-    def reset_ctx(self, ctx: Any) -> None:
+    def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
         """Move the value to other contexts.
 
         Raises:
@@ -341,7 +354,7 @@ class Parameter:
                 f"Parameter '{self.name}' has no value to move: call initialize() first."
             )
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of value and gradient."""
         self._dtype = dtype
         with RecordingScope(False, None):
@@ -377,10 +390,10 @@ class Parameter:
                 f"row_sparse_data(rows)."
             )
         trace = current_trace()
-        found = self._arrays.get(ctx) if type(ctx) is Context else None
-        if found is None:
-            found = self._on(ctx)
-        return found if trace is None else trace.parameter(self, found)
+        array = self._arrays.get(ctx) if type(ctx) is Context else None
+        if array is None:
+            array = self._on(ctx)
+        return array if trace is None else trace.parameter(self, array)
 
     def list_data(self) -> list[NDArray]:
         """The values, one per context."""
@@ -433,16 +446,16 @@ class Parameter:
                 return next(iter(self._arrays.values()))
             ctx = current_context()
         ctx = as_context(ctx)
-        found = self._arrays.get(ctx)
-        if found is None and ctx.device_type.startswith("cpu"):
+        array = self._arrays.get(ctx)
+        if array is None and ctx.device_type.startswith("cpu"):
             # pinned and shared memory of the host are the host's
-            found = self._arrays.get(cpu(ctx.device_id))
-        if found is None:
+            array = self._arrays.get(cpu(ctx.device_id))
+        if array is None:
             raise UninitializedError(
                 f"Parameter '{self.name}' is on {list(self._arrays)}, not on {ctx}. Give "
                 f"initialize(ctx=[...]) all contexts that the data is on."
             )
-        return found
+        return array
 
     def _check(self) -> None:
         if self._arrays:
@@ -504,7 +517,7 @@ class Parameter:
             total: Any = sum((each.copyto(cpu()) for each in values[1:]), values[0].copyto(cpu()))
             return total / len(values)
 
-    def set_data(self, data: Any) -> None:
+    def set_data(self, data: NDArray | np.ndarray) -> None:
         """Replace the value on all contexts; this also sets a shape that was unknown.
 
         Raises:
@@ -556,12 +569,14 @@ class Parameter:
                 init=self.init,
                 stype=self._stype,
             )
+            if self._made_at is not None:
+                self._var._entry().node.source = self._made_at
             if is_np_array():
                 self._var = self._var.as_np_ndarray()
         return self._var  # type: ignore[return-value]
 
 
-def _contexts(ctx: Any) -> list[Context]:
+def _contexts(ctx: Context | Sequence[Context] | None) -> list[Context]:
     if ctx is None:
         return [current_context()]
     return [as_context(each) for each in (ctx if isinstance(ctx, (list, tuple)) else [ctx])]

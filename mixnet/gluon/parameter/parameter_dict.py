@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.ops.schema.shape_constraints import merged
 from mixnet.util import set_module
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 
 @set_module("mixnet.gluon.parameter")
@@ -84,29 +87,29 @@ class ParameterDict:
             CheckError: it exists with attributes that differ from ``kwargs``.
         """
         name = self._prefix + name
-        found = self._get_impl(name)
-        if found is None:
-            found = self._params[name] = Parameter(name, **kwargs)
-            return found
+        parameter = self._get_impl(name)
+        if parameter is None:
+            parameter = self._params[name] = Parameter(name, **kwargs)
+            return parameter
         for key, value in kwargs.items():
-            existing = getattr(found, key, None)
-            if not hasattr(found, key):
+            existing = getattr(parameter, key, None)
+            if not hasattr(parameter, key):
                 continue  # how it was made, not what it is
             if existing is None:
-                setattr(found, key, value)
+                setattr(parameter, key, value)
             elif key == "shape":
                 extents = (value,) if isinstance(value, (int, np.integer)) else value
-                both = None if extents is None else merged((*map(int, extents),), found._shape)
+                both = None if extents is None else merged((*map(int, extents),), parameter._shape)
                 if extents is not None and both is None:
                     raise _differs(name, key, value, existing)
-                found._shape = both or found._shape
+                parameter._shape = both or parameter._shape
             elif key == "dtype" and value is not None and np.dtype(value) == np.dtype(existing):
                 continue
             elif value is not None and value != existing:
                 raise _differs(name, key, value, existing)
-        return found
+        return parameter
 
-    def get_constant(self, name: str, value: Any = None) -> Constant:
+    def get_constant(self, name: str, value: ArrayLike | None = None) -> Constant:
         """The constant ``prefix + name``, created from ``value`` if it does not exist.
 
         Raises:
@@ -114,23 +117,23 @@ class ParameterDict:
             CheckError: it already exists with another value, or is not a constant.
         """
         name = self._prefix + name
-        found = self._get_impl(name)
-        if found is None:
+        parameter = self._get_impl(name)
+        if parameter is None:
             if value is None:
                 raise UnknownNameError(
                     f"There is no constant '{name}': give its value to create it."
                 )
-            made = self._params[name] = Constant(name, value)
-            return made
-        if not isinstance(found, Constant):
+            constant = self._params[name] = Constant(name, value)
+            return constant
+        if not isinstance(parameter, Constant):
             raise CheckError(f"'{name}' is a parameter, not a constant: use another name.")
         if value is not None:
             given = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
-            if given.shape != found.shape or (given != found.value.asnumpy()).any():
+            if given.shape != parameter.shape or (given != parameter.value.asnumpy()).any():
                 raise CheckError(
                     f"Constant '{name}' already exists with another value: use another name."
                 )
-        return found
+        return parameter
 
     def update(self, other: ParameterDict) -> None:
         """Add all parameters of another dict.
@@ -151,7 +154,7 @@ class ParameterDict:
     def initialize(
         self,
         init: Any = initializer.Uniform(),
-        ctx: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
         verbose: bool = False,
         force_reinit: bool = False,
     ) -> None:
@@ -176,7 +179,7 @@ class ParameterDict:
         for each in self.values():
             each.zero_grad()
 
-    def reset_ctx(self, ctx: Any) -> None:
+    def reset_ctx(self, ctx: Context | Sequence[Context] | None) -> None:
         """Move all values to other contexts."""
         for each in self.values():
             each.reset_ctx(ctx)
@@ -185,7 +188,7 @@ class ParameterDict:
         """All contexts that hold one of them."""
         return list(dict.fromkeys(each for one in self.values() for each in one.list_ctx()))
 
-    def setattr(self, name: str, value: Any) -> None:
+    def setattr(self, name: str, value: NDArray | np.ndarray) -> None:
         """Set an attribute of all parameters, such as ``grad_req``."""
         for each in self.values():
             setattr(each, name, value)
@@ -216,7 +219,7 @@ class ParameterDict:
     def load(
         self,
         filename: str,
-        ctx: Any = None,
+        ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         restore_prefix: str = "",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
 from mixnet.base import AttributeTypeError, CheckError, NotDefinedError, ShapeError
@@ -15,6 +16,12 @@ from mixnet.ops.registry import OPERATORS
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Count, Positive
 from mixnet.util import is_np_array
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 
 class RecurrentCell(Block):
@@ -48,7 +55,7 @@ class RecurrentCell(Block):
             f"dict {{'shape': (batch_size, ...), '__layout__': 'NC'}} for each state."
         )
 
-    def begin_state(self, batch_size: int = 0, func: Any = nd.zeros, **kwargs: Any) -> list[Any]:
+    def begin_state(self, batch_size: int = 0, func: Any = nd.zeros, **kwargs: object) -> list[Any]:
         """Initial states.
 
         Args:
@@ -84,8 +91,8 @@ class RecurrentCell(Block):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Tensor | Sequence[Tensor],
+        begin_state: Sequence[Tensor] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
         valid_length: Any = None,
@@ -130,7 +137,7 @@ class RecurrentCell(Block):
         merged = masked(F, outputs, length, valid_length, time, True)
         return sequence(length, merged, layout, merge_outputs).data, states
 
-    def _get_activation(self, F: Any, inputs: Any, activation: Any, **kwargs: Any) -> Any:
+    def _get_activation(self, F: ModuleType, inputs: Any, activation: Any, **kwargs: Any) -> Any:
         """An activation by name, as a layer, or any function of ``inputs`` and ``name``."""
         if isinstance(activation, str):
             own = OPERATORS.get(activation)
@@ -143,7 +150,7 @@ class RecurrentCell(Block):
             return activation(inputs)
         return activation(inputs, **kwargs)
 
-    def forward(self, inputs: Any, states: Any) -> Any:
+    def forward(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:
         """One step: output and new states.
 
         Raises:
@@ -158,7 +165,9 @@ class RecurrentCell(Block):
                 raise
             raise problem from None
 
-    def _misfit(self, inputs: Any, states: Any) -> ShapeError | None:
+    def _misfit(
+        self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]
+    ) -> ShapeError | None:
         """The error for a step with such inputs and states; None if their shapes match."""
         if not isinstance(inputs, NDArray) or not inputs.ndim:
             return None
@@ -194,14 +203,14 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     def _run(self, *args: Any) -> Any:
         return self.forward(*args) if _carries(self) else super()._run(*args)
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """Output and new states; to be overridden."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states, ...)."
         )
 
 
-def _carries(cell: Any) -> bool:
+def _carries(cell: Block) -> bool:
     return getattr(cell, "_carries", False) or any(map(_carries, cell._children.values()))
 
 
@@ -256,7 +265,12 @@ class _GatedCell(HybridRecurrentCell):
         return F.FullyConnected(data=data, weight=weight, bias=bias, num_hidden=rows, name=name)
 
 
-def _four(i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any) -> dict[str, Any]:
+def _four(
+    i2h_weight: Initializer | str | None,
+    h2h_weight: Initializer | str | None,
+    i2h_bias: Initializer | str | None,
+    h2h_bias: Initializer | str | None,
+) -> dict[str, Any]:
     return {
         "i2h_weight": i2h_weight,
         "h2h_weight": h2h_weight,
@@ -283,7 +297,7 @@ class RNNCell(_GatedCell):
     def __init__(
         self,
         hidden_size: int,
-        activation: Any = "tanh",
+        activation: str | Callable[..., Any] | None = "tanh",
         i2h_weight_initializer: Any = None,
         h2h_weight_initializer: Any = None,
         i2h_bias_initializer: Any = "zeros",
@@ -309,13 +323,13 @@ class RNNCell(_GatedCell):
 
     def hybrid_forward(  # type: ignore[override]
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
+        F: ModuleType,
+        inputs: Tensor,
+        states: Sequence[Tensor],
+        i2h_weight: Tensor,
+        h2h_weight: Tensor,
+        i2h_bias: Tensor,
+        h2h_bias: Tensor,
     ) -> Any:
         """Output and new state, which are the same."""
         step = f"t{self._counter}_"
@@ -356,8 +370,8 @@ class LSTMCell(_GatedCell):
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
+        activation: str | Callable[..., Any] | None = "tanh",
+        recurrent_activation: str | None = "sigmoid",
     ):
         own = _four(
             i2h_weight_initializer,
@@ -378,13 +392,13 @@ class LSTMCell(_GatedCell):
 
     def hybrid_forward(  # type: ignore[override]
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
+        F: ModuleType,
+        inputs: Tensor,
+        states: Sequence[Tensor],
+        i2h_weight: Tensor,
+        h2h_weight: Tensor,
+        i2h_bias: Tensor,
+        h2h_bias: Tensor,
     ) -> Any:
         """Output, and the new state and cell state."""
         step = f"t{self._counter}_"
@@ -453,13 +467,13 @@ class GRUCell(_GatedCell):
 
     def hybrid_forward(  # type: ignore[override]
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
+        F: ModuleType,
+        inputs: Tensor,
+        states: Sequence[Tensor],
+        i2h_weight: Tensor,
+        h2h_weight: Tensor,
+        i2h_bias: Tensor,
+        h2h_bias: Tensor,
     ) -> Any:
         """Output and new state, which are the same."""
         step = f"t{self._counter}_"
@@ -469,7 +483,7 @@ class GRUCell(_GatedCell):
         reset_in, update_in, new_in = F.SliceChannel(i2h, num_outputs=3, name=step + "i2h_slice")
         reset_h, update_h, new_h = F.SliceChannel(h2h, num_outputs=3, name=step + "h2h_slice")
 
-        def act(kind: str, left: Any, right: Any, number: int, name: str) -> Any:
+        def act(kind: str, left: Tensor, right: Tensor, number: int, name: str) -> Any:
             total = F.elemwise_add(left, right, name=f"{step}plus{number}")
             return F.Activation(total, act_type=kind, name=step + name)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError, NotDefinedError
 from mixnet.gluon.block import Block
@@ -16,12 +17,17 @@ from mixnet.gluon.rnn.sequence import (
     sequence,
 )
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
+
 
 def _state_info(cells: Any, batch_size: int) -> list[Any]:
     return [info for cell in cells for info in cell.state_info(batch_size)]
 
 
-def _begin_states(cells: Any, **kwargs: Any) -> list[Any]:
+def _begin_states(cells: Any, **kwargs: object) -> list[Any]:
     return [state for cell in cells for state in cell.begin_state(**kwargs)]
 
 
@@ -48,7 +54,7 @@ class _Stack:
         """Shape and layout of all states, the lowest cell's first."""
         return _state_info(self._children.values(), batch_size)
 
-    def begin_state(self, **kwargs: Any) -> list[Any]:
+    def begin_state(self, **kwargs: object) -> list[Any]:
         """Initial states of all cells."""
         self._check_alone()  # type: ignore[attr-defined]
         return _begin_states(self._children.values(), **kwargs)
@@ -56,7 +62,7 @@ class _Stack:
     def unroll(
         self,
         length: int,
-        inputs: Any,
+        inputs: Tensor | Sequence[Tensor],
         begin_state: Any = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
@@ -90,7 +96,7 @@ class _Stack:
                     f"needs the whole sequence. Call unroll()."
                 )
 
-    def _step(self, inputs: Any, states: Any) -> Any:
+    def _step(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:
         after: list[Any] = []
         at = 0
         for cell in self._children.values():
@@ -107,7 +113,7 @@ class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:  # type: ignore[override]
         """One step of all cells."""
         self._counter += 1
         self._check_steps()
@@ -124,12 +130,12 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
 
-    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:  # type: ignore[override]
         """One step of all cells."""
         self._check_steps()
         return super().__call__(inputs, states)
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:  # type: ignore[override]
         """Output of the top cell, and all new states."""
         return self._step(inputs, states)
 
@@ -151,19 +157,19 @@ class BidirectionalCell(HybridRecurrentCell):
         self.register_child(r_cell, "r_cell")
         self._output_prefix = output_prefix
 
-    def __call__(self, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:  # type: ignore[override]
         """Not possible: it needs the whole sequence."""
         raise NotDefinedError("BidirectionalCell cannot be stepped. Call unroll().")
 
     def __repr__(self) -> str:
-        ahead, back = self._children.values()
-        return f"{type(self).__name__}(forward={ahead}, backward={back})"
+        forward, backward = self._children.values()
+        return f"{type(self).__name__}(forward={forward}, backward={backward})"
 
     def state_info(self, batch_size: int = 0) -> Any:
         """Shape and layout of the states of both cells."""
         return _state_info(self._children.values(), batch_size)
 
-    def begin_state(self, **kwargs: Any) -> list[Any]:  # type: ignore[override]
+    def begin_state(self, **kwargs: object) -> list[Any]:  # type: ignore[override]
         """Initial states of both cells."""
         self._check_alone()
         return _begin_states(self._children.values(), **kwargs)
@@ -171,7 +177,7 @@ class BidirectionalCell(HybridRecurrentCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
+        inputs: Tensor | Sequence[Tensor],
         begin_state: Any = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
@@ -182,13 +188,13 @@ class BidirectionalCell(HybridRecurrentCell):
         steps, time, F, batch = sequence(length, inputs, layout, False)
         turned = backwards(F, steps, length, valid_length)
         states = first_states(self, F, begin_state, steps, batch)
-        ahead, back = self._children.values()
-        count = len(ahead.state_info(batch))  # type: ignore[attr-defined]
+        forward, backward = self._children.values()
+        count = len(forward.state_info(batch))  # type: ignore[attr-defined]
         given: Any = {"layout": layout, "valid_length": valid_length}
-        left, left_states = ahead.unroll(  # type: ignore[attr-defined]
+        left, left_states = forward.unroll(  # type: ignore[attr-defined]
             length, steps, states[:count], merge_outputs=merge_outputs, **given
         )
-        right, right_states = back.unroll(  # type: ignore[attr-defined]
+        right, right_states = backward.unroll(  # type: ignore[attr-defined]
             length, turned, states[count:], merge_outputs=False, **given
         )
         if merge_outputs is None:

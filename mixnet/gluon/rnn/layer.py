@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
@@ -27,6 +27,13 @@ from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Count, Positive, Share
 from mixnet.symbol.symbol import Symbol
 from mixnet.util import is_np_array
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.dtype import DTypeLike
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 
 class _Zeros(tuple[Any, ...]):
@@ -181,12 +188,12 @@ class _RNNLayer(HybridBlock):
         shape = (self._num_layers * self._dir, batch_size, units)
         return {"shape": shape, "__layout__": "LNC", "dtype": self._dtype}
 
-    def cast(self, dtype: Any) -> None:
+    def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of the parameters and of initial states."""
         super().cast(dtype)
         self._dtype = dtype
 
-    def begin_state(self, batch_size: int = 0, func: Any = nd.zeros, **kwargs: Any) -> list[Any]:
+    def begin_state(self, batch_size: int = 0, func: Any = nd.zeros, **kwargs: object) -> list[Any]:
         """Initial states: ``(layers * directions, batch, units)`` each.
 
         Args:
@@ -201,7 +208,11 @@ class _RNNLayer(HybridBlock):
         return states
 
     def __call__(  # type: ignore[override]
-        self, inputs: Any, states: Any = None, sequence_length: Any = None, **kwargs: Any
+        self,
+        inputs: Tensor | Sequence[Tensor],
+        states: Any = None,
+        sequence_length: Tensor | None = None,
+        **kwargs: object,
     ) -> Any:
         """Outputs, and the final states if initial states were given.
 
@@ -222,8 +233,8 @@ class _RNNLayer(HybridBlock):
                 states = _Zeros(*self.begin_state(0, func=sym.zeros))
             elif isinstance(inputs, TENSORS):
                 batch = inputs.shape[self._layout.find("N")]
-                made = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
-                states = _Zeros(*made)
+                initial = self.begin_state(batch, ctx=inputs.context, dtype=inputs.dtype)
+                states = _Zeros(*initial)
             else:
                 raise NotAnArrayError(
                     f"{type(self).__name__} takes an array or a symbol, not "
@@ -265,7 +276,12 @@ class _RNNLayer(HybridBlock):
             each.shape = (self._gates * self._hidden_size, inputs.shape[2])
 
     def hybrid_forward(  # type: ignore[override]
-        self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any
+        self,
+        F: Any,
+        inputs: Any,
+        states: Any,
+        sequence_length: Tensor | None = None,
+        **kwargs: Any,
     ) -> Any:
         """Call the operator ``RNN`` with the parameters concatenated to one vector."""
         numpy = is_np_array()
@@ -300,7 +316,7 @@ class _RNNLayer(HybridBlock):
             outputs = swap(outputs, 0, 1)
         return outputs if isinstance(states, _Zeros) else (outputs, after)
 
-    def _vector(self, F: Any, given: dict[str, Any]) -> Any:
+    def _vector(self, F: ModuleType, given: dict[str, Any]) -> Any:
         """All parameters as one vector, as the operator needs them: weights, then biases."""
         weights = ("i2h_weight", "h2h_weight", *(["h2r_weight"] if self._projection_size else []))
         parts = [
@@ -342,12 +358,12 @@ class RNN(_RNNLayer):
         layout: str = "TNC",
         dropout: float = 0,
         bidirectional: bool = False,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Initializer | str | None = None,
+        h2h_weight_initializer: Initializer | str | None = None,
+        i2h_bias_initializer: Initializer | str | None = "zeros",
+        h2h_bias_initializer: Initializer | str | None = "zeros",
         input_size: int = 0,
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         **kwargs: Any,
     ):
         super().__init__(
@@ -407,16 +423,16 @@ class LSTM(_RNNLayer):
         dropout: float = 0,
         bidirectional: bool = False,
         input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Initializer | str | None = None,
+        h2h_weight_initializer: Initializer | str | None = None,
+        i2h_bias_initializer: Initializer | str | None = "zeros",
+        h2h_bias_initializer: Initializer | str | None = "zeros",
         projection_size: int | None = None,
-        h2r_weight_initializer: Any = None,
+        h2r_weight_initializer: Initializer | str | None = None,
         state_clip_min: float | None = None,
         state_clip_max: float | None = None,
         state_clip_nan: bool = False,
-        dtype: Any = "float32",
+        dtype: DTypeLike = "float32",
         **kwargs: Any,
     ):
         super().__init__(
@@ -472,11 +488,11 @@ class GRU(_RNNLayer):
         dropout: float = 0,
         bidirectional: bool = False,
         input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        dtype: Any = "float32",
+        i2h_weight_initializer: Initializer | str | None = None,
+        h2h_weight_initializer: Initializer | str | None = None,
+        i2h_bias_initializer: Initializer | str | None = "zeros",
+        h2h_bias_initializer: Initializer | str | None = "zeros",
+        dtype: DTypeLike = "float32",
         **kwargs: Any,
     ):
         super().__init__(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol as sym
 from mixnet.base import AttributeTypeError, CheckError, NotDefinedError
@@ -12,6 +13,11 @@ from mixnet.gluon.rnn.container import holds_bidirectional
 from mixnet.gluon.rnn.sequence import TENSORS, masked, sequence
 from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Share
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 
 class DropoutCell(HybridRecurrentCell):
@@ -49,7 +55,7 @@ class DropoutCell(HybridRecurrentCell):
         """It has no states."""
         return []
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
         """The inputs with elements dropped."""
         if self._rate > 0:
             inputs = F.Dropout(
@@ -60,11 +66,11 @@ class DropoutCell(HybridRecurrentCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
+        inputs: Tensor | Sequence[Tensor],
         begin_state: Any = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
+        valid_length: Tensor | None = None,
     ) -> tuple[Any, list[Any]]:
         """Dropout of all steps, in one operation if they are one array."""
         self.reset()
@@ -104,7 +110,7 @@ class ModifierCell(HybridRecurrentCell):
         """Shape and layout of the other cell's states."""
         return self.base_cell.state_info(batch_size)
 
-    def begin_state(self, func: Any = sym.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
+    def begin_state(self, func: Any = sym.zeros, **kwargs: object) -> list[Any]:  # type: ignore[override]
         """Initial states of the other cell."""
         self._check_alone()
         return self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
@@ -117,7 +123,7 @@ class ModifierCell(HybridRecurrentCell):
         finally:
             self.base_cell._modified = True
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
         """Output and new states; to be overridden."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states)."
@@ -167,11 +173,11 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self._prev_output = None
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
         """Output and states of the cell; some elements keep their previous values."""
         output, after = self.base_cell(inputs, states)
 
-        def mixed(rate: float, new: Any, old: Any) -> Any:
+        def mixed(rate: float, new: object, old: object) -> Any:
             return F.where(F.Dropout(F.ones_like(new), p=rate), new, old)
 
         if self.zoneout_outputs != 0:
@@ -193,7 +199,7 @@ class ResidualCell(ModifierCell):
         base_cell: a cell whose output has the shape of its inputs.
     """
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
         """Output plus inputs, and the states of the cell."""
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
@@ -201,11 +207,11 @@ class ResidualCell(ModifierCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
+        inputs: Tensor | Sequence[Tensor],
         begin_state: Any = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
+        valid_length: Tensor | None = None,
     ) -> tuple[Any, list[Any]]:
         """Run the cell over the whole sequence, and add the inputs."""
         self.reset()

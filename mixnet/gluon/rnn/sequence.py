@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixnet import ndarray as nd
 from mixnet import symbol as sym
 from mixnet.base import CheckError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 TENSORS = (Symbol, NDArray)
 
@@ -29,12 +34,12 @@ def operators_of(data: Any) -> Any:
     return sym if isinstance(data, Symbol) else nd
 
 
-def as_list(given: Any) -> list[Any]:
+def as_list(given: object) -> list[Any]:
     """One array or several as a list."""
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
-def split(F: Any, data: Any, length: int, axis: int, squeeze: Any = 1) -> list[Any]:
+def split(F: ModuleType, data: Tensor, length: int, axis: int, squeeze: Any = 1) -> list[Any]:
     """The steps of a sequence, without the time axis."""
     parts = F.split(data, axis=axis, num_outputs=length, squeeze_axis=squeeze)
     return list(parts) if isinstance(parts, (list, tuple, Symbol)) else [parts]
@@ -108,7 +113,7 @@ def masked(F: Any, data: Any, length: int, valid_length: Any, time: int, merge: 
     return data if merge else split(F, data, length, time)
 
 
-def backwards(F: Any, steps: list[Any], length: int, valid_length: Any) -> list[Any]:
+def backwards(F: ModuleType, steps: list[Any], length: int, valid_length: Tensor) -> list[Any]:
     """Steps from the last to the first; with valid lengths, those after them stay at the end."""
     if valid_length is None:
         return steps[::-1]
@@ -118,7 +123,7 @@ def backwards(F: Any, steps: list[Any], length: int, valid_length: Any) -> list[
     return split(F, turned, length, 0, True)
 
 
-def first_states(cell: Any, F: Any, given: Any, data: Any, batch: int) -> Any:
+def first_states(cell: Any, F: ModuleType, given: object, data: object, batch: int) -> Any:
     """The given states, or zeros on the data's context."""
     if given is not None:
         return given

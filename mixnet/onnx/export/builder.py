@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from mixnet.onnx.export.fold import folded
 from mixnet.onnx.package import onnx_package, type_code
+
+if TYPE_CHECKING:
+    pass
 
 # From these operator sets on axes come as an input and not as an attribute.
 _AXES_INPUT = {"ReduceSum": 13}
@@ -113,7 +116,7 @@ class Builder:
             return None
         return folded(op_type, cast("list[np.ndarray]", arrays), attributes)
 
-    def value(self, content: Any) -> str:
+    def value(self, content: object) -> str:
         """The name of a value, of a constant for numbers, empty for None."""
         if content is None:
             return ""
@@ -225,10 +228,15 @@ class Builder:
 
 
 def _node(step: Step) -> Any:
-    made = {
+    fields = {
         key: value.graph(f"{step.name}/{key}") if isinstance(value, Builder) else value
         for key, value in step.attributes.items()
     }
     return onnx_package().helper.make_node(
-        step.op_type, step.inputs, step.outputs, name=step.name, doc_string=step.doc or None, **made
+        step.op_type,
+        step.inputs,
+        step.outputs,
+        name=step.name,
+        doc_string=step.doc or None,
+        **fields,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,12 +14,15 @@ from mixnet.onnx.export.file import check, write_model
 from mixnet.onnx.export.model import to_model
 from mixnet.onnx.package import NEWEST_WRITTEN, OLDEST_WRITTEN, onnx_package
 
+if TYPE_CHECKING:
+    from mixnet.symbol.symbol import Symbol
+
 DEFAULT_OPSET = 17
 """Operator set that is written by default: runtimes of the last years read it."""
 
 
 def export_model(
-    sym: Any,
+    sym: Symbol | str,
     params: Any,
     in_shapes: Any = None,
     in_types: Any = np.float32,

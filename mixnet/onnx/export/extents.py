@@ -52,7 +52,7 @@ class OpenShapes:
             else:
                 self._infer(node)
 
-    def _symbol(self, extent: Any, entry: Entry, axis: int) -> Any:
+    def _symbol(self, extent: object, entry: Entry, axis: int) -> Any:
         if isinstance(extent, int) and extent > 0:
             return extent
         if isinstance(extent, str):

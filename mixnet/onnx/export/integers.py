@@ -6,7 +6,7 @@ form QDQ). It needs calibrated ranges: without them an operator is converted by 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from mixnet.onnx.export.layers import pooled
 from mixnet.onnx.export.table import Call, NotHere, converts
 from mixnet.ops.quantized.fused import MOST_OF_WEIGHT, body_order, parts_of
 from mixnet.ops.quantized.quantize import LIMITS, STEPS
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 
 def _known(b: Builder, name: str) -> np.ndarray:
@@ -31,13 +34,15 @@ def _step(b: Builder, low: str, high: str, dtype: Any, steps: float | None = Non
     return np.asarray(end / number if end > 0 else 1 / number, np.float32)
 
 
-def _restored(b: Builder, value: str, step: np.ndarray, dtype: Any, axis: int | None = None) -> str:
+def _restored(
+    b: Builder, value: str, step: np.ndarray, dtype: DTypeLike, axis: int | None = None
+) -> str:
     """Dequantized integers."""
     zero = b.constant(np.zeros(step.shape, dtype))
     return str(b.DequantizeLinear(value, step, zero, axis=axis))
 
 
-def _rounded(b: Builder, value: str, step: np.ndarray, dtype: Any) -> str:
+def _rounded(b: Builder, value: str, step: np.ndarray, dtype: DTypeLike) -> str:
     """Quantized floats."""
     return str(b.QuantizeLinear(value, step, b.constant(np.zeros((), dtype))))
 

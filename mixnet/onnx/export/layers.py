@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.onnx.export.builder import Builder
 from mixnet.onnx.export.elementwise import only_floats
 from mixnet.onnx.export.table import Call, NotHere, converts
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 
 def channels_last(call: Call) -> bool:
@@ -162,7 +165,7 @@ def _(b: Builder, call: Call) -> str:
     return b.Relu(result) if call.node.op.name == "_contrib_BatchNormWithReLU" else result
 
 
-def _one(dtype: Any) -> Any:
+def _one(dtype: DTypeLike) -> Any:
     from mixnet.onnx.package import onnx_package
 
     return onnx_package().numpy_helper.from_array(np.ones(1, dtype))
@@ -347,7 +350,7 @@ def _(b: Builder, call: Call) -> str:
     return b.Div(call.x, b.Sqrt(extent))
 
 
-def _code(dtype: Any) -> int:
+def _code(dtype: DTypeLike) -> int:
     from mixnet.onnx.package import type_code
 
     return type_code(dtype)

@@ -267,8 +267,8 @@ def _drop_unread(builder: Builder) -> None:
             read.update(_reads(step))
     builder.steps = steps[::-1]
     builder.constants = {n: a for n, a in builder.constants.items() if n in read}
-    made = {name for step in builder.steps for name in step.outputs}
-    builder.infos = [each for each in builder.infos if each[0] in made]
+    produced = {name for step in builder.steps for name in step.outputs}
+    builder.infos = [each for each in builder.infos if each[0] in produced]
 
 
 def _reads(step: Any) -> set[str]:

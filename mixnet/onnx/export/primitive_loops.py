@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from mixnet.onnx.export.primitive_rules import dtype_of, is_narrow
 from mixnet.onnx.export.primitives import Lowering, rule
 from mixnet.private_jax.calls import counts_of_scan
 from mixnet.private_jax.equation import Equation
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 
 def _body(low: Lowering) -> tuple[Any, Lowering]:
@@ -60,7 +63,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     atoms = equation.invars[tests + bodies :]
     test, rank = params["cond_jaxpr"], len(params["cond_jaxpr"].out_avals[0].shape)
     (holds,) = low.run(test, [*test_consts, *carry])
-    going = _any(b, holds, rank)
+    running = _any(b, holds, rank)
     inner, inside = _body(low)
     number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
     inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
@@ -78,7 +81,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     again, *after = _own(inner, [again, *after])
     inner.outputs = [(again, np.dtype(bool), [])]
     _declare(low, inner, atoms, after, True)
-    return b.add("Loop", ("", going, *carry), len(carry), {"body": inner})
+    return b.add("Loop", ("", running, *carry), len(carry), {"body": inner})
 
 
 @rule("scan")
@@ -130,7 +133,7 @@ def _branch(
     b: Any,
     equation: Equation,
     which: str,
-    dtype: Any,
+    dtype: DTypeLike,
     branches: Any,
     operands: list[str],
 ) -> list[str]:

@@ -53,7 +53,7 @@ def in_wide(low: Lowering, equation: Equation, inputs: list[str], compute: Any) 
     return low.b.cast(compute(*wide), dtype_of(equation.outvars[0]))
 
 
-def number(low: Lowering, value: Any, atom: Any) -> str:
+def number(low: Lowering, value: object, atom: object) -> str:
     """A constant in the dtype of another value."""
     return low.b.constant(np.asarray(value, dtype_of(atom)))
 
@@ -181,7 +181,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     raise NoRule(f"it computes {name!r}, which is not one of ONNX's operators")
 
 
-def _wide_float(atom: Any) -> np.dtype:
+def _wide_float(atom: object) -> np.dtype:
     return np.dtype("float64") if dtype_of(atom).itemsize == 8 else np.dtype("float32")
 
 
@@ -338,7 +338,7 @@ def _with_ones(low: Lowering, x: str, before: Any, aligned: list[Any], places: A
     return low.b.Unsqueeze(x, new) if new else x
 
 
-def _is_zero(extent: Any) -> bool:
+def _is_zero(extent: object) -> bool:
     return isinstance(extent, int) and extent == 0
 
 
@@ -431,15 +431,15 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 def _spread(low: Lowering, x: str, value: str, axis: int, inside: int, shape: Any) -> str:
     """Padding between the elements of an axis."""
     rank = len(shape)
-    apart = low.b.Unsqueeze(x, [axis + 1])
+    unsqueezed = low.b.Unsqueeze(x, [axis + 1])
     after = [0] * (rank + 1)
     after[axis + 1] = inside
-    apart = low.b.Pad(apart, [0] * (rank + 1) + after, value)
+    unsqueezed = low.b.Pad(unsqueezed, [0] * (rank + 1) + after, value)
     merged = [0] * axis + [-1] + [0] * (rank - axis - 1)
     # two axes become one, so the 0 that keeps an extent fits only before them
     behind = [int(shape[i]) for i in range(axis + 1, rank)]
-    apart = low.b.Reshape(apart, merged[: axis + 1] + behind)
-    return low.b.slice(apart, axis, 0, -inside)
+    unsqueezed = low.b.Reshape(unsqueezed, merged[: axis + 1] + behind)
+    return low.b.slice(unsqueezed, axis, 0, -inside)
 
 
 @rule("iota")

@@ -63,7 +63,7 @@ class Lowering:
         for variable, value in zip(jaxpr.constvars, closed.consts, strict=True):
             known[variable] = self.b.constant(np.asarray(value))
 
-        def name(atom: Any) -> str:
+        def name(atom: object) -> str:
             if isinstance(atom, Literal):
                 aval: Any = atom.aval
                 return self.b.constant(np.asarray(atom.val, np.dtype(aval.dtype)))
@@ -95,11 +95,11 @@ class Lowering:
         size = extent._evaluate(sizes)
         return size.name if isinstance(size, _Size) else int(size)
 
-    def scalar(self, extent: Any) -> str:
+    def scalar(self, extent: object) -> str:
         """A dimension as a scalar int64 value."""
         return self.scalar_of(self.size(extent))
 
-    def scalar_of(self, size: Any) -> str:
+    def scalar_of(self, size: object) -> str:
         """The result of :meth:`size` as a scalar."""
         if isinstance(size, int):
             return self.b.constant(np.int64(size))
@@ -128,7 +128,7 @@ class Lowering:
             else None
         )
 
-    def count(self, extent: Any) -> str:
+    def count(self, extent: object) -> str:
         """``arange`` up to a dimension, int64."""
         size = self.size(extent)
         if isinstance(size, int):
@@ -155,34 +155,34 @@ class _Size:
         pair = (second, self.name) if swapped else (self.name, second)
         return _Size(self.b, self.b.add(op_type, pair, 1, {}))
 
-    def __add__(self, other: Any) -> _Size:
+    def __add__(self, other: object) -> _Size:
         return self._with("Add", other)
 
-    def __radd__(self, other: Any) -> _Size:
+    def __radd__(self, other: object) -> _Size:
         return self._with("Add", other)
 
-    def __mul__(self, other: Any) -> _Size:
+    def __mul__(self, other: object) -> _Size:
         return self._with("Mul", other)
 
-    def __rmul__(self, other: Any) -> _Size:
+    def __rmul__(self, other: object) -> _Size:
         return self._with("Mul", other)
 
-    def __sub__(self, other: Any) -> _Size:
+    def __sub__(self, other: object) -> _Size:
         return self._with("Sub", other)
 
-    def __rsub__(self, other: Any) -> _Size:
+    def __rsub__(self, other: object) -> _Size:
         return self._with("Sub", other, True)
 
     def __neg__(self) -> _Size:
         return self._with("Mul", -1)
 
-    def __floordiv__(self, other: Any) -> _Size:
+    def __floordiv__(self, other: object) -> _Size:
         return self._with("Div", other)
 
-    def __mod__(self, other: Any) -> _Size:
+    def __mod__(self, other: object) -> _Size:
         return self._with("Mod", other)
 
-    def __divmod__(self, other: Any) -> tuple[_Size, _Size]:
+    def __divmod__(self, other: object) -> tuple[_Size, _Size]:
         return self // other, self % other
 
 

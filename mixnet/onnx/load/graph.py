@@ -12,7 +12,7 @@ from mixnet import symbol as sym
 from mixnet.base import FileFormatError, MXNetError, ShapeError
 from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
-from mixnet.onnx.load.table import READERS, Call
+from mixnet.onnx.load.table import LEARNED, READERS, Call, key_of
 from mixnet.onnx.package import onnx_package
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.infer_shape import evaluate
@@ -20,7 +20,17 @@ from mixnet.symbol.symbol import Symbol
 
 NEWEST_READ = 28
 OLDEST_READ = 7
-_GIVE_AXES = {"Unsqueeze", "Reshape", "Expand", "Tile", "ConstantOfShape", "Loop", "If", "OneHot"}
+_GIVE_AXES = {
+    "Unsqueeze",
+    "Reshape",
+    "Expand",
+    "Tile",
+    "ConstantOfShape",
+    "Loop",
+    "If",
+    "OneHot",
+    "Scan",
+}
 """Operators whose result may have axes where no input has any; they say themselves where it has none."""
 
 
@@ -62,9 +72,9 @@ class Reading:
 
     def input(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
         """Declare an input of the graph."""
-        made = sym.Variable(name, shape=shape, dtype=dtype)
-        self.values[name] = made
-        self._specs[made._heads[0]] = (shape, dtype)
+        variable = sym.Variable(name, shape=shape, dtype=dtype)
+        self.values[name] = variable
+        self._specs[variable._heads[0]] = (shape, dtype)
 
     def shape(self, value: Any) -> tuple[int, ...]:
         """The shape of a value."""
@@ -86,7 +96,7 @@ class Reading:
             f"{what} is computed from the model's inputs; it has to be a constant here"
         )
 
-    def ints(self, value: Any, what: str) -> list[int]:
+    def ints(self, value: object, what: str) -> list[int]:
         """A constant input that is a list of integers."""
         return [int(each) for each in self.constant(value, what).reshape(-1)]
 
@@ -98,7 +108,7 @@ class Reading:
             return value.ndim == 0
         return value is not None and value._heads[0] in self._scalars
 
-    def mark_scalar(self, value: Any, scalar: bool = True) -> Any:
+    def mark_scalar(self, value: object, scalar: bool = True) -> Any:
         """Note that a symbol of one element has no axes in the file; the symbol."""
         if scalar and isinstance(value, Symbol):
             self._scalars.add(value._heads[0])
@@ -144,9 +154,9 @@ class Reading:
         if name not in self.used:
             stored = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
             self.used[name] = stored
-            made = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
-            self._parameters[name] = made
-            self._specs[made._heads[0]] = (stored.shape, stored.dtype)
+            variable = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
+            self._parameters[name] = variable
+            self._specs[variable._heads[0]] = (stored.shape, stored.dtype)
         return self._parameters[name]
 
     def _spec(self, value: Symbol) -> tuple[tuple[int, ...], np.dtype]:
@@ -182,9 +192,10 @@ class Reading:
             MXNetError: its operator is unknown, or uses unsupported options.
         """
         helper = onnx_package().helper
-        if node.domain not in ("", "ai.onnx", "ai.onnx.ml"):
+        if node.domain not in ("", "ai.onnx", LEARNED):
             raise MXNetError(
-                f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of ONNX's own."
+                f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of ONNX's "
+                f"own. Export the network without operators of {node.domain}."
             )
         reader = f"Node {node.name!r} ({node.op_type})"
         inputs = [self.read(name, reader) for name in node.input]
@@ -213,10 +224,11 @@ class Reading:
 
     def _made(self, call: Call) -> Any:
         node = call.node
-        reader = READERS.get(node.op_type)
+        name = key_of(node)
+        reader = READERS.get(name)
         if reader is None:
             raise MXNetError(
-                f"ONNX operator {node.op_type} of node {node.name!r} cannot be read yet. Export the network "
+                f"ONNX operator {name} of node {node.name!r} cannot be read yet. Export the network "
                 f"without it, or write it as a block of Gluon."
             )
         try:
@@ -233,7 +245,7 @@ class Reading:
                 raise
             text = (str(error).splitlines() or [""])[0]
             raise MXNetError(
-                f"ONNX operator {node.op_type} of node {node.name!r} cannot be read: "
+                f"ONNX operator {name} of node {node.name!r} cannot be read: "
                 f"{text or type(error).__name__}."
             ) from None
 
@@ -258,15 +270,15 @@ class Reading:
         """The result of a node, named as in the file."""
         if isinstance(value, np.ndarray):
             return value
-        made = value._heads[0].node
+        node = value._heads[0].node
         if (
-            made.op is not None
-            and not made.attrs.get("__onnx__")
+            node.op is not None
+            and not node.attrs.get("__onnx__")
             and len(value) == 1
             and value._heads[0].index == 0
         ):
-            made.name = name
-            made.attrs = {**made.attrs, "__onnx__": "1"}
+            node.name = name
+            node.attrs = {**node.attrs, "__onnx__": "1"}
         return value
 
 

@@ -108,7 +108,7 @@ def _(g: Reading, call: Call) -> Any:
     )
 
 
-def _of_channels(g: Reading, value: Any, count: int) -> Any:
+def _of_channels(g: Reading, value: object, count: int) -> Any:
     return g.op("Reshape", value, shape=(1, -1, *(1,) * count))
 
 

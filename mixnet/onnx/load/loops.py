@@ -33,10 +33,10 @@ def _(g: Reading, call: Call) -> Any:
 
     condition = g.op("Cast", call.x, dtype="int32")
     results = sym.contrib.cond(condition, branch(yes), branch(no), name=g.scope)
-    made = list(results) if isinstance(results, (list, tuple)) else [results]
-    for each, scalar in zip(made, scalars[0], strict=True):
+    outputs = list(results) if isinstance(results, (list, tuple)) else [results]
+    for each, scalar in zip(outputs, scalars[0], strict=True):
         g.mark_scalar(each, scalar)
-    return made
+    return outputs
 
 
 @reads("Loop")
@@ -51,17 +51,72 @@ def _(g: Reading, call: Call) -> Any:
         return _counted(g, body, int(limit.reshape(-1)[0]), carried)
     if stacked:
         raise NotDefinedError(
-            "the number of its turns depends on the model's inputs, and so do the rows of an output"
+            "the number of its turns depends on the model's inputs, and so do the rows of an output; "
+            "give it a constant number of turns, or carry what is needed of the rows along"
         )
     return _while(g, body, limit, condition, carried)
 
 
+@reads("Scan")
+def _(g: Reading, call: Call) -> Any:
+    """A loop over slices of arrays."""
+    if g.opset < 9:
+        raise NotDefinedError(
+            "before operator set 9 it had a batch axis of its own; write a newer set"
+        )
+    body, count = call.get("body"), call.get("num_scan_inputs")
+    starts, scanned = call.inputs[:-count], call.inputs[-count:]
+    rows = len(body.output) - len(starts)
+    axes, backwards = (call.get(f"scan_input_{n}") or [0] * count for n in ("axes", "directions"))
+    out_axes, out_backwards = (
+        call.get(f"scan_output_{name}") or [0] * rows for name in ("axes", "directions")
+    )
+    arrays = [_first_axis(g, *each) for each in zip(scanned, axes, backwards, strict=True)]
+    flat = [len(g.shape(each)) == 1 for each in scanned]
+    scalars: list[bool] = []
+
+    def step(slices: Any, states: Any) -> Any:
+        variables = _variables(g, states, starts)
+        for each, array, scalar in zip(slices, arrays, flat, strict=True):
+            variables.append(g.variable(each, g.shape(array)[1:], g.dtype(array), scalar))
+        inner, results = g.inside(body, variables)
+        new = _all_read(inner, results[: len(starts)], states)
+        scalars[:] = [inner.is_scalar(each) for each in results[len(starts) :]]
+        # The slices are outputs as well: a body may not read them, and a loop reads what it runs over.
+        return [*slices, *(inner.symbol(each) for each in results[len(starts) :])], new
+
+    outputs, states = sym.contrib.foreach(step, arrays, _starts(g, starts), name=g.scope)
+    turns = g.shape(arrays[0])[0]
+    stacked = [
+        _last_place(g, g.op("Reshape", each, shape=(turns,)) if scalar else each, axis, reverse)
+        for each, scalar, axis, reverse in zip(
+            outputs[count:], scalars, out_axes, out_backwards, strict=True
+        )
+    ]
+    return [*_marked(g, states, starts), *stacked]
+
+
+def _first_axis(g: Reading, x: Any, axis: int, backwards: int) -> Any:
+    """An array whose slices along an axis are in order, along the first axis."""
+    if len(g.shape(x)) == 1:
+        x = g.op("Reshape", x, shape=(-1, 1))
+    elif axis:
+        x = g.op("_np_moveaxis", x, source=axis, destination=0)
+    return g.op("reverse", x, axis=0) if backwards else g.op("_copy", x)
+
+
+def _last_place(g: Reading, x: Any, axis: int, backwards: int) -> Any:
+    """Stacked rows in the order and along the axis that the file asks for."""
+    x = g.op("reverse", x, axis=0) if backwards else x
+    return g.op("_np_moveaxis", x, source=0, destination=axis) if axis else x
+
+
 def _goes_on(body: Any) -> bool:
     """Whether a body returns the condition that it is given, or a constant that is true."""
-    made = {name: node for node in body.node for name in node.output}
+    producers = {name: node for node in body.node for name in node.output}
     name = body.output[0].name
-    while name in made and made[name].op_type == "Identity":
-        name = made[name].input[0]
+    while name in producers and producers[name].op_type == "Identity":
+        name = producers[name].input[0]
     return bool(name == body.input[1].name)
 
 
@@ -93,15 +148,15 @@ def _counted(g: Reading, body: Any, turns: int, carried: list[Any]) -> Any:
 
 def _empty(body: Any, count: int) -> list[np.ndarray]:
     """Stacked outputs of a loop without a turn: no rows, of the shape that the body declares."""
-    found = []
+    empty = []
     for each in body.output[1 + count :]:
         kind = each.type.tensor_type
         dims = [d.dim_value for d in kind.shape.dim]
         if not kind.HasField("shape") or not all(dims):
             raise NotDefinedError(f"a loop without a turn, whose rows {each.name!r} have no shape")
         dtype = onnx_package().helper.tensor_dtype_to_np_dtype(kind.elem_type)
-        found.append(np.zeros((0, *dims), dtype))
-    return found
+        empty.append(np.zeros((0, *dims), dtype))
+    return empty
 
 
 def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]) -> Any:
@@ -109,7 +164,7 @@ def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]
     most = UNLIMITED
     if isinstance(limit, np.ndarray):
         most = min(int(limit.reshape(-1)[0]), most)
-    going = np.ones(1, np.int32) if condition is None else g.op("Cast", condition, dtype="int32")
+    running = np.ones(1, np.int32) if condition is None else g.op("Cast", condition, dtype="int32")
     bounded = limit is not None and not isinstance(limit, np.ndarray)
 
     def test(turn: Any, going: Any, *states: Any) -> Any:
@@ -128,7 +183,7 @@ def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]
         new = _all_read(inner, [again, *results[1:]], [going, *states])
         return [], [g.op("_plus_scalar", turn, scalar=1), *new]
 
-    first = [g.symbol(np.zeros(1, np.int64)), g.symbol(going)]
+    first = [g.symbol(np.zeros(1, np.int64)), g.symbol(running)]
     _, after = sym.contrib.while_loop(
         test, step, [*first, *_starts(g, carried)], max_iterations=most, name=g.scope
     )

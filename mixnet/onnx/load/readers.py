@@ -2,8 +2,10 @@
 
 from mixnet.onnx.load import elementwise as elementwise
 from mixnet.onnx.load import layers as layers
+from mixnet.onnx.load import learned as learned
 from mixnet.onnx.load import loops as loops
 from mixnet.onnx.load import recurrent as recurrent
 from mixnet.onnx.load import reduce as reduce
 from mixnet.onnx.load import resize as resize
 from mixnet.onnx.load import shape as shape
+from mixnet.onnx.load import trees as trees

@@ -63,7 +63,7 @@ def _(g: Reading, call: Call) -> Any:
     return [g.op("_np_transpose", out, axes=(0, 2, 1, 3)), *last]
 
 
-def _turned(g: Reading, value: Any) -> Any:
+def _turned(g: Reading, value: object) -> Any:
     """Move the batch from the first axis to the second, or back."""
     return g.op("SwapAxis", value, dim1=0, dim2=1)
 

@@ -53,14 +53,14 @@ def _(g: Reading, call: Call) -> Any:
 @reads("Squeeze")
 def _(g: Reading, call: Call) -> Any:
     shape, axes = g.shape(call.x), axes_of(g, call)
-    gone = (
+    squeezed = (
         {a % len(shape) for a in axes}
         if axes is not None
         else {i for i, e in enumerate(shape) if e == 1}
     )
-    left = [i for i in range(len(shape)) if i not in gone]
+    left = [i for i in range(len(shape)) if i not in squeezed]
     return (
-        g.op("_np_squeeze", call.x, axis=tuple(sorted(gone)))
+        g.op("_np_squeeze", call.x, axis=tuple(sorted(squeezed)))
         if left
         else g.mark_scalar(g.op("Reshape", call.x, shape=(1,)))
     )
@@ -257,10 +257,10 @@ def _(g: Reading, call: Call) -> Any:
     if call.get("mode", "DCR") == "DCR":
         return g.op("depth_to_space", call.x, block_size=size)
     _, c, h, w = g.shape(call.x)
-    apart = g.op("Reshape", call.x, shape=(-1, c // size**2, size, size, h, w))
+    blocks = g.op("Reshape", call.x, shape=(-1, c // size**2, size, size, h, w))
     return g.op(
         "Reshape",
-        g.op("_np_transpose", apart, axes=(0, 1, 4, 2, 5, 3)),
+        g.op("_np_transpose", blocks, axes=(0, 1, 4, 2, 5, 3)),
         shape=(-1, c // size**2, h * size, w * size),
     )
 
@@ -271,9 +271,9 @@ def _(g: Reading, call: Call) -> Any:
     if call.get("mode", "DCR") == "DCR":
         return g.op("space_to_depth", call.x, block_size=size)
     _, c, h, w = g.shape(call.x)
-    apart = g.op("Reshape", call.x, shape=(-1, c, h // size, size, w // size, size))
+    blocks = g.op("Reshape", call.x, shape=(-1, c, h // size, size, w // size, size))
     joined = (-1, c * size**2, h // size, w // size)
-    return g.op("Reshape", g.op("_np_transpose", apart, axes=(0, 1, 3, 5, 2, 4)), shape=joined)
+    return g.op("Reshape", g.op("_np_transpose", blocks, axes=(0, 1, 3, 5, 2, 4)), shape=joined)
 
 
 @reads("Shape")

@@ -10,7 +10,16 @@ if TYPE_CHECKING:
 
 Reader = Callable[["Reading", "Call"], Any]
 READERS: dict[str, Reader] = {}
-"""By ONNX's names; a function returns a symbol, a NumPy array for a constant, or a list of them."""
+"""By ONNX's names, after a domain other than its main one and a dot; a function returns a symbol, a NumPy
+array for a constant, or a list of them.
+"""
+LEARNED = "ai.onnx.ml"
+"""The domain of what sklearn and its like have learned."""
+
+
+def key_of(node: Any) -> str:
+    """The name of a node's operator in the table."""
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
 
 
 class Call:
@@ -30,7 +39,7 @@ class Call:
         """The first input."""
         return self.inputs[0]
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         """An attribute."""
         return self.attributes.get(name, default)
 
@@ -39,11 +48,16 @@ class Call:
         return self.inputs[place] if place < len(self.inputs) else None
 
 
-def reads(*names: str) -> Callable[[Reader], Reader]:
-    """Decorator that registers a reader of ONNX operators."""
+def reads(*names: str, domain: str = "") -> Callable[[Reader], Reader]:
+    """Decorator that registers a reader of ONNX operators.
+
+    Args:
+        names: of the operators.
+        domain: that has them; empty for ONNX's main one.
+    """
 
     def declare(reader: Reader) -> Reader:
-        for name in names:
+        for name in [f"{domain}.{each}" if domain else each for each in names]:
             assert name not in READERS, f"two readers of {name}"
             READERS[name] = reader
         return reader

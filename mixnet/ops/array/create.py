@@ -116,7 +116,13 @@ def linspace(
     ).astype(dtype)
 
 
-@op("_contrib_arange_like", differentiable=False, in_amp_lists=False, aliases=["_npx_arange_like"])
+@op(
+    "_contrib_arange_like",
+    booleans=False,
+    differentiable=False,
+    in_amp_lists=False,
+    aliases=["_npx_arange_like"],
+)
 def arange_like(
     data,
     *,

@@ -91,8 +91,8 @@ def unique(
     results = jnp.unique(data, True, True, True, axis, size=count)
     values, first, inverse, counts = results
     extras = [(return_index, first), (return_inverse, inverse), (return_counts, counts)]
-    kept = [each.reshape(-1).astype(jnp.int64) for asked, each in extras if asked]
-    return (values, *kept)
+    outputs = [each.reshape(-1).astype(jnp.int64) for asked, each in extras if asked]
+    return (values, *outputs)
 
 
 @unique.set_size

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import IndexingError, ShapeError
+from mixnet.base import DTypeError, IndexingError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
@@ -16,7 +16,7 @@ from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 
-def bounded(indices: Any, extent: int, mode: str) -> Any:
+def bounded(indices: jax.Array, extent: int, mode: str) -> Any:
     """Whole numbers within [0, extent): clipped to its ends, or wrapped around."""
     whole = indices.astype(jnp.int64)
     return whole % extent if mode == "wrap" else jnp.clip(whole, 0, extent - 1)
@@ -60,6 +60,7 @@ def batch_take(a, indices):
 
 @op(
     "pick",
+    booleans=False,
     aliases=["choose_element_0index", "_npx_pick"],
     method=True,
     flops=0,
@@ -163,7 +164,7 @@ def _(values, shape):
         _check_inside(index, axis, extent)
 
 
-def _check_inside(index: Any, axis: int, extent: int, least: int | None = None) -> None:
+def _check_inside(index: jax.Array, axis: int, extent: int, least: int | None = None) -> None:
     least = -extent if least is None else least
     if index.size and not (least <= index.min() and index.max() < extent):
         wrong = index.max() if index.max() >= extent else index.min()
@@ -263,6 +264,7 @@ def _places(indices: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
 
 @op(
     "Embedding",
+    booleans=False,
     flops=0,
     dtypes=Dtypes(own={"data": None}, shared="dtype"),
     quantization=Quantization("_contrib_quantized_embedding", reads=last_input),
@@ -289,6 +291,8 @@ def embedding(
 
     Source: MXNet operator ``Embedding``.
     """
+    if weight.dtype == jnp.bool_:
+        raise DTypeError("Embedding: weight holds booleans; cast it with astype('float32').")
     if weight.shape != (input_dim, output_dim):
         raise ShapeError(
             f"Embedding: weight is {weight.shape}, but input_dim and output_dim say "
@@ -297,7 +301,7 @@ def embedding(
     return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
 
 
-@op("_contrib_SparseEmbedding", storage=storage_rules.EMBEDDING)
+@op("_contrib_SparseEmbedding", booleans=False, storage=storage_rules.EMBEDDING)
 def sparse_embedding(
     data,
     weight,
@@ -360,8 +364,8 @@ def index_copy(old_tensor, index_vector, new_tensor):
     order = jnp.arange(index.shape[0])
     last = jnp.full(extent + 1, -1).at[places].max(order)
     chosen = last[:extent]
-    kept = jnp.expand_dims(chosen < 0, range(1, old_tensor.ndim))
-    return jnp.where(kept, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
+    untouched = jnp.expand_dims(chosen < 0, range(1, old_tensor.ndim))
+    return jnp.where(untouched, old_tensor, new_tensor[jnp.maximum(chosen, 0)])
 
 
 @op("_contrib_index_array", differentiable=False)

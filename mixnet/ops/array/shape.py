@@ -104,7 +104,7 @@ def _reversed_codes(codes: list[int]) -> list[int]:
 
 
 def _reshaped(
-    data: Any,
+    data: jax.Array,
     *,
     shape: tuple[int, ...],
     reverse: bool,
@@ -215,7 +215,7 @@ def _span(name: str, begin: int | None, end: int | None, shape: list[int]) -> sl
     return slice(begin, end)
 
 
-def _flattened(data: Any) -> Any:
+def _flattened(data: jax.Array) -> Any:
     return data.reshape(data.shape[0], math.prod(data.shape[1:]))  # -1 fails without elements
 
 
@@ -255,6 +255,7 @@ def _swapped_twice(first: Mapping[str, Any], then: Mapping[str, Any]) -> Mapping
 
 @op(
     "SwapAxis",
+    booleans=False,
     aliases=["swapaxes", "_npi_swapaxes"],
     method=True,
     flops=0,
@@ -339,8 +340,8 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
     first = shapes[0]
     AxisOf().check(name, "dim", axis, len(first))
     at = axis % len(first)
-    kept = [(len(each), each[:at], each[at + 1 :]) for each in shapes]
-    if any(each != kept[0] for each in kept):
+    outlines = [(len(each), each[:at], each[at + 1 :]) for each in shapes]
+    if any(each != outlines[0] for each in outlines):
         raise ShapeError(f"{name}: shapes {list(shapes)} differ in axes other than axis {axis}.")
 
 
@@ -395,7 +396,7 @@ def _pieces(indices: tuple[int, ...], sections: int) -> int:
     return sections or len(indices)
 
 
-@op("_split_v2", outputs=_pieces, flops=0, aliases=["_npi_split"])
+@op("_split_v2", booleans=False, outputs=_pieces, flops=0, aliases=["_npi_split"])
 def split_v2(
     data, *, indices: Shape, axis: Axis = 1, squeeze_axis: bool = False, sections: Count = 0
 ):
@@ -447,7 +448,7 @@ def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
     return data[_slices("slice", data, begin, end, step)]
 
 
-def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tuple[slice, ...]:
+def _slices(name: str, data: jax.Array, begin: tuple, end: tuple, step: tuple) -> tuple[slice, ...]:
     """The key of a part of ``data``."""
     if not 0 < len(begin) == len(end) <= data.ndim or len(step) not in (0, len(begin)):
         raise ShapeError(
@@ -460,7 +461,7 @@ def _slices(name: str, data: Any, begin: tuple, end: tuple, step: tuple) -> tupl
     return tuple(slice(b, e, s) for b, e, s in zip(begin, end, steps, strict=True))
 
 
-@op("_slice_assign", aliases=["_crop_assign", "_npi_slice_assign"], one_dtype=True)
+@op("_slice_assign", booleans=False, aliases=["_crop_assign", "_npi_slice_assign"], one_dtype=True)
 def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
     """``lhs`` with ``rhs`` in the place of ``slice(lhs, begin, end, step)``.
 
@@ -482,7 +483,11 @@ def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
     return lhs.at[key].set(rhs)
 
 
-@op("_slice_assign_scalar", aliases=["_crop_assign_scalar", "_npi_slice_assign_scalar"])
+@op(
+    "_slice_assign_scalar",
+    booleans=False,
+    aliases=["_crop_assign_scalar", "_npi_slice_assign_scalar"],
+)
 def slice_assign_scalar(data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple, step: tuple = ()):
     """``data`` with a number in the place of ``slice(data, begin, end, step)``.
 

@@ -14,7 +14,7 @@ class Runner(Protocol):
 
     count: int
 
-    def structs(self, inputs: Any) -> list[jax.ShapeDtypeStruct]:
+    def structs(self, inputs: jax.Array) -> list[jax.ShapeDtypeStruct]:
         """Shapes and dtypes of the outputs, from those of the inputs."""
 
     def run(self, *arrays: Any) -> list[Any]:
@@ -45,6 +45,6 @@ def backend_part(*data, part: Any):
 
 
 @backend_part.infer_outputs
-def _(*data: Any, part: Any) -> list[tuple[tuple[int, ...], Any]]:
+def _(*data: jax.Array, part: Any) -> list[tuple[tuple[int, ...], Any]]:
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in data]
     return [(each.shape, each.dtype) for each in part.structs(inputs)]

@@ -149,7 +149,7 @@ def while_loop(
     which = [func_input_locs[place] if place >= 0 else i for i, place in enumerate(func_var_locs)]
     own, tests, steps = apart(stream), condition.draws(training), body.draws(training)
 
-    def holds(values: list[Any], number: Any) -> Any:
+    def holds(values: list[Any], number: jax.Array) -> Any:
         place = advanced(own, (tests + steps) * number)
         truth = condition.run([values[i] for i in cond_input_locs], place, training)
         return truth[0].reshape(()) != 0
@@ -173,16 +173,16 @@ def while_loop(
         return tuple(last[i] for i in which)
     rows = jax.eval_shape(lambda: run(list(data), 0)[1])
 
-    def step(carried: Any, number: Any) -> Any:
-        going, values = carried
-        going = going & holds(values, number)
+    def step(carried: Any, number: jax.Array) -> Any:
+        running, values = carried
+        running = running & holds(values, number)
         after, out = loops.cond(
-            going,
+            running,
             lambda values: run(values, number),
             lambda values: (values, [jnp.zeros(r.shape, r.dtype) for r in rows]),
             values,
         )
-        return (going, after), out
+        return (running, after), out
 
     (_, last), stacked = loops.scan(
         step, (jnp.asarray(True), list(data)), jnp.arange(max_iterations)

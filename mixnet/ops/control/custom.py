@@ -225,11 +225,11 @@ def _(heads, outputs, *data, op_type, parameters, instance, registration, traini
             return runner.backward(ticket, *parts)
 
     # The states that the gradient sees are those that forward has left.
-    found = jax.pure_callback(
+    results = jax.pure_callback(
         call, structs, outputs[made], *heads[:made], *data[:count], *outputs[:made],
         *outputs[made + 1 :],
     )  # fmt: skip
     return tuple(
         g if jnp.issubdtype(d.dtype, jnp.floating) else None
-        for g, d in zip(found, data, strict=False)
+        for g, d in zip(results, data, strict=False)
     )

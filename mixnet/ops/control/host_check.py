@@ -16,7 +16,7 @@ def checked(holds: Any, error: Exception) -> Any:
     The operator that calls this is declared with ``calls_python=True``.
     """
 
-    def check(value: Any) -> np.ndarray:
+    def check(value: jax.Array) -> np.ndarray:
         with keep_errors():
             if not value:
                 raise error

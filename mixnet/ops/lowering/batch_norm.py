@@ -12,9 +12,9 @@ from mixnet.ops.lowering.lowering import Lowering
 
 
 def batch_norm_gradient(
-    head: Any,
-    data: Any,
-    gamma: Any,
+    head: jax.Array,
+    data: jax.Array,
+    gamma: jax.Array,
     *,
     axis: int,
     eps: float,
@@ -50,8 +50,8 @@ def batch_norm_gradient(
     )
 
 
-def fold(weight: Any, gamma: Any, beta: Any, mean: Any, var: Any, *bias: Any, eps: float,
-         fix_gamma: bool) -> tuple[Any, Any]:  # fmt: skip
+def fold(weight: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, var: jax.Array,
+         *bias: jax.Array, eps: float, fix_gamma: bool) -> tuple[Any, Any]:  # fmt: skip
     """Weight and bias of a convolution that also normalizes by known statistics."""
     scale = jax.lax.rsqrt(var + eps)
     factor = scale if fix_gamma else scale * gamma

@@ -29,9 +29,9 @@ ORDER_IN_PLACE = ("NHWC", "HWIO", "NHWC")
 
 
 def convolution(
-    data: Any,
-    weight: Any,
-    *operands: Any,
+    data: jax.Array,
+    weight: jax.Array,
+    *operands: jax.Array,
     stride: Pair,
     dilate: Pair,
     pad: Pair,
@@ -82,8 +82,8 @@ def _xla(data: Any, weight: Any, stride: Pair, dilate: Pair, pads: Sequence[Pair
 
 
 def data_gradient(
-    head: Any,
-    weight: Any,
+    head: jax.Array,
+    weight: jax.Array,
     *,
     extents: Pair,
     stride: Pair,
@@ -165,7 +165,13 @@ def _fits_phases(
 
 
 def _gradient_by_phases(
-    head: Any, weight: Any, extents: Pair, stride: Pair, dilate: Pair, pad: Pair, groups: int
+    head: jax.Array,
+    weight: jax.Array,
+    extents: Pair,
+    stride: Pair,
+    dilate: Pair,
+    pad: Pair,
+    groups: int,
 ) -> Any:
     channels = weight.shape[1] * groups
     turned = _channels_before_filters(weight, groups)
@@ -208,7 +214,7 @@ def _gradient_by_phases(
 
 
 def _gradient_by_columns(
-    head: Any, weight: Any, extents: Pair, stride: Pair, pad: Pair, groups: int
+    head: jax.Array, weight: jax.Array, extents: Pair, stride: Pair, pad: Pair, groups: int
 ) -> Any:
     """What each element of the head adds to the positions of one stride, block by block.
 
@@ -250,7 +256,7 @@ def _by_columns(data: Any, weight: Any, stride: Pair, pad: Pair, groups: int) ->
     return result
 
 
-def deconvolution(data: Any, weight: Any, *bias: Any, **attributes: Any) -> Any:
+def deconvolution(data: jax.Array, weight: jax.Array, *bias: jax.Array, **attributes: Any) -> Any:
     """A transposed convolution of ``(batch, height, width, channels)``.
 
     Args:
@@ -263,7 +269,7 @@ def deconvolution(data: Any, weight: Any, *bias: Any, **attributes: Any) -> Any:
     return out + bias[0] if bias else out
 
 
-def _channels_before_filters(weight: Any, groups: int) -> Any:
+def _channels_before_filters(weight: jax.Array, groups: int) -> Any:
     """Kernels in groups as those of the gradient: ``(channels, filters / groups, height, width)``.
 
     Without groups they stay as they are: oneDNN reads them in either order.
@@ -397,7 +403,13 @@ _LEAST_CHANNELS = 8
 
 
 def _gradient_by_products(
-    head: Any, data: Any, kernel: Pair, stride: Pair, dilate: Pair, pad: Pair, groups: int
+    head: jax.Array,
+    data: jax.Array,
+    kernel: Pair,
+    stride: Pair,
+    dilate: Pair,
+    pad: Pair,
+    groups: int,
 ) -> Any:
     channels, filters = data.shape[-1], head.shape[-1]
     head_rows = head.reshape(-1, groups, filters // groups)
@@ -418,7 +430,7 @@ def _gradient_by_products(
     return jnp.stack(products, -1).reshape(filters, channels // groups, *kernel)
 
 
-def _products_of_groups(one: Any, other: Any) -> Any:
+def _products_of_groups(one: jax.Array, other: jax.Array) -> Any:
     """For each group the product of its columns, ``(groups, columns of one, columns of other)``."""
     if one.shape[1] == 1:
         return lax.dot_general(one[:, 0], other[:, 0], (((0,), (0,)), ((), ())))
@@ -426,7 +438,13 @@ def _products_of_groups(one: Any, other: Any) -> Any:
 
 
 def _gradient_by_exchange(
-    head: Any, data: Any, kernel: Pair, stride: Pair, dilate: Pair, pad: Pair, groups: int
+    head: jax.Array,
+    data: jax.Array,
+    kernel: Pair,
+    stride: Pair,
+    dilate: Pair,
+    pad: Pair,
+    groups: int,
 ) -> Any:
     """One convolution in which channels and batch change places, as do strides and dilation.
 
@@ -444,7 +462,7 @@ def _gradient_by_exchange(
     )
     # Apart, or XLA would choose for the loop an order in memory that suits its neighbours.
     by_sample = apart(lambda each: _samples_last(each, groups), data)
-    found = onednn.convolution(
+    gradient = onednn.convolution(
         by_sample[:, :down, :across],  # places that no window reads are left out
         jnp.transpose(head, (3, 0, 1, 2)),
         stride=dilate,
@@ -452,10 +470,10 @@ def _gradient_by_exchange(
         pads=[(before, max(0, after)) for before, after in widths],
         groups=groups,
     )
-    return jnp.transpose(found, (3, 0, 1, 2))
+    return jnp.transpose(gradient, (3, 0, 1, 2))
 
 
-def _samples_last(data: Any, groups: int) -> Any:
+def _samples_last(data: jax.Array, groups: int) -> Any:
     """``(channels / groups, height, width, groups * batch)``, copied row by row.
 
     The samples of one row fit into cache. Over all rows at once every element read would come from
@@ -465,7 +483,7 @@ def _samples_last(data: Any, groups: int) -> Any:
     each = channels // groups
     shape = (each, height, width, groups * batch)
 
-    def copy(i: Any, made: Any) -> Any:
+    def copy(i: jax.Array, made: jax.Array) -> Any:
         row = lax.dynamic_index_in_dim(data, i, 1, keepdims=False)
         row = jnp.transpose(row.reshape(batch, width, groups, each), (3, 1, 2, 0))
         row = row.reshape(each, 1, width, groups * batch)
@@ -474,7 +492,7 @@ def _samples_last(data: Any, groups: int) -> Any:
     return lax.fori_loop(0, height, copy, jnp.zeros(shape, data.dtype))
 
 
-def bias_gradient(head: Any) -> Any:
+def bias_gradient(head: jax.Array) -> Any:
     """Gradient of the bias, ``(filters,)``: the sum of the result's over all places."""
     return jnp.sum(head, (0, 1, 2))
 

@@ -42,8 +42,8 @@ _LETTERS = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def convolution(
-    data: Any,
-    weight: Any,
+    data: jax.Array,
+    weight: jax.Array,
     *,
     stride: Sequence[int],
     dilate: Sequence[int],
@@ -69,8 +69,8 @@ def convolution(
 
 
 def data_gradient(
-    head: Any,
-    weight: Any,
+    head: jax.Array,
+    weight: jax.Array,
     *,
     extents: Sequence[int],
     stride: Sequence[int],
@@ -80,18 +80,18 @@ def data_gradient(
 ) -> Any:
     """Gradient of the data, ``(batch, *extents, channels)``, from the result's."""
     shape = (head.shape[0], *extents, weight.shape[1] * groups)
-    (found,) = jax.linear_transpose(
+    (gradient,) = jax.linear_transpose(
         lambda data: convolution(
             data, weight, stride=stride, dilate=dilate, pads=pads, groups=groups
         ),
         jax.ShapeDtypeStruct(shape, head.dtype),
     )(head)
-    return found
+    return gradient
 
 
 def weight_gradient(
-    head: Any,
-    data: Any,
+    head: jax.Array,
+    data: jax.Array,
     *,
     kernel: Sequence[int],
     stride: Sequence[int],
@@ -104,11 +104,11 @@ def weight_gradient(
     if channels == groups:
         return _weight_gradient_by_samples(head, data, kernel, stride, dilate, pads)
     shape = (filters, channels // groups, *kernel)
-    (found,) = jax.linear_transpose(
+    (gradient,) = jax.linear_transpose(
         lambda weight: _in_blocks(data, weight, stride, dilate, pads, groups),
         jax.ShapeDtypeStruct(shape, head.dtype),
     )(head)
-    return found
+    return gradient
 
 
 def work_factor(channels: int, groups: int) -> int:
@@ -125,9 +125,9 @@ def work_factor(channels: int, groups: int) -> int:
 
 
 def convolution_as_written(
-    data: Any,
-    weight: Any,
-    *bias: Any,
+    data: jax.Array,
+    weight: jax.Array,
+    *bias: jax.Array,
     stride: Sequence[int],
     dilate: Sequence[int],
     pad: Sequence[int],
@@ -151,9 +151,9 @@ def convolution_as_written(
 
 
 def gradients_as_written(
-    head: Any,
-    data: Any,
-    weight: Any,
+    head: jax.Array,
+    data: jax.Array,
+    weight: jax.Array,
     *,
     wanted: Sequence[int],
     stride: Sequence[int],
@@ -191,8 +191,8 @@ def _groups_of_block(channels: int, filters: int, groups: int) -> int:
 
 
 def _in_blocks(
-    data: Any,
-    weight: Any,
+    data: jax.Array,
+    weight: jax.Array,
     stride: Sequence[int],
     dilate: Sequence[int],
     pads: Pads,
@@ -212,7 +212,7 @@ def _in_blocks(
     return jnp.concatenate(results, -1)
 
 
-def _dense(weight: Any, groups: int) -> Any:
+def _dense(weight: jax.Array, groups: int) -> Any:
     """Kernels in groups as kernels of one convolution, ``(filters, all channels, *kernel)``."""
     if groups == 1:
         return weight
@@ -226,7 +226,7 @@ def _dense(weight: Any, groups: int) -> Any:
 
 
 def _met(
-    data: Any,
+    data: jax.Array,
     taps: Sequence[int],
     places: Sequence[int],
     stride: Sequence[int],
@@ -245,8 +245,8 @@ def _met(
 
 
 def _by_taps(
-    data: Any,
-    weight: Any,
+    data: jax.Array,
+    weight: jax.Array,
     stride: Sequence[int],
     dilate: Sequence[int],
     pads: Pads,
@@ -267,14 +267,14 @@ def _by_taps(
     return total
 
 
-def _padded(data: Any, pads: Pads) -> Any:
+def _padded(data: jax.Array, pads: Pads) -> Any:
     widths = [(0, 0, 0), *((before, after, 0) for before, after in pads), (0, 0, 0)]
     return lax.pad(data, jnp.zeros((), data.dtype), widths) if any(map(any, widths)) else data
 
 
 def _weight_gradient_by_samples(
-    head: Any,
-    data: Any,
+    head: jax.Array,
+    data: jax.Array,
     kernel: Sequence[int],
     stride: Sequence[int],
     dilate: Sequence[int],

@@ -29,25 +29,25 @@ def _of(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 @_of("_view")
-def _view(data: Any, *, offset: float, shape: tuple[int, ...]) -> Any:
+def _view(data: np.ndarray, *, offset: float, shape: tuple[int, ...]) -> Any:
     begin = int(offset)
     return data.reshape(-1)[begin : begin + math.prod(shape)].reshape(shape)
 
 
 @_of("_npx_constraint_check")
-def _constraint_check(input: Any, *, msg: str = "Constraint violated.") -> Any:
+def _constraint_check(input: np.ndarray, *, msg: str = "Constraint violated.") -> Any:
     if not np.all(input):
         raise OperatorValueError(msg)
     return np.ones((), bool)
 
 
 @_of("_backend_part")
-def _backend_part(*data: Any, part: Any) -> Any:
+def _backend_part(*data: np.ndarray, part: Any) -> Any:
     return tuple(part.run(*data))
 
 
 @_of("Cast")
-def _cast(data: Any, *, dtype: Any) -> Any:
+def _cast(data: np.ndarray, *, dtype: Any) -> Any:
     kind = np.dtype(dtype) if dtype != "bfloat16" else None
     if kind is None or (data.dtype.kind == "f" and kind.kind in "iu"):
         return NotImplemented
@@ -61,18 +61,18 @@ def _to_tensor(data: Any) -> Any:
     if data.ndim == 3 and data.dtype == np.uint8 and data.size and data.flags.c_contiguous:
         import cv2
 
-        made = np.empty((data.shape[2], *data.shape[:2]), np.float32)
-        for plane, pixels in zip(made, cv2.split(data), strict=True):  # each stays in the cache
+        tensor = np.empty((data.shape[2], *data.shape[:2]), np.float32)
+        for plane, pixels in zip(tensor, cv2.split(data), strict=True):  # each stays in the cache
             plane[...] = pixels
             plane /= np.float32(255)
-        return made
-    made = np.moveaxis(data, -1, -3).astype(np.float32, order="C")
-    made /= np.float32(255)
-    return made
+        return tensor
+    tensor = np.moveaxis(data, -1, -3).astype(np.float32, order="C")
+    tensor /= np.float32(255)
+    return tensor
 
 
 @_of("_image_normalize")
-def _normalize(data: Any, *, mean: tuple[float, ...], std: tuple[float, ...]) -> Any:
+def _normalize(data: np.ndarray, *, mean: tuple[float, ...], std: tuple[float, ...]) -> Any:
     if data.ndim not in (3, 4) or data.dtype != np.float32:
         return NotImplemented
     channels = data.shape[-3]
@@ -82,13 +82,13 @@ def _normalize(data: Any, *, mean: tuple[float, ...], std: tuple[float, ...]) ->
         if channels not in (1, 3) or len(numbers) not in (1, channels):
             return NotImplemented
         parts.append(np.asarray(numbers, np.float32).reshape(-1, 1, 1))
-    made = data - parts[0]
-    made /= parts[1]
-    return made
+    normalized = data - parts[0]
+    normalized /= parts[1]
+    return normalized
 
 
 @_of("_image_crop")
-def _crop(data: Any, *, x: int, y: int, width: int, height: int) -> Any:
+def _crop(data: np.ndarray, *, x: int, y: int, width: int, height: int) -> Any:
     if data.ndim not in (3, 4):
         return NotImplemented
     rows, columns = data.shape[-3:-1]
@@ -98,12 +98,12 @@ def _crop(data: Any, *, x: int, y: int, width: int, height: int) -> Any:
 
 
 @_of("_image_flip_left_right")
-def _flip_left_right(data: Any) -> Any:
+def _flip_left_right(data: np.ndarray) -> Any:
     return _mirrored(data, 1) if data.ndim == 3 else NotImplemented
 
 
 @_of("_image_flip_top_bottom")
-def _flip_top_bottom(data: Any) -> Any:
+def _flip_top_bottom(data: np.ndarray) -> Any:
     return _mirrored(data, 0) if data.ndim == 3 else NotImplemented
 
 
@@ -118,7 +118,7 @@ def _mirrored(data: Any, axis: int) -> Any:
 
 
 @_of("_image_resize")
-def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> Any:
+def _resize(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> Any:
     good = data.ndim == 3 and data.dtype in (np.uint8, np.float32) and data.shape[2] <= 4
     if not good or len(size) not in (1, 2) or min(size) <= 0 or not 0 <= interp <= 4:
         return NotImplemented
@@ -138,11 +138,11 @@ def _resize(data: Any, *, size: tuple[int, ...], keep_ratio: bool, interp: int) 
     if before:
         ipp.setUseIPP(False)  # Intel's kernels round otherwise than OpenCV's
     try:
-        made = cv2.resize(np.ascontiguousarray(data), (width, height), interpolation=interp)
+        resized = cv2.resize(np.ascontiguousarray(data), (width, height), interpolation=interp)
     finally:
         if before:
             ipp.setUseIPP(True)
-    return made.reshape(height, width, data.shape[2])
+    return resized.reshape(height, width, data.shape[2])
 
 
 def _declare_random_flip(name: str, axis: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.ops.lowering import onednn
@@ -56,7 +57,7 @@ def fused_convolution(
     weight: Any,
     steps: Any,
     bias: Any,
-    *rest: Any,
+    *rest: jax.Array,
     body: Any,
     method: str,
     low: float | None,
@@ -94,7 +95,11 @@ def fused_convolution(
 
 
 def _by_onednn(
-    data: Any, weight: Any, stride: Sequence[int], pad: Sequence[int], dilate: Sequence[int]
+    data: jax.Array,
+    weight: jax.Array,
+    stride: Sequence[int],
+    pad: Sequence[int],
+    dilate: Sequence[int],
 ) -> Any:
     pads = [(p, p) for p in pad]
     if data.dtype == jnp.uint8:

@@ -47,7 +47,7 @@ class Lowering(Operator):
         return f"<lowering {self.name!r}>"
 
 
-def apart(function: Callable[..., Any], *arrays: Any) -> Any:
+def apart(function: Callable[..., Any], *arrays: jax.Array) -> Any:
     """``function(*arrays)`` as a call that XLA does not inline.
 
     XLA fuses nothing across such a call: what it is given lies in memory once. (Barriers of

@@ -29,9 +29,9 @@ Pads = Sequence[tuple[int, int]]
 
 
 def convolution(
-    data: Any,
-    weight: Any,
-    *operands: Any,
+    data: jax.Array,
+    weight: jax.Array,
+    *operands: jax.Array,
     stride: Sequence[int],
     pads: Pads,
     dilate: Sequence[int] = (1, 1),
@@ -94,7 +94,7 @@ def convolution(
     return call(data, weight, *operands)
 
 
-def _result_dtype(data: Any) -> np.dtype:
+def _result_dtype(data: jax.Array) -> np.dtype:
     return np.dtype("float32" if data.dtype == np.float32 else "int32")
 
 

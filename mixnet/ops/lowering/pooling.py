@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.typing import DTypeLike
 
 from mixnet.ops.lowering.lowering import Lowering
 
@@ -98,7 +99,12 @@ def pooling_gradient(
 
 
 def _gathered(
-    head: Any, winner: Any, extents: Pair, kernel: Pair, stride: Pair, widths: tuple[Pair, Pair]
+    head: Any,
+    winner: Any,
+    extents: Pair,
+    kernel: Pair,
+    stride: Pair,
+    widths: tuple[Pair, Pair],
 ) -> Any:
     """For each element of the data, the sum over the windows that it is in.
 
@@ -144,7 +150,11 @@ def _gathered(
 
 
 def _over_windows(
-    data: Any, kernel: Pair, stride: Pair, widths: Any, combine: Callable[[Taps, Any], Any]
+    data: Any,
+    kernel: Pair,
+    stride: Pair,
+    widths: Any,
+    combine: Callable[[Taps, Any], Any],
 ) -> Any:
     """``combine(taps, shape)`` of all windows; taps are what stands at each place of a window,
     with its number.
@@ -202,7 +212,7 @@ def _winner(taps: Taps, shape: tuple[int, ...]) -> Any:
     return winner
 
 
-def _lowest(dtype: Any) -> Any:
+def _lowest(dtype: DTypeLike) -> Any:
     return -np.inf if jnp.issubdtype(dtype, jnp.floating) else np.iinfo(dtype).min
 
 
@@ -221,7 +231,7 @@ def _windows(data: Any, kernel: Pair, stride: Pair, widths: Any, pool_type: str)
     return lax.reduce_window(data, np.array(_lowest(data.dtype), data.dtype), lax.max, *window)
 
 
-def _divided(total: Any, counts: Any) -> Any:
+def _divided(total: jax.Array, counts: jax.Array) -> Any:
     if not isinstance(counts, tuple):
         return total / counts
     return total / np.asarray(counts, total.dtype)[None, :, :, None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -28,8 +29,8 @@ MOST_STEPS = 8
 
 def convolution(
     data: Any,
-    weight: Any,
-    *bias: Any,
+    weight: jax.Array,
+    *bias: jax.Array,
     stride: Sequence[int],
     dilate: Sequence[int],
     pad: Sequence[int],
@@ -100,9 +101,9 @@ def gradients(
 
 
 def _data_gradient(
-    head: Any,
+    head: jax.Array,
     shape: Sequence[int],
-    weight: Any,
+    weight: jax.Array,
     depth: Mapping[str, int],
     window: Mapping[str, Any],
     method: str,
@@ -132,7 +133,9 @@ def _window(
     return {"groups": groups, **{name: tuple(each[1:]) for name, each in across.items()}}
 
 
-def _met(data: Any, steps: int, stride: int, dilate: int, pad: int) -> Iterator[tuple[int, Any]]:
+def _met(
+    data: jax.Array, steps: int, stride: int, dilate: int, pad: int
+) -> Iterator[tuple[int, Any]]:
     """For each step of the kernel along the depth, the images that it covers."""
     data = jnp.pad(data, ((0, 0), (pad, pad), (0, 0), (0, 0), (0, 0))) if pad else data
     reach = data.shape[1] - dilate * (steps - 1)
@@ -141,7 +144,7 @@ def _met(data: Any, steps: int, stride: int, dilate: int, pad: int) -> Iterator[
         yield step, data[:, first : first + reach : stride]
 
 
-def _images(volumes: Any) -> Any:
+def _images(volumes: jax.Array) -> Any:
     return volumes.reshape(-1, *volumes.shape[2:])
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, ShapeError
@@ -122,7 +124,7 @@ def broadcast_like(lhs, rhs, *, lhs_axes: Axes | None = None, rhs_axes: Shape | 
     return _repeat("broadcast_like", lhs, shape)
 
 
-def _repeat(name: str, data: Any, shape: Any) -> Any:
+def _repeat(name: str, data: jax.Array, shape: Sequence[int]) -> Any:
     check_broadcast(name, data.shape, tuple(shape))
     return jnp.broadcast_to(data, shape)
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 from mixnet.base import ShapeError
 from mixnet.ops.math.quotient import quotient
@@ -48,12 +49,12 @@ def _(primals, tangents):
     return out, relu_gradient(tangents[0], out)
 
 
-def relu_gradient(head: Any, result: Any) -> Any:
+def relu_gradient(head: jax.Array, result: jax.Array) -> Any:
     """Gradient of relu's argument: ``head`` where the result is above 0, NaN where it is NaN."""
     return jnp.where(result <= 0, 0, jnp.where(result > 0, 1, result)).astype(head.dtype) * head
 
 
-def sign(data: Any) -> Any:
+def sign(data: jax.Array) -> Any:
     """-1, 0 or 1; 0 of NaN."""
     if not jnp.issubdtype(data.dtype, jnp.floating):
         return jnp.sign(data)
@@ -77,7 +78,7 @@ def _(primals, tangents):
 
 
 @jax.custom_jvp
-def _mod(x: Any, y: Any) -> Any:
+def _mod(x: jax.Array, y: jax.Array) -> Any:
     """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
     safe = jnp.where(y == 0, jnp.ones_like(y), y)
     return jnp.where(y == 0, jnp.zeros_like(x), jnp.mod(x, safe))
@@ -90,7 +91,7 @@ def _(primals, tangents):
     return _mod(x, y), dx - times * dy
 
 
-def _divide(x: Any, y: Any) -> Any:
+def _divide(x: jax.Array, y: jax.Array) -> Any:
     if jnp.issubdtype(x.dtype, jnp.floating):
         return quotient(x, y)
     x, y = jnp.broadcast_arrays(x, y)
@@ -106,7 +107,7 @@ def _choice(holds: Function) -> Function:
     """
 
     @jax.custom_jvp
-    def choose(x: Any, y: Any) -> Any:
+    def choose(x: jax.Array, y: jax.Array) -> Any:
         if x.shape != y.shape or x.dtype != y.dtype:
             return jnp.where(holds(x, y) | (x != x), x, y)
         # The same of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
@@ -114,7 +115,7 @@ def _choice(holds: Function) -> Function:
         return jax.lax.select(left, x, y)
 
     @choose.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
+    def _(primals: jax.Array, tangents: jax.Array) -> Any:
         (x, y), (dx, dy) = primals, tangents
         left = jnp.where(holds(x, y), dx, 0)
         return choose(x, y), left + jnp.where(holds(x, y) | (x != x) | (y != y), 0, dy)
@@ -126,7 +127,7 @@ _larger = _choice(jnp.greater_equal)
 _smaller = _choice(jnp.less_equal)
 
 
-def _power(x: Any, y: Any) -> Any:
+def _power(x: jax.Array, y: jax.Array) -> Any:
     return jnp.power(x, y)
 
 
@@ -204,7 +205,7 @@ _REFLECTED = {
 }
 
 
-def check_same_kind(name: str, lhs: Any, rhs: Any) -> None:
+def check_same_kind(name: str, lhs: jax.Array, rhs: jax.Array) -> None:
     """Raise unless both sides have one dtype.
 
     Raises:
@@ -446,7 +447,7 @@ def cast(data, *, dtype: DType):
     return to_dtype(data, dtype)
 
 
-def to_dtype(data: Any, dtype: Any) -> Any:
+def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
     """A cast as MXNet's: numbers out of an integer type's range wrap."""
     wanted = jnp.dtype(dtype)
     if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(wanted, jnp.integer):
@@ -472,6 +473,7 @@ def amp_cast(data, *, dtype: DType):
 
 @op(
     "clip",
+    booleans=False,
     method=True,
     fusion=Fusion("activation", lambda *, a_min: float(a_min) == 0),
     bfloat16="any",
@@ -492,7 +494,7 @@ def clip(data, *, a_min: Scalar, a_max: Scalar):
     return jax.lax.select(jax.lax.gt(data, high), high, above)
 
 
-@op("smooth_l1", precision="full", aliases=["_npx_smooth_l1"])
+@op("smooth_l1", booleans=False, precision="full", aliases=["_npx_smooth_l1"])
 def smooth_l1(data, *, scalar: float = 1.0):
     """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
 

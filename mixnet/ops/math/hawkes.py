@@ -43,27 +43,27 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
     marks = marks.astype(jnp.int32)
     rows = jnp.arange(marks.shape[0])
 
-    def waited(state: Any, time: Any) -> tuple[Any, Any]:
+    def waited(state: jax.Array, time: jax.Array) -> tuple[Any, Any]:
         """State after ``time`` without events, and how much intensity it added meanwhile."""
         decay = -beta * time[:, None]
         return state * jnp.exp(decay), -(alpha * state * jnp.expm1(decay)).sum(-1)
 
-    def one(carry: Any, given: Any) -> tuple[Any, None]:
+    def one(carry: jax.Array, given: jax.Array) -> tuple[Any, None]:
         likelihood, state, time = carry
         number, lag, mark = given
         after, passed = waited(state, lag)
         rate = lda[rows, mark] + alpha[mark] * beta[mark] * after[rows, mark]
-        found = (
+        updated = (
             likelihood + jnp.log(rate) - passed,
             after + jax.nn.one_hot(mark, state.shape[1], dtype=state.dtype),
             time + lag,
         )
         inside = number < valid_length
-        kept = [
+        chosen = [
             jnp.where(inside.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
-            for new, old in zip(found, carry, strict=True)
+            for new, old in zip(updated, carry, strict=True)
         ]
-        return tuple(kept), None
+        return tuple(chosen), None
 
     zero = jnp.zeros(max_time.shape, lda.dtype)
     numbers = jnp.arange(lags.shape[1])
@@ -75,7 +75,14 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
 
 
 def _check(
-    lda: Any, alpha: Any, beta: Any, state: Any, lags: Any, marks: Any, valid: Any, end: Any
+    lda: Any,
+    alpha: jax.Array,
+    beta: jax.Array,
+    state: jax.Array,
+    lags: jax.Array,
+    marks: jax.Array,
+    valid: jax.Array,
+    end: jax.Array,
 ) -> None:
     batch, kinds = lda.shape if lda.ndim == 2 else (None, None)
     events = lags.shape[1] if lags.ndim == 2 else None

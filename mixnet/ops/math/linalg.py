@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
@@ -83,7 +83,7 @@ def _(inputs, outputs, transpose_a):
     return 2 * inputs[0][-2 if transpose_a else -1] * math.prod(outputs[0])
 
 
-def _check(name: str, lhs: Any, rhs: Any, left: int, right: int) -> None:
+def _check(name: str, lhs: jax.Array, rhs: jax.Array, left: int, right: int) -> None:
     if not lhs.ndim or not rhs.ndim or lhs.shape[left] != rhs.shape[right]:
         raise ShapeError(
             f"{name}: axis {left} of the left array {lhs.shape} and axis {right} of the right one "

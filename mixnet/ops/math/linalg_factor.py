@@ -13,7 +13,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.shape_constraints import same_as_first
 
 
-def check_float(name: str, matrix: Any) -> None:
+def check_float(name: str, matrix: jax.Array) -> None:
     """Raise unless ``matrix`` is of a dtype that factors are computed in.
 
     Raises:
@@ -26,7 +26,7 @@ def check_float(name: str, matrix: Any) -> None:
         )
 
 
-def check_matrix(name: str, matrix: Any) -> None:
+def check_matrix(name: str, matrix: jax.Array) -> None:
     """Raise unless ``matrix`` has equal last extents and a dtype that factors are computed in.
 
     Raises:
@@ -38,7 +38,7 @@ def check_matrix(name: str, matrix: Any) -> None:
 
 
 @jax.custom_jvp
-def _symmetric(matrix: Any) -> Any:
+def _symmetric(matrix: jax.Array) -> Any:
     """The symmetric matrix with the lower triangle of ``matrix``; for derivatives, ``matrix``.
 
     So the factors read one triangle, and their gradients are symmetric, as in MXNet.
@@ -47,18 +47,18 @@ def _symmetric(matrix: Any) -> Any:
 
 
 @_symmetric.defjvp
-def _(primals: Any, tangents: Any) -> Any:
+def _(primals: jax.Array, tangents: jax.Array) -> Any:
     return _symmetric(primals[0]), tangents[0]
 
 
-def largest_is_positive(vectors: Any, axis: int) -> Any:
+def largest_is_positive(vectors: jax.Array, axis: int) -> Any:
     """The signs, 1 or -1, that make the largest element by size of every vector positive."""
     largest = jnp.argmax(jnp.abs(vectors), axis, keepdims=True)
     chosen = jnp.take_along_axis(vectors, largest, axis)
     return jnp.where(jax.lax.stop_gradient(chosen) < 0, -1, 1).astype(vectors.dtype)
 
 
-def cholesky_factor(name: str, matrix: Any) -> Any:
+def cholesky_factor(name: str, matrix: jax.Array) -> Any:
     """The lower triangular L with ``matrix = L · Lᵀ``, of which the lower triangle is read.
 
     Raises:
@@ -215,7 +215,7 @@ def _slogdet_gradient(heads, outputs, A):
     return jnp.where(singular, 0, slope)
 
 
-def _at_least_one_axis(array: Any) -> Any:
+def _at_least_one_axis(array: jax.Array) -> Any:
     return array.reshape((1,)) if array.ndim == 0 else array
 
 

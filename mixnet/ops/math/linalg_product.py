@@ -13,7 +13,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis
 
 
-def _transposed(matrix: Any, turned: bool) -> Any:
+def _transposed(matrix: jax.Array, turned: bool) -> Any:
     return jnp.swapaxes(matrix, -1, -2) if turned else matrix
 
 
@@ -27,7 +27,7 @@ def _check_batch(name: str, **matrices: Any) -> None:
         )
 
 
-def check_square(name: str, matrix: Any) -> None:
+def check_square(name: str, matrix: jax.Array) -> None:
     """Raise unless the last two axes of ``matrix`` have one extent.
 
     Raises:
@@ -37,7 +37,7 @@ def check_square(name: str, matrix: Any) -> None:
         raise ShapeError(f"{name}: the matrix is {matrix.shape}; give it (..., n, n).")
 
 
-def _product(name: str, a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+def _product(name: str, a: jax.Array, b: jax.Array, transpose_a: bool, transpose_b: bool) -> Any:
     _check_batch(name, A=a, B=b)
     left, right = _transposed(a, transpose_a), _transposed(b, transpose_b)
     if left.shape[-1] != right.shape[-2]:
@@ -48,7 +48,7 @@ def _product(name: str, a: Any, b: Any, transpose_a: bool, transpose_b: bool) ->
     return left @ right
 
 
-def _rows_at(name: str, array: Any, axis: int) -> Any:
+def _rows_at(name: str, array: jax.Array, axis: int) -> Any:
     """``array`` with the rows of its matrices moved from ``axis`` to where they are by default."""
     if axis == -2:
         return array
@@ -146,7 +146,7 @@ def syrk(A, *, transpose: bool = False, alpha: float = 1.0):
     return alpha * _product("linalg.syrk", A, A, transpose, not transpose)
 
 
-def _triangle(name: str, a: Any, b: Any, rightside: bool, lower: bool) -> Any:
+def _triangle(name: str, a: jax.Array, b: jax.Array, rightside: bool, lower: bool) -> Any:
     check_square(name, a)
     _check_batch(name, A=a, B=b)
     if a.shape[-1] != b.shape[-1 if rightside else -2]:

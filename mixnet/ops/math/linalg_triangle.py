@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -24,7 +25,7 @@ def _triangle(size: int, offset: int, lower: bool) -> tuple[Any, Any]:
     return far - offset, near
 
 
-def _check_offset(name: str, matrix: Any, offset: int) -> None:
+def _check_offset(name: str, matrix: jax.Array, offset: int) -> None:
     check_square(name, matrix)
     if abs(offset) >= matrix.shape[-1]:
         raise ShapeError(
@@ -33,7 +34,7 @@ def _check_offset(name: str, matrix: Any, offset: int) -> None:
         )
 
 
-def _check_vector(name: str, vector: Any) -> None:
+def _check_vector(name: str, vector: jax.Array) -> None:
     if vector.ndim < 1:
         raise ShapeError(f"{name}: A is {vector.shape}; it needs at least one axis.")
 

@@ -8,6 +8,7 @@ stand behind a barrier while XLA simplifies, which is gone again before it fuses
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -30,19 +31,19 @@ def quotient(x: Any, y: Any) -> Any:
     return _quotient.bind(*sides)
 
 
-def _behind_barrier(x: Any, y: Any) -> Any:
+def _behind_barrier(x: jax.Array, y: jax.Array) -> Any:
     return jax.lax.div(*jax.lax.optimization_barrier((x, y)))
 
 
-def _tangent_of_divisor(tangent: Any, out: Any, x: Any, y: Any) -> Any:
+def _tangent_of_divisor(tangent: jax.Array, out: jax.Array, x: jax.Array, y: jax.Array) -> Any:
     return -_quotient.bind(tangent * out, y)
 
 
-def _transpose(cotangent: Any, x: Any, y: Any) -> Any:
+def _transpose(cotangent: jax.Array, x: jax.Array, y: jax.Array) -> Any:
     return _quotient.bind(cotangent, y), None
 
 
-def _batched(arrays: Any, axes: Any) -> Any:
+def _batched(arrays: jax.Array, axes: Sequence[int]) -> Any:
     size = next(
         array.shape[axis] for array, axis in zip(arrays, axes, strict=True) if axis is not None
     )

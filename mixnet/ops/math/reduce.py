@@ -57,7 +57,7 @@ def _declare(
     )
 
 
-def _mean(data: Any, axis: Any, keepdims: bool) -> Any:
+def _mean(data: jax.Array, axis: Any, keepdims: bool) -> Any:
     count = math.prod(data.shape[each] for each in axis)
     if jnp.issubdtype(data.dtype, jnp.floating):
         wide = jnp.promote_types(data.dtype, jnp.float32)
@@ -76,14 +76,14 @@ def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
     XLA's own reductions lose a NaN in large arrays.
     """
 
-    def found(data: Any, axis: Any, keepdims: bool) -> Any:
+    def found(data: jax.Array, axis: Any, keepdims: bool) -> Any:
         # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
         best = function(data, axis, keepdims=keepdims)
         axes = [each % data.ndim for each in axis]
         lost = jax.lax.reduce_or(jax.lax.ne(data, data), axes).reshape(best.shape)
         return jax.lax.select(lost, jax.lax.full_like(best, math.nan), best)
 
-    def choose(data: Any, axis: Any, keepdims: bool) -> Any:
+    def choose(data: jax.Array, axis: Any, keepdims: bool) -> Any:
         if jnp.issubdtype(data.dtype, jnp.floating):
             return _extreme(found, tuple(axis), keepdims)(data)
         return function(data, axis, keepdims=keepdims)
@@ -93,13 +93,13 @@ def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _extreme(function: Callable[..., Any], axis: tuple[int, ...], keepdims: bool) -> Any:
     @jax.custom_vjp
-    def forward(data: Any) -> Any:
+    def forward(data: jax.Array) -> Any:
         return function(data, axis, keepdims)
 
-    def keep(data: Any) -> Any:
+    def keep(data: jax.Array) -> Any:
         return forward(data), (data, function(data, axis, True))
 
-    def pull(kept: Any, head: Any) -> Any:
+    def pull(kept: Any, head: jax.Array) -> Any:
         data, best = kept
         return ((data == best).astype(data.dtype) * head.reshape(best.shape),)
 
@@ -194,14 +194,14 @@ def argmax_channel(data):
     return jnp.argmax(data, 1).astype(data.dtype)
 
 
-def _sorted_order(data: Any, axis: int, is_ascend: bool) -> Any:
+def _sorted_order(data: jax.Array, axis: int, is_ascend: bool) -> Any:
     """Places of the elements in order, NaN last; equal ones stay in theirs."""
     if not is_ascend:
         data = -data if jnp.issubdtype(data.dtype, jnp.floating) else ~data  # none overflows
     return jnp.argsort(data, axis, stable=True)
 
 
-@op("sort", method=True, output_names=("output0",), aliases=["_npi_sort"])
+@op("sort", booleans=False, method=True, output_names=("output0",), aliases=["_npi_sort"])
 def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     """Elements in order along ``axis``; of the flattened array for None.
 
@@ -212,7 +212,14 @@ def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     return jnp.take_along_axis(data, order, axis)
 
 
-@op("argsort", method=True, differentiable=False, precision="full", aliases=["_npi_argsort"])
+@op(
+    "argsort",
+    booleans=False,
+    method=True,
+    differentiable=False,
+    precision="full",
+    aliases=["_npi_argsort"],
+)
 def argsort(data, *, axis: Axis | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
     """Positions that put the elements in order along ``axis``.
 
@@ -226,7 +233,14 @@ def _topk_outputs(ret_typ: str) -> int:
     return 2 if ret_typ == "both" else 1
 
 
-@op("topk", method=True, outputs=_topk_outputs, precision="full", aliases=["_npx_topk"])
+@op(
+    "topk",
+    booleans=False,
+    method=True,
+    outputs=_topk_outputs,
+    precision="full",
+    aliases=["_npx_topk"],
+)
 def topk(
     data,
     *,

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import DTypeError
 from mixnet.ops.math.elementwise import absolute, relu, sign, to_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
@@ -37,20 +36,20 @@ def _float_only(function: Function) -> Function:
     return run
 
 
-def _round(data: Any) -> Any:
+def _round(data: jax.Array) -> Any:
     return jnp.trunc(data + jnp.copysign(jnp.asarray(0.5, data.dtype), data))
 
 
-def _rint(data: Any) -> Any:
+def _rint(data: jax.Array) -> Any:
     below, above = jnp.floor(data), jnp.ceil(data)
     return jnp.where(data - below <= above - data, below, above)
 
 
-def _cbrt(data: Any) -> Any:
+def _cbrt(data: jax.Array) -> Any:
     return jnp.cbrt(data)
 
 
-def _gamma(data: Any) -> Any:
+def _gamma(data: jax.Array) -> Any:
     """Infinite at 0, with its sign; NaN at the whole numbers below it, where both signs meet."""
     below = jnp.minimum(data, 0)
     size = jnp.exp(jax.scipy.special.gammaln(data))
@@ -61,13 +60,13 @@ def _gamma(data: Any) -> Any:
 
 
 @jax.custom_jvp
-def soft_sign(data: Any) -> Any:
+def soft_sign(data: jax.Array) -> Any:
     """x / (1 + |x|); the derivative at infinity is 0."""
     return quotient(data, 1 + jnp.abs(data))
 
 
 @soft_sign.defjvp
-def _(primals: Any, tangents: Any) -> Any:
+def _(primals: jax.Array, tangents: jax.Array) -> Any:
     (data,), (tangent,) = primals, tangents
     return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
 
@@ -249,8 +248,6 @@ def _declare_unary(name: str, row: Unary) -> None:
     activation = name if row.activation else None
 
     def unary(data):
-        if data.dtype == jnp.bool_ and name != "logical_not":
-            raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
         return to_dtype(compute(data), data.dtype)
 
     unary.__doc__ = (
@@ -262,6 +259,7 @@ def _declare_unary(name: str, row: Unary) -> None:
         "rewrites": _KEEPS_DTYPE,
         "shape_constraint": same_as_first,
         "activation": activation,
+        "booleans": False,
     }
     if name in NUMPY_TWINS:
         # MXNet has these a second time, and symbol files of mx.np networks name them so.
@@ -270,7 +268,8 @@ def _declare_unary(name: str, row: Unary) -> None:
 
         main, *others = NUMPY_TWINS[name]
         of_numpy.__doc__ = unary.__doc__
-        op(main, aliases=others, **common)(unary if "npx" in main else of_numpy)
+        compares = {"booleans": True} if name == "logical_not" else {}
+        op(main, aliases=others, **common | compares)(unary if "npx" in main else of_numpy)
     op(
         name,
         aliases=(*row.aliases, *[f"_sparse_{name}"] * row.sparse),

@@ -47,7 +47,7 @@ def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsi
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-def _below(data: Any) -> Any:
+def _below(data: jax.Array) -> Any:
     """exp(data) - 1 where data is not above 0; there without overflow and with its derivative."""
     return jnp.expm1(jnp.where(data > 0, 0, data))
 
@@ -151,5 +151,5 @@ def dropout(
         return data
     shared = {axis % data.ndim for axis in axes}
     shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
-    kept = jax.random.bernoulli(key, 1 - p, shape)
-    return jnp.where(kept, data / (1 - p), 0).astype(data.dtype)
+    mask = jax.random.bernoulli(key, 1 - p, shape)
+    return jnp.where(mask, data / (1 - p), 0).astype(data.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
@@ -12,7 +13,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
 
 
-def _apart(name: str, projections: Any, heads: int, parts: int) -> list[Any]:
+def _apart(name: str, projections: jax.Array, heads: int, parts: int) -> list[Any]:
     """The ``parts`` projections of ``(time, batch, heads * parts * size)``.
 
     Each is ``(time, batch, heads, size)``.
@@ -27,7 +28,7 @@ def _apart(name: str, projections: Any, heads: int, parts: int) -> list[Any]:
     return [split[:, :, :, i] for i in range(parts)]
 
 
-def _scores(name: str, queries: Any, keys: Any) -> Any:
+def _scores(name: str, queries: jax.Array, keys: jax.Array) -> Any:
     if queries.shape[1:] != keys.shape[1:]:
         raise ShapeError(
             f"contrib.{name}: queries {queries.shape} and keys {keys.shape}, both (time, batch, "
@@ -38,7 +39,7 @@ def _scores(name: str, queries: Any, keys: Any) -> Any:
     return scores.reshape(-1, *scores.shape[2:])
 
 
-def _weighted(name: str, attention: Any, values: Any) -> Any:
+def _weighted(name: str, attention: jax.Array, values: jax.Array) -> Any:
     time, batch, heads, _ = values.shape
     if attention.ndim != 3 or attention.shape[0::2] != (batch * heads, time):
         raise ShapeError(

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.ops.math.elementwise import relu
 from mixnet.ops.nn.normalization import check_channels
@@ -38,9 +39,9 @@ _COMMON: dict[str, Any] = {
 
 
 def _normalize(
-    data: Any,
-    gamma: Any,
-    beta: Any,
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
     moving: tuple[Any, Any],
     batch: bool,
     eps: float,
@@ -52,18 +53,18 @@ def _normalize(
 
     The latter four let no gradient through.
     """
-    kept = jax.lax.stop_gradient
+    constant = jax.lax.stop_gradient
     if batch:
         mean, var = _statistics(data, axis, moving[0].dtype)
         new = _moved(moving, (mean, var), momentum)
     else:
-        mean, var = kept(moving[0]), kept(moving[1])
+        mean, var = constant(moving[0]), constant(moving[1])
         new = list(moving)
     out = _scaled(data, gamma, beta, mean, var, eps, fix_gamma, axis)
-    return out, kept(mean), kept(var), *new
+    return out, constant(mean), constant(var), *new
 
 
-def _statistics(data: Any, axis: int, dtype: Any) -> tuple[Any, Any]:
+def _statistics(data: jax.Array, axis: int, dtype: DTypeLike) -> tuple[Any, Any]:
     """Mean and variance of every channel."""
     others = tuple(i for i in range(data.ndim) if i != axis % data.ndim)
     wide = data.astype(dtype)
@@ -74,14 +75,22 @@ def _statistics(data: Any, axis: int, dtype: Any) -> tuple[Any, Any]:
 
 def _moved(moving: tuple[Any, Any], now: tuple[Any, Any], momentum: float) -> list[Any]:
     """The moving statistics after a batch."""
-    kept = jax.lax.stop_gradient
+    constant = jax.lax.stop_gradient
     return [
-        old * momentum + kept(new) * (1 - momentum) for old, new in zip(moving, now, strict=True)
+        old * momentum + constant(new) * (1 - momentum)
+        for old, new in zip(moving, now, strict=True)
     ]
 
 
 def _scaled(
-    data: Any, gamma: Any, beta: Any, mean: Any, var: Any, eps: float, fix_gamma: bool, axis: int
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    mean: jax.Array,
+    var: jax.Array,
+    eps: float,
+    fix_gamma: bool,
+    axis: int,
 ) -> Any:
     """The data, normalized by mean and variance, then scaled and shifted."""
     shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
@@ -262,9 +271,9 @@ def _normalize_by(
     """What ``sync_batch_norm`` returns, from the statistics of all parts."""
     mean, var = pooled.astype(moving_mean.dtype)
     out = _scaled(data, gamma, beta, mean, var, eps, fix_gamma, 1)
-    kept = jax.lax.stop_gradient
+    constant = jax.lax.stop_gradient
     new = _moved((moving_mean, moving_var), (mean, var), momentum)
-    return out, kept(mean), kept(var), *new
+    return out, constant(mean), constant(var), *new
 
 
 @sync_batch_norm.set_over_devices(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -14,7 +15,13 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents, Kernel, Steps
 
 
-def _columns(data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
+def _columns(
+    data: jax.Array,
+    kernel: Sequence[int],
+    stride: Any,
+    dilate: Any,
+    pad: Any,
+) -> Any:
     axes = len(kernel)
     steps, dilates = spatial("stride", stride, axes, 1), spatial("dilate", dilate, axes, 1)
     pads: Pads = [(p, p) for p in spatial("pad", pad, axes, 0)]
@@ -86,7 +93,7 @@ def col2im(
         )
     images = jax.ShapeDtypeStruct((data.shape[0], data.shape[1] // area, *output_size), data.dtype)
 
-    def take(images: Any) -> Any:
+    def take(images: jax.Array) -> Any:
         return _columns(images, kernel, stride, dilate, pad)
 
     wanted = jax.eval_shape(take, images).shape

@@ -34,7 +34,12 @@ def spatial(name: str, given: tuple[int, ...], count: int, default: int) -> tupl
 
 
 def check_reach(
-    name: str, shape: Any, extents: Any, kernel: Any, dilate: tuple[int, ...], pad: tuple[int, ...]
+    name: str,
+    shape: Sequence[int],
+    extents: Sequence[int],
+    kernel: Sequence[int],
+    dilate: tuple[int, ...],
+    pad: tuple[int, ...],
 ) -> None:
     """Whether a kernel fits into data of that shape, with those extents, once it is padded.
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -20,7 +21,7 @@ Pads = Sequence[tuple[int, int]]
 
 
 def convolve(
-    data: Any,
+    data: jax.Array,
     kernel: Any,
     stride: Sequence[int],
     pads: Pads,
@@ -55,7 +56,7 @@ def convolve(
 
 
 def padded_for_gradient(
-    data: Any,
+    data: jax.Array,
     axes: Sequence[int],
     kernel: Sequence[int],
     stride: Sequence[int],

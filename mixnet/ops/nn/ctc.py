@@ -83,7 +83,7 @@ def ctc_loss(
     chosen = jnp.clip(states, 0, classes - 1)[None]
     emitted = jnp.take_along_axis(logs, jnp.broadcast_to(chosen, (time, *states.shape)), 2)
 
-    def one(reached: Any, given: Any) -> tuple[Any, None]:
+    def one(reached: Any, given: jax.Array) -> tuple[Any, None]:
         step, emitted = given
         never = jnp.full((batch, 2), _NEVER, reached.dtype)
         previous = jnp.concatenate([never[:, :1], reached[:, :-1]], 1)
@@ -103,7 +103,9 @@ def ctc_loss(
     return jnp.where(needed <= steps, loss, 0).astype(data.dtype)
 
 
-def _check(data: Any, label: Any, data_lengths: Any, label_lengths: Any) -> None:
+def _check(
+    data: jax.Array, label: jax.Array, data_lengths: jax.Array, label_lengths: jax.Array
+) -> None:
     if data.ndim != 3 or label.ndim != 2:
         raise ShapeError(
             f"CTCLoss: data is {data.shape} and label {label.shape}; give (time, batch, classes) "

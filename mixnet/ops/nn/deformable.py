@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import jax
@@ -16,7 +17,13 @@ from mixnet.ops.schema.attributes import Extents, Long, Pair, Positive, Steps
 Layout = Literal["NCDHW", "NCHW", "NCW"]
 
 
-def _extents(data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> tuple[int, ...]:
+def _extents(
+    data: Any,
+    kernel: Any,
+    stride: Any,
+    dilate: Any,
+    pad: Any,
+) -> tuple[int, ...]:
     """Height and width of the result."""
     given = (data[2:], kernel, _two(stride, 1), _two(dilate, 1), _two(pad, 0))
     return tuple(
@@ -49,7 +56,9 @@ def _shapes(
     }
 
 
-def _check(operator: str, data: Any, kernel: Any, num_filter: int, groups: int, parts: int) -> None:
+def _check(
+    operator: str, data: jax.Array, kernel: Sequence[int], num_filter: int, groups: int, parts: int
+) -> None:
     if len(kernel) != 2 or data.ndim != 4:
         raise ShapeError(
             f"{operator}: kernel {kernel} must be two numbers and data {data.shape} of four axes: "
@@ -125,8 +134,8 @@ def _convolve(
     corner = top.astype(jnp.int32) * across + left.astype(jnp.int32)
 
     def at(shift: int) -> Any:
-        found = jax.vmap(jax.vmap(lambda flat, place: flat[:, place]))(features, corner + shift)
-        return found  # (batch, parts, channels of a part, *kernel, rows, columns)
+        gathered = jax.vmap(jax.vmap(lambda flat, place: flat[:, place]))(features, corner + shift)
+        return gathered  # (batch, parts, channels of a part, *kernel, rows, columns)
 
     down, right = down[:, :, None], right[:, :, None]
     upper = at(0) * (1 - right) + at(1) * right

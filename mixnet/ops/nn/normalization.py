@@ -13,7 +13,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive
 
 
-def check_channels(name: str, data: Any, axis: int, **vectors: Any) -> None:
+def check_channels(name: str, data: jax.Array, axis: int, **vectors: Any) -> None:
     """Whether each of the vectors has a number for each of the channels on ``axis``.
 
     Raises:
@@ -27,7 +27,7 @@ def check_channels(name: str, data: Any, axis: int, **vectors: Any) -> None:
             )
 
 
-def _standard(data: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
+def _standard(data: jax.Array, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
     mean = jnp.mean(data, axes, keepdims=True)
     var = jnp.mean(jnp.square(data - mean), axes, keepdims=True)
     # The statistics are for looking at: no gradient comes back through them.

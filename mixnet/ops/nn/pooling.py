@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import jax
@@ -117,7 +118,7 @@ def _pool(
     return total / jnp.maximum(counts, 1)
 
 
-def _square_root(total: Any) -> Any:
+def _square_root(total: jax.Array) -> Any:
     """With the slope 0 instead of infinite at 0."""
     positive = jnp.where(total > 0, total, 1)
     return jnp.where(total > 0, jnp.sqrt(positive), 0)
@@ -127,7 +128,11 @@ _ROOTS: dict[int | None, Any] = {1: lambda total: total, 2: _square_root, 3: jnp
 
 
 def window_widths(
-    extents: Any, kernel: Any, strides: Any, pads: Any, convention: str
+    extents: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    convention: str,
 ) -> tuple[tuple[int, int], ...]:
     """Padding before and after, for each spatial axis.
 
@@ -157,7 +162,12 @@ def _sum(data: Any, window: Any) -> Any:
 
 
 def _counts(
-    data: Any, kernel: Any, strides: Any, pads: Any, widths: Any, include: bool | None
+    data: jax.Array,
+    kernel: Any,
+    strides: Any,
+    pads: Any,
+    widths: Any,
+    include: bool | None,
 ) -> Any:
     """Elements of each window that a mean counts: padding is counted unless told otherwise."""
     if include is None or include:

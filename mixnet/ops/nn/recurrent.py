@@ -24,17 +24,19 @@ Step = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 """Input and state as the gates get them, state, cell state -> state, cell state (None: has none)."""
 
 
-def _relu(inputs: Any, product: Any, hidden: Any, cell: None) -> tuple[Any, None]:
+def _relu(inputs: jax.Array, product: jax.Array, hidden: jax.Array, cell: None) -> tuple[Any, None]:
     return jax.nn.relu(inputs + product), None
 
 
-def _tanh(inputs: Any, product: Any, hidden: Any, cell: None) -> tuple[Any, None]:
+def _tanh(inputs: jax.Array, product: jax.Array, hidden: jax.Array, cell: None) -> tuple[Any, None]:
     return jnp.tanh(inputs + product), None
 
 
 @functools.cache  # the same function for the same settings: JAX finds what it traced before
 def _lstm(low: float | None, high: float | None, clip_nan: bool) -> Step:
-    def step(inputs: Any, product: Any, hidden: Any, cell: Any) -> tuple[Any, Any]:
+    def step(
+        inputs: jax.Array, product: jax.Array, hidden: jax.Array, cell: jax.Array
+    ) -> tuple[Any, Any]:
         enter, forget, new, out = jnp.split(inputs + product, 4, -1)
         cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(new)
         if low is not None and high is not None:
@@ -46,7 +48,7 @@ def _lstm(low: float | None, high: float | None, clip_nan: bool) -> Step:
     return step
 
 
-def _gru(inputs: Any, product: Any, hidden: Any, cell: None) -> tuple[Any, None]:
+def _gru(inputs: jax.Array, product: jax.Array, hidden: jax.Array, cell: None) -> tuple[Any, None]:
     # The fourth part of the inputs is the hidden bias of the new gate, which `reset` scales.
     reset_in, update_in, new_in, new_bias = jnp.split(inputs, 4, -1)
     reset_h, update_h, new_h = jnp.split(product, 3, -1)
@@ -68,12 +70,12 @@ class _Settings(NamedTuple):
 
 def _after_product(
     settings: _Settings,
-    time: Any,
-    lengths: Any,
-    inputs: Any,
-    product: Any,
-    carry: Any,
-    projection: Any,
+    time: jax.Array,
+    lengths: jax.Array,
+    inputs: jax.Array,
+    product: jax.Array,
+    carry: jax.Array,
+    projection: jax.Array,
 ) -> tuple[Any, Any]:
     """A step from the product of its state and weight on: the next state and cell, the output."""
     hidden, cell = carry
@@ -83,18 +85,18 @@ def _after_product(
     if not settings.by_length:
         return (out, after), out
     inside = (time < lengths)[None, :, None]
-    kept = jax.tree.map(lambda new, old: jnp.where(inside, new, old), (out, after), carry)
-    return kept, jnp.where(inside, out, 0)
+    carried = jax.tree.map(lambda new, old: jnp.where(inside, new, old), (out, after), carry)
+    return carried, jnp.where(inside, out, 0)
 
 
 def _scan(
     settings: _Settings,
-    inputs: Any,
-    weight: Any,
-    projection: Any,
-    hidden: Any,
-    cell: Any,
-    lengths: Any,
+    inputs: jax.Array,
+    weight: jax.Array,
+    projection: jax.Array,
+    hidden: jax.Array,
+    cell: jax.Array,
+    lengths: jax.Array,
 ) -> tuple[Any, Any, Any, Any]:
     """The steps of one layer, all directions side by side, and what each step began with.
 
@@ -107,7 +109,7 @@ def _scan(
         lengths: steps of each sequence, ``(batch,)``, or None.
     """
 
-    def one(carry: Any, given: Any) -> tuple[Any, Any]:
+    def one(carry: jax.Array, given: jax.Array) -> tuple[Any, Any]:
         time, inputs = given
         product = jnp.einsum("dno,dgo->dng", carry[0], weight)
         after, out = _after_product(settings, time, lengths, inputs, product, carry, projection)
@@ -123,24 +125,24 @@ def _scan(
 # And the loop forward is the same whether a gradient is asked for or not, so that a program with
 # both has it once; what only the gradient reads is dropped by XLA where there is none.
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _layer(settings: _Settings, *arrays: Any) -> tuple[Any, Any, Any]:
+def _layer(settings: _Settings, *arrays: jax.Array) -> tuple[Any, Any, Any]:
     return _scan(settings, *arrays)[:3]
 
 
-def _layer_forward(settings: _Settings, *arrays: Any) -> tuple[Any, Any]:
+def _layer_forward(settings: _Settings, *arrays: jax.Array) -> tuple[Any, Any]:
     *results, begun = _scan(settings, *arrays)
     return tuple(results), (arrays, begun)
 
 
-def _layer_backward(settings: _Settings, kept: Any, heads: Any) -> tuple[Any, ...]:
+def _layer_backward(settings: _Settings, kept: Any, heads: jax.Array) -> tuple[Any, ...]:
     (inputs, weight, projection, _, _, lengths), (products, carries) = kept
     outs_slope, hidden_slope, cell_slope = heads
 
-    def one(slopes: Any, given: Any) -> tuple[Any, Any]:
+    def one(slopes: Any, given: jax.Array) -> tuple[Any, Any]:
         after, projection_slope = slopes
         out, time, inputs, product, carry = given
 
-        def forward(*parts: Any) -> Any:
+        def forward(*parts: jax.Array) -> Any:
             return _after_product(settings, time, lengths, *parts)
 
         _, pull = jax.vjp(forward, inputs, product, carry, projection)
@@ -339,10 +341,10 @@ def _parts(
     }
 
 
-def _dropped(data: Any, p: float, key: Any) -> Any:
+def _dropped(data: jax.Array, p: float, key: jax.Array) -> Any:
     """The input of a layer after dropout."""
-    kept = jax.random.bernoulli(key, 1 - p, data.shape)
-    return jnp.where(kept, data / (1 - p), 0).astype(data.dtype)
+    mask = jax.random.bernoulli(key, 1 - p, data.shape)
+    return jnp.where(mask, data / (1 - p), 0).astype(data.dtype)
 
 
 def _gate_inputs(data: Any, part: Any, side: tuple[int, int], mode: str, lengths: Any) -> Any:

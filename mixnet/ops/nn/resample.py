@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -109,7 +110,7 @@ _METHODS = ("nearest", "linear", "cubic", "area", "lanczos")
 _BITS = 11
 
 
-def _resize(data: Any, height: int, width: int, method: str) -> Any:
+def _resize(data: jax.Array, height: int, width: int, method: str) -> Any:
     """``(..., height, width, channels)`` in another size; bytes are rounded as OpenCV does."""
     old = data.shape[-3:-1]
     shrinks = old[0] >= height and old[1] >= width
@@ -146,7 +147,7 @@ def _resize(data: Any, height: int, width: int, method: str) -> Any:
     return jnp.clip(whole, 0, 255).astype(jnp.uint8)
 
 
-def _two_rows(data: Any, rows: Taps) -> Any:
+def _two_rows(data: jax.Array, rows: Taps) -> Any:
     """Linear interpolation of rows in 16 bits: each product is cut before the sum is rounded."""
     parts = [
         (jnp.take(data, rows.places[:, k], -3) >> 4)

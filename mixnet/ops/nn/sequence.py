@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
@@ -18,7 +19,7 @@ def _length_arguments(use_sequence_length: bool) -> tuple[str, ...]:
     return ("data", "sequence_length") if use_sequence_length else ("data",)
 
 
-def _check(name: str, data: Any, lengths: Any, axis: int) -> None:
+def _check(name: str, data: jax.Array, lengths: jax.Array, axis: int) -> None:
     if data.ndim < 2:
         raise ShapeError(
             f"{name}: data is {data.shape}; give it (time, batch, ...), or (batch, time, ...) with "

@@ -16,7 +16,7 @@ def _length_arguments(use_length: bool | None) -> tuple[str, ...]:
     return ("data", "length") if use_length else ("data",)
 
 
-def _inside(data: Any, length: Any, axis: int) -> Any:
+def _inside(data: jax.Array, length: jax.Array, axis: int) -> Any:
     axis %= data.ndim
     steps = jnp.arange(data.shape[axis]).reshape([-1 if i == axis else 1 for i in range(data.ndim)])
     return steps < jnp.expand_dims(length.astype(jnp.int64), axis)

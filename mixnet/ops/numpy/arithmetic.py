@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.base import DTypeError
 from mixnet.ops.math.broadcast import check_broadcast
@@ -23,7 +24,7 @@ from mixnet.ops.schema.attributes import Scalar
 Function = Callable[..., Any]
 
 
-def _is_float(dtype: Any) -> bool:
+def _is_float(dtype: DTypeLike) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.floating))
 
 
@@ -53,7 +54,7 @@ def _refused(name: str, left: Any, right: Any) -> DTypeError:
     )
 
 
-def _power(x: Any, y: Any) -> Any:
+def _power(x: jax.Array, y: jax.Array) -> Any:
     if _is_float(x.dtype):
         return BINARY["power"][0](x, y)
     return to_dtype(jnp.power(x.astype(jnp.float64), y.astype(jnp.float64)), x.dtype)
@@ -62,7 +63,7 @@ def _power(x: Any, y: Any) -> Any:
 def _in_float(function: Function) -> Function:
     """Computed in floating point and cut back to whole numbers, where these come in."""
 
-    def compute(x: Any, y: Any) -> Any:
+    def compute(x: jax.Array, y: jax.Array) -> Any:
         if _is_float(x.dtype):
             return function(x, y)
         return to_dtype(function(x.astype(jnp.float64), y.astype(jnp.float64)), x.dtype)
@@ -71,31 +72,31 @@ def _in_float(function: Function) -> Function:
 
 
 @jax.custom_jvp
-def _copysign(x: Any, y: Any) -> Any:
+def _copysign(x: jax.Array, y: jax.Array) -> Any:
     """The derivative is 1 where the signs are the same and -1 where not, 0 having either."""
     return jnp.copysign(x, y)
 
 
 @_copysign.defjvp
-def _(primals: Any, tangents: Any) -> Any:
+def _(primals: jax.Array, tangents: jax.Array) -> Any:
     (x, y), (dx, _) = primals, tangents
     same = ((x >= 0) & (y >= 0)) | ((x < 0) & (y < 0))
     return _copysign(x, y), jnp.where(same, dx, -dx)
 
 
-def _times_power_of_two(x: Any, y: Any) -> Any:
+def _times_power_of_two(x: jax.Array, y: jax.Array) -> Any:
     return x * jnp.power(jnp.asarray(2, y.dtype), y)
 
 
-def _lcm(x: Any, y: Any) -> Any:
+def _lcm(x: jax.Array, y: jax.Array) -> Any:
     return x & y if x.dtype == jnp.bool_ else jnp.lcm(x, y)
 
 
-def _add(x: Any, y: Any) -> Any:
+def _add(x: jax.Array, y: jax.Array) -> Any:
     return x + y
 
 
-def _multiply(x: Any, y: Any) -> Any:
+def _multiply(x: jax.Array, y: jax.Array) -> Any:
     return x * y
 
 
@@ -130,7 +131,7 @@ _SCALAR_ELSEWHERE = ("hypot",)  # the same operator as in mx.nd
 _NO_GRADIENT = ("lcm", "bitwise_and", "bitwise_or", "bitwise_xor")
 
 
-def common_dtype(name: str, kinds: str, left: Any, right: Any) -> Any:
+def common_dtype(name: str, kinds: str, left: jax.Array, right: jax.Array) -> Any:
     """The dtype in which arithmetic ``name`` computes.
 
     Raises:
@@ -241,7 +242,7 @@ for _name, _comparison in _COMPARISONS.items():
     _declare_comparison(_name, *_comparison)
 
 
-def _quotient(x: Any, y: Any) -> Any:
+def _quotient(x: jax.Array, y: jax.Array) -> Any:
     # Whole numbers are divided in float32, as MXNet has it.
     dtype = x.dtype if _is_float(x.dtype) else y.dtype if _is_float(y.dtype) else jnp.float32
     return quotient(x.astype(dtype), y.astype(dtype))
@@ -309,7 +310,7 @@ def bitwise_not(x):
     return jnp.bitwise_not(x)
 
 
-@op("_npi_around", differentiable=False)
+@op("_npi_around", booleans=False, differentiable=False)
 def around(x, *, decimals: int = 0):
     """Rounded to ``decimals`` digits after the point; whole numbers are cut.
 

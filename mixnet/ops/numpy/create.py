@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -115,7 +116,7 @@ def indices(*, dimensions: Extents, dtype: DType = "int32", ctx: str = ""):
     return jnp.indices(dimensions, dtype=dtype)
 
 
-def _declare_window(name: str, function: Any, text: str) -> None:
+def _declare_window(name: str, function: Callable[..., Any], text: str) -> None:
     def window(*, M: int | None = None, ctx: str = "", dtype: DType = "float32"):
         return function(max(M or 0, 0)).astype(dtype)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import OperatorValueError, ShapeError
@@ -20,7 +21,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Shape
 
 
-def _float(matrix: Any) -> Any:
+def _float(matrix: jax.Array) -> Any:
     return matrix if jnp.issubdtype(matrix.dtype, jnp.floating) else matrix.astype(jnp.float64)
 
 
@@ -286,7 +287,7 @@ def tensorsolve(a, b, *, a_axes: Shape | None = ()):
 # ---- without a gradient, as in MXNet ----------------------------------------------------------
 
 
-def _pinv(matrix: Any, rcond: Any, hermitian: bool) -> Any:
+def _pinv(matrix: jax.Array, rcond: Any, hermitian: bool) -> Any:
     if matrix.ndim < 2:
         raise ShapeError(f"linalg.pinv: the matrix is {matrix.shape}; it needs at least two axes.")
     check_float("linalg.pinv", matrix)
@@ -326,7 +327,7 @@ def pinv_scalar_rcond(A, *, rcond: float = 1e-15, hermitian: bool = False):
     return _pinv(A, rcond, hermitian)
 
 
-def _eigh(name: str, matrix: Any, triangle: str) -> tuple[Any, Any]:
+def _eigh(name: str, matrix: jax.Array, triangle: str) -> tuple[Any, Any]:
     matrix = _float(matrix)
     check_matrix(name, matrix)
     if not matrix.size:
@@ -371,7 +372,7 @@ def eigvalsh(A, *, UPLO: Literal["L", "U"] = "L"):
     return _eigh("linalg.eigvalsh", A, UPLO)[0]
 
 
-def _real(values: Any) -> Any:
+def _real(values: jax.Array) -> Any:
     """The real parts; NaN where an eigenvalue is not real, since there are no complex arrays."""
     return jnp.where(jnp.imag(values) == 0, jnp.real(values), jnp.nan)
 

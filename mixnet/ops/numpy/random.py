@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.base import (
     OperatorTypeError,
@@ -44,37 +45,41 @@ from mixnet.ops.schema.ranges import Length, Range
 _INPUTS = ("input1", "input2")
 
 
-def _gumbel(key: Any, shape: Any, dtype: Any, loc: Any, scale: Any) -> Any:
+def _gumbel(
+    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, loc: jax.Array, scale: jax.Array
+) -> Any:
     """Gumbel numbers around ``loc``."""
     return loc + scale * jax.random.gumbel(key, shape, dtype)
 
 
-def _logistic(key: Any, shape: Any, dtype: Any, loc: Any, scale: Any) -> Any:
+def _logistic(
+    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, loc: jax.Array, scale: jax.Array
+) -> Any:
     """Logistic numbers around ``loc``."""
     return loc + scale * jax.random.logistic(key, shape, dtype)
 
 
-def _exponential(key: Any, shape: Any, dtype: Any, scale: Any) -> Any:
+def _exponential(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, scale: jax.Array) -> Any:
     """Exponential numbers of mean ``scale``."""
     return scale * jax.random.exponential(key, shape, dtype)
 
 
-def _rayleigh(key: Any, shape: Any, dtype: Any, scale: Any) -> Any:
+def _rayleigh(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, scale: jax.Array) -> Any:
     """Rayleigh numbers: lengths of plane vectors with normal parts of deviation ``scale``."""
     return scale * jnp.sqrt(2 * jax.random.exponential(key, shape, dtype))
 
 
-def _pareto(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
+def _pareto(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Array) -> Any:
     """Numbers of Pareto's second kind with exponent ``a``, from 0 on."""
     return jnp.expm1(jax.random.exponential(key, shape, dtype) / a)
 
 
-def _power(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
+def _power(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Array) -> Any:
     """Numbers in [0, 1] with density ``a x^(a-1)``."""
     return (1 - jax.random.uniform(key, shape, dtype)) ** (1 / a)
 
 
-def _weibull(key: Any, shape: Any, dtype: Any, a: Any) -> Any:
+def _weibull(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Array) -> Any:
     """Weibull numbers of shape ``a`` and scale 1."""
     return jax.random.exponential(key, shape, dtype) ** (1 / a)
 
@@ -137,7 +142,9 @@ def _declare(
         differentiable: whether gradients flow into the parameters.
     """
 
-    def drawn(*inputs: Any, size: Any, ctx: str, key: Any, dtype: Any = None, **given: Any) -> Any:
+    def drawn(
+        *inputs: jax.Array, size: Any, ctx: str, key: Any, dtype: Any = None, **given: Any
+    ) -> Any:
         dtype = floating(name, dtype)
         values = [parameter(each, dtype) for each in _parameters(name, given, inputs)]
         shape = _full_shape(name, size, values, batch)
@@ -177,7 +184,7 @@ _declare("_npi_powerd", _power, _SHAPE, differentiable=False)
 _declare("_npi_weibull", _weibull, _SHAPE)
 
 
-def _bernoulli_inputs(prob: Any, logit: Any) -> tuple[str, ...]:
+def _bernoulli_inputs(prob: jax.Array, logit: jax.Array) -> tuple[str, ...]:
     return ("input1",) if prob is None and logit is None else ()
 
 
@@ -224,7 +231,7 @@ def bernoulli(
     return jax.random.bernoulli(key, chance, shape).astype(dtype)
 
 
-def _choice_inputs(a: Any, weighted: bool) -> tuple[str, ...]:
+def _choice_inputs(a: jax.Array, weighted: bool) -> tuple[str, ...]:
     return _INPUTS[: int(a is None) + int(weighted)]
 
 
@@ -271,12 +278,12 @@ def choice(
     return jax.random.choice(key, places, shape, replace, chances).astype(jnp.int64)
 
 
-def _check_shares(pvals: Any) -> None:
+def _check_shares(pvals: jax.Array) -> None:
     if pvals is not None and sum(pvals[:-1]) > 1 + 1e-12:
         raise OperatorValueError(f"_npi_multinomial: pvals={pvals} add up to more than 1.")
 
 
-def _multinomial_inputs(pvals: Any) -> tuple[str, ...]:
+def _multinomial_inputs(pvals: jax.Array) -> tuple[str, ...]:
     return ("a",) if pvals is None else ()
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.base import AxisError, DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.math.elementwise import to_dtype
@@ -32,11 +34,11 @@ def numpy_axes(name: str, ndim: int, axis: Any) -> tuple[int, ...]:
     return axes
 
 
-def _is_float(array: Any) -> bool:
+def _is_float(array: jax.Array) -> bool:
     return bool(jnp.issubdtype(array.dtype, jnp.floating))
 
 
-def _summed_dtype(a: Any, dtype: str | None) -> Any:
+def _summed_dtype(a: jax.Array, dtype: str | None) -> Any:
     # Booleans are counted in int64; other dtypes stay, whatever NumPy does.
     return dtype or (jnp.int64 if a.dtype == jnp.bool_ else a.dtype)
 
@@ -60,12 +62,12 @@ def sum_(
     return to_dtype(total, wanted) + _start(initial, 0, wanted)
 
 
-def _inner_dtype(a: Any, wanted: Any) -> Any:
+def _inner_dtype(a: jax.Array, wanted: Any) -> Any:
     """What is computed in: fractions are cut off the result, not off the numbers."""
     return jnp.float64 if _is_float(a) and jnp.issubdtype(wanted, jnp.integer) else wanted
 
 
-def _start(initial: float | None, neutral: int, dtype: Any) -> Any:
+def _start(initial: float | None, neutral: int, dtype: DTypeLike) -> Any:
     return jnp.asarray(neutral if initial is None else initial, dtype)
 
 
@@ -88,7 +90,7 @@ def prod(
     return to_dtype(product, wanted) * _start(initial, 1, wanted)
 
 
-def _declare_extreme(name: str, function: Any, meet: Any, text: str) -> None:
+def _declare_extreme(name: str, function: Callable[..., Any], meet: Any, text: str) -> None:
     choose = all_ties(function)
 
     def extreme(
@@ -114,7 +116,7 @@ _declare_extreme("max", jnp.max, jnp.maximum, "Largest element.")
 _declare_extreme("min", jnp.min, jnp.minimum, "Smallest element.")
 
 
-def _declare_truth(name: str, function: Any, text: str, aliases: list[str]) -> None:
+def _declare_truth(name: str, function: Callable[..., Any], text: str, aliases: list[str]) -> None:
     def truth(data, *, axis: Shape | None = None, keepdims: bool = False):
         return function(data != 0, numpy_axes(name, data.ndim, axis), keepdims=keepdims)
 
@@ -157,7 +159,7 @@ def _average(a: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool = False) 
     return quotient(jnp.sum(a, axes, dtype=wide, keepdims=keepdims), count).astype(dtype)
 
 
-def _variance(a: Any, axes: tuple[int, ...], ddof: int, keepdims: bool) -> Any:
+def _variance(a: jax.Array, axes: tuple[int, ...], ddof: int, keepdims: bool) -> Any:
     count = math.prod(a.shape[each] for each in axes)
     centred = a - _average(a, axes, a.dtype, keepdims=True)
     return quotient(jnp.sum(centred * centred, axes, keepdims=keepdims), count - ddof).astype(
@@ -199,7 +201,7 @@ _declare_spread("var", lambda x: x, "Variance.")
 _declare_spread("std", _root, "Standard deviation.")
 
 
-def _declare_position(name: str, function: Any, text: str) -> None:
+def _declare_position(name: str, function: Callable[..., Any], text: str) -> None:
     def position(data, *, axis: int | None = None, keepdims: bool = False):
         if data.dtype == jnp.bool_:
             raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
@@ -260,12 +262,16 @@ def average(
     return (quotient(mean, total) if _is_float(a) else jax.lax.div(mean, total)), total
 
 
-def _plain_mean(a: Any, axes: tuple[int, ...]) -> Any:
+def _plain_mean(a: jax.Array, axes: tuple[int, ...]) -> Any:
     return to_dtype(_average(a, axes, a.dtype if _is_float(a) else jnp.float64), a.dtype)
 
 
-@op("_npi_percentile", arguments=lambda q_scalar: ("a",) if q_scalar is not None else ("a", "q"),
-    differentiable=False)  # fmt: skip
+@op(
+    "_npi_percentile",
+    booleans=False,
+    arguments=lambda q_scalar: ("a",) if q_scalar is not None else ("a", "q"),
+    differentiable=False,
+)
 def percentile(
     a,
     q=None,
@@ -304,7 +310,7 @@ def percentile(
     return jnp.where(upper, higher, lower).astype(numbers.dtype)
 
 
-@op("_npi_diff")
+@op("_npi_diff", booleans=False)
 def diff(a, *, n: Count = 1, axis: Axis = -1):
     """Differences of neighbours along ``axis``, ``n`` times.
 
@@ -320,7 +326,7 @@ def _ends(to_begin_arr_given: bool, to_end_arr_given: bool) -> tuple[str, ...]:
     return (*given, "input3") if to_end_arr_given else given
 
 
-@op("_npi_ediff1d", arguments=_ends)
+@op("_npi_ediff1d", booleans=False, arguments=_ends)
 def ediff1d(
     input1,
     input2=None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import AttributeValueError, OperatorValueError, ShapeError
@@ -73,7 +74,7 @@ def _with_positions(
     return list(range(*slice(start, stop, step).indices(extent)))
 
 
-@op("_npi_delete", arguments=lambda int_ind, step, start, stop: ("arr",) if (
+@op("_npi_delete", booleans=False, arguments=lambda int_ind, step, start, stop: ("arr",) if (
     int_ind, step, start, stop) != (None,) * 4 else ("arr", "obj"))  # fmt: skip
 def delete(
     arr,
@@ -101,14 +102,16 @@ def delete(
         where = obj.reshape(-1).astype(jnp.int64)
         where = jnp.where(where < 0, where + extent, where)
         keep = jnp.ones((extent,), bool).at[where].set(False)
-        kept = jnp.argsort(~keep, stable=True)[: extent - where.shape[0]]
-        return jnp.take(arr, kept, axis)
-    gone = _with_positions("delete", extent, start, stop, step, int_ind)
-    gone_set = {each % extent for each in gone}
+        order = jnp.argsort(~keep, stable=True)[: extent - where.shape[0]]
+        return jnp.take(arr, order, axis)
+    deleted = _with_positions("delete", extent, start, stop, step, int_ind)
+    gone_set = {each % extent for each in deleted}
     return jnp.take(arr, jnp.asarray([i for i in range(extent) if i not in gone_set], int), axis)
 
 
-def _inserted(arr: Any, values: Any, positions: Any, count: int, axis: int) -> Any:
+def _inserted(
+    arr: jax.Array, values: jax.Array, positions: jax.Array, count: int, axis: int
+) -> Any:
     """``arr`` with ``values`` before each position: NumPy's insert for positions known or traced."""
     extent = arr.shape[axis]
     positions = jnp.where(positions < 0, positions + extent, positions)
@@ -118,10 +121,10 @@ def _inserted(arr: Any, values: Any, positions: Any, count: int, axis: int) -> A
     rest = jnp.argsort(~old, stable=True)[:extent]
     moved = jnp.moveaxis(arr, axis, 0)
     shape = (count, *moved.shape[1:])
-    made = jnp.zeros((extent + count, *moved.shape[1:]), arr.dtype)
-    made = made.at[rest].set(moved)
-    made = made.at[places].set(jnp.broadcast_to(values, shape).astype(arr.dtype))
-    return jnp.moveaxis(made, 0, axis)
+    result = jnp.zeros((extent + count, *moved.shape[1:]), arr.dtype)
+    result = result.at[rest].set(moved)
+    result = result.at[places].set(jnp.broadcast_to(values, shape).astype(arr.dtype))
+    return jnp.moveaxis(result, 0, axis)
 
 
 def _insert_arguments(val: float | None) -> tuple[str, ...]:
@@ -190,7 +193,7 @@ def insert_scalar(
     return _insert(arr, values, val, jnp.asarray(where, jnp.int64), len(where), axis, True, True)
 
 
-@op("_npi_insert_slice", arguments=_insert_arguments)
+@op("_npi_insert_slice", booleans=False, arguments=_insert_arguments)
 def insert_slice(
     arr,
     values=None,
@@ -296,7 +299,7 @@ def _spread(value: Any, data: Any, start_axis: int, mask_axes: int) -> Any:
     return jnp.broadcast_to(value, data.shape)
 
 
-def _over(mask: Any, data: Any, start_axis: int) -> Any:
+def _over(mask: jax.Array, data: jax.Array, start_axis: int) -> Any:
     axes = data.shape[start_axis : start_axis + mask.ndim]
     if mask.shape != axes:
         raise ShapeError(

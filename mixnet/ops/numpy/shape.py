@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import AxisError, OperatorValueError, ShapeError
@@ -24,7 +25,7 @@ def check_axis(name: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
-def check_two_axes(name: str, data: Any, first: int, second: int) -> None:
+def check_two_axes(name: str, data: jax.Array, first: int, second: int) -> None:
     """Whether two axes of an array, which exist, are different ones.
 
     Raises:
@@ -74,7 +75,7 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
     Raises:
         ShapeError: the codes do not fit the shape.
     """
-    made: list[int] = []
+    extents: list[int] = []
     axis = 0
     waiting = iter(range(len(codes)))
 
@@ -86,7 +87,7 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
     for i in waiting:
         code = codes[i]
         if code == -2:
-            made.append(extent(axis))
+            extents.append(extent(axis))
             axis += 1
         elif code == -3:
             if extent(axis) != 1:
@@ -95,25 +96,25 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
                 )
             axis += 1
         elif code == -4:
-            made += shape[axis:]
+            extents += shape[axis:]
             axis = len(shape)
         elif code == -5:
-            made.append(extent(axis) * extent(axis + 1))
+            extents.append(extent(axis) * extent(axis + 1))
             axis += 2
         elif code == -6:
             if i + 2 >= len(codes):
                 raise ShapeError(f"npx.reshape: -6 needs two extents behind it in {codes}.")
             first, second = codes[i + 1], codes[i + 2]
-            made += filled_shape("npx.reshape", (extent(axis),), (first, second))
+            extents += filled_shape("npx.reshape", (extent(axis),), (first, second))
             axis += 1
             next(waiting), next(waiting)
         else:
-            made.append(code)
+            extents.append(code)
             axis += 1
-    return filled_shape("npx.reshape", shape, tuple(made))
+    return filled_shape("npx.reshape", shape, tuple(extents))
 
 
-def _by_codes(a: Any, *, newshape: tuple[int, ...], reverse: bool) -> Any:
+def _by_codes(a: jax.Array, *, newshape: tuple[int, ...], reverse: bool) -> Any:
     if not reverse:
         return a.reshape(extended_shape(a.shape, newshape))
     codes = list(newshape)
@@ -146,7 +147,7 @@ def npx_reshape(a, *, newshape: Shape, reverse: bool = False, order: str = "C"):
     return _by_codes(a, newshape=newshape, reverse=reverse)
 
 
-@op("_np_transpose", rewrites=TRANSPOSE)
+@op("_np_transpose", booleans=False, rewrites=TRANSPOSE)
 def transpose(a, *, axes: Shape | None = None):
     """Axes in another order, reversed by default.
 
@@ -175,7 +176,7 @@ def squeeze(a, *, axis: Shape | None = None):
     return jnp.squeeze(a, axis and tuple({each % a.ndim for each in axis}))
 
 
-@op("_np_moveaxis")
+@op("_np_moveaxis", booleans=False)
 def moveaxis(a, *, source: Shape, destination: Shape):
     """Axes moved from ``source`` to ``destination``.
 
@@ -197,22 +198,22 @@ def broadcast_to(array, *, shape: Shape = ()):
 
     Source: MXNet operator ``_npi_broadcast_to``.
     """
-    kept = tuple(
+    target = tuple(
         array.shape[i - len(shape)] if n in (-1, -2) and len(shape) - i <= array.ndim else n
         for i, n in enumerate(shape)
     )
-    if min(kept, default=0) < 0:
+    if min(target, default=0) < 0:
         raise ShapeError(
             f"broadcast_to: shape={shape} is out of range, a new axis needs an extent of 0 or more."
         )
-    if len(kept) < array.ndim or any(
-        d not in (1, n) for d, n in zip(reversed(array.shape), reversed(kept), strict=False)
+    if len(target) < array.ndim or any(
+        d not in (1, n) for d, n in zip(reversed(array.shape), reversed(target), strict=False)
     ):
         raise ShapeError(f"broadcast_to: {array.shape} does not repeat to {shape}.")
-    return jnp.broadcast_to(array, kept)
+    return jnp.broadcast_to(array, target)
 
 
-@op("_npi_flip")
+@op("_npi_flip", booleans=False)
 def flip(data, *, axis: Axes):
     """The other way round along axes.
 
@@ -231,7 +232,7 @@ def rot90(data, *, k: int = 1, axes: AxisPair = (0, 1)):
     return jnp.rot90(data, k, (axes[0], axes[1]))
 
 
-@op("_np_roll")
+@op("_np_roll", booleans=False)
 def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
     """Shifted along axes, round the end; the flattened array without axes.
 
@@ -244,7 +245,7 @@ def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
     return jnp.roll(data, shift if len(shift) > 1 or len(axis) > 1 else shift[0], axis)
 
 
-@op("_npi_tril")
+@op("_npi_tril", booleans=False)
 def tril(data, *, k: int = 0):
     """Zeros above diagonal ``k``.
 
@@ -255,7 +256,7 @@ def tril(data, *, k: int = 0):
     return jnp.tril(data, k)
 
 
-@op("_np_trace")
+@op("_np_trace", booleans=False)
 def trace(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     """Sum of a diagonal.
 
@@ -265,7 +266,7 @@ def trace(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     return jnp.trace(data, offset, axis1, axis2, dtype=data.dtype)
 
 
-@op("_np_diagonal")
+@op("_np_diagonal", booleans=False)
 def diagonal(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     """A diagonal of two axes, along a new last axis.
 
@@ -275,7 +276,7 @@ def diagonal(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     return jnp.diagonal(data, offset, axis1, axis2)
 
 
-@op("_np_diag")
+@op("_np_diag", booleans=False)
 def diag(data, *, k: int = 0):
     """A diagonal of a matrix, or the matrix with a 1-D array as diagonal.
 
@@ -286,7 +287,7 @@ def diag(data, *, k: int = 0):
     return jnp.diag(data, k)
 
 
-@op("_np_diagflat")
+@op("_np_diagflat", booleans=False)
 def diagflat(data, *, k: int = 0):
     """The matrix with the flattened array as diagonal ``k``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import OperatorValueError, ShapeError
@@ -15,7 +16,7 @@ _SMOOTH = 1e-4
 """What an empty bin gets, taken evenly from the others, so that a divergence is finite."""
 
 
-def _smoothed(counts: Any, inside: Any) -> Any:
+def _smoothed(counts: jax.Array, inside: Any) -> Any:
     """Counts as probabilities without zeros; NaN where they cannot be made so."""
     empty = inside & (counts == 0)
     filled = inside & (counts != 0)

@@ -58,23 +58,23 @@ def parts_of(body: Any) -> Parts:
     Raises:
         AttributeValueError: it is no chain of these layers.
     """
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     for node in body.graph.nodes:
         if node.is_variable:
             continue
         part = _PARTS.get(node.op.fusion and node.op.fusion.part, "act")
-        if part == "act" and "sum" in found:
+        if part == "act" and "sum" in parts:
             part = "post_act"
-        if part in found or (part != "layer" and "layer" not in found):
+        if part in parts or (part != "layer" and "layer" not in parts):
             raise OperatorValueError(
                 f"A fused layer is a convolution or an affine map, then perhaps BatchNorm, an activation, "
                 f"an addition and an activation; its subgraph has {node.op.name} ({node.name!r}) "
                 f"elsewhere."
             )
-        found[part] = node
-    if "layer" not in found:
+        parts[part] = node
+    if "layer" not in parts:
         raise OperatorValueError("A fused layer needs a Convolution or FullyConnected in it.")
-    return Parts(**found)
+    return Parts(**parts)
 
 
 def body_order(parts: Parts) -> list[str]:
@@ -105,7 +105,7 @@ def folded_weights(
     return weight * factor.reshape(-1, *[1] * (weight.ndim - 1)), shift
 
 
-def activated(node: Any, values: Any) -> Any:
+def activated(node: Any, values: jax.Array) -> Any:
     """An activation's node applied to floats."""
     if node is None:
         return values
@@ -114,7 +114,7 @@ def activated(node: Any, values: Any) -> Any:
     return node.op.apply(node.statics, [values], node.scalars)[0]
 
 
-def weight_steps(weight: Any, by_channel: bool) -> Any:
+def weight_steps(weight: jax.Array, by_channel: bool) -> Any:
     """What one step of the weight's integers stands for: one number for each channel, or one for all."""
     axes = tuple(range(1, weight.ndim)) if by_channel else None
     end = jnp.abs(weight).max(axes, keepdims=True)
@@ -128,17 +128,17 @@ compiled.
 """
 
 
-def whole_weights(weight: Any, steps: Any) -> Any:
+def whole_weights(weight: jax.Array, steps: jax.Array) -> Any:
     """The weight's integers, in int8."""
     return jnp.clip(jnp.round(weight / steps), -MOST_OF_WEIGHT, MOST_OF_WEIGHT).astype(jnp.int8)
 
 
-def data_step(data: Any, low: Any, high: Any) -> Any:
+def data_step(data: jax.Array, low: jax.Array, high: jax.Array) -> Any:
     """What one step of the data stands for."""
     return farthest(low, high) / STEPS[str(data.dtype)]
 
 
-def _check(name: str, data: Any) -> None:
+def _check(name: str, data: jax.Array) -> None:
     if str(data.dtype) not in LIMITS:
         raise DTypeError(
             f"{name}: data is {data.dtype}, and it is quantized: it takes int8 or uint8, as "
@@ -151,7 +151,7 @@ def output_dtype(low: float | None) -> str:
     return "uint8" if low is not None and low >= 0 else "int8"
 
 
-def rounded_output(values: Any, low: float, high: float) -> tuple[Any, Any, Any]:
+def rounded_output(values: jax.Array, low: float, high: float) -> tuple[Any, Any, Any]:
     """Floats in the integers of the measured range, and the range."""
     dtype = output_dtype(low)
     least, most = given_range(low, high)  # type: ignore[misc]
@@ -160,7 +160,7 @@ def rounded_output(values: Any, low: float, high: float) -> tuple[Any, Any, Any]
     return whole, least.reshape((1,)), most.reshape((1,))
 
 
-def _as_sums(values: Any, step: Any) -> tuple[Any, Any, Any]:
+def _as_sums(values: jax.Array, step: Any) -> tuple[Any, Any, Any]:
     """Floats as int32 in steps of the products, and the range of int32."""
     limits = jnp.iinfo(jnp.int32)
     # float32 has no number between 2³¹ - 128 and 2³¹.
@@ -334,7 +334,7 @@ def quantized_result(
     return _as_sums(values, scale.reshape(()))
 
 
-def exact_convolution(data: Any, weight: Any, parts: Parts) -> Any:
+def exact_convolution(data: jax.Array, weight: jax.Array, parts: Parts) -> Any:
     """Sums of products of integers of 8 bits, as float32.
 
     Floats hold them exactly up to 2²⁴; a larger sum is rounded by less than one part in 10
@@ -345,7 +345,7 @@ def exact_convolution(data: Any, weight: Any, parts: Parts) -> Any:
     return convolution.function(*wide, None, **known)
 
 
-def exact_rows(rows: Any, weight: Any) -> Any:
+def exact_rows(rows: jax.Array, weight: jax.Array) -> Any:
     """``rows · weightᵀ`` of integers of 8 bits, exact in int32.
 
     Args:
@@ -362,7 +362,7 @@ def exact_rows(rows: Any, weight: Any) -> Any:
     return sums + 128 * weight.astype(jnp.int32).sum(1)
 
 
-def _exact_affine(data: Any, weight: Any, parts: Parts) -> Any:
+def _exact_affine(data: jax.Array, weight: jax.Array, parts: Parts) -> Any:
     known = parts.layer.op.keywords(parts.layer.statics)
     rows = data.reshape(data.shape[0], -1) if known["flatten"] else data
     return exact_rows(rows, weight)

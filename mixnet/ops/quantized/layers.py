@@ -56,12 +56,12 @@ def _ends(low: Any, high: Any) -> tuple[Any, Any]:
     return low.astype(jnp.float32).reshape((1,)), high.astype(jnp.float32).reshape((1,))
 
 
-def _scale(array: Any, low: Any, high: Any) -> Any:
+def _scale(array: jax.Array, low: jax.Array, high: jax.Array) -> Any:
     """What one step of the integers stands for, as oneDNN counts steps."""
     return farthest(low, high) / STEPS[str(array.dtype)]
 
 
-def _as_int32(numbers: Any) -> Any:
+def _as_int32(numbers: jax.Array) -> Any:
     """Whole numbers cut to what int32 has."""
     limits = jnp.iinfo(jnp.int32)
     return jnp.clip(numbers, limits.min, limits.max).astype(jnp.int32)
@@ -75,7 +75,7 @@ def _product_range(one: tuple[Any, Any, Any], two: tuple[Any, Any, Any]) -> tupl
     return _ends(-end, end)
 
 
-def _bias_in_int32(bias: Any, end: Any, *factors: Any) -> Any:
+def _bias_in_int32(bias: jax.Array, end: jax.Array, *factors: Any) -> Any:
     """The bias in the steps of the products of ``factors``."""
     steps = _scale(bias, *end)
     for array, low, high in factors:
@@ -83,7 +83,14 @@ def _bias_in_int32(bias: Any, end: Any, *factors: Any) -> Any:
     return _as_int32(jnp.trunc(bias.astype(jnp.float64) * steps))
 
 
-def _affine(name: str, function: Any, data: Any, weight: Any, bias: Any, attributes: Any) -> Any:
+def _affine(
+    name: str,
+    function: Any,
+    data: Any,
+    weight: Any,
+    bias: Any,
+    attributes: Any,
+) -> Any:
     """A layer that is linear in data and weight; each is the array and the ends of its range."""
     check_whole(name, data=data[0], weight=weight[0])
     for each in (data, weight):
@@ -211,10 +218,10 @@ def quantized_conv(
 @quantized_conv.infer_inputs
 def _(data, *, kernel, num_filter, num_group, layout):
     assert convolution._infer_inputs is not None
-    found = convolution._infer_inputs(
+    shapes = convolution._infer_inputs(
         data, kernel=kernel, num_filter=num_filter, num_group=num_group, layout=layout
     )
-    return {**found, **_AFFINE_ENDS}
+    return {**shapes, **_AFFINE_ENDS}
 
 
 @op("_contrib_quantized_pooling", dtypes=with_ranges(), **_OUTPUTS)
@@ -400,11 +407,11 @@ def quantized_concat(*data, num_args: Positive, dim: Axis = 1):
     return jnp.concatenate(parts, dim), *_ends(low, high)
 
 
-def _common(*arrays: Any) -> str:
+def _common(*arrays: jax.Array) -> str:
     return "uint8" if all(each.dtype == jnp.uint8 for each in arrays) else "int8"
 
 
-def _two(name: str, lhs: Any, rhs: Any, *ends: Any) -> None:
+def _two(name: str, lhs: jax.Array, rhs: jax.Array, *ends: Any) -> None:
     check_whole(name, lhs=lhs, rhs=rhs)
     check_range(name, *ends[:2])
     check_range(name, *ends[2:])

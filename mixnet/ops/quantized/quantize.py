@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, ShapeError
@@ -24,7 +25,7 @@ INT32_STEPS = float(2**31)
 """How many steps lie between 0 and the end of the range of a result in int32."""
 
 
-def farthest(low: Any, high: Any) -> Any:
+def farthest(low: jax.Array, high: jax.Array) -> Any:
     """The end of a range that is farther from 0, as a number: 0 steps up to it are counted."""
     return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
 
@@ -34,7 +35,7 @@ def ratio(steps: Any, end: Any) -> Any:
     return jnp.where(end > 0, steps / jnp.where(end > 0, end, 1), 0)
 
 
-def clipped(data: Any, dtype: str) -> Any:
+def clipped(data: jax.Array, dtype: str) -> Any:
     """Whole numbers in ``dtype``, those that it does not have as its nearest."""
     low, high = LIMITS[dtype]
     return jnp.clip(data, low, high).astype(dtype)
@@ -58,7 +59,7 @@ def check_whole(name: str, **arrays: Any) -> None:
             )
 
 
-def _range_of(dtype: str, low: Any, high: Any, end: Any) -> tuple[Any, Any]:
+def _range_of(dtype: str, low: jax.Array, high: jax.Array, end: jax.Array) -> tuple[Any, Any]:
     """The range as ``(1,)`` arrays; that of signed integers reaches as far on both sides."""
     if dtype == "int8":
         low, high = -end, end
@@ -72,7 +73,7 @@ def given_range(low: float | None, high: float | None) -> tuple[Any, Any] | None
     return jnp.asarray(low, jnp.float32), jnp.asarray(high, jnp.float32)
 
 
-def check_range(name: str, low: Any, high: Any) -> None:
+def check_range(name: str, low: jax.Array, high: jax.Array) -> None:
     """Raise unless both ends are one number.
 
     Raises:

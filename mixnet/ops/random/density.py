@@ -14,45 +14,45 @@ from mixnet.ops.derive import array, attribute, present
 from mixnet.ops.registry import op
 
 
-def _uniform(sample: Any, low: Any, high: Any) -> Any:
+def _uniform(sample: jax.Array, low: jax.Array, high: jax.Array) -> Any:
     """The density 1 / (high - low) of uniform numbers; samples are taken to lie between."""
     return jnp.broadcast_to(-jnp.log(high - low), sample.shape)
 
 
-def _normal(sample: Any, mu: Any, sigma: Any) -> Any:
+def _normal(sample: jax.Array, mu: jax.Array, sigma: jax.Array) -> Any:
     """The density of normal numbers of mean ``mu`` and standard deviation ``sigma``."""
     return -jnp.square((sample - mu) / sigma) / 2 - jnp.log(sigma) - jnp.log(2 * jnp.pi) / 2
 
 
-def _gamma(sample: Any, alpha: Any, beta: Any) -> Any:
+def _gamma(sample: jax.Array, alpha: jax.Array, beta: jax.Array) -> Any:
     """The density of gamma numbers of shape ``alpha`` and rate ``beta``."""
     return alpha * jnp.log(beta) + xlogy(alpha - 1, sample) - beta * sample - gammaln(alpha)
 
 
-def _exponential(sample: Any, lam: Any) -> Any:
+def _exponential(sample: jax.Array, lam: jax.Array) -> Any:
     """The density of exponential numbers of rate ``lam``."""
     return jnp.log(lam) - lam * sample
 
 
-def _poisson(sample: Any, lam: Any) -> Any:
+def _poisson(sample: jax.Array, lam: jax.Array) -> Any:
     """The probability of Poisson counts of mean ``lam``."""
     sample = jax.lax.stop_gradient(sample)
     return xlogy(sample, lam) - lam - gammaln(sample + 1)
 
 
-def _negative_binomial(sample: Any, k: Any, p: Any) -> Any:
+def _negative_binomial(sample: jax.Array, k: jax.Array, p: jax.Array) -> Any:
     """The probability of failures before success number ``k`` of probability ``p``."""
     sample = jax.lax.stop_gradient(sample)
     ways = gammaln(sample + k) - gammaln(sample + 1) - gammaln(k)
     return ways + k * jnp.log(p) + xlogy(sample, 1 - p)
 
 
-def _generalized_negative_binomial(sample: Any, mu: Any, alpha: Any) -> Any:
+def _generalized_negative_binomial(sample: jax.Array, mu: jax.Array, alpha: jax.Array) -> Any:
     """The probability of counts of mean ``mu`` and variance ``mu + alpha mu²``."""
     return _negative_binomial(sample, 1 / alpha, 1 / (1 + alpha * mu))
 
 
-def _dirichlet(sample: Any, alpha: Any) -> Any:
+def _dirichlet(sample: jax.Array, alpha: jax.Array) -> Any:
     """The density of Dirichlet vectors, along the last axis, of concentrations ``alpha``."""
     powers = xlogy(alpha - 1, sample) - gammaln(alpha)
     return jnp.sum(powers, -1) + gammaln(jnp.sum(alpha, -1))
@@ -71,7 +71,7 @@ _DENSITIES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
 }
 
 
-def _placed(name: str, sample: Any, parameters: Any, event: int) -> list[Any]:
+def _placed(name: str, sample: jax.Array, parameters: Any, event: int) -> list[Any]:
     """Parameters with axes for the samples that were drawn from each of them.
 
     ``event`` is the number of axes of a single sample.
@@ -96,7 +96,7 @@ def _declare(distribution: str) -> None:
     name = f"_random_pdf_{distribution}"
     event = 1 if distribution == "dirichlet" else 0
 
-    def density(sample: Any, *parameters: Any, is_log: bool) -> Any:
+    def density(sample: jax.Array, *parameters: jax.Array, is_log: bool) -> Any:
         if not jnp.issubdtype(sample.dtype, jnp.floating):
             raise DTypeError(f"{name}: sample is {sample.dtype}; give floating point numbers.")
         dtype = sample.dtype

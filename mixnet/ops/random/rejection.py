@@ -8,11 +8,12 @@ same steps serve the interpreter, which has no loop for each element, and the co
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.ops.control import loops
 
@@ -22,7 +23,7 @@ _MOST = 150
 """More than a Poisson number of a mean below ``_LARGE`` can be, with 53 bits of a uniform number."""
 
 
-def standard_gamma(key: Any, alpha: Any, shape: Any, dtype: Any) -> Any:
+def standard_gamma(key: jax.Array, alpha: jax.Array, shape: Sequence[int], dtype: DTypeLike) -> Any:
     """Gamma numbers of shape ``alpha`` and scale 1; NaN where ``alpha`` is negative.
 
     Source: Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
@@ -33,7 +34,7 @@ def standard_gamma(key: Any, alpha: Any, shape: Any, dtype: Any) -> Any:
     third = boosted - 1 / 3
     slope = 1 / jnp.sqrt(9 * third)
 
-    def candidate(key: Any) -> tuple[Any, Any]:
+    def candidate(key: jax.Array) -> tuple[Any, Any]:
         ahead, behind = jax.random.split(key)
         x = jax.random.normal(ahead, shape, dtype)
         cube = (1 + slope * x) ** 3
@@ -49,7 +50,7 @@ def standard_gamma(key: Any, alpha: Any, shape: Any, dtype: Any) -> Any:
     return jnp.where((alpha > 0) & (alpha < 1), numbers * jnp.exp(share), numbers)
 
 
-def poisson(key: Any, mean: Any, shape: Any, dtype: Any) -> Any:
+def poisson(key: jax.Array, mean: jax.Array, shape: Sequence[int], dtype: DTypeLike) -> Any:
     """Poisson numbers; NaN where ``mean`` is negative.
 
     Source: Hörmann, "The transformed rejection method for generating Poisson random variables", 1993.
@@ -62,18 +63,18 @@ def poisson(key: Any, mean: Any, shape: Any, dtype: Any) -> Any:
     return jnp.where((mean >= 0) & (mean < _LARGE), small, large).astype(dtype)
 
 
-def _inverted(key: Any, mean: Any, shape: Any) -> Any:
+def _inverted(key: jax.Array, mean: jax.Array, shape: Sequence[int]) -> Any:
     """The numbers at which the distribution function passes uniform numbers."""
     level = jax.random.uniform(key, shape, jnp.float64)
     start = jnp.exp(-mean)
 
-    def further(state: Any) -> Any:
+    def further(state: jax.Array) -> Any:
         count, number, term, total = state
         beyond = level > total
         term = term * mean / (count + 1)
         return count + 1, jnp.where(beyond, count + 1, number), term, total + term
 
-    def unfinished(state: Any) -> Any:
+    def unfinished(state: jax.Array) -> Any:
         count, _, _, total = state
         return (count < _MOST) & jnp.any(level > total)
 
@@ -81,7 +82,9 @@ def _inverted(key: Any, mean: Any, shape: Any) -> Any:
     return loops.while_loop(unfinished, further, (jnp.float64(0), zero, start, start))[1]
 
 
-def _transformed(key: Any, mean: Any, fixed: Any, shape: Any, dtype: Any) -> Any:
+def _transformed(
+    key: jax.Array, mean: jax.Array, fixed: Any, shape: Sequence[int], dtype: DTypeLike
+) -> Any:
     """Numbers of means from ``_LARGE`` on; ``fixed`` elsewhere."""
     drawn = (mean >= _LARGE) & jnp.isfinite(mean)
     mean = jnp.where(drawn, mean, _LARGE).astype(dtype)
@@ -90,7 +93,7 @@ def _transformed(key: Any, mean: Any, fixed: Any, shape: Any, dtype: Any) -> Any
     scale = 1.1239 + 1.1328 / (b - 3.4)
     squeeze = 0.9277 - 3.6224 / (b - 2)
 
-    def candidate(key: Any) -> tuple[Any, Any]:
+    def candidate(key: jax.Array) -> tuple[Any, Any]:
         ahead, behind = jax.random.split(key)
         u = jax.random.uniform(ahead, shape, dtype) - 0.5
         v = 1 - jax.random.uniform(behind, shape, dtype)
@@ -106,7 +109,7 @@ def _transformed(key: Any, mean: Any, fixed: Any, shape: Any, dtype: Any) -> Any
     return _first_accepted(key, candidate, fixed, drawn)
 
 
-def _log_probability(number: Any, mean: Any) -> Any:
+def _log_probability(number: jax.Array, mean: jax.Array) -> Any:
     """Of a Poisson number, by Stirling's series for (number + 1)!; no large terms cancel."""
     after = number + 1
     inverse = 1 / after
@@ -117,14 +120,14 @@ def _log_probability(number: Any, mean: Any) -> Any:
 
 
 def _first_accepted(
-    key: Any, candidate: Callable[[Any], tuple[Any, Any]], fixed: Any, drawn: Any
+    key: jax.Array, candidate: Callable[[Any], tuple[Any, Any]], fixed: Any, drawn: jax.Array
 ) -> Any:
     """For each element the first candidate that is accepted; ``fixed`` where nothing is ``drawn``."""
 
-    def unfinished(state: Any) -> Any:
+    def unfinished(state: jax.Array) -> Any:
         return jnp.any(state[2])
 
-    def draw(state: Any) -> Any:
+    def draw(state: jax.Array) -> Any:
         turn, numbers, missing = state
         number, accepted = candidate(jax.random.fold_in(key, turn))
         numbers = jnp.where(missing & accepted, number.astype(numbers.dtype), numbers)

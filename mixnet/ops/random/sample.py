@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.control import loops
@@ -31,48 +32,58 @@ from mixnet.ops.schema.ranges import Range
 from mixnet.ops.schema.shape_constraints import begins_with_parameters
 
 
-def parameter(number: Any, dtype: Any) -> Any:
+def parameter(number: jax.Array, dtype: DTypeLike) -> Any:
     """A parameter of a distribution in the dtype that its numbers are drawn in."""
     return jnp.asarray(number).astype(working_dtype(dtype))
 
 
-def working_dtype(dtype: Any) -> Any:
+def working_dtype(dtype: DTypeLike) -> Any:
     """The dtype to draw in: half precision has too few numbers between 0 and 1."""
     return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32
 
 
-def uniform(key: Any, shape: Any, dtype: Any, low: Any, high: Any) -> Any:
+def uniform(
+    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, low: jax.Array, high: jax.Array
+) -> Any:
     """Uniform numbers in [low, high)."""
     return low + (high - low) * jax.random.uniform(key, shape, dtype)
 
 
-def normal(key: Any, shape: Any, dtype: Any, loc: Any, scale: Any) -> Any:
+def normal(
+    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, loc: jax.Array, scale: jax.Array
+) -> Any:
     """Normal numbers with mean ``loc`` and standard deviation ``scale``."""
     return loc + scale * jax.random.normal(key, shape, dtype)
 
 
-def gamma(key: Any, shape: Any, dtype: Any, alpha: Any, beta: Any) -> Any:
+def gamma(
+    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, alpha: jax.Array, beta: jax.Array
+) -> Any:
     """Gamma numbers of shape ``alpha`` and scale ``beta``."""
     return beta * rejection.standard_gamma(key, alpha, shape, dtype)
 
 
-def exponential(key: Any, shape: Any, dtype: Any, lam: Any) -> Any:
+def exponential(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, lam: jax.Array) -> Any:
     """Exponential numbers of rate ``lam``."""
     return jax.random.exponential(key, shape, dtype) / lam
 
 
-def poisson(key: Any, shape: Any, dtype: Any, lam: Any) -> Any:
+def poisson(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, lam: jax.Array) -> Any:
     """Poisson numbers of mean ``lam``."""
     return rejection.poisson(key, lam, shape, dtype)
 
 
-def negative_binomial(key: Any, shape: Any, dtype: Any, k: Any, p: Any) -> Any:
+def negative_binomial(
+    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, k: jax.Array, p: jax.Array
+) -> Any:
     """Failures before success number ``k``, where each try succeeds with probability ``p``."""
     first, second = jax.random.split(key)
     return poisson(second, shape, dtype, gamma(first, shape, dtype, k, (1 - p) / p))
 
 
-def generalized_negative_binomial(key: Any, shape: Any, dtype: Any, mu: Any, alpha: Any) -> Any:
+def generalized_negative_binomial(
+    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, mu: jax.Array, alpha: jax.Array
+) -> Any:
     """Counts of mean ``mu`` and variance ``mu + alpha mu²``."""
     first, second = jax.random.split(key)
     spread = jnp.where(alpha > 0, alpha, 1)
@@ -164,7 +175,13 @@ def floating(name: str, dtype: str | None) -> str:
     return dtype or "float32"
 
 
-def _drawn(distribution: Distribution, key: Any, shape: Any, dtype: Any, parameters: Any) -> Any:
+def _drawn(
+    distribution: Distribution,
+    key: jax.Array,
+    shape: Sequence[int],
+    dtype: DTypeLike,
+    parameters: Any,
+) -> Any:
     given = [parameter(each, dtype) for each in parameters]
     return distribution.draw(key, shape, working_dtype(dtype), *given).astype(dtype)
 
@@ -182,12 +199,12 @@ def _declare(name: str, distribution: Distribution) -> None:
         dtype = floating(random, dtype)
         return _drawn(distribution, key, shape, dtype, [given[each] for each in names])
 
-    def draw_like(data: Any, *, key: Any, **given: Any) -> Any:
+    def draw_like(data: jax.Array, *, key: Any, **given: Any) -> Any:
         if not jnp.issubdtype(data.dtype, jnp.floating):
             raise DTypeError(f"{like}: data is {data.dtype}; give an array of floating point.")
         return _drawn(distribution, key, data.shape, data.dtype, [given[each] for each in names])
 
-    def draw_each(*arrays: Any, shape: Any, dtype: Any, key: Any) -> Any:
+    def draw_each(*arrays: jax.Array, shape: Any, dtype: Any, key: Any) -> Any:
         dtype = floating(sample, dtype)
         if len({each.shape for each in arrays}) > 1:
             shapes = " and ".join(str(each.shape) for each in arrays)
@@ -318,11 +335,11 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
             f"range_max={range_max}."
         )
 
-    def row(key: Any) -> tuple[Any, Any]:
-        def missing(state: Any) -> Any:
+    def row(key: jax.Array) -> tuple[Any, Any]:
+        def missing(state: jax.Array) -> Any:
             return state[1] < count
 
-        def draw(state: Any) -> Any:
+        def draw(state: jax.Array) -> Any:
             drawn, number, tries = state
             share = jax.random.uniform(jax.random.fold_in(key, tries), (), jnp.float64)
             value = jnp.floor(jnp.exp(share * jnp.log(range_max + 1.0))).astype(jnp.int64) - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 import numpy as np
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -50,7 +51,7 @@ calls cost little.
 """
 
 
-def stream(key: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+def stream(key: jax.Array, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Both words of each of the numbers from 0 to ``count``, encrypted.
 
     Args:
@@ -63,7 +64,7 @@ def stream(key: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def bits(key: Any, count: int) -> np.ndarray:
+def bits(key: jax.Array, count: int) -> np.ndarray:
     """``count`` random words of 32 bits: the exclusive or of both words of each number, encrypted.
 
     Args:

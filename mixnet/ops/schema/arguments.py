@@ -11,7 +11,7 @@ from typing import Any
 from mixnet.ops.schema.attributes import REQUIRED, Attribute, attribute
 
 
-def checked(owner: str, name: str, value: Any, hint: Any) -> Any:
+def checked(owner: str, name: str, value: object, hint: Any) -> Any:
     """The value of an argument, as an attribute that is annotated with ``hint`` takes it.
 
     Raises:
@@ -38,7 +38,7 @@ def check_arguments(init: Callable[..., None]) -> Callable[..., None]:
         return values
 
     @functools.wraps(init)
-    def checking(self: Any, *args: Any, **kwargs: Any) -> None:
+    def checking(self: Any, *args: Any, **kwargs: object) -> None:
         try:
             given = signature.bind(self, *args, **kwargs).arguments
         except TypeError:

@@ -136,7 +136,7 @@ class Attribute:
         """Whether a call must give it."""
         return self.default is REQUIRED
 
-    def parse(self, value: Any, operator: str) -> Any:
+    def parse(self, value: object, operator: str) -> Any:
         """The value in its own type, from that type, a NumPy scalar or the string of a file.
 
         Raises:
@@ -169,7 +169,7 @@ class Attribute:
         """The values of its kind that it takes, in words; empty if it takes all."""
         return in_short(self.limits) if self.limits else str(self.axis or "")
 
-    def _out_of_range(self, value: Any, operator: str, size: str = "") -> AttributeValueError:
+    def _out_of_range(self, value: object, operator: str, size: str = "") -> AttributeValueError:
         wanted = in_words(self.kind + size, self.limits) + (", or None" if self.optional else "")
         default = (
             "" if self.required or self.default is None else f" Its default is {self.default!r}."
@@ -179,7 +179,7 @@ class Attribute:
         )
 
 
-def to_text(value: Any) -> str:
+def to_text(value: object) -> str:
     """Text of an attribute value in a symbol file, as MXNet writes it."""
     if isinstance(value, np.dtype):
         return value.name
@@ -197,7 +197,7 @@ def to_text(value: Any) -> str:
     return str(value)
 
 
-def _bool(value: Any) -> bool:
+def _bool(value: object) -> bool:
     if isinstance(value, str):
         return {"true": True, "1": True, "false": False, "0": False}[value.lower()]
     if isinstance(value, (bool, int, np.bool_, np.integer)):
@@ -205,7 +205,7 @@ def _bool(value: Any) -> bool:
     raise TypeError
 
 
-def _int(value: Any) -> int:
+def _int(value: object) -> int:
     number = _whole(value)
     if not -(2**31) <= number < 2**32:  # MXNet's have 32 bits, some without a sign
         raise OverflowError
@@ -228,7 +228,7 @@ def _float(value: Any) -> float:
     return float(value)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value
@@ -289,11 +289,11 @@ def _sequence(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _shape(value: Any) -> tuple[int | None, ...]:
+def _shape(value: object) -> tuple[int | None, ...]:
     return tuple(None if each is None else _whole(each) for each in _sequence(value))
 
 
-def _floats(value: Any) -> tuple[float, ...]:
+def _floats(value: object) -> tuple[float, ...]:
     return tuple(_float(each) for each in _sequence(value))
 
 
@@ -304,13 +304,13 @@ def _dtype_name(value: Any) -> str:
 def _choice(choices: tuple[Any, ...]) -> Callable[[Any], Any]:
     table = {str(each): each for each in choices}
 
-    def convert(value: Any) -> Any:
+    def convert(value: object) -> Any:
         return table[str(value)]
 
     return convert
 
 
-def _as_is(value: Any) -> Any:
+def _as_is(value: object) -> Any:
     hash(value)
     return value
 
@@ -333,7 +333,7 @@ _BY_TYPE: dict[Any, tuple[str, Callable[[Any], Any]]] = {
 }
 
 
-def attribute(name: str, hint: Any, default: Any) -> Attribute:
+def attribute(name: str, hint: Any, default: object) -> Attribute:
     """The attribute that a parameter ``name: hint = default`` declares."""
     dynamic = optional = False
     limits: tuple[Limit, ...] = ()

@@ -97,7 +97,7 @@ class AxisOf:
 
     new: int = 0
 
-    def check(self, owner: str, name: str, value: Any, ndim: int) -> None:
+    def check(self, owner: str, name: str, value: object, ndim: int) -> None:
         """Whether an array of ``ndim`` axes has the axis, or all of several; None is no axis.
 
         Raises:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jax.typing import DTypeLike
 
 MAX_BYTES = 4096
 """Larger constants are not precomputed: a program is no place for data."""
@@ -118,7 +119,7 @@ def whole(function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Rule:
     return constant
 
 
-def exactly(array: np.ndarray, dtype: Any) -> np.ndarray | None:
+def exactly(array: np.ndarray, dtype: DTypeLike) -> np.ndarray | None:
     """The array in another dtype, if its numbers alone determine the result; else None."""
     with np.errstate(all="ignore"):
         value = array.astype(np.dtype(dtype))
@@ -126,14 +127,14 @@ def exactly(array: np.ndarray, dtype: Any) -> np.ndarray | None:
     return value if exact else None
 
 
-def filled(shape: Sequence[int], number: float, dtype: Any) -> np.ndarray | None:
+def filled(shape: Sequence[int], number: float, dtype: DTypeLike) -> np.ndarray | None:
     """An array filled with one number; None if the dtype rounds it or the array is too large."""
     if math.prod(shape) * np.dtype(dtype).itemsize > MAX_BYTES:
         return None
     return exactly(np.full(shape, number), dtype)
 
 
-def diagonal(rows: int, columns: int, k: int, dtype: Any) -> np.ndarray | None:
+def diagonal(rows: int, columns: int, k: int, dtype: DTypeLike) -> np.ndarray | None:
     """Ones on diagonal ``k``; None if the matrix is too large."""
     return exactly(np.eye(rows, columns, k), dtype) if rows * columns * 8 <= MAX_BYTES else None
 

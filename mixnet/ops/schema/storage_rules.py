@@ -139,8 +139,8 @@ def _dot(asked: Asked) -> str | None:
 
 def _dot_gradients(asked: Asked) -> Sequence[str]:
     """Of a csr matrix times something, the gradient of that has the rows that the matrix has as columns."""
-    kept = asked.attributes["transpose_a"] or asked.attributes["transpose_b"]
-    by_rows = asked.types[0] == CSR and not kept and asked.head != CSR
+    transposed = asked.attributes["transpose_a"] or asked.attributes["transpose_b"]
+    by_rows = asked.types[0] == CSR and not transposed and asked.head != CSR
     return [DENSE, ROWS if by_rows else DENSE]
 
 

@@ -28,7 +28,7 @@ def advanced(stream: Any, draws: Any) -> Any:
     return stream + jnp.uint32(draws) * _PLACE
 
 
-def key_at(stream: Any, number: Any) -> Any:
+def key_at(stream: Any, number: object) -> Any:
     """The key of draw ``number`` of a stream."""
     place = stream[2] + jnp.uint32(number)
     return jax.random.fold_in(jax.random.wrap_key_data(stream[:2]), place)

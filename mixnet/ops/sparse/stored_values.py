@@ -18,7 +18,7 @@ from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
 
 
-def _whole(numbers: Any) -> Any:
+def _whole(numbers: jax.Array) -> Any:
     return numbers.astype(jnp.int64)
 
 

@@ -121,11 +121,11 @@ class _Followed:
             axes = self._reshaped(step.inputs[0], self.specs[step.outputs[0]][0])
         elif name in _REDUCTIONS:
             before = self._axes(step.inputs[0])
-            gone = step.params["axes"]
-            reduced = frozenset(before[axis] for axis in gone)
+            summed = step.params["axes"]
+            reduced = frozenset(before[axis] for axis in summed)
             if None in reduced:  # how many equal numbers there are depends on the axis
                 raise _Unlike
-            axes = tuple(axis for place, axis in enumerate(before) if place not in gone)
+            axes = tuple(axis for place, axis in enumerate(before) if place not in summed)
         elif name in ELEMENTWISE:
             axes = self._common(step.inputs)
         else:
@@ -175,8 +175,8 @@ class _Followed:
 
     def _must_be(self, value: int, axes: tuple[int, ...]) -> None:
         """An output has all axes in order, those of extent 1 aside; what is the same everywhere, any."""
-        found = self._axes(value)
-        if len(found) != len(axes):
+        actual = self._axes(value)
+        if len(actual) != len(axes):
             raise _Unlike
-        if any(axis not in (None, wanted) for axis, wanted in zip(found, axes, strict=True)):
+        if any(axis not in (None, wanted) for axis, wanted in zip(actual, axes, strict=True)):
             raise _Unlike

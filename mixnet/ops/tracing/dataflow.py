@@ -12,6 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import jax
+
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.tracing.traced import Known, trace_function, traced
 from mixnet.private_jax.calls import called
@@ -88,7 +90,7 @@ class Program:
         """
         missing: set[int] = set()
         used: set[int] = set()
-        kept = []
+        equations = []
 
         def need(value: int) -> None:
             (used if value in known else missing).add(value)
@@ -97,10 +99,10 @@ class Program:
             need(value)
         for step in reversed(self.steps):
             if not missing.isdisjoint(step.outputs):
-                kept.append(step)
+                equations.append(step)
                 for value in step.inputs:
                     need(value)
-        return kept[::-1], used | missing.intersection(self.inputs)
+        return equations[::-1], used | missing.intersection(self.inputs)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """Arrays of the outputs, from those of the inputs."""
@@ -211,7 +213,7 @@ class _Writer:
         self.constants: dict[int, Any] = {}
         self.steps: list[Step] = []
 
-    def value(self, aval: Any) -> int:
+    def value(self, aval: jax.core.ShapedArray) -> int:
         self.specs.append((tuple(aval.shape), aval.dtype))
         return len(self.specs) - 1
 

@@ -186,10 +186,10 @@ class _Writer:
             self._write(equation)
         return [self._read(each) for each in jaxpr.outvars]
 
-    def _read(self, each: Any) -> Any:
+    def _read(self, each: object) -> Any:
         return each if type(each) is Literal else self._known.get(each, each)
 
-    def _is_full(self, each: Any) -> bool:
+    def _is_full(self, each: object) -> bool:
         return type(each) is not Literal and each in self.full
 
     def _write(self, equation: Equation) -> None:
@@ -216,11 +216,11 @@ class _Writer:
         ):
             raise _DependsError  # one number decides, and what it chooses may have no axes
         elif name in ELEMENTWISE:
-            made = output if has_axes else Var(output.aval.update(shape=()))
+            variable = output if has_axes else Var(output.aval.update(shape=()))
             if has_axes:
                 self.full.add(output)
-            self._known[output] = made
-            self.equations.append(equation.replace(invars=inputs, outvars=[made]))
+            self._known[output] = variable
+            self.equations.append(equation.replace(invars=inputs, outvars=[variable]))
         elif name in _TO_ONE and has_axes and output.aval.shape == ():
             self.equations.append(equation.replace(invars=inputs, outvars=[output]))
         else:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import Op, op
@@ -18,7 +20,11 @@ from mixnet.ops.update.variants import mixed_precision, preloaded, several
 
 
 def prepared(
-    gradient: Any, weight: Any, rescale_grad: Any, clip_gradient: Any, wd: Any = None
+    gradient: Any,
+    weight: Any,
+    rescale_grad: Any,
+    clip_gradient: Any,
+    wd: Any = None,
 ) -> Any:
     """The gradient scaled, with ``wd weight`` if ``wd`` is given, then clipped.
 
@@ -30,13 +36,13 @@ def prepared(
     return _clipped(prepared_gradient, clip_gradient)
 
 
-def _clipped(array: Any, limit: Any) -> Any:
+def _clipped(array: jax.Array, limit: float | jax.Array) -> Any:
     if limit is not None and limit >= 0:
         return jnp.clip(array, -limit, limit)
     return array
 
 
-def as_kind(number: Any, like: Any) -> Any:
+def as_kind(number: float | jax.Array, like: jax.Array) -> Any:
     """A number in the dtype of an array."""
     return jnp.asarray(number).astype(like.dtype)
 
@@ -46,7 +52,7 @@ def _rest(decay: float) -> float:
     return float(np.float32(1) - np.float32(decay))
 
 
-def _correction(decay: float, t: Any, dtype: Any) -> Any:
+def _correction(decay: float, t: float | jax.Array, dtype: DTypeLike) -> Any:
     """``1 - decay ** t`` in a precision: what MXNet rounds away shows in small ``t``."""
     power = jnp.asarray(np.float32(decay), jnp.float64) ** t
     return 1 - power.astype(dtype)
@@ -213,7 +219,9 @@ def adam_update(
     return weight - step, mean, var
 
 
-def _moments(gradient: Any, mean: Any, var: Any, beta1: float, beta2: float) -> tuple[Any, Any]:
+def _moments(
+    gradient: jax.Array, mean: jax.Array, var: jax.Array, beta1: float, beta2: float
+) -> tuple[Any, Any]:
     mean = beta1 * mean + _rest(beta1) * gradient
     return mean, beta2 * var + _rest(beta2) * jnp.square(gradient)
 
@@ -528,7 +536,7 @@ def multi_lars(
     return jnp.where((weights > 0) & (gradients > 0), scaled, lrs)
 
 
-def _norm(array: Any) -> Any:
+def _norm(array: jax.Array) -> Any:
     return jnp.sqrt(jnp.sum(jnp.square(array), keepdims=True).reshape(1))
 
 

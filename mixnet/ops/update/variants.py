@@ -10,6 +10,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
+
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.derive import array, attribute, parameters_of, present
 from mixnet.ops.registry import Op, op
@@ -72,7 +74,7 @@ def several(
         in_amp_lists: whether MXNet's lists for mixed precision name it.
     """
 
-    def update(*data: Any, **attributes: Any) -> Any:
+    def update(*data: jax.Array, **attributes: Any) -> Any:
         lists = {one: attributes.pop(many) for one, many in plural.items()}
         return _update_all(name, rule, data, lists, attributes.pop(count), attributes)
 
@@ -95,13 +97,13 @@ def preloaded(name: str, rule: Op) -> Op:
         rule: the operator for one weight.
     """
 
-    def update(*data: Any, num_weights: int, **attributes: Any) -> Any:
+    def update(*data: jax.Array, num_weights: int, **attributes: Any) -> Any:
         *own, lrs, wds = data if len(data) > 1 else (*data, None, None)
         lists = {"lr": lrs, "wd": wds}
         return _update_all(name, rule, own, lists, num_weights, attributes)
 
-    kept = [each for each in parameters_of(rule) if each.name not in _PLURAL]
-    return _declare_several(update, name, rule, kept, "num_weights", in_amp_lists=False)
+    parameters = [each for each in parameters_of(rule) if each.name not in _PLURAL]
+    return _declare_several(update, name, rule, parameters, "num_weights", in_amp_lists=False)
 
 
 def _update_all(
@@ -152,10 +154,10 @@ def _declare_several(
     def written(number: int) -> list[int]:
         return [len(own) * i + place for i in range(number) for place in places]
 
-    kept = [each for each in attributes if each.name != "lazy_update"]
+    shared = [each for each in attributes if each.name != "lazy_update"]
     data = inspect.Parameter("data", inspect.Parameter.VAR_POSITIONAL)
     text = _text(rule, " of several weights in one call")
-    present(update, name, text, [data, *kept, attribute(count, int, 1)])
+    present(update, name, text, [data, *shared, attribute(count, int, 1)])
     return op(
         name,
         outputs=_asked_by(count, int),

@@ -15,7 +15,7 @@ Format = Literal["center", "corner"]
 """``corner`` is ``(left, top, right, bottom)``, ``center`` ``(x, y, width, height)``."""
 
 
-def floating(operator: str, data: Any) -> None:
+def floating(operator: str, data: jax.Array) -> None:
     """Nothing for an array of floating-point numbers.
 
     Raises:
@@ -40,19 +40,19 @@ def of_four(operator: str, name: str, shape: tuple[int, ...], least: int = 1) ->
         )
 
 
-def to_corners(boxes: Any) -> Any:
+def to_corners(boxes: jax.Array) -> Any:
     """Boxes given by center and size, by their corners."""
     middle, half = boxes[..., :2], boxes[..., 2:] / 2
     return jnp.concatenate([middle - half, middle + half], -1)
 
 
-def to_centers(boxes: Any) -> Any:
+def to_centers(boxes: jax.Array) -> Any:
     """Boxes given by their corners, by center and size."""
     low, high = boxes[..., :2], boxes[..., 2:]
     return jnp.concatenate([(low + high) / 2, high - low], -1)
 
 
-def overlaps(left: Any, right: Any, pixel: int = 0) -> Any:
+def overlaps(left: jax.Array, right: jax.Array, pixel: int = 0) -> Any:
     """Intersection over union of every box in ``left`` with every one in ``right``, as corners.
 
     Args:
@@ -70,7 +70,7 @@ def overlaps(left: Any, right: Any, pixel: int = 0) -> Any:
     return jnp.where(both > 0, both / jnp.where(union > 0, union, 1), 0)
 
 
-def _area(boxes: Any, pixel: int) -> Any:
+def _area(boxes: jax.Array, pixel: int) -> Any:
     # A turned box, its right side left of the left one, has no area.
     return jnp.prod(jnp.maximum(boxes[..., 2:] - boxes[..., :2] + pixel, 0), -1)
 
@@ -102,7 +102,7 @@ def box_iou(lhs, rhs, *, format: Format = "corner"):
     return overlaps(left, right).reshape(lhs.shape[:-1] + rhs.shape[:-1])
 
 
-def offsets(anchors: Any, boxes: Any) -> Any:
+def offsets(anchors: jax.Array, boxes: jax.Array) -> Any:
     """What a regression learns: ``boxes`` relative to ``anchors``, both by center and size."""
     return jnp.concatenate(
         [
@@ -176,7 +176,7 @@ def box_decode(
     return to_corners(placed(centers, scaled, clip))
 
 
-def placed(anchors: Any, given: Any, most: float = -1.0) -> Any:
+def placed(anchors: jax.Array, given: jax.Array, most: float = -1.0) -> Any:
     """The opposite of :func:`offsets`, all by center and size.
 
     Args:
@@ -220,7 +220,7 @@ def bipartite_matching(data, *, is_ascend: bool = False, threshold: float, topk:
     goodness = (-data if is_ascend else data).reshape(-1, rows, columns)
     least = -threshold if is_ascend else threshold
 
-    def pair(scores: Any) -> Any:
+    def pair(scores: jax.Array) -> Any:
         pairs = match(scores, least, most)
         return [each.astype(data.dtype) for each in pairs]
 
@@ -229,7 +229,7 @@ def bipartite_matching(data, *, is_ascend: bool = False, threshold: float, topk:
     return of_rows.reshape(*head, rows), of_columns.reshape(*head, columns)
 
 
-def match(scores: Any, least: float, most: int) -> tuple[Any, Any]:
+def match(scores: jax.Array, least: float, most: int) -> tuple[Any, Any]:
     """Greedy pairs of the rows and columns of ``scores``, high scores first.
 
     Returns:
@@ -237,7 +237,7 @@ def match(scores: Any, least: float, most: int) -> tuple[Any, Any]:
     """
     rows, columns = scores.shape
 
-    def step(_: Any, state: Any) -> Any:
+    def step(_: object, state: jax.Array) -> Any:
         of_rows, of_columns = state
         free = (of_rows < 0)[:, None] & (of_columns < 0)
         best = jnp.argmax(jnp.where(free, scores, -jnp.inf))

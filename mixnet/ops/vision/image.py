@@ -103,11 +103,11 @@ def crop(data, *, x: Count, y: Count, width: Positive, height: Positive):
 def _declare_flip(direction: str, axis: int, text: str) -> tuple[Op, Op]:
     name, chance = f"_image_flip_{direction}", f"_image_random_flip_{direction}"
 
-    def flip(data: Any) -> Any:
+    def flip(data: jax.Array) -> Any:
         check_image(name, data.shape)
         return jnp.flip(data, axis)
 
-    def random_flip(data: Any, *, key: Any) -> Any:
+    def random_flip(data: jax.Array, *, key: Any) -> Any:
         check_image(chance, data.shape)
         return jnp.where(jax.random.bernoulli(key), jnp.flip(data, axis), data)
 

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
@@ -29,7 +30,7 @@ _LIGHTING = np.array(
 )
 
 
-def _check(name: str, data: Any) -> None:
+def _check(name: str, data: jax.Array) -> None:
     check_image(name, data.shape)
     if data.shape[-1] not in (1, 3):
         raise ShapeError(
@@ -37,11 +38,11 @@ def _check(name: str, data: Any) -> None:
         )
 
 
-def _wide(data: Any) -> Any:
+def _wide(data: jax.Array) -> Any:
     return data.astype(jnp.promote_types(data.dtype, jnp.float32))
 
 
-def _narrow(values: Any, dtype: Any) -> Any:
+def _narrow(values: jax.Array, dtype: DTypeLike) -> Any:
     """Back in the image's dtype: whole numbers are cut to its range and towards zero."""
     if not jnp.issubdtype(dtype, jnp.floating):
         limits = np.iinfo(dtype)
@@ -49,27 +50,27 @@ def _narrow(values: Any, dtype: Any) -> Any:
     return values.astype(dtype)
 
 
-def _gray(image: Any) -> Any:
+def _gray(image: jax.Array) -> Any:
     if image.shape[-1] == 1:
         return image
     return jnp.sum(image * _GRAY.astype(image.dtype), -1, keepdims=True)
 
 
-def _brightness(image: Any, factor: Any) -> Any:
+def _brightness(image: jax.Array, factor: jax.Array) -> Any:
     return image * factor
 
 
-def _contrast(image: Any, factor: Any) -> Any:
+def _contrast(image: jax.Array, factor: jax.Array) -> Any:
     return image * factor + (1 - factor) * jnp.mean(_gray(image))
 
 
-def _saturation(image: Any, factor: Any) -> Any:
+def _saturation(image: jax.Array, factor: jax.Array) -> Any:
     if image.shape[-1] == 1:
         return image
     return image * factor + (1 - factor) * _gray(image)
 
 
-def _hue(image: Any, turn: Any) -> Any:
+def _hue(image: jax.Array, turn: jax.Array) -> Any:
     """The colour wheel turned by ``turn`` rounds, lightness and saturation kept."""
     if image.shape[-1] == 1:
         return image
@@ -92,7 +93,7 @@ def _hue(image: Any, turn: Any) -> Any:
     return jnp.stack([channel(0), channel(4), channel(2)], -1) * 255
 
 
-def _lighting(image: Any, alpha: Any) -> Any:
+def _lighting(image: jax.Array, alpha: jax.Array) -> Any:
     if image.shape[-1] == 1:
         return image
     # No matrix product, which accelerators may round to fewer digits.
@@ -102,7 +103,7 @@ def _lighting(image: Any, alpha: Any) -> Any:
 def _declare(what: str, change: Callable[[Any, Any], Any], text: str) -> Op:
     name = f"_image_random_{what}"
 
-    def random_change(data: Any, *, min_factor: float, max_factor: float, key: Any) -> Any:
+    def random_change(data: jax.Array, *, min_factor: float, max_factor: float, key: Any) -> Any:
         _check(name, data)
         if min_factor < 0 or max_factor < 0:
             raise OperatorValueError(
@@ -176,8 +177,10 @@ def random_color_jitter(
     return data
 
 
-def _step(change: Any, middle: int, width: float, dtype: Any) -> Callable[[Any, Any], Any]:
-    def step(data: Any, key: Any) -> Any:
+def _step(
+    change: Callable[..., Any], middle: int, width: float, dtype: DTypeLike
+) -> Callable[[Any, Any], Any]:
+    def step(data: jax.Array, key: jax.Array) -> Any:
         image = _wide(data)
         factor = middle + width * jax.random.uniform(key, (), image.dtype, -1, 1)
         return _narrow(change(image, factor), dtype)

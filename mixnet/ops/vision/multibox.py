@@ -145,7 +145,7 @@ def multibox_target(
             f"({label.shape[0]}, classes, {count})."
         )
 
-    def picture(rows: Any, scores: Any) -> Any:
+    def picture(rows: jax.Array, scores: jax.Array) -> Any:
         real = jnp.cumprod(rows[:, 0] != -1).astype(bool)
         shared = jnp.where(real, overlaps(anchors, rows[:, 1:5]), -1)
         # An overlap of nothing is no reason for a pair.
@@ -171,7 +171,7 @@ def multibox_target(
             jnp.where(taken, chosen[:, 0] + 1, classes).astype(wanted.dtype),
         )
 
-    def _hardest(scores: Any, candidates: Any, positives: Any) -> Any:
+    def _hardest(scores: jax.Array, candidates: jax.Array, positives: jax.Array) -> Any:
         """Candidates that the classifier gives the least probability of background."""
         wanted = jnp.floor(positives * negative_mining_ratio).astype(jnp.int64)
         background = jax.nn.softmax(scores, 0)[0]
@@ -240,11 +240,11 @@ def multibox_detection(
         )
     looked = min(nms_topk, count) if nms_topk > 0 else count
 
-    def clashes(some: Any, every: Any) -> Any:
+    def clashes(some: jax.Array, every: jax.Array) -> Any:
         beaten = overlaps(some[:, 2:], every[:, 2:]) >= nms_threshold
         return beaten if force_suppress else beaten & (some[:, None, 0] == every[None, :, 0])
 
-    def picture(scores: Any, given: Any) -> Any:
+    def picture(scores: jax.Array, given: jax.Array) -> Any:
         best = scores[1:].max(0)
         is_object = best >= threshold
         scaled = given.reshape(-1, 4) * jnp.array(variances, given.dtype)

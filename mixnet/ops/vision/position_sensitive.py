@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
@@ -36,7 +37,7 @@ def _group(bins: int, groups: int) -> Any:
     return jnp.clip(jnp.arange(bins) * groups // bins, 0, groups - 1)
 
 
-def _sensitive_corners(roi: Any, spatial_scale: float, dtype: Any) -> Any:
+def _sensitive_corners(roi: jax.Array, spatial_scale: float, dtype: DTypeLike) -> Any:
     """Left, top, width and height of a region whose corners are whole pixels that belong to it."""
     left, top = scaled(half_up(roi[1:3]), spatial_scale, dtype)
     right, bottom = scaled(half_up(roi[3:5]) + 1, spatial_scale, dtype)
@@ -79,12 +80,12 @@ def position_sensitive_pooling(
     height, width = data.shape[2:]
     group = _group(pooled_size, groups)
 
-    def cells(first: Any, length: Any, extent: int) -> Any:
+    def cells(first: jax.Array, length: jax.Array, extent: int) -> Any:
         size = quotient(length, pooled_size, data.dtype)
         edges = rounded(jnp.arange(pooled_size + 1) * size, data.dtype)
         return cells_between(rounded(edges + first, data.dtype), extent).astype(data.dtype)
 
-    def pool(features: Any, roi: Any) -> Any:
+    def pool(features: jax.Array, roi: jax.Array) -> Any:
         left, top, wide, tall = _sensitive_corners(roi, spatial_scale, data.dtype)
         rows, columns = cells(top, tall, height), cells(left, wide, width)
         maps = features.reshape(output_dim, groups, groups, height, width)
@@ -174,7 +175,7 @@ def deformable_position_sensitive_pooling(
     # The samples are few enough for all regions at once, each from where its picture begins.
     flat = data.reshape(-1)
 
-    def pool(roi: Any, moves: Any) -> Any:
+    def pool(roi: jax.Array, moves: jax.Array) -> Any:
         left, top, wide, tall = (
             each.astype(data.dtype) for each in _sensitive_corners(roi, spatial_scale, data.dtype)
         )

@@ -36,7 +36,7 @@ def _anchors(stride: int, scales: Any, ratios: Any) -> np.ndarray:
     return np.array(anchors)
 
 
-def _moved(anchors: Any, deltas: Any) -> Any:
+def _moved(anchors: jax.Array, deltas: jax.Array) -> Any:
     """Anchors moved by offsets of their center and logarithms of their size, in pixels."""
     size = anchors[:, 2:] - anchors[:, :2] + 1
     center = anchors[:, :2] + (size - 1) / 2 + deltas[:, :2] * size
@@ -45,9 +45,9 @@ def _moved(anchors: Any, deltas: Any) -> Any:
 
 
 def _propose(
-    scores: Any,
-    deltas: Any,
-    info: Any,
+    scores: jax.Array,
+    deltas: jax.Array,
+    info: jax.Array,
     pre: int,
     post: int,
     threshold: float,

@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 from mixnet.base import ShapeError
 from mixnet.ops.control import loops
@@ -23,7 +24,7 @@ _AT_ONCE = 16
 _EXACT = jax.lax.Precision.HIGHEST
 
 
-def check_regions(operator: str, data: Any, rois: Any, columns: int = 5) -> None:
+def check_regions(operator: str, data: jax.Array, rois: jax.Array, columns: int = 5) -> None:
     """Nothing for maps and regions of the right shapes.
 
     Raises:
@@ -40,10 +41,10 @@ def check_regions(operator: str, data: Any, rois: Any, columns: int = 5) -> None
         )
 
 
-def each_region(pool: Callable[[Any, Any], Any], data: Any, rois: Any) -> Any:
+def each_region(pool: Callable[[Any, Any], Any], data: jax.Array, rois: jax.Array) -> Any:
     """``pool(features of its picture, region)`` of every region; 0 for those of no picture."""
 
-    def one(roi: Any) -> Any:
+    def one(roi: jax.Array) -> Any:
         number = roi[0].astype(jnp.int32)
         features = data[jnp.clip(number, 0, data.shape[0] - 1)]
         return jnp.where(number >= 0, pool(features, roi), 0)
@@ -51,18 +52,18 @@ def each_region(pool: Callable[[Any, Any], Any], data: Any, rois: Any) -> Any:
     return loops.map_rows(one, jax.lax.stop_gradient(rois), batch_size=_AT_ONCE)
 
 
-def half_up(value: Any) -> Any:
+def half_up(value: jax.Array) -> Any:
     """Rounded as C does: halves away from zero."""
     return jnp.sign(value) * jnp.floor(jnp.abs(value) + 0.5)
 
 
-def rounded(value: Any, dtype: Any) -> Any:
+def rounded(value: jax.Array, dtype: DTypeLike) -> Any:
     """A float64 with the digits of ``dtype``."""
     kind = jnp.finfo(dtype)
     return jax.lax.reduce_precision(value, kind.nexp, kind.nmant)
 
 
-def scaled(value: Any, scale: float, dtype: Any) -> Any:
+def scaled(value: jax.Array, scale: float, dtype: DTypeLike) -> Any:
     """The product as the nearest number of ``dtype``, in float64; ``scale`` is of one precision."""
     return rounded(value.astype(jnp.float64) * float(np.float32(scale)), dtype)
 
@@ -76,7 +77,7 @@ def quotient(length: Any, bins: int, dtype: Any) -> Any:
     return rounded(length.astype(jnp.float64) / bins, dtype)
 
 
-def cells_between(edges: Any, extent: int) -> Any:
+def cells_between(edges: jax.Array, extent: int) -> Any:
     """Which elements lie between successive ``edges``, in part at least: ``(cells, extent)``."""
     low, high = jnp.floor(edges[:-1]), jnp.ceil(edges[1:])
     place = jnp.arange(extent)
@@ -105,11 +106,11 @@ def roi_pooling(data, rois, *, pooled_size: Pair, spatial_scale: Share):
     bins = pooled_size[0], pooled_size[1]
     height, width = data.shape[2:]
 
-    def cells(first: Any, last: Any, count: int, extent: int) -> Any:
+    def cells(first: jax.Array, last: jax.Array, count: int, extent: int) -> Any:
         size = quotient(jnp.maximum(last - first + 1, 1), count, data.dtype)
         return cells_between(rounded(jnp.arange(count + 1) * size, data.dtype) + first, extent)
 
-    def largest(features: Any, roi: Any) -> Any:
+    def largest(features: jax.Array, roi: jax.Array) -> Any:
         left, top, right, bottom = half_up(scaled(roi[1:], spatial_scale, data.dtype))
         rows = cells(top, bottom, bins[0], height)
         columns = cells(left, right, bins[1], width)
@@ -135,7 +136,7 @@ def roi_pooling(data, rois, *, pooled_size: Pair, spatial_scale: Share):
     return jnp.where(places > 0, taken, 0)
 
 
-def _hats(places: Any, extent: int) -> Any:
+def _hats(places: jax.Array, extent: int) -> Any:
     """Weights with which elements make up the value at each of ``places``, ``(..., extent)``.
 
     Places up to one outside have the value at the border, those farther out 0.
@@ -147,7 +148,9 @@ def _hats(places: Any, extent: int) -> Any:
     return jnp.where(inside[..., None], weights, 0)
 
 
-def _averaging(start: Any, length: Any, bins: int, samples: int, extent: int, dtype: Any) -> Any:
+def _averaging(
+    start: jax.Array, length: jax.Array, bins: int, samples: int, extent: int, dtype: DTypeLike
+) -> Any:
     """Weights of the elements in the mean of evenly spread samples in each bin.
 
     Args:
@@ -221,7 +224,7 @@ def roi_align(
         )
     shift = 0.5 if aligned else 0.0
 
-    def pool(features: Any, roi: Any) -> Any:
+    def pool(features: jax.Array, roi: jax.Array) -> Any:
         corners = rounded(scaled(roi[1:], spatial_scale, data.dtype) - shift, data.dtype)
         left, top = corners[:2]
         wide, tall = rounded(corners[2:] - corners[:2], data.dtype)
@@ -234,7 +237,9 @@ def roi_align(
     return each_region(pool, data, rois)
 
 
-def weighted(features: Any, rows: Any, columns: Any, own: tuple[int, int] | None) -> Any:
+def weighted(
+    features: jax.Array, rows: jax.Array, columns: Any, own: tuple[int, int] | None
+) -> Any:
     """``features`` times weights of rows and columns; with ``own`` each cell has its channels."""
     if own is None:
         return jnp.einsum("chw,ph,qw->cpq", features, rows, columns, precision=_EXACT)
@@ -242,7 +247,9 @@ def weighted(features: Any, rows: Any, columns: Any, own: tuple[int, int] | None
     return jnp.einsum("cpqhw,ph,qw->cpq", features, rows, columns, precision=_EXACT)
 
 
-def sampled(flat: Any, plane: Any, y: Any, x: Any, height: int, width: int) -> Any:
+def sampled(
+    flat: jax.Array, plane: jax.Array, y: jax.Array, x: jax.Array, height: int, width: int
+) -> Any:
     """Values between elements; places outside have those of the border.
 
     Args:
@@ -259,7 +266,7 @@ def sampled(flat: Any, plane: Any, y: Any, x: Any, height: int, width: int) -> A
     i, j = top.astype(jnp.int32), left.astype(jnp.int32)
     below, beside = jnp.minimum(i + 1, height - 1), jnp.minimum(j + 1, width - 1)
 
-    def at(row: Any, column: Any) -> Any:
+    def at(row: jax.Array, column: jax.Array) -> Any:
         return flat[(plane * height + row) * width + column]
 
     upper = at(i, j) * (1 - right) + at(i, beside) * right
@@ -294,7 +301,7 @@ def rotated_roi_align(
     channels, height, width = data.shape[1:]
     plane = jnp.arange(channels)[:, None, None]
 
-    def pool(features: Any, roi: Any) -> Any:
+    def pool(features: jax.Array, roi: jax.Array) -> Any:
         flat = features.reshape(-1)
         center_x, center_y, wide, tall = scaled(roi[1:5], spatial_scale, data.dtype)
         tall, wide = jnp.maximum(tall, 1), jnp.maximum(wide, 1)

@@ -6,18 +6,19 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Extents
 
 
-def _line(extent: int, dtype: Any) -> Any:
+def _line(extent: int, dtype: DTypeLike) -> Any:
     """``extent`` numbers from -1 to 1."""
     return jnp.linspace(-1, 1, extent, dtype=dtype)
 
 
-def _affine_grid(name: str, theta: Any, target_shape: tuple[int, ...]) -> Any:
+def _affine_grid(name: str, theta: jax.Array, target_shape: tuple[int, ...]) -> Any:
     if len(target_shape) != 2 or min(target_shape) <= 0:
         raise OperatorValueError(
             f"{name}: target_shape={target_shape} must be (height, width), above 0."
@@ -70,14 +71,14 @@ def grid_generator(
     return (data + jnp.stack([x, y])) / half - 1
 
 
-def _sample(image: Any, grid: Any) -> Any:
+def _sample(image: jax.Array, grid: jax.Array) -> Any:
     """One image ``(channels, height, width)`` at ``(2, ...)`` places; 0 outside of it."""
     height, width = image.shape[1:]
     x = (grid[0] + 1) * (width - 1) / 2
     y = (grid[1] + 1) * (height - 1) / 2
     left, top = jnp.floor(x), jnp.floor(y)
 
-    def corner(row: Any, column: Any) -> Any:
+    def corner(row: jax.Array, column: jax.Array) -> Any:
         inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
         # A place far outside has no whole number; it is masked, so any index will do.
         i = jnp.where(inside, row, 0).astype(jnp.int32)

@@ -17,7 +17,7 @@ from mixnet.ops.vision.boxes import Format, floating, overlaps, to_centers, to_c
 _TILE = 128
 
 
-def survivors(candidates: Any, clashes: Callable[[Any, Any], Any], boxes: Any) -> Any:
+def survivors(candidates: jax.Array, clashes: Callable[[Any, Any], Any], boxes: jax.Array) -> Any:
     """Which of ``boxes`` stay when each, best first, removes the later ones it clashes with.
 
     Args:
@@ -37,7 +37,7 @@ def survivors(candidates: Any, clashes: Callable[[Any, Any], Any], boxes: Any) -
     # Boxes after the last candidate need no look; the trip count follows from the data.
     last = jnp.max(jnp.where(keep, place, -1))
 
-    def settle(state: Any) -> Any:
+    def settle(state: jax.Array) -> Any:
         first, keep = state
         beats = clashes(jax.lax.dynamic_slice_in_dim(boxes, first, tile), boxes)
         within = jnp.triu(jax.lax.dynamic_slice_in_dim(beats, first, tile, 1), 1)
@@ -109,11 +109,11 @@ def box_nms(
     looked = count if topk <= 0 else min(topk, count)
     box = slice(coord_start, coord_start + 4)
 
-    def clashes(some: Any, every: Any) -> Any:
+    def clashes(some: jax.Array, every: jax.Array) -> Any:
         beaten = overlaps(some[:, :4], every[:, :4]) > overlap_thresh
         return beaten & (some[:, None, 4] == every[None, :, 4]) if by_class else beaten
 
-    def chosen(rows: Any) -> Any:
+    def chosen(rows: jax.Array) -> Any:
         """The rows that stay, in order, and which of these places are taken."""
         scores = rows[:, score_index]
         valid = scores > valid_thresh
@@ -140,7 +140,7 @@ def box_nms(
     return jnp.pad(sorted_rows, rest, constant_values=-1).reshape(data.shape)
 
 
-def _check_places(data: Any, coord_start: int, score_index: int, id_index: int) -> None:
+def _check_places(data: jax.Array, coord_start: int, score_index: int, id_index: int) -> None:
     if data.ndim < 2:
         raise ShapeError(f"_contrib_box_nms: data {data.shape} needs two axes: boxes and a row.")
     floating("_contrib_box_nms", data)

@@ -24,6 +24,7 @@ def scopes(graph: Graph) -> dict[Node, str]:
             continue
         scope = plain = re.sub(r"[^\w.-]", "_", name)
         number = 1
+        # XLA keeps the name with each instruction, and a name must lead back to one node.
         while scope in taken:
             scope, number = f"{plain}_{number}", number + 1
         taken.add(scope)
@@ -61,6 +62,7 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
             with jax.named_scope(scope):
                 inputs = [results[i][j] for i, j in places]
                 given = [scalars[s] if type(s) is ScalarSlot else s for s in numbers]
+                # Nodes are in topological order: the operation has left its pull before its gradient asks.
                 if source is not None:
                     _, headed, wanted = statics
                     results.append(pulls[source](inputs[: len(headed)], headed, wanted))
@@ -85,15 +87,14 @@ def _forward_of(graph: Graph) -> dict[Node, Node]:
             statics, headed, _ = node.statics
             key = _expression(node.op.forward, statics, node.scalars, node.inputs[len(headed) :])
             forward = seen.get(key)
-            if (
-                forward is not None and forward not in forward_of
-            ):  # not of a gradient that is read so
+            # A gradient that itself reads residuals has none to offer: it is computed on its own.
+            if forward is not None and forward not in forward_of:
                 forward_of[node] = forward
         seen.setdefault(_expression(node.op, node.statics, node.scalars, node.inputs), node)
     return forward_of
 
 
-def _expression(op: Operator, statics: Statics, scalars: Any, inputs: Any) -> Any:
+def _expression(op: Operator, statics: Statics, scalars: Sequence[Any], inputs: Any) -> Any:
     # repr tells 1 from True and from the scalar in slot 1, which compare equal
     return op, statics, repr(statics), tuple((type(s), s) for s in scalars), inputs
 

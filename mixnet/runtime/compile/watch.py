@@ -21,7 +21,7 @@ _MOST_REASONS = 50  # of a line: one that always gets new shapes has a new one e
 _limit: int = config.get("MIXNET_COMPILE_WARNING")
 
 
-def watch(source: str | None, key: Any) -> None:
+def watch(source: str | None, key: tuple[Any, ...]) -> None:
     """Record that a program was compiled for a read at ``source``; warn if that happens often.
 
     The same computation on several devices needs a program for each, so devices are counted separately.
@@ -32,15 +32,15 @@ def watch(source: str | None, key: Any) -> None:
     """
     if source is None:
         return
-    found = _programs.setdefault((source, key[3]), [0, None, Counter()])
-    before, found[1] = found[1], key
-    found[0] += 1
+    history = _programs.setdefault((source, key[3]), [0, None, Counter()])
+    before, history[1] = history[1], key
+    history[0] += 1
     if before is None:
         return
-    reason, reasons = difference(before, key), found[2]
+    reason, reasons = difference(before, key), history[2]
     if reason in reasons or len(reasons) < _MOST_REASONS:
         reasons[reason] += 1
-    if found[0] == _limit:
+    if history[0] == _limit:
         warnings.warn(
             f"{source} has compiled {_limit} programs, each for a new computation. The "
             f"last differs from the one before: {reason}. Compiling takes longer "
@@ -53,7 +53,7 @@ def watch(source: str | None, key: Any) -> None:
 
 
 @contextmanager
-def told(source: str | None, key: Any) -> Iterator[None]:
+def told(source: str | None, key: tuple[Any, ...]) -> Iterator[None]:
     """Scope in which a program is waited for; reports it if it takes long."""
     watch(source, key)
     timer = threading.Timer(_PATIENCE, _tell, (source, key, time.perf_counter()))
@@ -68,7 +68,7 @@ def told(source: str | None, key: Any) -> Iterator[None]:
 _PATIENCE = 2.0  # seconds
 
 
-def _tell(source: str | None, key: Any, start: float) -> None:
+def _tell(source: str | None, key: tuple[Any, ...], start: float) -> None:
     where = f" for {source}" if source else ""
     names = Counter(_names(item[0].op) for item in key[0])
     kinds = ", ".join(name for name, _ in names.most_common(3))

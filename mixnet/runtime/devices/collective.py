@@ -92,8 +92,8 @@ def run_on_mesh(
 
     specs = [value.spec for value in sources]
     turns = exchange_variables(devices)
-    made = later(name, sources, specs, work, "communication", priority, name, turns)
-    return [made[i : i + count] for i in range(0, len(made), count)]
+    values_later = later(name, sources, specs, work, "communication", priority, name, turns)
+    return [values_later[i : i + count] for i in range(0, len(values_later), count)]
 
 
 def exchange_variables(devices: Sequence[Any]) -> tuple[Var, ...]:
@@ -123,6 +123,7 @@ def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...])
         shards = [jnp.reshape(each, (1,)) for each in row] if not row[0].ndim else row
         shape = (shards[0].shape[0] * len(devices), *shards[0].shape[1:])
         whole.append(jax.make_array_from_single_device_arrays(shape, sharding, shards))
+    # JAX returns before the devices have met; CPU devices must have left before the next exchange begins.
     waits = bool(exchange_variables(devices))
     if waits:
         last_exchange.wait()
@@ -131,6 +132,7 @@ def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...])
         jax.block_until_ready(results)
     arrays_on_mesh = []
     for row, result in zip(rows, results, strict=True):
+        # Shards come in an order of JAX's choice; the caller's is that of its contexts.
         by_device = {shard.device: shard.data for shard in result.addressable_shards}
         parts = [by_device[device] for device in devices]
         arrays_on_mesh.append(parts if row[0].ndim else [each.reshape(()) for each in parts])
@@ -146,7 +148,7 @@ def _sharding(devices: tuple[Any, ...]) -> NamedSharding:
 def _program(exchange: Exchange, devices: tuple[Any, ...]) -> Any:
     sharding = _sharding(devices)
 
-    def shard(*arrays: Any) -> tuple[Any, ...]:
+    def shard(*arrays: jax.Array) -> tuple[Any, ...]:
         return exchange(arrays)
 
     # A device's result is its own shard again, whether or not all have the same.
@@ -180,7 +182,7 @@ def _sum(arrays: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(sums)
 
 
-def gather(array: Any) -> Any:
+def gather(array: object) -> Any:
     """Within an exchange: the arrays of all devices, concatenated in rank order."""
     return jax.lax.all_gather(array, AXIS)
 
@@ -209,7 +211,7 @@ def sum_on_host(
         first = group[0].spec
         spec = Spec.of(first.shape, first.dtype, context)
 
-        def work(arrays: list[Any], device: Any = context.device) -> list[Any]:
+        def work(arrays: list[Any], device: jax.Device = context.device) -> list[Any]:
             total = reduce(np.add, [np.asarray(each) for each in arrays])
             with jax.enable_x64(True):
                 return [jax.device_put(np.asarray(total), device)]

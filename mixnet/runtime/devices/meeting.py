@@ -89,6 +89,7 @@ class Meeting:
             self._end()
         elif self._is_complete() and not self._var.pushed:
             devices = tuple(context.device for context in sorted(self.parts, key=_number))
+            # The common variable of CPU exchanges puts them in a row: side by side they would deadlock.
             writes = (self._var, *exchange_variables(devices))
             current.engine.push(
                 self._exchange, (), writes, "communication", name=self.name, resumable=True
@@ -105,7 +106,7 @@ class Meeting:
                 results = self._results(parts)
                 for part, result in zip(parts, results, strict=True):
                     part.holder.fill([result])
-            except Exception as error:
+            except Exception as error:  # of the devices' results: their tasks end with it, see _end
                 self._error = error
             self._ended = True
         self._end()
@@ -113,7 +114,7 @@ class Meeting:
     def _end(self) -> None:
         """After the exchange, or when it is aborted: end the tasks of the devices that have arrived."""
         for part in list(self.parts.values()):
-            part.values = ()
+            part.values = ()  # a meeting lives as long as its results, and would hold the arrays
             if part.done is not None:
                 part.done(self._error)
 
@@ -150,6 +151,7 @@ class Meeting:
             self._error, self._ended = MXNetError(reason), True
             if is_known:
                 mark_told(self._error)
+        # Outside of the lock: the end of a task starts others, and these may want to meet.
         self._end()
 
 
@@ -213,6 +215,7 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
     context = values[0].spec.context
     with _gathering:
         gathering = _open[name]
+        # The oldest that this device has not joined: so its k-th call meets the k-th of the others.
         meeting = next((m for m in gathering if context not in m.parts), None)
         if meeting is None:
             meeting = Meeting(name, count, exchange)
@@ -220,10 +223,11 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
         part = meeting.come(context, values)
         if not meeting.is_open:
             gathering.remove(meeting)
+    # The thread remembers what it waits in, to give it up if its program ends with an error.
     state.meetings = [each for each in state.meetings if each.is_open]
     if meeting.is_open:
         state.meetings.append(meeting)
-    meeting.begin(part)
+    meeting.begin(part)  # after the lock: the engine has locks of its own
     return part.result
 
 
@@ -308,10 +312,10 @@ def _made(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) 
 
 
 def _on_tape(name: str, count: int, exchange: Exchange, value: Value) -> Value:
-    made = _made(name, count, exchange, (value,))
+    outputs = _made(name, count, exchange, (value,))
     if state.recording and value.node is not None:
         inputs = (Entry(value.node, value.index),)
         statics = (name, count, exchange)
-        made.node = Node(_TAPED, statics, (), inputs, _TAPED.name, None, (value,))
-        made.index = 0
-    return made
+        outputs.node = Node(_TAPED, statics, (), inputs, _TAPED.name, None, (value,))
+        outputs.index = 0
+    return outputs

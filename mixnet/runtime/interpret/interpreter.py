@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -27,6 +27,9 @@ from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.interpret.patience import compile_seconds
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
+
+if TYPE_CHECKING:
+    pass
 
 
 class Runner(NamedTuple):
@@ -103,7 +106,7 @@ class Interpreter:
     def __len__(self) -> int:
         return len(self._steps)
 
-    def __call__(self, scalars: Any, *arrays: Any) -> list[Any]:
+    def __call__(self, scalars: Sequence[Any], *arrays: np.ndarray) -> list[Any]:
         """Arrays of the requested outputs, on the device."""
         count("interpreted", len(self._steps))
         if self._has_run and self._run is None:
@@ -113,7 +116,7 @@ class Interpreter:
         results = on_numpy.quietly(self._run or self._stepwise, scalars, given)
         return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
 
-    def _stepwise(self, scalars: Any, arrays: list[Any]) -> list[Any]:
+    def _stepwise(self, scalars: Sequence[Any], arrays: list[Any]) -> list[Any]:
         values = dict(enumerate(arrays))
         arrays.clear()
         for run, inputs, numbers, outputs, last_read in self._steps:
@@ -243,17 +246,17 @@ def runner_of(
 ) -> Runner:
     """The way to run an operator on such inputs: on NumPy, or compiled separately if NumPy cannot."""
     key = (op, statics, inputs, scalars)
-    found = _runners.get(key)
-    if found is None:
+    runner = _runners.get(key)
+    if runner is None:
         rule = ON_HOST.get(op.name)
         if rule is not None and op.output_specs is not None:
-            found = _runner_of_rule(rule, op, statics, len(inputs))
-            _runners[key] = found
-            return found
+            runner = _runner_of_rule(rule, op, statics, len(inputs))
+            _runners[key] = runner
+            return runner
         try:
             form = form_of(op, statics, inputs, scalars)
             if form is not None:
-                found = _runner_of_form(form, common_shape(inputs) or ())
+                runner = _runner_of_form(form, common_shape(inputs) or ())
             else:
                 jaxpr = traced(op, statics, inputs, scalars)
                 names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
@@ -262,13 +265,13 @@ def runner_of(
                 rejects = op.takes_key and "while" in names and not op.draws_apart
                 if rejects or not names.isdisjoint(_AMBIGUOUS):
                     raise on_numpy.NoRuleError("what must not depend on the last bit")
-                found = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
+                runner = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
         except on_numpy.NoRuleError:
-            found = _compiled_alone(op, statics, inputs, scalars, context)
+            runner = _compiled_alone(op, statics, inputs, scalars, context)
         if len(_runners) >= _MOST_RUNNERS:
             _runners.clear()
-        _runners[key] = found
-    return found
+        _runners[key] = runner
+    return runner
 
 
 _forms: dict[int, tuple[ShapeFree, Callable[..., Sequence[Any]]]] = {}  # by the form's identity
@@ -300,7 +303,7 @@ def _compiled_alone(
     specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
     count("programs_compiled")
 
-    def program(numbers: Any, *arrays: Any) -> tuple:
+    def program(numbers: np.ndarray, *arrays: np.ndarray) -> tuple:
         return op.apply(statics, arrays, [numbers[i] for i in range(scalars)])
 
     call = compile_for(program, scalars, specs, context)

@@ -16,6 +16,7 @@ from mixnet.ops.lowering.convolution import CONVOLUTION
 from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.private_jax.programs import bare_call
+from mixnet.process.collector import collector_paused
 from mixnet.runtime.compile import background, disk_cache
 from mixnet.runtime.compile import watch as compile_watch
 from mixnet.runtime.compile.ahead import compile_for, forgetters, make_room
@@ -73,10 +74,12 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
             mean equal programs.
         segment: provides the graph if the key is new.
     """
+    # No lock: a dictionary is safe to share, and if two threads make the same program, either will do.
     program = _programs.get(key)
     if program is not None:
         count("cache_hits", operations=len(key[0]))
         if program.change is not None:
+            # Threads may lose a count, and the change comes a run later; a lock would cost every run.
             program.runs -= 1
             if program.runs <= 0 or _is_not_wanted(program):
                 _change(program, key, segment)
@@ -90,7 +93,8 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     may_be_python = operations[0][0].alone  # then it is the only one
     if on_cpu and (patience.interprets() or may_be_python):
         specs = [value.spec for value in segment.leaves]
-        interpreter = Interpreter(operations, slots, specs, context)
+        with collector_paused():
+            interpreter = Interpreter(operations, slots, specs, context)
         if not (patience.interprets() or interpreter.is_python):
             interpreter = None
     first = _first(key, interpreter)
@@ -110,7 +114,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     return program.call
 
 
-def _first(key: Any, interpreter: Interpreter | None) -> How:
+def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> How:
     """How a program that was never seen begins, and why."""
     operations, _, _, context, _ = key
     if interpreter is None:
@@ -125,15 +129,15 @@ def _first(key: Any, interpreter: Interpreter | None) -> How:
     return How("compiled", "slow", len(interpreter), work, compiling)
 
 
-def _by_operator(key: Any) -> How:
+def _by_operator(key: tuple[Any, ...]) -> How:
     return How("by operator", "worth", len(key[0]))
 
 
-def how_it_runs(key: Any) -> How:
+def how_it_runs(key: tuple[Any, ...]) -> How:
     """How a segment that has just run did so; see :func:`executable` for the key."""
     program = _programs.get(key)
-    found = None if program is None else program.how
-    return found or _by_operator(key)
+    known = None if program is None else program.how
+    return known or _by_operator(key)
 
 
 def _is_not_wanted(program: Program) -> bool:
@@ -141,8 +145,9 @@ def _is_not_wanted(program: Program) -> bool:
     return not patience.interprets() and isinstance(program.call, Interpreter)
 
 
-def _change(program: Program, key: Any, segment: Any) -> None:
+def _change(program: Program, key: tuple[Any, ...], segment: Any) -> None:
     """Replace the program, in one of the threads that run it."""
+    # Taken out before it is called: of the threads that get here together, one compiles.
     change, program.change = program.change, None
     if change is None:
         return
@@ -153,7 +158,7 @@ def _change(program: Program, key: Any, segment: Any) -> None:
         raise
 
 
-def _compile_behind(program: Program, key: Any, segment: Any) -> None:
+def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> None:
     """Compile on another thread, and take over after some more runs."""
     before = program.how
     assert before is not None
@@ -163,10 +168,11 @@ def _compile_behind(program: Program, key: Any, segment: Any) -> None:
         return
     interpreter = program.call
     assert isinstance(interpreter, Interpreter)
+    # The segment lets go of its graph when it has run, which may be before the other thread begins.
     source = Source(segment, key[1])
     future = background.submit(partial(_compiled, key, source, False))
 
-    def take_over(program: Program, key: Any, segment: Any) -> None:
+    def take_over(program: Program, key: tuple[Any, ...], segment: Any) -> None:
         _set_compiled(program, key, segment, future.result)
         program.how = how.decided(segment.source, before._replace(way="compiled", because="runs"))
 
@@ -175,13 +181,16 @@ def _compile_behind(program: Program, key: Any, segment: Any) -> None:
     program.change = take_over
 
 
-def _compile_whole(program: Program, key: Any, segment: Any) -> None:
+def _compile_whole(program: Program, key: tuple[Any, ...], segment: Any) -> None:
     """Compile in the foreground."""
     _set_compiled(program, key, segment, partial(_compiled, key, Source(segment, key[1]), False))
 
 
 def _set_compiled(
-    program: Program, key: Any, segment: Any, compiled: Callable[[], tuple[Any, bool]]
+    program: Program,
+    key: tuple[Any, ...],
+    segment: Any,
+    compiled: Callable[[], tuple[Any, bool]],
 ) -> None:
     """Switch to the compiled program."""
     with compile_watch.told(segment.source, key):
@@ -193,6 +202,7 @@ def _heat(program: Program, key: Any, segment: Any) -> None:
     """Compile the program as a frequently run one, if that makes a difference."""
     source = Source(segment, key[1])
     graph = graph_of(key, source, hot=True)
+    # One that can be written has no convolution by oneDNN: it is the program that runs already.
     if not can_be_written(graph):
         program.call = _compile(graph, key, source)
 
@@ -211,14 +221,14 @@ class Source:
         self.scalars = len(segment.scalars)
 
 
-def _compiled(key: Any, source: Source, hot: bool) -> tuple[Callable[..., Any], bool]:
+def _compiled(key: tuple[Any, ...], source: Source, hot: bool) -> tuple[Callable[..., Any], bool]:
     """The program, and whether it may be replaced if it runs often."""
     graph = graph_of(key, source, hot)
     convolves = can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes)
     return _compile(graph, key, source), convolves
 
 
-def graph_of(key: Any, source: Source, hot: bool) -> Graph:
+def graph_of(key: tuple[Any, ...], source: Source, hot: bool) -> Graph:
     """The graph of a program, after all passes.
 
     Args:
@@ -231,7 +241,7 @@ def graph_of(key: Any, source: Source, hot: bool) -> Graph:
     return pipeline.run(source.graph, "segment", Facts(context.device.platform, specs, hot))
 
 
-def _compile(graph: Graph, key: Any, source: Source) -> Callable[..., Any]:
+def _compile(graph: Graph, key: tuple[Any, ...], source: Source) -> Callable[..., Any]:
     _, _, donated, context, _ = key
     specs = source.specs
     # What a program takes over it takes over at once: it stays whole.
@@ -242,11 +252,12 @@ def _compile(graph: Graph, key: Any, source: Source) -> Callable[..., Any]:
     first = lower(split.first)
     with jax.enable_x64(True):
         structs: Any = jax.eval_shape(lambda *arrays: first(arrays, ()), *[s.struct for s in given])
-    made = [Spec.of(each.shape, each.dtype, context) for each in structs]
+    result_specs = [Spec.of(each.shape, each.dtype, context) for each in structs]
+    # Not the key of the whole program: one for another batch size reads the same weights.
     which = split.key, tuple(given)
     if which not in _preparations:
         _preparations[which] = prepared.Preparation(_program(split.first, 0, given, context))
-    rest = _program(split.rest, source.scalars, [*specs, *made], context)
+    rest = _program(split.rest, source.scalars, [*specs, *result_specs], context)
     return prepared.Prepared(_preparations[which], rest, split.places)
 
 

@@ -9,10 +9,15 @@ that were measured (docs/concepts/lazy.md).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.runtime.compile.ahead import compile_for
 from mixnet.runtime.value.counters import count
+
+if TYPE_CHECKING:
+    import jax
+
+    from mixnet.runtime.value.call import Call
 
 SINGLE_SECONDS = 0.020
 """To compile a program of one operation."""
@@ -27,7 +32,7 @@ _seen: set[int] = set()  # hashes of keys that ran operator by operator
 _singles: dict[Any, Callable[..., Any]] = {}  # call -> its compiled program
 
 
-def runs_by_operator(key: Any, program: Sequence[tuple[Any, ...]]) -> bool:
+def runs_by_operator(key: tuple[Any, ...], program: Sequence[tuple[Any, ...]]) -> bool:
     """Whether a segment that is new to the cache runs operator by operator this time.
 
     Never twice: the second time it is compiled. Segments that contain a whole graph, such as a hybridized
@@ -65,7 +70,7 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
     for number, item in enumerate(program):
         for place in item[1:]:
             last[place] = number
-    kept = set(slots)
+    returned = set(slots)
 
     def run(scalars: Any, *arrays: Any) -> list[Any]:
         count("run_by_operator", len(program))
@@ -78,11 +83,11 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
             at += call.num_scalars
             results = _single(call)(numbers, *given)
             for result in results:
-                if slot in last or slot in kept:
+                if slot in last or slot in returned:
                     known[slot] = result
                 slot += 1
             for place in item[1:]:
-                if place >= 0 and last[place] == number and place not in kept:
+                if place >= 0 and last[place] == number and place not in returned:
                     known.pop(place, None)
         return [known[each] for each in slots]
 
@@ -93,19 +98,19 @@ _MOST_SINGLES = 2000
 """Programs of one operation that are kept: each has a few of the memory maps of a process."""
 
 
-def _single(call: Any) -> Callable[..., Any]:
-    found = _singles.get(call)
-    if found is None:
+def _single(call: Call) -> Callable[..., Any]:
+    known = _singles.get(call)
+    if known is None:
         count("programs_compiled")
         op, statics, length = call.op, call.statics, call.num_scalars
 
-        def program(scalars: Any, *arrays: Any) -> tuple:
+        def program(scalars: Sequence[Any], *arrays: jax.Array) -> tuple:
             return op.apply(statics, arrays, [scalars[i] for i in range(length)])
 
         if len(_singles) >= _MOST_SINGLES:
             _singles.clear()
-        found = _singles[call] = compile_for(program, length, call.specs, call.context)
-    return found
+        known = _singles[call] = compile_for(program, length, call.specs, call.context)
+    return known
 
 
 def clear() -> None:

@@ -48,18 +48,18 @@ def decided(source: str | None, how: How) -> How:
         how: what was decided.
     """
     if source is not None:
-        found = _of_lines.get(source)
-        if found is None:
+        history = _of_lines.get(source)
+        if history is None:
             if len(_of_lines) >= MOST_LINES:
                 _of_lines.popitem(last=False)
-            found = _of_lines[source] = deque(maxlen=MOST_OF_A_LINE)
-        found.append(how)
+            history = _of_lines[source] = deque(maxlen=MOST_OF_A_LINE)
+        history.append(how)
     return how
 
 
 def of_lines() -> dict[str, list[How]]:
     """Decisions by line, ``file:line``, the oldest first."""
-    return {line: list(found) for line, found in _of_lines.copy().items()}
+    return {line: list(history) for line, history in _of_lines.copy().items()}
 
 
 def clear() -> None:

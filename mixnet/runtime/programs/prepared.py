@@ -11,7 +11,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.lowering.batch_norm import FOLD
 from mixnet.ops.lowering.integers import WEIGHTS
+
+if TYPE_CHECKING:
+    import jax
 
 _NO_SCALARS = np.zeros(0, np.float64)
 _RESULTS: dict[Any, int] = {FOLD: 2, WEIGHTS: 3}
@@ -64,6 +67,8 @@ def cut(graph: Graph) -> Cut | None:
         return None
     place = {node: i for i, node in enumerate(graph.inputs)}
     read = sorted({place[entry.node] for node in folds for entry in node.inputs})
+    # Variables of their own: those of the whole graph stay inputs of the rest, so that a program that
+    # was cut is called with the same arrays as one that was not.
     own = {graph.inputs[i]: Node(None, name=graph.inputs[i].name) for i in read}
     heads, stand_ins = [], {}
     for node in folds:
@@ -72,10 +77,10 @@ def cut(graph: Graph) -> Cut | None:
         for index in range(_RESULTS[node.op]):
             heads.append(Entry(copy, index))
             stand_ins[Entry(node, index)] = Node(None, name=f"{node.name}_{index}")
-    made = set(folds)
+    prepared = set(folds)
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
-        if node not in made:
+        if node not in prepared:
             return node.replaced(inputs)
         return tuple(Entry(stand_ins[Entry(node, i)]) for i in range(_RESULTS[node.op]))
 
@@ -116,11 +121,12 @@ class Preparation:
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The weights for these arrays."""
         key = tuple(map(id, arrays))
-        found = self.kept.get(key)
-        if found is None or not found.is_of(arrays):
+        entry = self.kept.get(key)
+        # The number of a freed array may be that of a new one before the weak reference has said so.
+        if entry is None or not entry.is_of(arrays):
             results = self._call(_NO_SCALARS, *arrays)
-            found = self.kept[key] = _Kept(arrays, results, partial(self._forget, key))
-        return found.results
+            entry = self.kept[key] = _Kept(arrays, results, partial(self._forget, key))
+        return entry.results
 
     def _forget(self, key: tuple[int, ...], source: Any) -> None:
         self.kept.pop(key, None)
@@ -138,5 +144,5 @@ class Prepared:
     def __init__(self, first: Preparation, rest: Callable[..., Any], places: tuple[int, ...]):
         self._first, self._rest, self._places = first, rest, places
 
-    def __call__(self, scalars: Any, *arrays: Any) -> Any:
+    def __call__(self, scalars: Sequence[Any], *arrays: jax.Array) -> Any:
         return self._rest(scalars, *arrays, *self._first([arrays[i] for i in self._places]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -18,6 +18,9 @@ from mixnet.runtime.record.record import array_of
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.state import is_on_host, state
 from mixnet.runtime.value.value import Spec, Value
+
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Statics
 
 # Another thing in a process that is forked, see ``forked``.
 read: Any = np.array
@@ -48,7 +51,7 @@ def to_host(value: Value, reason: str) -> np.ndarray:
 class RecordedCopy(CrossDeviceCopy):
     """A copy as an operator on a tape: it runs between programs, not in one."""
 
-    def run_values(self, statics: Any, values: Sequence[Value]) -> list[Value]:
+    def run_values(self, statics: Statics, values: Sequence[Value]) -> list[Value]:
         """The value on the device that ``statics`` names second."""
         return [_start(values[0], statics[1])]
 
@@ -89,6 +92,6 @@ def _start(value: Value, context: Context) -> Value:
 
     shared = value.spec.context.device is context.device  # one buffer, two values
     name = f"copy {value.spec.context} to {context}"
-    (made,) = later(name, (value,), (spec,), copy, f"copy:{context}")
-    made.shared = shared
-    return made
+    (arriving,) = later(name, (value,), (spec,), copy, f"copy:{context}")
+    arriving.shared = shared
+    return arriving

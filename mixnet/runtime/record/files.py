@@ -24,10 +24,10 @@ class _FileVar(Var):
 def variable(path: str | os.PathLike[str]) -> Var:
     """The variable of a file: the same for every spelling of the path, and named after the first."""
     key = os.path.realpath(path)
-    found = _variables.get(key)
-    if found is None:
-        found = _variables[key] = _FileVar(os.fsdecode(path))
-    return found
+    var = _variables.get(key)
+    if var is None:
+        var = _variables[key] = _FileVar(os.fsdecode(path))
+    return var
 
 
 class Saving:
@@ -88,11 +88,11 @@ def read(path: str | os.PathLike[str], work: Callable[[], Found]) -> Found:
         Exception: the error of a failed write, unless it has been reported already: then the file
             is read as it was before.
     """
-    found: list[Found] = []
+    results: list[Found] = []
     var = variable(path)
     if is_told(var.error):
         var.error = None
     current.engine.push_sync(
-        lambda: found.append(work()), (var,), (), "io", name=f"load {os.fspath(path)}"
+        lambda: results.append(work()), (var,), (), "io", name=f"load {os.fspath(path)}"
     )
-    return found[0]
+    return results[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from mixnet.runtime.record.record import array_of, record
 from mixnet.runtime.value.call import explained
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value, adopt
+
+if TYPE_CHECKING:
+    import jax
+
+    from mixnet.ops.operator import Operator, Statics
 
 
 class HostRun:
@@ -46,6 +51,7 @@ class HostRun:
         context: Context | None,
     ) -> list[Value]:
         """The outputs of one operation, computed."""
+        # What a tape records has to run where its gradient will.
         if state.recording and not self.alone:
             return self._elsewhere(op, statics, scalars, values, context)
         where = context or values[0].spec.context.compute
@@ -60,7 +66,7 @@ class HostRun:
                 )
             else:
                 results = rule(*arrays, **op.keywords(statics, scalars))
-            if results is not NotImplemented:
+            if results is not NotImplemented:  # a rule may know only some dtypes or layouts
                 outputs = results if isinstance(results, tuple) else (results,)
                 return [host_value(each, where) for each in outputs]
         program = _program(op, statics, len(scalars), values)
@@ -88,8 +94,8 @@ class HostRun:
 
     def _elsewhere(
         self,
-        op: Any,
-        statics: Any,
+        op: Operator,
+        statics: Statics,
         scalars: tuple[float, ...],
         values: Sequence[Value],
         context: Context | None,
@@ -105,7 +111,7 @@ class HostRun:
             return record(op, statics, scalars, tuple(values), context)
 
 
-def host_value(array: Any, context: Context) -> Value:
+def host_value(array: object, context: Context) -> Value:
     """A value from a NumPy array that will not be modified."""
     array = np.asarray(array)
     value = Value(Spec.of(array.shape, array.dtype, context), array)
@@ -122,9 +128,9 @@ def on_device(value: Value) -> Value:
     if type(array) is not np.ndarray:
         return value
     with _off():
-        found = adopt(array, value.spec.context)
-    found.shared = True  # others may see the memory
-    return found
+        adopted = adopt(array, value.spec.context)
+    adopted.shared = True  # others may see the memory
+    return adopted
 
 
 def check_context(context: Context) -> None:
@@ -159,7 +165,7 @@ def on_host(alone: bool = False) -> Iterator[None]:
         alone: this process has no devices.
     """
     before, recording = state.trace, state.recording
-    if before is not None:
+    if before is not None:  # a trace records what runs later, and must not see results of now
         yield
         return
     state.trace, state.recording = HostRun(alone), False
@@ -198,7 +204,7 @@ _MOST_PROGRAMS = 4096
 
 
 def _program(
-    op: Any, statics: Any, scalars: int, values: Sequence[Value]
+    op: Operator, statics: Statics, scalars: int, values: Sequence[Value]
 ) -> Callable[..., list[np.ndarray]] | None:
     """The operator for arrays of these specs on NumPy; None if it cannot run there."""
     specs = tuple([value.spec for value in values])
@@ -210,20 +216,20 @@ def _program(
     count = len(specs)
     structs = [spec.struct for spec in specs]
 
-    def apply(*arrays: Any) -> Any:
+    def apply(*arrays: jax.Array) -> Any:
         return op.apply(statics, list(arrays[:count]), list(arrays[count:]))
 
     try:
-        made: Any = on_numpy.compiled(apply, *structs, *[_SCALAR] * scalars)
+        program: Any = on_numpy.compiled(apply, *structs, *[_SCALAR] * scalars)
     except on_numpy.NoRuleError:
-        made = None
+        program = None
     except Exception as error:
         problem = explained(op, statics, specs, error)
         raise problem from problem.__cause__
     if len(_programs) >= _MOST_PROGRAMS:
         _programs.clear()
-    _programs[key] = made
-    return made
+    _programs[key] = program
+    return program
 
 
 _SCALAR = np.float64(0)

@@ -13,7 +13,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -46,6 +46,9 @@ from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
 
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Statics
+
 
 class SumsOver(Operator):
     """The operator that sums each of its inputs over all devices of a team; only a joint program has it.
@@ -60,15 +63,15 @@ class SumsOver(Operator):
         super().__init__()
         self.exchange = exchange
 
-    def num_outputs(self, statics: Any = (), num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """As many as inputs."""
         return int(statics[0])
 
-    def output_specs(self, statics: Any, inputs: Sequence[Known]) -> list[Known]:
+    def output_specs(self, statics: Statics, inputs: Sequence[Known]) -> list[Known]:
         """Those of the inputs."""
         return list(inputs)
 
-    def apply(self, statics: Any, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
         """The sums."""
         return tuple(self.exchange(arrays))
 
@@ -180,15 +183,15 @@ class JointStep:
         before = [len(segment.entries) for segment in self.segments]
         for segment in self.segments:
             segment.joint = self
-        made = []
+        totals = []
         for values in zip(*rows, strict=True):
-            made.append(record(self.team.sums, (len(rows),), (), tuple(values)))
+            totals.append(record(self.team.sums, (len(rows),), (), tuple(values)))
         if all(
             len(segment.entries) == number + 1
             for segment, number in zip(self.segments, before, strict=True)
         ):
             self._followed = len(self.segments[0].entries)
-            return made[0]
+            return totals[0]
         self._leave(before)
         return None
 
@@ -303,6 +306,7 @@ class JointStep:
                 self.team.fail(error)
                 raise
             unheld = unheld if self.team.donates else ()
+            # One program for all: it donates only what every segment would, in the same places.
             orders = {segment._donated(segment.program, slots, unheld) for segment in segments}
             slots, donated = orders.pop() if len(orders) == 1 else (slots, ())
             rows = [[leaf.array for leaf in segment.leaves] for segment in segments]
@@ -341,6 +345,8 @@ _avals: dict[Any, Any] = {}
 
 def _are_alike(segments: Sequence[Segment]) -> bool:
     """Whether segments of different devices have recorded the same operations."""
+    # Calls are interned, so equality is identity once a call is mapped to the other device; the
+    # table is asked first, since this runs at every step.
     first, *others = segments
     for other in others:
         if len(other.entries) != len(first.entries) or len(other.leaf_slots) != len(
@@ -364,17 +370,17 @@ def _on(call: Call, context: Context) -> Call:
     if call.context is context:
         return call
     twins = _twins[context]
-    found = twins.get(call)
-    if found is None:
+    twin = twins.get(call)
+    if twin is None:
         specs = tuple([Spec.of(spec.shape, spec.dtype, context) for spec in call.specs])
         where = None if specs else context
-        found = call.op.calls.get((call.statics, specs, where))
-        if found is None:
-            found = make_call(call.op, call.statics, specs, call.num_scalars, where)
+        twin = call.op.calls.get((call.statics, specs, where))
+        if twin is None:
+            twin = make_call(call.op, call.statics, specs, call.num_scalars, where)
         if len(twins) >= MOST_CALLS:
             twins.clear()
-        twins[call] = found
-    return found
+        twins[call] = twin
+    return twin
 
 
 _twins: defaultdict[Context, dict[Call, Call]] = defaultdict(dict)
@@ -387,11 +393,13 @@ class _Program:
         counts = len(segment.leaves), len(segment.scalars)
         source = Source(segment, slots)
         key = (segment.program, slots, donated, segment.context, counts)
+        # Hot from the start: a step over devices is run often, or would not be worth them.
         graph = graph_of(key, source, hot=True)
         run = lower(graph)
         shapes = [spec.shape for spec in source.specs]
 
-        def shard(scalars: Any, *arrays: Any) -> tuple[Any, ...]:
+        def shard(scalars: Sequence[Any], *arrays: jax.Array) -> tuple[Any, ...]:
+            # Arrays without axes cannot be sharded: they come and go as arrays of one element.
             own = [each.reshape(shape) for each, shape in zip(arrays, shapes, strict=True)]
             return tuple(each.reshape(each.shape or (1,)) for each in run(own, scalars))
 
@@ -448,8 +456,8 @@ class _Program:
         given = tuple(scalars)
         if self._scalars is None or self._scalars[0] != given:
             data = np.array(given, np.float64)
-            made = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)
-            self._scalars = given, made
+            on_mesh = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)
+            self._scalars = given, on_mesh
         return self._scalars[1]
 
 
@@ -462,12 +470,12 @@ def _program(
     team: Team, segment: Segment, slots: tuple[int, ...], donated: tuple[int, ...]
 ) -> _Program:
     key = (segment.program, slots, donated, team.contexts, team.size)
-    found = joint_programs.known.get(key)
-    if found is None:
-        found = joint_programs.known[key] = _Program(team, segment, slots, donated)
+    program = joint_programs.known.get(key)
+    if program is None:
+        program = joint_programs.known[key] = _Program(team, segment, slots, donated)
     else:
         count("cache_hits", operations=len(segment.program))
-    return found  # type: ignore[no-any-return]
+    return program  # type: ignore[no-any-return]
 
 
 def can_be_joint(contexts: Sequence[Context]) -> bool:

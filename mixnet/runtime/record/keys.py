@@ -79,6 +79,7 @@ class Reserved:
         """The first draw is of the context's stream, those after it of a stream that follows from it."""
         if self._own is None:
             self._own = self._begin()
+            # A single draw is the one that was reserved, as if the parameter had not waited.
             if count == 1:
                 return self._stream, self._first
         return self._own, self._own.take(count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from mixnet.runtime.record.record import record
 from mixnet.runtime.value.call import explained
 from mixnet.runtime.value.state import is_tracing
 from mixnet.runtime.value.value import Value
+
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Operator, Statics
 
 
 class UnknownSizeError(TraceError):
@@ -57,7 +60,7 @@ def measured_size(op: Any, statics: Any, values: Sequence[Value]) -> int:
 
 
 def record_measured(
-    op: Any, statics: Any, scalars: tuple[float, ...], values: Sequence[Value]
+    op: Operator, statics: Statics, scalars: tuple[float, ...], values: Sequence[Value]
 ) -> list[Value]:
     """Determine the size from the values, then record the operator with a known shape."""
     size = measured_size(op, statics, values)

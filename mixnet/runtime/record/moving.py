@@ -38,10 +38,10 @@ class Move:
         attempt.reads(self.handle)
         now, new = self.handle._read(), self.after
         if now is not self.before:
-            (apart,) = record(find("elemwise_sub"), (), (), (now, self.before))
+            (difference,) = record(find("elemwise_sub"), (), (), (now, self.before))
             share = find("_mul_scalar").bind({"scalar": self.kept})
-            (apart,) = record(find("_mul_scalar"), *share, (apart,))
-            (new,) = record(find("elemwise_add"), (), (), (self.after, apart))
+            (difference,) = record(find("_mul_scalar"), *share, (difference,))
+            (new,) = record(find("elemwise_add"), (), (), (self.after, difference))
         attempt.write(self.handle, new)
 
 

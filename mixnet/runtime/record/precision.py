@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mixnet.ops.registry import find
 from mixnet.passes.lower_precision import WIDEST, Precision
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.value import Value
+
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Operator, Statics
 
 
 class Current:
@@ -46,7 +49,7 @@ def using(rule: Precision | None) -> Iterator[None]:
         use(before)
 
 
-def fitted(op: Any, statics: Any, values: tuple[Value, ...]) -> tuple[Value, ...]:
+def fitted(op: Operator, statics: Statics, values: tuple[Value, ...]) -> tuple[Value, ...]:
     """The inputs of an operator, cast to the required dtypes; casts are recorded."""
     rule = current.rule
     kind = None if rule is None else rule.kind(op, statics)

@@ -8,7 +8,7 @@ made already.
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import config
 from mixnet.base import MXNetError
@@ -23,6 +23,10 @@ from mixnet.runtime.value.call import is_on_several_cpus, make_call
 from mixnet.runtime.value.state import pending_segments, state
 from mixnet.runtime.value.value import Value, check_pending
 
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Operator, Statics
+    from mixnet.runtime.value.call import Call
+
 _reference = weakref.ref
 _entry = tuple.__new__  # half of the time of Entry(node, index), which is a function of Python
 _longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
@@ -31,8 +35,8 @@ _one_by_one = False
 
 
 def record(
-    op: Any,
-    statics: Any,
+    op: Operator,
+    statics: Statics,
     scalars: tuple[float, ...],
     values: tuple[Value, ...],
     context: Context | None = None,
@@ -130,7 +134,7 @@ def _over_devices(call: Any, scalars: tuple[float, ...], values: tuple[Value, ..
     return record(how.rest, call.statics, scalars, (*values, shared))
 
 
-def record_small(call: Any, number: float | None, first: Value, second: Value | None) -> Value:
+def record_small(call: Call, number: float | None, first: Value, second: Value | None) -> Value:
     """``record`` for a known call with one output, one or two inputs and at most one number.
 
     The fast path for Python's operators on arrays: the same as ``record`` without checks.
@@ -218,7 +222,7 @@ def run_one_by_one(on: bool) -> None:
     _set_engine(current.naive)
 
 
-def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
+def _tape(call: Call, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
     """Put an operation on the tape.
 
     A node holds the values of its inputs, never of its outputs, so that a tape which nobody holds
@@ -232,10 +236,10 @@ def _tape(call: Any, scalars: tuple, values: tuple[Value, ...], outputs: list[Va
             inputs.append(_entry(Entry, (Node(None, name="constant"), 0)))
         else:
             inputs.append(_entry(Entry, (node, value.index)))
-    kept = values
+    held = values
     if call.residuals:
-        kept = (*values, *outputs[-call.residuals :])
-    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, kept)
+        held = (*values, *outputs[-call.residuals :])
+    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, held)
     node.call = call
     for index, value in enumerate(outputs):
         value.node = node

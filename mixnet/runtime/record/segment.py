@@ -503,7 +503,7 @@ class Segment:
                 if failed is not None:
                     errors[slot] = failed
                 slot += 1
-        kept = {slot for slot in slots if slot not in errors}
+        valid = {slot for slot in slots if slot not in errors}
         with self.lock:
             pending, self.references = self.references, []
             for reference in pending:
@@ -519,11 +519,11 @@ class Segment:
                     elif place not in errors:
                         before = Value(output.spec, None, self, place)
                         self.references.append(weakref.ref(before))
-                        kept.add(place)
+                        valid.add(place)
                     Failed(errors[output.slot], output, before)
                 else:
                     self.references.append(reference)
-        return tuple(sorted(kept))
+        return tuple(sorted(valid))
 
     def _place_before(self, slot: int, failed: Collection[int]) -> int:
         """The last previous value of an output's holder that has not failed."""
@@ -567,11 +567,11 @@ class Segment:
         if not free:
             return slots, ()
         key = (program, slots, free)
-        found = _pairings.get(key)
-        if found is None:
+        pairing = _pairings.get(key)
+        if pairing is None:
             specs = {i: self.leaves[i].spec for i in free}
-            found = _pairings[key] = pair(program, slots, specs)
-        return found
+            pairing = _pairings[key] = pair(program, slots, specs)
+        return pairing
 
     def pending_graph(self, slots: tuple[int, ...]) -> tuple[Graph, list[Value]]:
         """The operations recorded so far as a graph with these heads, and the leaves, its inputs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -11,6 +11,9 @@ from mixnet.graph.subgraph import SubGraph
 from mixnet.runtime.trace.trace import Trace
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
+
+if TYPE_CHECKING:
+    from mixnet.runtime.value.call import Call
 
 
 class BodyTrace(Trace):
@@ -32,7 +35,9 @@ class BodyTrace(Trace):
         self._own.add(value.node)
         return value
 
-    def record(self, call: Any, scalars: tuple[float, ...], values: Sequence[Value]) -> list[Value]:
+    def record(
+        self, call: Call, scalars: tuple[float, ...], values: Sequence[Value]
+    ) -> list[Value]:
         """A node for one operation; its random stream, if any, is supplied when the subgraph runs."""
         if not call.op.takes_key:
             outputs = super().record(call, scalars, values)

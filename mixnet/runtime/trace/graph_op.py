@@ -77,6 +77,8 @@ class GraphOp(Operator):
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
         self._by_rows: dict[int, bool] = {}
         self._pairs: dict[Any, list[int]] = {}
+        # Gradients that told which residuals there are, until backward asks for the same ones.
+        self._derived: dict[Any, tuple[list[Entry], list[Node], list[Entry]]] = {}
 
     @property
     def is_over_devices(self) -> bool:
@@ -133,21 +135,24 @@ class GraphOp(Operator):
 
     def for_backward(self, wanted: tuple[int, ...]) -> GraphOp:
         """The same operator with the residuals that gradients of the inputs ``wanted`` need."""
-        found = self._for_backward.get(wanted)
-        if found is None:
+        extended = self._for_backward.get(wanted)
+        if extended is None:
             count = self.graph.num_outputs
             passed: list[Node] = []
-            entries, _ = self._gradients(tuple(range(count)), wanted, passed)
-            kept = self._forward_entries(entries)
-            heads = (*self.graph.heads, *kept)
+            headed = tuple(range(count))
+            entries, starts = self._gradients(headed, wanted, passed)
+            residuals = self._forward_entries(entries)
+            heads = (*self.graph.heads, *residuals)
             graph = Graph(heads, self.graph.inputs, count, self.graph.states)
-            found = GraphOp(graph, self.name, len(kept))
-            found._forward, found._wanted = self, wanted
-            found.passed = frozenset(passed)
+            extended = GraphOp(graph, self.name, len(residuals))
+            extended._forward, extended._wanted = self, wanted
+            extended._derived[headed, wanted] = entries, starts, residuals
+            extended.passed = frozenset(passed)
+            # Residuals come last, so outputs and states have the numbers that they had.
             first = count + len(self.graph.states)
-            found._kept = {entry: first + i for i, entry in enumerate(kept)}
-            self._for_backward[wanted] = found
-        return found
+            extended._kept = {entry: first + i for i, entry in enumerate(residuals)}
+            self._for_backward[wanted] = extended
+        return extended
 
     def _gradients(
         self, headed: tuple[int, ...], wanted: Sequence[int], passed: list[Node] | None = None
@@ -157,6 +162,7 @@ class GraphOp(Operator):
         heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
         gradients = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
+        # Backward has an output for each input that was asked for, also where nothing depends on it.
         zeros = find("zeros_like")
         entries = [
             entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
@@ -185,11 +191,11 @@ class GraphOp(Operator):
         forward = {node for node in self.graph.nodes if not node.is_variable}
         if self.key is not None:
             forward.add(self.graph.inputs[self.key])
-        kept: dict[Entry, None] = {}
+        entries_read: dict[Entry, None] = {}
         for node in topological(entry.node for entry in entries):
             if node not in forward:
-                kept.update((e, None) for e in node.inputs if e.node in forward)
-        return list(kept)
+                entries_read.update((e, None) for e in node.inputs if e.node in forward)
+        return list(entries_read)
 
     def names_rows(self, position: int) -> bool:
         """Whether the gradient of an input can be row-sparse: only suitable operators read it."""
@@ -197,6 +203,7 @@ class GraphOp(Operator):
             return False
         if position not in self._by_rows:
             entry = Entry(self.graph.inputs[position])
+            # An input that is also an output has a dense part in its gradient.
             by_rows = entry not in self.graph.heads and reads_by_rows(self.graph.nodes, entry)
             self._by_rows[position] = by_rows
         return self._by_rows[position]
@@ -215,8 +222,8 @@ class GraphOp(Operator):
                 f"{self.name}: a gradient of a gradient cannot be row-sparse; attach_grad() "
                 f"without stype makes it dense."
             )
-        op, inputs, kept = self._backward_op(headed, tuple(rows), by_rows=True)
-        return self._reading(op, inputs, kept, node, heads), self._pairs[headed, tuple(rows)]
+        op, inputs, residuals = self._backward_op(headed, tuple(rows), by_rows=True)
+        return self._reading(op, inputs, residuals, node, heads), self._pairs[headed, tuple(rows)]
 
     def backward_node(
         self, node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]
@@ -227,8 +234,8 @@ class GraphOp(Operator):
         headed = tuple(i for i, head in enumerate(heads) if head is not None)
         if any(i >= self.graph.num_outputs for i in headed):
             return None  # second derivatives reach residuals
-        op, inputs, kept = self._backward_op(headed, tuple(wanted))
-        return self._reading(op, inputs, kept, node, heads)
+        op, inputs, residuals = self._backward_op(headed, tuple(wanted))
+        return self._reading(op, inputs, residuals, node, heads)
 
     def _reading(
         self,
@@ -250,19 +257,25 @@ class GraphOp(Operator):
     ) -> tuple[GraphOp, list[int], list[Entry]]:
         key = (headed, wanted, by_rows)
         if key not in self._backward:
+            derived = None if by_rows else self._derived.pop((headed, wanted), None)
             if by_rows:
                 entries, starts, counts = self._forward._row_gradients(headed, wanted)
                 self._pairs[headed, wanted] = counts
-            else:
+            elif derived is None:
                 entries, starts = self._forward._gradients(headed, wanted)
-            kept = self._forward._forward_entries(entries)
-            stand_ins = {entry: Node(None, name=f"residual {i}") for i, entry in enumerate(kept)}
+            else:
+                entries, starts, _ = derived
+            residuals = self._forward._forward_entries(entries) if derived is None else derived[2]
+            stand_ins = {
+                entry: Node(None, name=f"residual {i}") for i, entry in enumerate(residuals)
+            }
             heads = _cut(entries, stand_ins)
             reached = set(topological(entry.node for entry in heads))
+            # Only inputs that backward itself reads: the others may be freed, or donated, before.
             used = [i for i, node in enumerate(self.graph.inputs) if node in reached]
             inputs = (*starts, *stand_ins.values(), *[self.graph.inputs[i] for i in used])
             graph = Graph(tuple(heads), inputs)
-            self._backward[key] = GraphOp(graph, f"{self.name}_backward"), used, kept
+            self._backward[key] = GraphOp(graph, f"{self.name}_backward"), used, residuals
         return self._backward[key]
 
     def __repr__(self) -> str:
@@ -271,17 +284,17 @@ class GraphOp(Operator):
 
 def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
     """``entries`` over the graph in which variables stand for some of its entries."""
-    made: dict[Node, Node] = {}
+    replaced: dict[Node, Node] = {}
 
     def moved(entry: Entry) -> Entry:
         if entry in stand_ins:
             return Entry(stand_ins[entry])
-        return Entry(made.get(entry.node, entry.node), entry.index)
+        return Entry(replaced.get(entry.node, entry.node), entry.index)
 
     forward = {entry.node for entry in stand_ins}
     for node in topological(entry.node for entry in entries):
         if not node.is_variable and node not in forward:
-            made[node] = node.replaced(tuple(moved(entry) for entry in node.inputs))
+            replaced[node] = node.replaced(tuple(moved(entry) for entry in node.inputs))
     return [moved(entry) for entry in entries]
 
 
@@ -290,10 +303,11 @@ def _kept(entry: Entry) -> float | None:
     share = 1.0
     while not entry.node.is_variable:
         node = entry.node
-        kept = node.op.kept(node.statics)
-        if kept is None:
+        factor = node.op.kept(node.statics)
+        if factor is None:
             return None
-        share *= kept
+        # Operations in sequence: what remains of the first is reduced by the second.
+        share *= factor
         written = node.op.changed(node.statics, len(node.inputs))
         place = next((p for p, index in written.items() if index == entry.index), None)
         if place is None:
@@ -394,11 +408,11 @@ def move_states(
         after: the results of ``call_graph``.
     """
     for number, (handle, old, new) in enumerate(zip(handles, before, after, strict=True)):
-        kept = op.kept_of_state(number)
+        share = op.kept_of_state(number)
         taped = None if new.node is None else new.node.op
-        if kept is not None and isinstance(taped, GraphOp) and not taped.is_passed(number):
+        if share is not None and isinstance(taped, GraphOp) and not taped.is_passed(number):
             new.node = None  # nothing that learns is before it: as where backward never comes
-        move(handle, old, new, kept)
+        move(handle, old, new, share)
 
 
 _shared: weakref.WeakValueDictionary[Any, GraphOp] = weakref.WeakValueDictionary()
@@ -412,12 +426,12 @@ def graph_op(graph: Graph, name: str, recompute: str | None = None) -> GraphOp:
     their own, as those objects may keep state; so do all graphs while lines are kept.
     """
     key = None if are_lines_kept() else _key(graph, name, recompute)
-    found = None if key is None else _shared.get(key)
-    if found is None:
-        found = GraphOp(graph, name, recompute=recompute)
-        if key is not None and not found.calls_python:
-            found = _shared.setdefault(key, found)
-    return found
+    shared = None if key is None else _shared.get(key)
+    if shared is None:
+        shared = GraphOp(graph, name, recompute=recompute)
+        if key is not None and not shared.calls_python:
+            shared = _shared.setdefault(key, shared)
+    return shared
 
 
 def _key(graph: Graph, name: str, recompute: str | None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
@@ -12,6 +12,9 @@ from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.assign_keys import key_variable
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
+
+if TYPE_CHECKING:
+    from mixnet.runtime.value.call import Call
 
 
 class Trace:
@@ -33,6 +36,7 @@ class Trace:
 
     def __enter__(self) -> Self:
         self._before.append((state.trace, state.recording))
+        # A traced graph is differentiated as a whole: its operations need no tape of their own.
         state.trace, state.recording = self, False
         return self
 
@@ -46,7 +50,9 @@ class Trace:
         self.placeholders.append(value.node)
         return value
 
-    def record(self, call: Any, scalars: tuple[float, ...], values: Sequence[Value]) -> list[Value]:
+    def record(
+        self, call: Call, scalars: tuple[float, ...], values: Sequence[Value]
+    ) -> list[Value]:
         """A node for one operation; returns its outputs."""
         inputs = tuple(self.entry(value) for value in values)
         prefix = call.op.name.strip("_").lower()
@@ -62,6 +68,7 @@ class Trace:
 
     def entry(self, value: Value) -> Entry:
         """The entry of a value in the graph; a value from outside becomes an input."""
+        # A value of this trace has a node, but neither content nor a segment that will compute it.
         if value.array is None and value.segment is None and value.node is not None:
             return Entry(value.node, value.index)
         if value not in self._variables:
@@ -93,6 +100,7 @@ class Trace:
         heads += tuple(self.entry(value) for _, value in states)
         inputs = [*self.placeholders, *self.captured]
         if self._key is not None:
+            # How many numbers the graph draws is known only now that it is complete.
             self._key.attrs = key_variable(self._draws).attrs
             inputs.append(self._key)
         return Graph(heads, tuple(inputs), len(outputs), tuple(i for i, _ in states))

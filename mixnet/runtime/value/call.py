@@ -117,7 +117,7 @@ def explained(
         return error.with_traceback(None)
     if isinstance(error, MXNetError):
         return error
-    made = explain(op, statics, [s.shape for s in specs], [s.dtype for s in specs], error)
+    explanation = explain(op, statics, [s.shape for s in specs], [s.dtype for s in specs], error)
     if own:
-        made.__cause__ = error
-    return made
+        explanation.__cause__ = error
+    return explanation

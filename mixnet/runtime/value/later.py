@@ -108,11 +108,11 @@ def later(
     for value in sources:
         check_pending(value)
     holder = Later(name)
-    made = []
+    values = []
     for slot, spec in enumerate(specs):
         value = Value(spec, None, holder, slot)
         holder.references.append(weakref.ref(value))
-        made.append(value)
+        values.append(value)
     line = user_source() if logs else None
     reads = variables_of(sources, "copy to another device")
     given = list(sources)
@@ -128,7 +128,7 @@ def later(
     push, writes = current.engine.push, (holder.var,)
     if not turns:
         push(run, reads, writes, resource, priority=priority, name=name)
-        return made
+        return values
 
     # What takes turns is handed over when it can run at once. Who has the turn then waits for nothing that
     # somebody else, who waits for the turn, is still to compute.
@@ -148,7 +148,7 @@ def later(
             current.engine.settle(turn)  # which runs it here, if no worker does
 
     current.engine.push_async(start, reads, writes, resource, priority, name, asked)
-    return made
+    return values
 
 
 def variables_of(values: Sequence[Value], reason: str) -> list[Var]:

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count as counting
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -16,6 +16,9 @@ from mixnet.context import Context
 from mixnet.process.source import Source, source_lines, user_source
 from mixnet.runtime.value.state import state
 from mixnet.units import size_text
+
+if TYPE_CHECKING:
+    pass
 
 SHOWN = 8
 """Arrays that an error or a summary names."""
@@ -31,7 +34,7 @@ def live_bytes(ctx: Context | None = None) -> int:
     return sum(size for _, size in _buffers(device))
 
 
-def _buffers(device: Any) -> list[tuple[jax.Array, int]]:
+def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     """Live arrays with their bytes on a device (on all if it is None)."""
     buffers = []
     seen: set[int] = set()
@@ -122,7 +125,7 @@ class MemoryLog:
         if id(array) not in self._known:
             self._add(array, name, source, str(context), array.nbytes)
 
-    def freed(self, array: Any) -> None:
+    def freed(self, array: object) -> None:
         """Record that the buffer of an array has been reused by another one."""
         self._end(id(array))
 
@@ -220,7 +223,7 @@ def _lives(record: Allocation, at: float) -> bool:
     return record.born <= at and (record.died is None or record.died > at)
 
 
-def _context_name(device: Any) -> str:
+def _context_name(device: jax.Device) -> str:
     return f"{'cpu' if device.platform == 'cpu' else 'gpu'}({device.id})"
 
 
@@ -244,7 +247,7 @@ def memory() -> MemoryLog:
     return MemoryLog()
 
 
-def note(array: Any, name: str, context: Context) -> None:
+def note(array: object, name: str, context: Context) -> None:
     """Add an array that the user's code is creating to the logs."""
     if logs:
         source = user_source()
@@ -279,14 +282,14 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
         else " Run it inside of `with mx.runtime.memory():` to see the lines that made them."
     )
     at = f" at {line}" if line else ""
-    made = OutOfMemoryError(
+    shortage = OutOfMemoryError(
         f"{context} has no memory left for a program{at}: {_first_line(reason)} Arrays hold "
         f"{size_text(total)} there, the largest are\n" + "\n".join(rows) + "\n"
         "Delete arrays that are no longer needed, make the batch smaller, or predict without "
         f"autograd.record().{advice}"
     )
-    made.__cause__ = error
-    return made
+    shortage.__cause__ = error
+    return shortage
 
 
 def _first_line(reason: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -15,6 +15,9 @@ from mixnet.engine.variable import Var
 from mixnet.process import locks
 from mixnet.runtime.value.memory import note
 from mixnet.runtime.value.state import is_on_host
+
+if TYPE_CHECKING:
+    pass
 
 
 class Spec:
@@ -38,12 +41,12 @@ class Spec:
         known = cls._made.get(key)
         if known is not None:
             return known
-        made = cls()
-        made.shape, made.dtype, made.context = shape, dtype, context
-        made.struct = jax.ShapeDtypeStruct(shape, dtype)
-        made.nbytes = math.prod(shape) * dtype.itemsize
+        spec = cls()
+        spec.shape, spec.dtype, spec.context = shape, dtype, context
+        spec.struct = jax.ShapeDtypeStruct(shape, dtype)
+        spec.nbytes = math.prod(shape) * dtype.itemsize
         with cls._making:  # another thread may be making the same
-            return cls._made.setdefault(key, made)
+            return cls._made.setdefault(key, spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Spec.of, (self.shape, self.dtype, self.context)
@@ -147,11 +150,11 @@ def adopt(data: np.ndarray, context: Context) -> Value:
     return Value(spec, array)
 
 
-def _sharding(device: Any) -> jax.sharding.SingleDeviceSharding:
-    found = _shardings.get(device)
-    if found is None:
-        found = _shardings[device] = jax.sharding.SingleDeviceSharding(device)
-    return found
+def _sharding(device: jax.Device) -> jax.sharding.SingleDeviceSharding:
+    sharding = _shardings.get(device)
+    if sharding is None:
+        sharding = _shardings[device] = jax.sharding.SingleDeviceSharding(device)
+    return sharding
 
 
 _shardings: dict[Any, jax.sharding.SingleDeviceSharding] = {}

@@ -19,14 +19,14 @@ def hooks(
     def __getattr__(name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = getattr(importlib.import_module(module), name)
-        if not callable(found) or isinstance(found, type):
-            return found
+        value = getattr(importlib.import_module(module), name)
+        if not callable(value) or isinstance(value, type):
+            return value
 
-        @functools.wraps(found)
-        def composing(*args: Any, **kwargs: Any) -> Any:
+        @functools.wraps(value)
+        def composing(*args: Any, **kwargs: object) -> Any:
             with face(_Symbol):
-                return found(*args, **kwargs)
+                return value(*args, **kwargs)
 
         here[name] = composing
         return composing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
@@ -12,6 +12,9 @@ from mixnet.base import AttributeTypeError
 from mixnet.numpy.call import call, name_of
 from mixnet.ops.registry import Op
 from mixnet.symbol.symbol import Symbol, compose
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
 
 
 class _Symbol(Symbol):
@@ -51,7 +54,7 @@ class _Symbol(Symbol):
         """The symbol with the operators of ``mx.sym``."""
         return Symbol(self._heads)
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         if len(self) > 1 and isinstance(key, (int, str, slice)):
             return type(self)(Symbol.__getitem__(self, key)._heads)
         if isinstance(key, str):
@@ -76,7 +79,7 @@ class _Symbol(Symbol):
         """Axes the other way round."""
         return self.transpose()
 
-    def astype(self, dtype: Any, **kwargs: Any) -> Any:
+    def astype(self, dtype: DTypeLike, **kwargs: object) -> Any:
         """The symbol in another dtype."""
         return call("Cast", self, dtype=name_of(dtype))
 
@@ -85,23 +88,23 @@ class _Symbol(Symbol):
         return functions.reshape(self, (-1,))
 
 
-def _sliced(symbol: _Symbol, key: Any) -> Any:
+def _sliced(symbol: _Symbol, key: object) -> Any:
     """Basic indexing with numbers and slices as an operator."""
     parts = key if isinstance(key, tuple) else (key,)
     begin: list[Any] = []
     end: list[Any] = []
     step: list[Any] = []
-    gone: list[int] = []
+    dropped: list[int] = []
     new: list[int] = []
     for each in parts:
         if each is None:
-            new.append(len(begin) + len(new) - len(gone))
+            new.append(len(begin) + len(new) - len(dropped))
         elif isinstance(each, slice):
             begin.append(each.start)
             end.append(each.stop)
             step.append(each.step)
         elif isinstance(each, (int, onp.integer)):
-            gone.append(len(begin))
+            dropped.append(len(begin))
             begin.append(int(each))
             end.append(int(each) + 1 if each != -1 else None)
             step.append(1)
@@ -111,10 +114,10 @@ def _sliced(symbol: _Symbol, key: Any) -> Any:
                 f"use take or gather_nd."
             )
     if begin:
-        steps = {} if len(gone) == len(begin) else {"step": tuple(step)}
+        steps = {} if len(dropped) == len(begin) else {"step": tuple(step)}
         symbol = call("slice", symbol, begin=tuple(begin), end=tuple(end), **steps)
-    if gone:
-        codes = tuple(-3 if axis in gone else -2 for axis in range(gone[-1] + 1))
+    if dropped:
+        codes = tuple(-3 if axis in dropped else -2 for axis in range(dropped[-1] + 1))
         symbol = call("_npx_reshape", symbol, newshape=(*codes, -4))
     for axis in new:
         symbol = functions.expand_dims(symbol, axis)
@@ -124,10 +127,10 @@ def _sliced(symbol: _Symbol, key: Any) -> Any:
 def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     function = getattr(functions, name)
 
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: object) -> Any:
         return function(self, other)
 
-    def reflected(self: Any, other: Any) -> Any:
+    def reflected(self: Any, other: object) -> Any:
         return function(other, self)
 
     return method, reflected
@@ -136,7 +139,7 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 def _method(name: str) -> Callable[..., Any]:
     function = getattr(functions, name)
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: object) -> Any:
         return function(self, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, function.__doc__

@@ -15,7 +15,7 @@ def _make(op: Op, name: str) -> Any:
     made = make_function(op, name)
 
     @functools.wraps(made)
-    def function(*args: Any, **kwargs: Any) -> _Symbol:
+    def function(*args: Any, **kwargs: object) -> _Symbol:
         return _Symbol(made(*args, **kwargs)._heads)
 
     return function

@@ -17,11 +17,11 @@ from mixnet.tools.launch.supervise import Supervisor
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    made = argparse.ArgumentParser(
+    arguments = argparse.ArgumentParser(
         prog="mixnet-launch",
         description="Start a program in many processes that train together (mx.kv.create('dist_sync')).",
     )
-    add = made.add_argument
+    add = arguments.add_argument
     add("-n", "--num-workers", type=int, required=True, help="processes that train")
     add(
         "-s",
@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     add("--max-restarts", type=int, default=0, help="start all again so many times after a failure")
     add("--dry-run", action="store_true", help="print what would be run")
     add("command", nargs=argparse.REMAINDER, help="the program and its arguments")
-    return made
+    return arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -37,10 +37,10 @@ class Running:
     @property
     def code(self) -> int | None:
         """Its exit code, as a shell has it; None while it runs."""
-        found = self.handle.poll()
-        if found is not None and not self.ended:
+        status = self.handle.poll()
+        if status is not None and not self.ended:
             self.ended = time.monotonic()
-        return found if found is None or found >= 0 else 128 - found
+        return status if status is None or status >= 0 else 128 - status
 
 
 class Supervisor:

@@ -111,7 +111,7 @@ def _short(value: float) -> float:
 # ---- values that may still be pending ------------------------------------------------------------
 
 
-def held(value: Any, name: str) -> Any:
+def held(value: object, name: str) -> Any:
     """What a value is now, without waiting for it: a number, or arrays off the tape that nobody writes to.
 
     Raises:
@@ -121,7 +121,7 @@ def held(value: Any, name: str) -> Any:
         # The version of this moment: `total += loss` makes another, and no graph is kept alive.
         return [type(value)._wrap(value._read().alias())]
     if isinstance(value, (list, tuple)) and value and all(isinstance(v, NDArray) for v in value):
-        return [kept for each in value for kept in held(each, name)]
+        return [each_held for each in value for each_held in held(each, name)]
     try:
         return float(np.mean(np.asarray(value, dtype=np.float64)))
     except (TypeError, ValueError):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.gluon.contrib.estimator.handlers import BatchEnd, EpochBegin, EpochEnd, TrainBegin
 from mixnet.widgets.board.control import StopTraining
+
+if TYPE_CHECKING:
+    from mixnet.gluon.contrib.estimator.estimator import Estimator
 
 _OFTEN = 0.25  # seconds between two readings of a metric, which wait for the device
 
@@ -23,17 +26,17 @@ class BoardHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd):
         self._stopped = False
         self._epoch = 0
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
         """The learning rate is that of the estimator's trainer."""
         self._stopped, self._epoch = False, 0
         if estimator.trainer is not None:
             self.board.attach(estimator.trainer)
 
-    def epoch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
         """Count epochs."""
         self._epoch += 1
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def batch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> bool:
         """The loss; then obey the buttons."""
         loss = kwargs["loss"]
         self.board.log(loss=list(loss) if isinstance(loss, (list, tuple)) else loss)
@@ -43,7 +46,7 @@ class BoardHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd):
             self._stopped = True
         return self._stopped
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
+    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> bool:
         """The metrics."""
         values = {}
         for metric in [*estimator.train_metrics, *estimator.val_metrics]:

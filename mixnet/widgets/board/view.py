@@ -97,9 +97,9 @@ class TrainingBoard(View):
             AttributeTypeError: a value is neither.
         """
         data = self._of_live()
-        kept = {name: held(value, name) for name, value in values.items()}
+        snapshots = {name: held(value, name) for name, value in values.items()}
         self._loop = threading.get_ident()
-        data.log(step, kept)
+        data.log(step, snapshots)
         self._sender.wake()
 
     def histogram(self, name: str, array: Any) -> None:
@@ -124,9 +124,9 @@ class TrainingBoard(View):
         Raises:
             AttributeValueError: another shape.
         """
-        kept = _kept(array, name)
-        check_image(name, kept.shape)
-        self._of_live().image(name, kept)
+        picture = _kept(array, name)
+        check_image(name, picture.shape)
+        self._of_live().image(name, picture)
         self._sender.wake()
 
     def event(self, text: str) -> None:
@@ -250,15 +250,15 @@ class TrainingBoard(View):
         Raises:
             AttributeTypeError: it has no learning rate.
         """
-        found = trainer
-        if not hasattr(found, "set_learning_rate"):
-            found = getattr(trainer, "_optimizer", None) or getattr(trainer, "trainer", None)
-        if not hasattr(found, "set_learning_rate"):
+        subject = trainer
+        if not hasattr(subject, "set_learning_rate"):
+            subject = getattr(trainer, "_optimizer", None) or getattr(trainer, "trainer", None)
+        if not hasattr(subject, "set_learning_rate"):
             raise AttributeTypeError(
                 f"trainer: expected a Trainer, an optimizer or a Module after init_optimizer, got "
                 f"{type(trainer).__name__}."
             )
-        self._attached = found
+        self._attached = subject
         self._batch_size = batch_size or self._batch_size
         self._sender.wake()
         return self

@@ -17,7 +17,7 @@ def program_names(made: Pictured) -> dict[str, str]:
     """
     many = Counter(row["path"] for row in made.rows if row["part"] == "forward")
     whole = made.blocks.get((), ("", ""))[1]
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for row in made.rows:
         path = row["path"]
         if not path or row["part"] == "backward":
@@ -28,12 +28,12 @@ def program_names(made: Pictured) -> dict[str, str]:
         if row["op"] is None or many[path] > 1:
             parts += filter(None, [_tail(row["name"], made.blocks, path)])
         if parts:
-            found[row["name"]] = ".".join(parts)
+            names[row["name"]] = ".".join(parts)
     for row in made.rows:
         own = twin(row["name"])
-        if row["part"] == "backward" and own in found:
-            found[row["name"]] = f"∇ {found[own]}"
-    return found
+        if row["part"] == "backward" and own in names:
+            names[row["name"]] = f"∇ {names[own]}"
+    return names
 
 
 def _tail(

@@ -39,14 +39,14 @@ def blocks_of(
     parent holds.
     """
     operations = _operations(rows)
-    kept = {path for path in operations if path and _is_box(path, operations)}
+    boxes = {path for path in operations if path and _is_box(path, operations)}
 
     def box(path: Path) -> Path:
-        while path and path not in kept:
+        while path and path not in boxes:
             path = path[:-1]
         return path
 
-    folds = _folds(rows, kept, operations, box)
+    folds = _folds(rows, boxes, operations, box)
     blocks: list[Block] = []
     number: dict[Any, int] = {(): -1}
 

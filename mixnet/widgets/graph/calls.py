@@ -44,7 +44,7 @@ class Calls:
     ``of`` holds paths by node, ``kinds`` by path the class of the block and the prefix of its names.
     """
 
-    def __init__(self, root: Block, loss: Any = None):
+    def __init__(self, root: Block, loss: object = None):
         self.of: dict[Node, Path] = {}
         self.kinds: dict[Path, tuple[str, str]] = {(): (type(root).__name__, root.prefix)}
         self._labels: dict[int, str] = {}
@@ -130,7 +130,7 @@ class Calls:
         return loss(*inputs)
 
 
-def _nodes(value: Any) -> Iterator[Node]:
+def _nodes(value: object) -> Iterator[Node]:
     """The nodes behind symbols, or behind arrays of a trace, in nested lists."""
     if isinstance(value, Symbol):
         yield from (entry.node for entry in value._heads)

@@ -58,13 +58,13 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
                 status, text = REWIRED, f"reads {', '.join(now)}; read {', '.join(was)}"
         change.append(status)
         notes.append(text)
-    made = Pictured(
+    joined = Pictured(
         f"{before.title} → {after.title}", "difference", rows, after.heads, {**before.blocks, **after.blocks},
         data=before.data | after.data,
     )  # fmt: skip
     counts = [f"{change.count(k)} {word}" for k, word in _WORDS.items() if k in change]
-    made.notes.append(", ".join(counts) or "Nothing changed.")
-    return made, {"change": change, "told": notes}
+    joined.notes.append(", ".join(counts) or "Nothing changed.")
+    return joined, {"change": change, "told": notes}
 
 
 _WORDS = {ADDED: "added", REMOVED: "removed", CHANGED: "changed", REWIRED: "with other inputs",

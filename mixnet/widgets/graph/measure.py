@@ -112,11 +112,11 @@ def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
         jitted = jax.jit(call, keep_unused=True, compiler_options=options)
         text = jitted.lower(*structs).compile().as_text() or ""
     names = scopes(graph)
-    back = {scope: graph.names[node] for node, scope in names.items()}
+    node_of = {scope: graph.names[node] for node, scope in names.items()}
     group_of: dict[str, str] = {}
     for each in groups(hlo.parse(text), names.values()):
         for scope in each.nodes:
-            group_of[back[scope]] = f"{each.kind} {each.id}"
+            group_of[node_of[scope]] = f"{each.kind} {each.id}"
     return group_of
 
 

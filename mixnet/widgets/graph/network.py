@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,12 +26,15 @@ from mixnet.widgets.graph.rows import (
 )
 from mixnet.widgets.graph.symbol import composed, with_gradients
 
+if TYPE_CHECKING:
+    pass
+
 
 def of_block(
     block: HybridBlock,
     inputs: Sequence[Any],
     train: bool,
-    loss: Any,
+    loss: object,
     boundary: FrameType,
     boxes: bool = False,
 ) -> Pictured:
@@ -79,14 +82,14 @@ def of_block(
     symbol = parts.symbol if boxes else composition.symbol
     for name, each in parts.arrays.items():
         shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
-    made = composed(symbol, shapes, dtypes, train, asked, title, "block")
-    made.data, made.weights = frozenset(composition.names), frozenset(parameters)
-    _place(made, calls, composition.symbol.graph, inputs, parts)
-    made.notes += [each for each in (*notes, parts.note()) if each]
-    return made
+    rows = composed(symbol, shapes, dtypes, train, asked, title, "block")
+    rows.data, rows.weights = frozenset(composition.names), frozenset(parameters)
+    _place(rows, calls, composition.symbol.graph, inputs, parts)
+    rows.notes += [each for each in (*notes, parts.note()) if each]
+    return rows
 
 
-def _last_inputs(block: HybridBlock, loss: Any) -> Sequence[Any]:
+def _last_inputs(block: HybridBlock, loss: object) -> Sequence[Any]:
     """The specs of a call that there was."""
     for specs, structure, _ in block._cache:
         if (
@@ -157,13 +160,13 @@ def _traced(
     if len(known) < len(graph.inputs):
         known.append(KEY_SPEC)
     if train:
-        made = with_gradients(graph, known, asked, block.name, "block")
+        rows = with_gradients(graph, known, asked, block.name, "block")
     else:
-        made = rows_of(graph, specs_of(graph, known), block.name, "block")
-        made.graph, made.inputs = graph, known
-    made.data = frozenset(traced.key.names)
-    _place(made, calls, traced.graph, inputs)
-    return made
+        rows = rows_of(graph, specs_of(graph, known), block.name, "block")
+        rows.graph, rows.inputs = graph, known
+    rows.data = frozenset(traced.key.names)
+    _place(rows, calls, traced.graph, inputs)
+    return rows
 
 
 def _place(

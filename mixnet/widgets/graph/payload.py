@@ -40,7 +40,7 @@ class _Table:
         self.items: list[Any] = []
         self._number: dict[str, int] = {}
 
-    def __call__(self, item: Any) -> int:
+    def __call__(self, item: object) -> int:
         key = json.dumps(item)
         if key not in self._number:
             self._number[key] = len(self.items)
@@ -216,15 +216,15 @@ class Reader:
         self.inputs: list[list[int]] = []
         at = 0
         for node, count in enumerate(edges["count"]):
-            self.inputs.append([node - back for back in edges["back"][at : at + count]])
+            self.inputs.append([node - distance for distance in edges["back"][at : at + count]])
             at += count
 
     def source(self, node: int) -> str:
         """``file:line`` of a node; empty if it is not known."""
-        found = self.sources[node]
-        if found is None:
+        index = self.sources[node]
+        if index is None:
             return ""
-        return f"{self.payload['strings'][found[0]]}:{found[1]}"
+        return f"{self.payload['strings'][index[0]]}:{index[1]}"
 
     def label(self, node: int) -> str:
         """What the node's box says: where it stands in the program, or its name without what all
@@ -235,12 +235,12 @@ class Reader:
 
     def outermost(self, node: int) -> int:
         """The outermost closed block that a node stands in, -1 for none."""
-        block, found = self.blocks[node], -1
+        block, outer = self.blocks[node], -1
         while block >= 0:
             if block not in self.opened:
-                found = block
+                outer = block
             block = self.payload["blocks"]["parent"][block]
-        return found
+        return outer
 
     def path(self, block: int) -> str:
         """Labels from the outermost block to this one."""

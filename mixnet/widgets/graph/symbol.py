@@ -45,9 +45,9 @@ def of_symbol(
         shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
     arguments = [n for n in symbol.list_arguments() if not n.endswith("label")]
     asked = [n for n in arguments if n not in given] or arguments
-    made = composed(symbol, shapes, dtypes, train, asked, title, "symbol")
-    made.data = frozenset(name for name in known if name in given or name.endswith("label"))
-    return made
+    rows = composed(symbol, shapes, dtypes, train, asked, title, "symbol")
+    rows.data = frozenset(name for name in known if name in given or name.endswith("label"))
+    return rows
 
 
 class _Watched(Inference):
@@ -95,27 +95,27 @@ def composed(
         run = assign_keys(unplaced_graph(symbol, train))
         inputs = [known(node.name) for node in run.inputs] if complete else None
     if train and failed is None:
-        made = with_gradients(run, inputs, asked, title, kind)
+        rows = with_gradients(run, inputs, asked, title, kind)
     elif complete:
         # Forward alone is shown as composed, without the states' new values as heads.
         specs = specs_of(symbol.graph, [known(node.name) for node in symbol.graph.inputs])
-        made = rows_of(symbol.graph, specs, title, kind)
-        made.graph, made.inputs = run, inputs
+        rows = rows_of(symbol.graph, specs, title, kind)
+        rows.graph, rows.inputs = run, inputs
     else:
         specs = {
             entry: (tuple(shape), inferred.dtypes.get(entry) or np.dtype("float32"))
             for entry, shape in inferred.shapes.items()
             if is_known(shape)
         }
-        made = rows_of(graph, specs, title, kind)
+        rows = rows_of(graph, specs, title, kind)
     if failed is not None:
         place = None if inferred.at is None else graph.names.get(inferred.at)
-        at = next((row["id"] for row in made.rows if row["name"] == place), None)
-        made.error = {"node": at, "text": str(failed).strip()}
+        at = next((row["id"] for row in rows.rows if row["name"] == place), None)
+        rows.error = {"node": at, "text": str(failed).strip()}
     elif not complete and shapes:
         missing = [n for n, entry in variables.items() if not is_known(inferred.shapes.get(entry))]
-        made.notes.append(f"The shape is unknown for {', '.join(missing[:6])}.")
-    return made
+        rows.notes.append(f"The shape is unknown for {', '.join(missing[:6])}.")
+    return rows
 
 
 def with_gradients(
@@ -130,9 +130,9 @@ def with_gradients(
         heads = [forward[head] for head in graph.heads[: graph.num_outputs]]
         known = [*inputs, *heads]
         specs = specs_of(whole.graph, known)
-    made = rows_of(whole.graph, specs, title, kind)
-    made.graph, made.inputs = whole.graph, known
-    for row in made.rows:
+    rows = rows_of(whole.graph, specs, title, kind)
+    rows.graph, rows.inputs = whole.graph, known
+    for row in rows.rows:
         if row["name"].startswith("gradient of output"):
             row["part"] = "backward"
-    return made
+    return rows

@@ -28,10 +28,10 @@ from mixnet.widgets.graph.symbol import of_symbol
 
 
 def pictured(
-    target: Any,
+    target: object,
     inputs: Sequence[Any],
     train: bool,
-    loss: Any,
+    loss: object,
     named: Mapping[str, Any],
     boundary: FrameType,
     boxes: bool = False,
@@ -73,21 +73,21 @@ def _of_array(array: NDArray) -> Pictured:
     if value.array is not None or segment is None or segment.finished:
         node = Node(None, name="array")
         spec = value.spec
-        made = rows_of(
+        rows = rows_of(
             Graph((Entry(node),)), {Entry(node): (spec.shape, spec.dtype)}, "array", "pending"
         )
-        made.notes.append("Nothing is pending: the array has been computed, or is being computed.")
-        made.rows[0]["device"] = str(spec.context)
-        return made
+        rows.notes.append("Nothing is pending: the array has been computed, or is being computed.")
+        rows.rows[0]["device"] = str(spec.context)
+        return rows
     graph, leaves = segment.pending_graph((value.slot,))
     for node, leaf in zip(graph.inputs, leaves, strict=True):
         node.name = node.name or ("constant" if leaf.array is not None else "pending elsewhere")
     known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
-    made = rows_of(graph, specs_of(graph, known), "pending operations", "pending")
-    made.graph, made.inputs = graph, known
-    for row in made.rows:
+    rows = rows_of(graph, specs_of(graph, known), "pending operations", "pending")
+    rows.graph, rows.inputs = graph, known
+    for row in rows.rows:
         row["device"] = str(segment.context)
-    return made
+    return rows
 
 
 def _of_call(
@@ -124,25 +124,25 @@ def _of_call(
             graph = pipeline.inline(graph, pipeline.Facts())
         leaves = program.recorded.leaves
         known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]
-        made = rows_of(graph, specs_of(graph, known), title, "function")
-        made.graph, made.inputs, made.scalars = graph, known, program.recorded.scalars
-        made.leaves = leaves
-        for row in made.rows:
+        rows = rows_of(graph, specs_of(graph, known), title, "function")
+        rows.graph, rows.inputs, rows.scalars = graph, known, program.recorded.scalars
+        rows.leaves = leaves
+        for row in rows.rows:
             row["device"] = str(program.recorded.context)
-        parts.append((made, program.recorded.reason))
+        parts.append((rows, program.recorded.reason))
     if len(parts) == 1:
         parts[0][0].error = _error(failed)
         return parts[0][0]
     whole = Pictured(title, "function", [], [])
-    for number, (made, reason) in enumerate(parts):
+    for number, (rows, reason) in enumerate(parts):
         first = len(whole.rows)
-        for row in made.rows:
+        for row in rows.rows:
             row["id"] += first
             row["name"] = f"segment{number}/{row['name']}"
             row["inputs"] = [[i + first, k] for i, k in row["inputs"]]
             row["path"] = (f"segment {number} (until {reason})", *row["path"])
             whole.rows.append(row)
-        whole.heads += [[i + first, k] for i, k in made.heads]
+        whole.heads += [[i + first, k] for i, k in rows.heads]
     whole.error = _error(failed)
     whole.notes.append(
         f"Values are read during the call, so {len(parts)} programs run, one after another."

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mixnet.base import MXNetError
-from mixnet.units import count_text, size_text, time_text
+from mixnet.units import count_text, how_many, size_text, time_text
 from mixnet.widgets.graph.diff import difference
 from mixnet.widgets.graph.measure import measured
 from mixnet.widgets.graph.payload import Reader, payload_of
@@ -56,20 +56,23 @@ class GraphView(View):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         *inputs: Any,
         train: bool = False,
-        loss: Any = None,
+        loss: object = None,
         title: str | None = None,
         measure: bool = False,
         **shapes: Any,
     ):
-        made = pictured(target, inputs, train, loss, shapes, sys._getframe(), boxes=True)
+        picture = pictured(target, inputs, train, loss, shapes, sys._getframe(), boxes=True)
         if title is not None:
-            made.title = title
-        self._made: Pictured | None = made
+            picture.title = title
+        self._made: Pictured | None = picture
         super().__init__(
-            {**payload_of(made), "live": made.graph is not None and made.inputs is not None}
+            {
+                **payload_of(picture),
+                "live": picture.graph is not None and picture.inputs is not None,
+            }
         )
         if measure:
             self.measure()
@@ -90,12 +93,12 @@ class GraphView(View):
             getattr(each, "_made", None) or pictured(each, (), False, None, {}, sys._getframe())
             for each in (before, after)
         ]
-        made, facts = difference(*parts)
+        picture, facts = difference(*parts)
         if title is not None:
-            made.title = title
+            picture.title = title
         view = cls.__new__(cls)
         view._made = None
-        View.__init__(view, {**payload_of(made), "facts": facts, "live": False})
+        View.__init__(view, {**payload_of(picture), "facts": facts, "live": False})
         return view
 
     def measure(self) -> GraphView:
@@ -110,8 +113,8 @@ class GraphView(View):
         Raises:
             MXNetError: shapes are not known, or the view was made of a stored payload.
         """
-        made = getattr(self, "_made", None)
-        facts = {} if made is None else measured(made)
+        picture = getattr(self, "_made", None)
+        facts = {} if picture is None else measured(picture)
         if not facts:
             raise MXNetError(
                 "measure: this graph cannot run: the shapes are not known, or this is a stored or compared "
@@ -138,7 +141,7 @@ class GraphView(View):
         p = self.payload
         read = Reader(p)
         operations = sum(op is not None for op in read.ops)
-        text = f"{p['title']}: {operations} operations, {p['direction']}"
+        text = f"{p['title']}: {how_many(operations, 'operation')}, {p['direction']}"
         total = sum(read.flops)
         if total:
             text += f", {count_text(total, 'FLOP')}"

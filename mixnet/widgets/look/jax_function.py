@@ -6,7 +6,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -21,6 +21,9 @@ from mixnet.private_jax.equations import line_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal
 from mixnet.process.source import Source, is_users
 from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
+
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Statics
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
 _MOVES = frozenset(
@@ -59,11 +62,11 @@ class Primitive(Operator):
         self._program = jaxpr.replace(constvars=[], outvars=equation.outvars, eqns=[equation])
         self._specs = [_spec(each.aval) for each in equation.outvars]
 
-    def output_specs(self, statics: Any, inputs: Any) -> list[Known]:  # type: ignore[override]
+    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:  # type: ignore[override]
         """Shape and dtype of every output, as JAX inferred them."""
         return list(self._specs)
 
-    def apply(self, statics: Any, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
+    def apply(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
         """What the equation computes."""
         names = [each for each in self.equation.invars if not isinstance(each, Literal)]
         # An equation may read one array twice.
@@ -72,10 +75,10 @@ class Primitive(Operator):
             for each, array in zip(names, arrays, strict=True)
         }
         program = self._program.replace(invars=list(values))
-        found = jax.core.eval_jaxpr(program, (), *values.values())
-        return tuple(_plain(each) for each in found)
+        results = jax.core.eval_jaxpr(program, (), *values.values())
+        return tuple(_plain(each) for each in results)
 
-    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
         """How many arrays it makes."""
         return len(self._specs)
 
@@ -89,7 +92,7 @@ class Constant(Operator):
         super().__init__()
         self._value = value
 
-    def apply(self, statics: Any, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
+    def apply(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
         """The value."""
         return (jax.numpy.asarray(self._value),)
 
@@ -122,16 +125,16 @@ def pictured(
     known: list[Known] = [
         _spec(each.aval) for each in (*closed.jaxpr.constvars, *closed.jaxpr.invars)
     ]
-    made = rows_of(graph, specs_of(graph, known), title, "function")
-    made.graph, made.inputs = graph, known
+    rows = rows_of(graph, specs_of(graph, known), title, "function")
+    rows.graph, rows.inputs = graph, known
     by_name = {graph.names[node]: node for node in graph.nodes}
-    for row in made.rows:
+    for row in rows.rows:
         node = by_name[row["name"]]
         if isinstance(node.op, Primitive):
             row["attributes"] = _attributes(node.op.equation)
             row["flops"] = _flops(node.op.equation)
     values = {node.name: each for node, each in zip(graph.inputs, arrays, strict=True)}
-    return made, values
+    return rows, values
 
 
 def _is_programs(file: str) -> bool:
@@ -160,11 +163,11 @@ class _Reading:
                 constants = [self._constant(each) for each in program.consts]
                 name = equation.params.get("name")  # of a function under jax.jit
                 block = inside if name is None else f"{self._fresh(f'{inside}{name}')}/"
-                found = self.run(program, [*constants, *given], block)
+                results = self.run(program, [*constants, *given], block)
             else:
                 node = self._node(equation, jaxpr, given, inside)
-                found = [Entry(node, i) for i in range(len(equation.outvars))]
-            known.update(zip(equation.outvars, found, strict=True))
+                results = [Entry(node, i) for i in range(len(equation.outvars))]
+            known.update(zip(equation.outvars, results, strict=True))
         return [
             known[each] if not isinstance(each, Literal) else self._constant(each.val)
             for each in jaxpr.outvars
@@ -178,7 +181,7 @@ class _Reading:
             node.source = Source(*place)
         return node
 
-    def _constant(self, value: Any) -> Entry:
+    def _constant(self, value: object) -> Entry:
         return Entry(Node(Constant(np.asarray(value)), name=self._fresh("constant")))
 
     def _fresh(self, name: str) -> str:
@@ -192,7 +195,7 @@ def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
         getattr(function, "__wrapped__", None), "__code__", None
     )
     parameters = () if code is None else code.co_varnames[: code.co_argcount]
-    found: list[str] = []
+    names: list[str] = []
     for group, place, *rest in paths:
         if group.idx == 0 and place.idx < len(parameters):
             parts = [parameters[place.idx]]
@@ -202,11 +205,11 @@ def _names(paths: Sequence[Any], function: Callable[..., Any]) -> list[str]:
             str(getattr(each, "key", getattr(each, "idx", getattr(each, "name", ""))))
             for each in rest
         ]
-        found.append(".".join(parts))
-    return found
+        names.append(".".join(parts))
+    return names
 
 
-def _is_key(value: Any) -> bool:
+def _is_key(value: object) -> bool:
     """Whether it is a key of jax.random, which has no dtype of NumPy's."""
     return bool(jax.dtypes.issubdtype(getattr(value, "dtype", np.float32), jax.dtypes.prng_key))
 
@@ -223,15 +226,15 @@ def _spec(aval: Any) -> Known:
 
 
 def _attributes(equation: Any) -> dict[str, str]:
-    found = {
+    attributes = {
         key: str(value)[:80]
         for key, value in equation.params.items()
         if value is not None and value != () and not hasattr(value, "eqns") and "jaxpr" not in key
     }
     for place, each in enumerate(equation.invars):
         if isinstance(each, Literal):
-            found[f"input {place}"] = str(each.val)
-    return found
+            attributes[f"input {place}"] = str(each.val)
+    return attributes
 
 
 def _flops(equation: Any) -> int:

@@ -80,16 +80,16 @@ def engine_in_program(engine: Mapping[str, Any], labels: Mapping[str, str]) -> d
 def _inside(svg: Svg, inner: str, box: Box) -> None:
     """A picture in a box, as large as it fits; its corner and not its middle where it is taller."""
     x, y, width, height = box
-    found = re.match(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"', inner)
-    assert found is not None
-    scale = min((width - 12) / float(found[1]), (height - 26) / float(found[2]), 1.0)
-    wide, tall = float(found[1]) * scale, float(found[2]) * scale
+    match = re.match(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"', inner)
+    assert match is not None
+    scale = min((width - 12) / float(match[1]), (height - 26) / float(match[2]), 1.0)
+    wide, tall = float(match[1]) * scale, float(match[2]) * scale
     # Styles and arrow heads are those of the outer picture; tooltips need a picture that can be pointed at.
     inner = re.sub(r"<(style|defs|title)>.*?</\1>", "", inner)
     place = (
         f'x="{x + (width - wide) / 2:.0f}" y="{y + 20:.0f}" width="{wide:.0f}" height="{tall:.0f}"'
     )
-    svg.add(inner.replace(f'width="{found[1]}" height="{found[2]}"', place, 1))
+    svg.add(inner.replace(f'width="{match[1]}" height="{match[2]}"', place, 1))
 
 
 def _source(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:

@@ -25,10 +25,10 @@ Piece = dict[str, Any]
 
 def pieces_of_stages(made: Pictured, staged: Stages) -> list[Piece]:
     """The pieces of all programs of ``mx.stages``, one after the other."""
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for number, program in enumerate(staged.programs):
         meant = _meaning(made, program, number if len(staged.programs) > 1 else None)
-        first = len(found)
+        first = len(pieces)
         rows: dict[int, list[int]] = {}  # node of the last graph -> rows
         for row, nodes in meant.items():
             for node in nodes:
@@ -36,15 +36,15 @@ def pieces_of_stages(made: Pictured, staged: Stages) -> list[Piece]:
         by_name = {node["name"]: node["id"] for node in program.graph["nodes"]}
         for group in program.groups:
             nodes = [by_name[name] for name in group["nodes"] if name in by_name]
-            found.append(_piece(group, {n for node in nodes for n in rows.get(node, ())}, first))
-    return found
+            pieces.append(_piece(group, {n for node in nodes for n in rows.get(node, ())}, first))
+    return pieces
 
 
 def lowered_of_stages(made: Pictured, staged: Stages) -> dict[str, list[Any]]:
     """For rows that run as another operator, by row number: its name, its method, and whether it
     changes the layout.
     """
-    found: dict[str, list[Any]] = {}
+    lowered: dict[str, list[Any]] = {}
     for number, program in enumerate(staged.programs):
         meant = _meaning(made, program, number if len(staged.programs) > 1 else None)
         nodes = program.graph["nodes"]
@@ -53,8 +53,8 @@ def lowered_of_stages(made: Pictured, staged: Stages) -> dict[str, list[Any]]:
             for n in which:
                 method = nodes[n]["attributes"].get("method")
                 if nodes[n]["op"] is not None and str(nodes[n]["op"]).endswith("_channels_last"):
-                    found[str(row)] = [nodes[n]["op"], method, n in moved]
-    return found
+                    lowered[str(row)] = [nodes[n]["op"], method, n in moved]
+    return lowered
 
 
 _MOVED = ("_channels_last", "_channels_first")
@@ -96,10 +96,10 @@ def _piece(group: dict[str, Any], rows: Iterable[int], first: int) -> Piece:
 def _meaning(made: Pictured, program: Program, segment: int | None) -> dict[int, list[int]]:
     """For each row what it is in the last graph of a program: numbers of nodes there."""
     number = {row["name"]: row["id"] for row in program.graph["nodes"]}
-    found: dict[str, list[int]] = {}
+    steps: dict[str, list[int]] = {}
     for step in stands_for(program, number):
         for name, nodes in step.items():
-            found.setdefault(name.rpartition("/")[2], []).extend(nodes)
+            steps.setdefault(name.rpartition("/")[2], []).extend(nodes)
     rows, prefix = made.rows, f"segment{segment}/"
     if segment is not None:
         rows = [row for row in rows if row["name"].startswith(prefix)]
@@ -108,8 +108,8 @@ def _meaning(made: Pictured, program: Program, segment: int | None) -> dict[int,
     for row in rows:
         name = row["name"].removeprefix(prefix).rpartition("/")[2]
         own = recorded.get(row["name"], name)
-        if row["part"] == "backward" and name not in found:
+        if row["part"] == "backward" and name not in steps:
             forward = twin(row["name"])
             own = f"{recorded.get(forward, forward).rpartition('/')[2]}_backward"
-        meant[row["id"]] = sorted(set(found.get(own, ())))
+        meant[row["id"]] = sorted(set(steps.get(own, ())))
     return meant

@@ -93,11 +93,11 @@ class Run:
     def _compute(self, node: Node) -> None:
         run, more = self._calls[node]
         with np.errstate(all="ignore"):
-            made = run(*[self._arrays[entry] for entry in node.inputs], *more)
-        found = [np.asarray(each) for each in made]
-        self._numbers[self._graph.names[node]] = [numbers(each) for each in found[:MOST_OUTPUTS]]
+            results = run(*[self._arrays[entry] for entry in node.inputs], *more)
+        arrays = [np.asarray(each) for each in results]
+        self._numbers[self._graph.names[node]] = [numbers(each) for each in arrays[:MOST_OUTPUTS]]
         with self._lock:
-            for place, each in enumerate(found):
+            for place, each in enumerate(arrays):
                 if self._readers[Entry(node, place)]:
                     self._arrays[Entry(node, place)] = each
             for entry in node.inputs:

@@ -15,7 +15,9 @@ from mixnet.widgets.svg import short
 LINE = 240  # most characters of a line
 
 
-def source_of(target: Any, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Any], list[list[Any]]]:
+def source_of(
+    target: object, rows: Sequence[Mapping[str, Any]]
+) -> tuple[list[Any], list[list[Any]]]:
     """Files with their lines, and for each row the places ``[file, line]`` that it comes from.
 
     The lines are the code of the target, and all lines that rows come from: where an operation is called,
@@ -49,10 +51,10 @@ def source_of(target: Any, rows: Sequence[Mapping[str, Any]]) -> tuple[list[Any]
 
 def _places(source: Mapping[str, Any] | None) -> list[tuple[str, int]]:
     """The line of a row, then where its layer was made, and the layer around that."""
-    found: list[tuple[str, int]] = []
+    places: list[tuple[str, int]] = []
     while source is not None:
         place = (str(source["file"]), int(source["line"]))
-        if place not in found:
-            found.append(place)
+        if place not in places:
+            places.append(place)
         source = source["layer"]
-    return found
+    return places

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -14,6 +16,7 @@ from mixnet.base import AttributeTypeError
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
 from mixnet.gluon.trace import flatten
+from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.onnx.load.import_model import load_model
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
@@ -54,7 +57,7 @@ class Subject:
 
 
 def subject_of(
-    target: Any, inputs: Sequence[Any], train: bool | None, loss: Any, named: Mapping[str, Any],
+    target: object, inputs: Sequence[Any], train: bool | None, loss: object, named: Mapping[str, Any],
     boundary: FrameType,
 ) -> Subject:  # fmt: skip
     """The subject of any target; see :class:`mixnet.widgets.look.view.Look`.
@@ -63,6 +66,9 @@ def subject_of(
         AttributeTypeError: it is none that is taken, or does not take these inputs.
         MissingFileError, FileFormatError: a path names no file, or none that can be read.
     """
+    if isinstance(target, (str, os.PathLike, Symbol, HybridBlock)):
+        inputs = [_of_numpy(each) for each in inputs]
+        named = {name: _of_numpy(each) for name, each in named.items()}
     if isinstance(target, (str, os.PathLike)):
         return _of_file(os.fspath(target), inputs, bool(train), named, boundary)
     if isinstance(target, Symbol):
@@ -83,6 +89,11 @@ def subject_of(
     if not arrays and inputs:
         return _of_jax(target, inputs, named)
     return _of_function(target, inputs, bool(train), named, boundary)
+
+
+def _of_numpy(value: Any) -> Any:
+    """An array of NumPy as an NDArray; anything else as it is."""
+    return array(value, dtype=value.dtype) if type(value) is np.ndarray else value
 
 
 # ---- files and symbols ----------------------------------------------------------------------------
@@ -125,10 +136,10 @@ def _of_symbol(
             )
         given.update(each)
     known = {**parameters, **given}
-    made = pictured(symbol, (), train, None, known, boundary)
-    made.data = made.data - frozenset(parameters)
-    subject = Subject(made)
-    if made.graph is None or made.inputs is None:
+    picture = pictured(symbol, (), train, None, known, boundary)
+    picture.data = picture.data - frozenset(parameters)
+    subject = Subject(picture)
+    if picture.graph is None or picture.inputs is None:
         subject.notes.append(
             "Some shapes are unknown; memory and time need them. Pass arrays or shapes by name."
         )
@@ -136,7 +147,7 @@ def _of_symbol(
     arrays = {name: each for name, each in known.items() if isinstance(each, NDArray)}
     shapes = {name: known[name] for name in symbol.list_arguments() if name in known}
     shapes |= {name: known[name] for name in symbol.list_auxiliary_states() if name in known}
-    subject.values = _values(made, arrays)
+    subject.values = _values(picture, arrays)
     subject.memory = lambda: payload_of(Asked(symbol, (), train, None, shapes, boundary), False)
     subject.staged = lambda: stages(symbol, known, train=train, run=False)
     return subject
@@ -146,7 +157,7 @@ def _of_symbol(
 
 
 def _of_block(
-    block: HybridBlock, inputs: Sequence[Any], train: bool | None, loss: Any,
+    block: HybridBlock, inputs: Sequence[Any], train: bool | None, loss: object,
     named: Mapping[str, Any], boundary: FrameType,
 ) -> Subject:  # fmt: skip
     notes = []
@@ -155,9 +166,9 @@ def _of_block(
         notes.append("The last array is used as class labels; pass loss=... for another loss.")
     if train is None:
         train = loss is not None
-    made = pictured(block, inputs, train, loss, named, boundary)
-    subject = Subject(made, block, notes=notes)
-    if made.graph is None or made.inputs is None:
+    picture = pictured(block, inputs, train, loss, named, boundary)
+    subject = Subject(picture, block, notes=notes)
+    if picture.graph is None or picture.inputs is None:
         return subject
     leaves, _ = flatten(tuple(inputs))
     if not all(isinstance(each, NDArray) and hasattr(each, "_spec") for each in leaves):
@@ -175,12 +186,12 @@ def _of_block(
 
     def again(inputs: Sequence[Any]) -> Values | None:
         leaves, _ = flatten(tuple(inputs))
-        arrays = dict(zip(sorted(made.data, key=_number), leaves, strict=False))
+        arrays = dict(zip(sorted(picture.data, key=_number), leaves, strict=False))
         for block_ in (block, loss):
             for each in block_.collect_params().values() if isinstance(block_, HybridBlock) else ():
                 if each._data is not None:
                     arrays[each.name] = each.data()
-        return _values(made, arrays)
+        return _values(picture, arrays)
 
     subject.values, subject.again = again(inputs), again
     subject.memory = lambda: payload_of(Asked(block, inputs, train, loss, {}, boundary), False)
@@ -219,45 +230,54 @@ def _of_function(
     function: Callable[..., Any], inputs: Sequence[Any], train: bool, named: Mapping[str, Any],
     boundary: FrameType,
 ) -> Subject:  # fmt: skip
-    made = pictured(function, inputs, train, None, named, boundary)
-    subject = Subject(made, function)
-    if made.error is None:
+    picture = pictured(function, inputs, train, None, named, boundary)
+    subject = Subject(picture, function)
+    if picture.error is None:
         subject.staged = lambda: stages(function, *inputs, train=train or None, run=False, **named)
-    if made.graph is not None and made.inputs is not None:
-        graph, known = made.graph, made.inputs
+    if picture.graph is not None and picture.inputs is not None:
+        graph, known = picture.graph, picture.inputs
         subject.values = {
             graph.names[node]: NDArray._wrap(leaf).asnumpy()
-            for node, leaf in zip(graph.inputs, made.leaves, strict=True)
+            for node, leaf in zip(graph.inputs, picture.leaves, strict=True)
             if node in graph.names
         }
-        subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
+        subject.memory = lambda: payload_of(_Planned(picture.title, graph, known), False)  # type: ignore[arg-type]
     return subject
 
 
 def _of_jax(
     function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]
 ) -> Subject:
-    made, values = jax_function.pictured(function, inputs, named)
-    assert made.graph is not None and made.inputs is not None
-    graph, known = made.graph, made.inputs
-    subject = Subject(made, function, values)
-    subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
+    picture, values = jax_function.pictured(function, inputs, named)
+    assert picture.graph is not None and picture.inputs is not None
+    graph, known = picture.graph, picture.inputs
+    subject = Subject(picture, _as_written(function), values)
+    subject.memory = lambda: payload_of(_Planned(picture.title, graph, known), False)  # type: ignore[arg-type]
     return subject
 
 
+def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that the user wrote, below ``jax.jit``, ``jax.grad`` and ``functools.partial``."""
+    while True:
+        inner = function.func if isinstance(function, partial) else inspect.unwrap(function)
+        if inner is function:
+            return function
+        function = inner
+
+
 def _of_torch(
-    module: Any, inputs: Sequence[Any], train: bool | None, loss: Any, named: Mapping[str, Any]
+    module: Any, inputs: Sequence[Any], train: bool | None, loss: object, named: Mapping[str, Any]
 ) -> Subject:
     if train or loss is not None:
         raise AttributeTypeError(
             "look: for a torch module, only forward is shown, in the module's current mode; omit train= and "
             "loss=, and call module.train() first."
         )
-    made, values = torch_module.pictured(module, inputs, named)
-    assert made.graph is not None and made.inputs is not None
-    graph, known = made.graph, made.inputs
-    subject = Subject(made, torch_module.code_of(module), values)
-    subject.memory = lambda: payload_of(_Planned(made.title, graph, known), False)  # type: ignore[arg-type]
+    picture, values = torch_module.pictured(module, inputs, named)
+    assert picture.graph is not None and picture.inputs is not None
+    graph, known = picture.graph, picture.inputs
+    subject = Subject(picture, torch_module.code_of(module), values)
+    subject.memory = lambda: payload_of(_Planned(picture.title, graph, known), False)  # type: ignore[arg-type]
     subject.runs = (
         "torch runs modules operator by operator, as the engine pane shows; torch.compile is not "
         "used."
@@ -286,15 +306,15 @@ def _values(made: Pictured, arrays: Mapping[str, NDArray]) -> Values | None:
     outputs are ones.
     """
     assert made.graph is not None and made.inputs is not None
-    found: dict[str, np.ndarray] = {}
+    values_of: dict[str, np.ndarray] = {}
     for node, (shape, dtype) in zip(made.graph.inputs, made.inputs, strict=True):
         given = arrays.get(node.name)
         if given is not None:
-            found[node.name] = given.asnumpy()
+            values_of[node.name] = given.asnumpy()
         elif dtype == np.uint32 and node.name.endswith("key"):
-            found[node.name] = np.zeros(shape, dtype)
+            values_of[node.name] = np.zeros(shape, dtype)
         elif node.name.startswith("gradient of output"):
-            found[node.name] = np.ones(shape, dtype)
+            values_of[node.name] = np.ones(shape, dtype)
         else:
             return None
-    return found
+    return values_of

@@ -10,7 +10,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +24,9 @@ from mixnet.ops.operator import Operator
 from mixnet.passes.facts import Known
 from mixnet.process.source import Source, is_users
 from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
+
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Statics
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 _MOVES = frozenset(
@@ -55,7 +58,7 @@ _MOVES = frozenset(
 """Operators that move or create elements without computing any; views are known from their schema."""
 
 
-def is_module(target: Any) -> bool:
+def is_module(target: object) -> bool:
     """Whether it is a torch module; this does not import torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(target, torch.nn.Module)
@@ -84,15 +87,15 @@ class Aten(Operator):
         self.is_view = _is_view(call.target)
         self.is_pointwise = _has_tag(call.target, "pointwise")
 
-    def output_specs(self, statics: Any, inputs: Any) -> list[Known]:  # type: ignore[override]
+    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:  # type: ignore[override]
         """Shape and dtype of every result, as inferred by torch."""
         return list(self._specs)
 
-    def num_outputs(self, statics: Any, num_inputs: int = 0) -> int:
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
         """The number of results."""
         return len(self._specs)
 
-    def dataflow(self, statics: Any, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:  # type: ignore[override]
+    def dataflow(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:  # type: ignore[override]
         """How results depend on inputs: a view has the elements of its input; a pointwise
         operator reads one of each input.
         """
@@ -111,8 +114,8 @@ class Aten(Operator):
         given = {node: _tensor(each) for node, each in zip(self._tensors, arrays, strict=True)}
         seeded = _has_tag(self.call.target, "nondeterministic_seeded")
         with torch.no_grad(), torch.random.fork_rng([]) if seeded else contextlib.nullcontext():
-            made = _called(self.call, given)
-        return [_array(each) for each in _tensors_in(made)]
+            results = _called(self.call, given)
+        return [_array(each) for each in _tensors_in(results)]
 
     def attributes_as_text(self) -> dict[str, str]:
         """Arguments that are not tensors."""
@@ -166,13 +169,13 @@ def pictured(
     reading = _Reading(program)
     graph = reading.graph()
     known: list[Known] = [_spec(node.meta["val"]) for node in reading.placeholders]
-    made = rows_of(graph, specs_of(graph, known), title, "block")
-    made.graph, made.inputs = graph, known
-    made.blocks = {(): (title, ""), **reading.blocks}
-    made.data = frozenset(reading.data)
-    made.weights = frozenset(node.name for node in graph.inputs) - made.data
+    rows = rows_of(graph, specs_of(graph, known), title, "block")
+    rows.graph, rows.inputs = graph, known
+    rows.blocks = {(): (title, ""), **reading.blocks}
+    rows.data = frozenset(reading.data)
+    rows.weights = frozenset(node.name for node in graph.inputs) - rows.data
     by_name = {graph.names[node]: node for node in graph.nodes}
-    for row in made.rows:
+    for row in rows.rows:
         op = by_name[row["name"]].op
         if isinstance(op, Aten):
             row["attributes"], row["flops"] = op.attributes_as_text(), op.flops()
@@ -180,7 +183,7 @@ def pictured(
         node.name: _array(tensor)
         for node, tensor in zip(graph.inputs, reading.tensors(inputs, named), strict=True)
     }
-    return made, values
+    return rows, values
 
 
 def _exported(module: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
@@ -287,8 +290,8 @@ class _Reading:
         ):
             source, place = call.args
             return [entries[source][place]]
-        made = _listed(call.meta.get("val"))
-        specs = [_spec(each) for each in made if _is_tensor(each)]
+        outputs = _listed(call.meta.get("val"))
+        specs = [_spec(each) for each in outputs if _is_tensor(each)]
         if not specs:  # a check, or a number: nothing to show
             return []
         if not hasattr(call.target, "_schema"):
@@ -311,7 +314,7 @@ class _Reading:
         if place is not None:
             node.source = place
         at = iter(range(len(specs)))
-        return [Entry(node, next(at)) if _is_tensor(each) else None for each in made]
+        return [Entry(node, next(at)) if _is_tensor(each) else None for each in outputs]
 
     def _path(self, call: Any) -> tuple[str, ...]:
         """The modules that contain the call, outermost first, by attribute name."""
@@ -377,23 +380,23 @@ def _computes(call: Any) -> bool:
     return hasattr(call.target, "_schema") and bool(_tensors_in(call.meta.get("val")))
 
 
-def _nodes_in(value: Any) -> list[Any]:
+def _nodes_in(value: object) -> list[Any]:
     from torch.fx.node import map_arg
 
-    found: list[Any] = []
-    map_arg(value, found.append)
-    return found
+    nodes: list[Any] = []
+    map_arg(value, nodes.append)
+    return nodes
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _tensors_in(value: Any) -> list[Any]:
+def _tensors_in(value: object) -> list[Any]:
     return [each for each in _listed(value) if _is_tensor(each)]
 
 
-def _is_tensor(value: Any) -> bool:
+def _is_tensor(value: object) -> bool:
     return isinstance(value, sys.modules["torch"].Tensor)
 
 
@@ -432,7 +435,7 @@ def _spec(value: Any) -> Known:
     return tuple(map(int, value.shape)), np.dtype(str(value.dtype).removeprefix("torch."))
 
 
-def _as_tensor(value: Any) -> Any:
+def _as_tensor(value: object) -> Any:
     """A tensor from a mixnet or NumPy array; anything else unchanged."""
     if isinstance(value, NDArray):
         value = value.asnumpy()

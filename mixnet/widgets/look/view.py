@@ -8,7 +8,7 @@ from typing import Any
 
 from mixnet.base import MXNetError
 from mixnet.gluon.block import HybridBlock
-from mixnet.units import count_text, size_text, time_text
+from mixnet.units import count_text, how_many, size_text, time_text
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
 from mixnet.widgets.look.picture import engine_in_program, memory_in_program, picture
@@ -68,10 +68,10 @@ class Look(View):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         *inputs: Any,
         train: bool | None = None,
-        loss: Any = None,
+        loss: object = None,
         run: bool = True,
         compile: bool = True,
         title: str | None = None,
@@ -118,13 +118,15 @@ class Look(View):
         p = self.payload
         read = Reader(p["graph"])
         operations = sum(op is not None for op in read.ops)
-        parts = [f"{p['graph']['title']}: {operations} operations, {p['graph']['direction']}"]
+        count = how_many(operations, "operation")
+        parts = [f"{p['graph']['title']}: {count}, {p['graph']['direction']}"]
         if total := sum(read.flops):
             parts.append(count_text(total, "FLOP"))
         if p["memory"] is not None:
             parts.append(f"at most {size_text(_both(p['memory'])['peak']['bytes'])} at once")
         if p["pieces"]:
-            parts.append(f"{sum('parent' not in each for each in p['pieces'])} pieces that run")
+            pieces = sum("parent" not in each for each in p["pieces"])
+            parts.append(f"{how_many(pieces, 'piece')} that run{'s' if pieces == 1 else ''}")
         if p["graph"]["error"]:
             parts.append("shapes do not match")
         return ", ".join(parts)
@@ -171,28 +173,28 @@ class Look(View):
 
 
 def payload_of_subject(
-    subject: Subject, title: str | None, target: Any, run: bool, compile: bool
+    subject: Subject, title: str | None, target: object, run: bool, compile: bool
 ) -> dict[str, Any]:
     """The payload of a subject; see :class:`Look`."""
-    made = subject.made
+    picture = subject.made
     if title is not None:
-        made.title = title
+        picture.title = title
     missing: dict[str, str] = {}
     if not run:
         missing["engine"] = "Omitted: run=False."
     if not compile:
         missing["runs"] = "Omitted: compile=False."
-    files, places = source_of(subject.target, made.rows)
+    files, places = source_of(subject.target, picture.rows)
     ran = _ran(subject, missing) if run else None
     memory = _memory(subject, missing)
-    labels = program_names(made)
+    labels = program_names(picture)
     if memory is not None:
         memory["why"] = answers(memory_in_program(memory, labels))
     if ran is not None:
         ran.timeline["why"] = answers(engine_in_program(ran.timeline, labels))
     pieces, lowered = _pieces(subject, missing) if compile else ([], {})
     return {
-        "graph": {**payload_of(made), "live": False},
+        "graph": {**payload_of(picture), "live": False},
         "source": files,
         "places": places,
         "labels": labels,
@@ -218,8 +220,10 @@ def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
         Exception
     ) as error:  # an operator of a plug-in may raise anything: the other panes still hold
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        told = lines[0 if isinstance(error, MXNetError) else -1]  # others end with what was raised
-        missing["engine"] = f"The run ended: {told}"
+        message = lines[
+            0 if isinstance(error, MXNetError) else -1
+        ]  # others end with what was raised
+        missing["engine"] = f"The run ended: {message}"
         return None
 
 
@@ -228,27 +232,27 @@ def _memory(subject: Subject, missing: dict[str, str]) -> dict[str, Any] | None:
     if subject.memory is None:
         return None
     try:
-        found = subject.memory()
+        memory = subject.memory()
     except MXNetError as error:
         missing["memory"] = str(error).strip().splitlines()[0]
         return None
     del missing["memory"]
-    return found
+    return memory
 
 
 def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dict[str, list[Any]]]:
     """The pieces that run, and the rows that run as other operators."""
-    made = subject.made
+    picture = subject.made
     if subject.runs:
         missing["runs"] = subject.runs
         return [], {}
     if subject.staged is not None:
         staged = subject.staged()
-        return pieces_of_stages(made, staged), lowered_of_stages(made, staged)
-    if made.graph is None or made.inputs is None:
+        return pieces_of_stages(picture, staged), lowered_of_stages(picture, staged)
+    if picture.graph is None or picture.inputs is None:
         missing["runs"] = _unknown(subject)
         return [], {}
-    return pieces_of_graph(made, made.graph, made.inputs), {}
+    return pieces_of_graph(picture, picture.graph, picture.inputs), {}
 
 
 def _unknown(subject: Subject) -> str:

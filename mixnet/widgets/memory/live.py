@@ -76,19 +76,19 @@ def _us(seconds: float) -> float:
 
 
 def _of_context(
-    found: list[Allocation], end: float, table: Table
+    arrays: list[Allocation], end: float, table: Table
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    of = len(found)
+    of = len(arrays)
     if of > LIMIT:
-        most = sorted(found, key=lambda a: -a.bytes * ((a.died or end) - a.born))[:LIMIT]
-        found = sorted(most, key=lambda a: a.id)
+        most = sorted(arrays, key=lambda a: -a.bytes * ((a.died or end) - a.born))[:LIMIT]
+        arrays = sorted(most, key=lambda a: a.id)
     rows: dict[tuple[str, int], int] = {}  # operation and line -> its row
-    for each in found:
+    for each in arrays:
         rows.setdefault((each.name, table.source(each.source)), len(rows))
     offsets, top = stacked(
-        [(each.born, end if each.died is None else each.died, each.bytes) for each in found]
+        [(each.born, end if each.died is None else each.died, each.bytes) for each in arrays]
     )
-    begin = min(each.born for each in found)
+    begin = min(each.born for each in arrays)
     graph = {
         "start": _us(max(begin - 0.02 * (end - begin), 0.0)),  # nothing is there before
         "length": _us(end),
@@ -99,14 +99,14 @@ def _of_context(
             "source": [source for _, source in rows],
         },
         "arrays": {
-            "step": [rows[each.name, table.source(each.source)] for each in found],
-            "index": [-1] * len(found),
-            "shape": [table.string("×".join(map(str, a.shape)) or "scalar") for a in found],
-            "dtype": [table.string(each.dtype) for each in found],
-            "bytes": [each.bytes for each in found],
-            "begin": [_us(each.born) for each in found],
-            "end": [_us(end if each.died is None else each.died) for each in found],
-            "kind": ["E" if each.name == "before" else "L" for each in found],
+            "step": [rows[each.name, table.source(each.source)] for each in arrays],
+            "index": [-1] * len(arrays),
+            "shape": [table.string("×".join(map(str, a.shape)) or "scalar") for a in arrays],
+            "dtype": [table.string(each.dtype) for each in arrays],
+            "bytes": [each.bytes for each in arrays],
+            "begin": [_us(each.born) for each in arrays],
+            "end": [_us(end if each.died is None else each.died) for each in arrays],
+            "kind": ["E" if each.name == "before" else "L" for each in arrays],
         },
     }
     plan = {
@@ -115,9 +115,9 @@ def _of_context(
         "user": {},
         "workspace": 0,
         "dependencies": 0,
-        "storage": list(range(len(found))),
+        "storage": list(range(len(arrays))),
         "offset": offsets,
-        "size": [each.bytes for each in found],
+        "size": [each.bytes for each in arrays],
     }
     return graph, plan
 
@@ -138,9 +138,9 @@ def stacked(lives: list[tuple[float, float, int]]) -> tuple[list[int], int]:
     offsets = [0] * len(lives)
     gaps: list[list[int]] = []  # begin and end, in order, never touching
     top = highest = 0
-    for _, made, number in events:
+    for _, is_allocation, number in events:
         size = lives[number][2]
-        if made:
+        if is_allocation:
             for place, gap in enumerate(gaps):
                 if gap[1] - gap[0] >= size:
                     offsets[number] = gap[0]

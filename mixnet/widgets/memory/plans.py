@@ -55,7 +55,7 @@ class Asked:
     """
 
     def __init__(
-        self, target: Any, inputs: Sequence[Any], train: bool, loss: Any,
+        self, target: object, inputs: Sequence[Any], train: bool, loss: object,
         shapes: Mapping[str, Any], boundary: FrameType, who: str = "MemoryView",
     ):  # fmt: skip
         self.train, self._who = train, who
@@ -90,7 +90,12 @@ class Asked:
             )
 
     def _of_block(
-        self, block: HybridBlock, inputs: Sequence[Any], loss: Any, shapes: Any, boundary: FrameType
+        self,
+        block: HybridBlock,
+        inputs: Sequence[Any],
+        loss: Any,
+        shapes: Any,
+        boundary: FrameType,
     ) -> None:
         if shapes:
             raise AttributeTypeError(

@@ -18,7 +18,13 @@ from mixnet.widgets.memory.picture import (
     than,
 )
 from mixnet.widgets.memory.plans import SCHEMA, Asked, payload_of
+from mixnet.widgets.sight import sight
 from mixnet.widgets.view import View
+
+LIVE_SIGHT = (
+    "Look at the red line, the [peak]: the arrays that it crosses exist at the same time. A box that "
+    "reaches the right edge is still alive."
+)
 
 
 class MemoryView(View):
@@ -63,7 +69,7 @@ class MemoryView(View):
     )
 
     def __init__(
-        self, target: Any, *inputs: Any, train: bool = True, loss: Any = None,
+        self, target: object, *inputs: Any, train: bool = True, loss: object = None,
         xla: bool | None = None, **shapes: Any,
     ):  # fmt: skip
         asked = Asked(target, inputs, train, loss, shapes, sys._getframe())
@@ -82,6 +88,7 @@ class MemoryView(View):
         """
         payload = payload_of_log(log, ctx)
         view = MemoryView.__new__(MemoryView)
+        payload = {"sight": sight(LIVE_SIGHT), **payload}
         View.__init__(view, payload, {"plan": payload["plans"][0]["name"]})
         return view
 

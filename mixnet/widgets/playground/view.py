@@ -75,7 +75,7 @@ class Playground(Look):
         self,
         net: HybridBlock,
         *inputs: Any,
-        loss: Any = None,
+        loss: Callable[..., Any] | None = None,
         optimizer: str = "sgd",
         learning_rate: float = 0.1,
         trainer: Trainer | None = None,
@@ -267,12 +267,12 @@ class Playground(Look):
             AttributeValueError: its shapes do not match.
         """
         if subject.again is None or subject.made.error is not None:
-            told = (
+            reason = (
                 (subject.made.error or {}).get("text")
                 or "; ".join(subject.notes)
                 or "its graph is unknown"
             )
-            raise AttributeValueError(f"Playground: {str(told).splitlines()[0]}")
+            raise AttributeValueError(f"Playground: {str(reason).splitlines()[0]}")
         self._subject = subject
 
     def _changed(self, layer: str, change: Callable[[], None], said: str) -> None:

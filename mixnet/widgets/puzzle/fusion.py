@@ -50,14 +50,16 @@ def items_of(plan: MemoryPlan) -> tuple[Items, Values]:
             values.append({"name": array.name, "bytes": array.nbytes, "out": False})
         return number[array]
 
-    kept = {array for entry, array in schedule.arrays.items() if entry in set(schedule.graph.heads)}
+    stored = {
+        array for entry, array in schedule.arrays.items() if entry in set(schedule.graph.heads)
+    }
     for step in schedule.steps:
         for output, place in step.same.items():
             number[step.writes[output]] = value_of(schedule.arrays[step.node.inputs[place]])
-        made = [array for array in step.writes if array not in number]
-        if made:
+        written = [array for array in step.writes if array not in number]
+        if written:
             reads = sorted({value_of(array) for array in step.reads.values()})
-            writes = [value_of(array) for array in made]
+            writes = [value_of(array) for array in written]
             items.append(
                 {
                     "name": step.name,
@@ -68,7 +70,7 @@ def items_of(plan: MemoryPlan) -> tuple[Items, Values]:
                 }
             )
         for array in step.writes:
-            values[number[array]]["out"] |= array in kept
+            values[number[array]]["out"] |= array in stored
     return items, values
 
 
@@ -129,9 +131,9 @@ def greedy(payload: dict[str, Any]) -> list[int]:
         best: tuple[int, list[int]] | None = None
         for a, b in itertools.combinations(range(max(place, default=-1) + 1), 2):
             joined = numbered([a if group == b else group for group in place])
-            found = judge(payload, joined)
-            if not found["conflicts"] and found["score"] < (score if best is None else best[0]):
-                best = found["score"], joined
+            verdict = judge(payload, joined)
+            if not verdict["conflicts"] and verdict["score"] < (score if best is None else best[0]):
+                best = verdict["score"], joined
         if best is None:
             return place
         score, place = best
@@ -161,12 +163,12 @@ def _bound(items: Items, values: Values) -> int:
     for number, value in enumerate(values):
         readers = [each["kind"] for each in items if number in each["reads"]]
         libraries = readers.count("library")
-        made = maker.get(number)
-        if made is None or made["kind"] != "pointwise":
+        producer = maker.get(number)
+        if producer is None or producer["kind"] != "pointwise":
             moves = libraries + (libraries < len(readers))
         else:
             moves = libraries
-        if made is not None:
+        if producer is not None:
             moves += bool(moves or value["out"])
         total += moves * value["bytes"]
     return total
@@ -223,11 +225,15 @@ def xla_groups(items: Items, plan: MemoryPlan) -> list[Piece]:
         )
     names = scopes(graph)
     step_of = {step.node: step.name for step in plan.schedule.steps}
-    back = {scope: step_of[node] for node, scope in names.items()}
+    step_of_scope = {scope: step_of[node] for node, scope in names.items()}
     number = {each["name"]: i for i, each in enumerate(items)}
     return [
         Piece(
-            frozenset(number[back[scope]] for scope in piece.nodes if back[scope] in number),
+            frozenset(
+                number[step_of_scope[scope]]
+                for scope in piece.nodes
+                if step_of_scope[scope] in number
+            ),
             piece.kind == "library call",
             piece.bytes_in + piece.bytes_out,
         )

@@ -31,7 +31,7 @@ def items_of(plan: MemoryPlan) -> Items:
 
 def references(items: Items) -> tuple[list[dict[str, Any]], list[int]]:
     """The solutions that an answer is compared with, and the initial answer: no box shares memory."""
-    apart = [0, *accumulate(each["size"] for each in items[:-1])]
+    separate = [0, *accumulate(each["size"] for each in items[:-1])]
     bound = max(
         (sum(o["size"] for o in items if o["begin"] <= each["begin"] < o["end"]) for each in items),
         default=0,
@@ -61,8 +61,8 @@ def references(items: Items) -> tuple[list[dict[str, Any]], list[int]]:
             "means": "MXNet's rule: in program order, reuse a whole free block of similar size",
             "place": whole_blocks(items),
         },
-        {"name": "no sharing", "means": "every array has its own memory", "place": apart},
-    ], apart
+        {"name": "no sharing", "means": "every array has its own memory", "place": separate},
+    ], separate
 
 
 def whole_blocks(items: Items) -> list[int]:

@@ -19,14 +19,14 @@ def score_text(payload: dict[str, Any], score: int) -> str:
 
 def picture(payload: dict[str, Any], place: list[Any], label: str) -> str:
     """The SVG of an answer."""
-    found = judge(payload, place)
-    wrong = {number for each in found["conflicts"] for number in each["items"]}
+    verdict = judge(payload, place)
+    wrong = {number for each in verdict["conflicts"] for number in each["items"]}
     rows = len(payload["items"])
     high = max(_HIGH, 30 * rows) if payload["kind"] == "fusion" else _HIGH
     svg = Svg(_WIDTH, _TOP + high + 40, label)
     svg.text(14, 22, f"Puzzle: {payload['name']}", bold=True)
     _DRAWN[payload["kind"]](svg, payload, place, wrong)
-    _scores(svg, payload, found)
+    _scores(svg, payload, verdict)
     return str(svg)
 
 

@@ -41,9 +41,9 @@ def _gate() -> Symbol:
     new = sym.FullyConnected(x, num_hidden=64, name="new")
     open_ = sym.sigmoid(gate, name="open")
     shut = sym._internal._rminus_scalar(open_, scalar=1.0, name="shut")
-    kept = sym.elemwise_mul(open_, h, name="keep")
+    product = sym.elemwise_mul(open_, h, name="keep")
     taken = sym.elemwise_mul(shut, sym.tanh(new, name="bend"), name="take")
-    return sym.elemwise_add(kept, taken, name="state")
+    return sym.elemwise_add(product, taken, name="state")
 
 
 def _softmax() -> Symbol:

@@ -38,8 +38,8 @@ def _memory(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
             b = items[j]
             begin = max(a["begin"], b["begin"])
             in_time = begin < min(a["end"], b["end"])
-            apart = place[i] + a["size"] <= place[j] or place[j] + b["size"] <= place[i]
-            if in_time and not apart:
+            disjoint = place[i] + a["size"] <= place[j] or place[j] + b["size"] <= place[i]
+            if in_time and not disjoint:
                 text = f"{a['name']} and {b['name']} share bytes, and both are needed at step {begin + 1}."
                 conflicts.append({"items": [i, j], "text": text})
     top = max((at + each["size"] for each, at in zip(items, place, strict=True)), default=0)
@@ -58,16 +58,20 @@ def dependencies(items: Items) -> list[tuple[int, int, str]]:
         name = item["name"]
         for var in item["reads"]:
             if var in writer:
-                made = items[writer[var]]["name"]
-                edges.append((writer[var], number, f"{name} reads {var}, which {made} writes"))
+                writer_name = items[writer[var]]["name"]
+                edges.append(
+                    (writer[var], number, f"{name} reads {var}, which {writer_name} writes")
+                )
         for var in item["writes"]:
             for reader in readers.get(var, []):
                 if reader != number:
                     reads = items[reader]["name"]
                     edges.append((reader, number, f"{name} writes {var}, which {reads} reads"))
             if var in writer and not readers.get(var):
-                made = items[writer[var]]["name"]
-                edges.append((writer[var], number, f"{name} writes {var}, which {made} writes"))
+                writer_name = items[writer[var]]["name"]
+                edges.append(
+                    (writer[var], number, f"{name} writes {var}, which {writer_name} writes")
+                )
         for var in item["reads"]:
             readers.setdefault(var, []).append(number)
         for var in item["writes"]:
@@ -133,17 +137,17 @@ def _fusion(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
     waits: dict[int, dict[int, tuple[int, int]]] = {}  # group -> groups that read it, and by what
     for number, each in enumerate(items):
         for value in each["reads"]:
-            made = maker.get(value, -1)
-            if made < 0:
+            producer = maker.get(value, -1)
+            if producer < 0:
                 continue
-            if group[made] != group[number]:
-                waits.setdefault(group[made], {}).setdefault(group[number], (made, number))
-            elif items[made]["kind"] == "reduction":
-                name = items[made]["name"]
+            if group[producer] != group[number]:
+                waits.setdefault(group[producer], {}).setdefault(group[number], (producer, number))
+            elif items[producer]["kind"] == "reduction":
+                name = items[producer]["name"]
                 text = (
                     f"{each['name']} needs all of {name} before it starts: one loop cannot do both."
                 )
-                conflicts.append({"items": [made, number], "text": text})
+                conflicts.append({"items": [producer, number], "text": text})
     seen: set[int] = set()
     for start in range(len(members)):
         ring = [] if start in seen else _ring(waits, start)

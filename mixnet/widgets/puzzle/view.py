@@ -76,27 +76,27 @@ class Puzzle(View):
     def __init__(self, name: str = "memory", *, threads: int | None = None, answers: bool = True):
         if name in TASKS:
             title, usual, rows = TASKS[name]
-            made = _tasks(title, tasks.checked(rows), usual if threads is None else threads)
+            puzzle_tasks = _tasks(title, tasks.checked(rows), usual if threads is None else threads)
         elif name in NETWORKS:
             kind, title, make, shapes, train = NETWORKS[name]
             asked = Asked(make(), (), train, None, shapes, sys._getframe(), "Puzzle")
-            made = _network(asked, kind, 2 if threads is None else threads, title)
+            puzzle_tasks = _network(asked, kind, 2 if threads is None else threads, title)
         else:
             ready = ", ".join([*NETWORKS, *TASKS])
             raise AttributeValueError(
                 f"Puzzle: expected one of {ready}, got {name!r}. Puzzle.of(net, x) makes one "
                 "from your own network."
             )
-        self._begin(made, answers)
+        self._begin(puzzle_tasks, answers)
 
     @classmethod
     def of(  # type: ignore[override]  # View.of draws what is stored; this makes a puzzle
         cls,
-        target: Any,
+        target: object,
         *inputs: Any,
         kind: str = "memory",
         train: bool = False,
-        loss: Any = None,
+        loss: object = None,
         threads: int = 2,
         answers: bool = True,
         **shapes: Any,
@@ -154,9 +154,9 @@ class Puzzle(View):
     def _begin(self, payload: dict[str, Any], answers: bool) -> None:
         for each in payload["references"]:
             if each["place"] is not None:
-                found = judge(payload, each["place"])
-                assert not found["conflicts"], (each["name"], found["conflicts"])
-                each["score"] = found["score"]
+                verdict = judge(payload, each["place"])
+                assert not verdict["conflicts"], (each["name"], verdict["conflicts"])
+                each["score"] = verdict["score"]
                 if not answers:
                     each["place"] = None
         super().__init__(payload, {"place": payload["start"]})
@@ -302,7 +302,7 @@ def _checked(payload: dict[str, Any], place: Sequence[Any]) -> list[Any]:
         raise AttributeValueError(
             f"answer: expected {expected} for each of {len(items)} items, got {len(place)}."
         )
-    made: list[Any] = []
+    checked: list[Any] = []
     for item, each in zip(items, place, strict=True):
         numbers = list(each) if kind == "tasks" and isinstance(each, (list, tuple)) else [each]
         whole = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers)
@@ -312,5 +312,5 @@ def _checked(payload: dict[str, Any], place: Sequence[Any]) -> list[Any]:
                 f"answer: {item['name']} takes "
                 f"{expected}{f', threads 0 to {threads - 1}' if threads else ''}; got {each!r}."
             )
-        made.append(numbers if kind == "tasks" else numbers[0])
-    return made
+        checked.append(numbers if kind == "tasks" else numbers[0])
+    return checked

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.units import signed_share
 from mixnet.widgets.scaling.model import DEFAULTS, behind, step_parts
 
 _WORDS = {
@@ -65,33 +66,33 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     )
     names = _told_apart(columns, seconds, order, settings)
     values = _least_squares({name: columns[name] for name in names}, seconds)
-    found: dict[str, Any] = {
+    fitted: dict[str, Any] = {
         **DEFAULTS,
         **values,
         "bytes": float(size[0]),
         "batch": float(batch[0]),
     }
-    if found["t_compute"] <= 0:
+    if fitted["t_compute"] <= 0:
         return (
             None,
             "no fit: the points do not follow the model, which would need a negative computing time",
         )
-    found["serial"] = found["serial"] / found["t_compute"]
+    fitted["serial"] = fitted["serial"] / fitted["t_compute"]
     predicted = np.array(
-        [step_parts(found, int(k), b)["step"] for k, b in zip(n, batch, strict=True)]
+        [step_parts(fitted, int(k), b)["step"] for k, b in zip(n, batch, strict=True)]
     )
     spread = float(((seconds - seconds.mean()) ** 2).sum())
     varies = spread > 1e-6 * float((seconds**2).sum())
-    found["r2"] = 1 - float(((seconds - predicted) ** 2).sum()) / spread if varies else None
-    found["error"] = float(np.abs(predicted / seconds - 1).max())
-    found["label"], found["origin"] = first["label"], first["origin"]
+    fitted["r2"] = 1 - float(((seconds - predicted) ** 2).sum()) / spread if varies else None
+    fitted["error"] = float(np.abs(predicted / seconds - 1).max())
+    fitted["label"], fitted["origin"] = first["label"], first["origin"]
     missing = [name for name in ("serial", "alpha", "beta") if name not in names]
     note = (
         f"fitted to {settings} points of {first['label']} ({first['origin']}): "
         f"{', '.join(_WORDS[name] for name in names)}"
     )
     return (
-        found,
+        fitted,
         (
             f"{note}; set to 0, because these points cannot separate them: "
             f"{', '.join(_WORDS[name] for name in missing)}"
@@ -135,8 +136,8 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
     Returns:
         The model, with ``calibrated`` (the two counts), ``checked`` (``n``, ``measured`` and
-        ``predicted`` seconds of a step, ``error``, relative, of the others) and ``error``, the
-        largest of these or None; and a note.
+        ``predicted`` seconds of a step, ``error`` of the predicted speed, relative, of the others)
+        and ``error``, the largest of these or None; and a note.
     """
     first, second, *others = run["points"]
     batch, size = run["batch"], run.get("bytes") or 0.0
@@ -161,7 +162,7 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     for point in others:
         measured, predicted = _seconds(point, batch), step_parts(model, point["n"])["step"]
         checked.append(
-            {"n": point["n"], "measured": measured, "predicted": predicted, "error": predicted / measured - 1}
+            {"n": point["n"], "measured": measured, "predicted": predicted, "error": measured / predicted - 1}
         )  # fmt: skip
     model["calibrated"], model["checked"] = [first["n"], n], checked
     model["error"] = max((abs(each["error"]) for each in checked), default=None)
@@ -169,7 +170,7 @@ def calibrate(run: dict[str, Any]) -> tuple[dict[str, Any], str]:
     note = f"calibrated on {first['n']} and {n} of {run['label']} ({run['origin']}), "
     if not checked:
         return model, f"{note}not checked: measure a third device count"
-    errors = ", ".join(f"{each['n']}: {each['error']:+.0%}" for each in checked)
+    errors = ", ".join(f"{each['n']}: {signed_share(each['error'])}" for each in checked)
     return model, f"{note}checked on the other points: {errors}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mixnet.units import size_text, ticks, time_text
+from mixnet.units import share_text, size_text, ticks, time_text
 from mixnet.widgets.scaling.model import step_parts, throughput
 from mixnet.widgets.svg import Svg
 
@@ -65,7 +65,7 @@ def panel(
     svg.text(x, y - 8, "samples a second" if not efficiency else "efficiency", "f-dim", 11)
     svg.rect(x, y, width, height, "f-bg s-line")
     for level in ticks(0, top, 6):
-        text = f"{level:.0%}" if efficiency else digits_text(level)
+        text = share_text(round(level, 2)) if efficiency else digits_text(level)
         svg.text(x - 5, place(1, level)[1] + 4, text, "f-dim", 10, "end")
     every = max(1, math.ceil(most / 8))
     for n in counts:
@@ -124,7 +124,7 @@ def model_text(model: dict[str, Any]) -> str:
     """The model's parameters and how well it fits, in a line."""
     parts = [f"{time_text(step_parts(model, 1)['compute'])} computing"]
     if model["serial"]:
-        parts.append(f"{model['serial']:.0%} of it serial")
+        parts.append(f"{share_text(round(model['serial'], 2))} of it serial")
     if model["alpha"]:
         parts.append(f"{time_text(model['alpha'])} per message")
     if model["beta"]:
@@ -132,9 +132,9 @@ def model_text(model: dict[str, Any]) -> str:
             f"{size_text(1 / model['beta'])}/s for {size_text(model['bytes'])} of gradients"
         )
     if model["overlap"]:
-        parts.append(f"{model['overlap']:.0%} overlap")
+        parts.append(f"{share_text(round(model['overlap'], 2))} overlap")
     if model["error"] is not None:
-        parts.append(f"off by at most {model['error']:.1%}")
+        parts.append(f"off by at most {share_text(model['error'])}")
     if model["r2"] is not None:
         parts.append(f"r² {model['r2']:.3f}")
     return f"model: {', '.join(parts)}"
@@ -196,5 +196,5 @@ def bars(svg: Svg, rows: list[tuple[str, dict[str, float], float]], x: float, y:
         if whole:
             mark = x + 100 + whole * scale
             svg.line(mark, top - 2, mark, top + ROW - 2, "s-hot")
-        told = f"{time_text(sum(parts.values()))}{f', whole {time_text(whole)}' if whole else ''}"
-        svg.text(max(left, x + 100 + whole * scale) + 6, top + 12, told, "f-dim", 10)
+        label = f"{time_text(sum(parts.values()))}{f', whole {time_text(whole)}' if whole else ''}"
+        svg.text(max(left, x + 100 + whole * scale) + 6, top + 12, label, "f-dim", 10)

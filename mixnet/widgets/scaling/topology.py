@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from mixnet.units import size_text
 from mixnet.widgets.svg import Svg
 
@@ -85,16 +87,22 @@ def places(made: dict[str, Any]) -> list[Point]:
     """Where nodes are, in a picture of 560 x 280: workers, then servers."""
     n, kind = made["workers"], made["kind"]
     if kind == "ring":
-        return [
-            (280 + 210 * math.sin(2 * math.pi * i / n), 140 - 105 * math.cos(2 * math.pi * i / n))
-            for i in range(n)
-        ]
+        return [(280 + x, 140 + y) for x, y in _on_ellipse(n, 250, 115)]
     if kind == "tree":
         depth = max(1, n.bit_length() - 1)
         levels = [(i, (i + 1).bit_length() - 1) for i in range(n)]
         return [(560 * (i + 1 - 2**d + 0.5) / 2**d, 30 + 220 * d / depth) for i, d in levels]
     rows = [(n, 250), (made["servers"], 30)]
     return [(560 * (i + 0.5) / count, float(y)) for count, y in rows for i in range(count)]
+
+
+def _on_ellipse(n: int, wide: float, high: float, pieces: int = 720) -> list[Point]:
+    """``n`` points of an ellipse with equal ways between them, clockwise from the top."""
+    angles = np.linspace(0, 2 * math.pi, pieces + 1)
+    x, y = wide * np.sin(angles), -high * np.cos(angles)
+    ways = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    at = np.searchsorted(ways, ways[-1] * np.arange(n) / n - 1e-9)
+    return [(float(x[k]), float(y[k])) for k in at]
 
 
 def _arrow(a: Point, b: Point) -> tuple[Point, Point, Point]:

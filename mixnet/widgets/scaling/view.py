@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.distributed.transfers import Topology
 from mixnet.distributed.transfers import topology as make_topology
+from mixnet.units import share_text, signed_share
 from mixnet.widgets.scaling import topology as transfers
 from mixnet.widgets.scaling.fit import fit
 from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, throughput
@@ -91,19 +92,19 @@ class ScalingView(View):
                 f"{samples} and {price}."
             )
         if model is None:
-            found, note = fit(checked)
+            fitted, note = fit(checked)
         else:
-            found, note = _checked_model(model), "the model was given, not fitted"
-        if not checked and found is None:
+            fitted, note = _checked_model(model), "the model was given, not fitted"
+        if not checked and fitted is None:
             raise AttributeValueError("runs: nothing was measured; give runs, or a model, or both.")
-        made = _checked_topology(topology, checked, found)
+        topology_payload = _checked_topology(topology, checked, fitted)
         payload = {
             "runs": checked,
-            "model": found,
+            "model": fitted,
             "note": note,
             "ideal": True,
-            "topology": None if made is None else made.to_dict(),
-            "sliders": [*_sliders(checked, found), *_of_epoch(samples, price)],
+            "topology": None if topology_payload is None else topology_payload.to_dict(),
+            "sliders": [*_sliders(checked, fitted), *_of_epoch(samples, price)],
         }
         super().__init__(payload, {"y": "throughput"})
 
@@ -138,11 +139,11 @@ class ScalingView(View):
         model = {"t_compute": 14_000 / images, "batch": batch, "bytes": 5e7, "beta": 8 / 10e9}
         points = [{"n": 1, "thr": images / 14_000}, {"n": 10, "thr": images / 1_400}]
         run = {"label": "MXNet 2015", "origin": "published", "batch": batch, "points": points}
-        made = cls([run], {**model, "label": "MXNet 2015", "origin": "published"}, samples=images)
-        made.payload["note"] = (
+        view = cls([run], {**model, "label": "MXNet 2015", "origin": "published"}, samples=images)
+        view.payload["note"] = (
             "the paper's numbers; computing dominates here, so this is a weak check"
         )
-        return made
+        return view
 
     def summary(self) -> str:
         parts = []
@@ -152,15 +153,17 @@ class ScalingView(View):
             parts.append(
                 f"{run['label']} ({run['origin']}): {digits_text(last['thr'])} samples/s on "
                 f"{last['n']} devices, "
-                f"{share:.0%} of ideal"
+                f"{share_text(round(share, 2))} of ideal"
             )
         model = self.model
         if model is not None and model.get("error") is not None:
             name = "model" if "calibrated" in model else "fit"
-            parts.append(f"the {name} is off by at most {model['error']:.1%}")
+            parts.append(f"the {name} is off by at most {share_text(model['error'])}")
         if model is not None and not parts:
             share = throughput(model, 16) / 16 / throughput(model, 1)
-            parts.append(f"{model_text(model)}; on 16 devices {share:.0%} of ideal")
+            parts.append(
+                f"{model_text(model)}; on 16 devices {share_text(round(share, 2))} of ideal"
+            )
         return "; ".join(parts).replace("\n", " ")
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
@@ -172,7 +175,7 @@ class ScalingView(View):
                 expected, error, use = "", "", ""
                 if self.model is not None and _is_of(self.model, run):
                     value = throughput(self.model, p["n"], run["batch"])
-                    expected, error = digits_text(value), f"{value / p['thr'] - 1:+.1%}"
+                    expected, error = digits_text(value), signed_share(value / p["thr"] - 1)
                     use = _use(self.model, p["n"])
                 spread = f"{digits_text(p['lo'])} … {digits_text(p['hi'])}"
                 rows.append(
@@ -184,7 +187,7 @@ class ScalingView(View):
                         digits_text(p["thr"]),
                         spread,
                         p["repeat"],
-                        f"{share:.1%}",
+                        share_text(share),
                         expected,
                         error,
                         use,
@@ -203,7 +206,7 @@ class ScalingView(View):
                         digits_text(value),
                         "",
                         "",
-                        f"{share:.1%}",
+                        share_text(share),
                         digits_text(value),
                         "",
                         "",
@@ -227,8 +230,8 @@ class ScalingView(View):
     def svg(self) -> str:
         rows = bar_rows(self.payload)
         floor = 405 + (30 + ROW * len(rows) if rows else 0)
-        made = self.payload.get("topology")  # what an older version stored has none
-        is_drawn = transfers.is_drawn(made)
+        stored = self.payload.get("topology")  # what an older version stored has none
+        is_drawn = transfers.is_drawn(stored)
         svg = Svg(980, floor + (transfers.HEIGHT if is_drawn else 0), self.summary())
         svg.text(10, 20, "Scaling", bold=True)
         svg.text(70, 20, self.payload["note"][:140], "f-dim", 11)
@@ -236,8 +239,8 @@ class ScalingView(View):
             panel(svg, self.payload, way, 60 + i * 490, 46, 410, 270)
         legend(svg, self.payload, 60, 372)
         bars(svg, rows, 60, 420)
-        if made is not None and is_drawn:
-            transfers.draw(svg, made, 60, floor + 20)
+        if stored is not None and is_drawn:
+            transfers.draw(svg, stored, 60, floor + 20)
         return str(svg)
 
 
@@ -270,8 +273,8 @@ def _checked(run: Mapping[str, Any]) -> dict[str, Any]:
             )
         whole = {"lo": point["thr"], "hi": point["thr"], "repeat": 1, **point}
         points.append({key: whole[key] for key in (*_OF_POINTS, *_PARTS) if key in whole})
-    kept = {key: run[key] for key in ("label", "origin", "batch")}
-    return {**kept, "bytes": run.get("bytes"), "points": points}
+    checked = {key: run[key] for key in ("label", "origin", "batch")}
+    return {**checked, "bytes": run.get("bytes"), "points": points}
 
 
 def _use(model: Mapping[str, Any], n: int) -> str:
@@ -345,10 +348,12 @@ def _sliders(runs: list[dict[str, Any]], model: dict[str, Any] | None) -> list[d
     def log(value: float) -> float:
         return round(math.log10(value), 3)
 
-    def slider(name: str, low: float, high: float, step: float, value: float, **more: Any) -> Any:
+    def slider(
+        name: str, low: float, high: float, step: float, value: float, **more: object
+    ) -> Any:
         return {"id": name, "min": low, "max": high, "step": step, "value": value, **more}
 
-    def powers(name: str, low: float, high: float, value: float, **more: Any) -> Any:
+    def powers(name: str, low: float, high: float, value: float, **more: object) -> Any:
         return slider(name, low, high, 0.05, value, log=True, **more)
 
     servers = (model or {}).get("servers") or 0

@@ -18,11 +18,11 @@ def function(text: str) -> Callable[[], Any]:
         MXNetError: there is no IPython.
         SyntaxError: the text is no Python.
     """
-    found = shell()
-    if found is None:
+    notebook = shell()
+    if notebook is None:
         raise MXNetError("Cell magics need IPython: run this in a notebook.")
-    source = found.transform_cell(text)
-    name = found.compile.cache(source, found.execution_count, raw_code=text)
+    source = notebook.transform_cell(text)
+    name = notebook.compile.cache(source, notebook.execution_count, raw_code=text)
     code = compile(source, name, "exec")
     # The code of a module, called as a function, stores its names in the function's globals.
-    return FunctionType(code, dict(found.user_ns), "cell")
+    return FunctionType(code, dict(notebook.user_ns), "cell")

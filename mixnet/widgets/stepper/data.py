@@ -344,18 +344,18 @@ def _plan(program: Program, number: dict[str, int]) -> dict[str, Any]:
 
 
 def _text(name: str, lines: list[str], at: dict[int, list[int]], most: int) -> dict[str, Any]:
-    kept, size = [], 0
+    shown, size = [], 0
     for line in lines:
         size += min(len(line), LINE) + 1
         if size > most:
             break
-        kept.append(short(line, LINE))
+        shown.append(short(line, LINE))
     return {
         "kind": name,
         "words": name,
-        "text": "\n".join(kept),
+        "text": "\n".join(shown),
         "of": len(lines),
-        "things": _pairs(at, len(kept)),
+        "things": _pairs(at, len(shown)),
     }
 
 
@@ -466,10 +466,10 @@ def _say_what(stages: list[dict[str, Any]], program: Program, groups: list[dict[
         stage["what"], before = text, count
     for stage in stages:
         if stage["kind"] in ("jaxpr", "stablehlo", "hlo"):
-            kept = stage["text"].count("\n") + 1
+            shown = stage["text"].count("\n") + 1
             stage["what"] = f"{stage['of']:,} lines"
-            if kept < stage["of"]:
-                stage["what"] += f", the first {kept:,} are shown"
+            if shown < stage["of"]:
+                stage["what"] += f", the first {shown:,} are shown"
         elif stage["kind"] == "run":
             outer = [each for each in groups if "parent" not in each]
             kinds = {each["kind"]: 0 for each in outer}

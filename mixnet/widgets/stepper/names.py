@@ -39,7 +39,7 @@ def recorded_names(rows: Sequence[Mapping[str, Any]], program: Program) -> dict[
 
 
 def labels_of(
-    block: HybridBlock, inputs: Sequence[Any], loss: Any, program: Program, boundary: FrameType
+    block: HybridBlock, inputs: Sequence[Any], loss: object, program: Program, boundary: FrameType
 ) -> dict[str, str]:
     """For nodes of all graphs of a program, by name: what they are called in the network.
 
@@ -51,15 +51,15 @@ def labels_of(
         boundary: the frame at which the search for the user's lines ends.
     """
     try:
-        made = pictured(block, inputs, False, loss, {}, boundary)
+        picture = pictured(block, inputs, False, loss, {}, boundary)
     except MXNetError:
         return {}  # names are a help: what is recorded can be shown without
-    labels = program_names(made)
-    recorded = recorded_names(made.rows, program)
+    labels = program_names(picture)
+    recorded = recorded_names(picture.rows, program)
     known = {_tail(recorded.get(name, name)): label for name, label in labels.items()}
     nodes = {node["name"] for step in program.steps for node in step["graph"]["nodes"]}
-    found = {name: _label(_tail(name), known) for name in nodes}
-    return {name: label for name, label in found.items() if label}
+    texts = {name: _label(_tail(name), known) for name in nodes}
+    return {name: label for name, label in texts.items() if label}
 
 
 def _label(name: str, known: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from mixnet.base import MXNetError
 from mixnet.gluon.block import HybridBlock
 from mixnet.stages import Stages
 from mixnet.stages import stages as look
-from mixnet.units import time_text
+from mixnet.units import how_many, time_text
 from mixnet.widgets.magics import cell_magic, run_cell
 from mixnet.widgets.stepper import cell
 from mixnet.widgets.stepper.data import key_text, payload
@@ -63,23 +63,23 @@ class HybridizeStepper(View):
 
     def __init__(
         self,
-        target: Any,
+        target: object,
         *inputs: Any,
         train: bool | None = None,
-        loss: Any = None,
+        loss: object = None,
         **named: Any,
     ):
         entries = _entries(target)
         if isinstance(target, Stages):
-            found = target
+            subject = target
         else:
-            found = look(target, *inputs, train=train, loss=loss, **named)
-        self.stages: Stages | None = found
-        sizes = [len(program.graph["nodes"]) for program in found.programs]
+            subject = look(target, *inputs, train=train, loss=loss, **named)
+        self.stages: Stages | None = subject
+        sizes = [len(program.graph["nodes"]) for program in subject.programs]
         state = {"program": sizes.index(max(sizes)), "stage": 1}
-        data = payload(found.to_dict(), entries, found.programs)
+        data = payload(subject.to_dict(), entries, subject.programs)
         if isinstance(target, HybridBlock):
-            (program,) = found.programs
+            (program,) = subject.programs
             data["programs"][0]["labels"] = labels_of(
                 target, inputs, loss, program, sys._getframe()
             )
@@ -114,7 +114,8 @@ class HybridizeStepper(View):
         count = [_operations(program, stage["graph"]) for stage in (graphs[0], graphs[-1])]
         pieces = sum("parent" not in each for each in program["groups"])
         text += (
-            f": {count[0]} recorded operations, {count[1]} after passes, {pieces} pieces that run"
+            f": {how_many(count[0], 'recorded operation')}, {count[1]} after passes, "
+            f"{how_many(pieces, 'piece')} that run{'s' if pieces == 1 else ''}"
         )
         times = program["times"]
         text += f"; compiled in {time_text(times.get('compile', 0))}"
@@ -170,7 +171,7 @@ def _operations(program: dict[str, Any], graph: int) -> int:
     return sum(bool(program["strings"][row[1]]) for row in rows)
 
 
-def _entries(target: Any) -> list[dict[str, Any]]:
+def _entries(target: object) -> list[dict[str, Any]]:
     """What a block has compiled so far, oldest first, and why each of them."""
     if not isinstance(target, HybridBlock):
         return []

@@ -56,31 +56,31 @@ def columns(rows: Iterable[Row], name: str, first: int, most: int) -> Run:
     ordered = sorted(rows, key=lambda row: (row["pushed"], row["number"]))
     origin = ordered[0]["pushed"] if ordered else 0
     span = max((row["ended"] for row in ordered), default=0) - origin
-    kept = ordered[first : first + most]
+    shown = ordered[first : first + most]
     text = _Strings()
-    lanes = _lanes(kept)
+    lanes = _lanes(shown)
     place = {lane["name"]: i for i, lane in enumerate(lanes)}
     ops: dict[str, list[int]] = {
-        "number": [row["number"] for row in kept],
-        "name": [text(row["name"] or "work") for row in kept],
-        "lane": [place[row["thread"]] for row in kept],
-        "kind": [kind_of(row["resource"]) for row in kept],
-        "resource": [text(row["resource"]) for row in kept],
-        "priority": [row["priority"] for row in kept],
-        "pushed": [row["pushed"] - origin for row in kept],
-        "queued": [row["ready"] - row["pushed"] for row in kept],
-        "waited": [row["started"] - row["ready"] for row in kept],
-        "ran": [row["ended"] - row["started"] for row in kept],
-        "source": [text(row.get("source")) for row in kept],
-        "error": [text(row.get("error")) for row in kept],
-        "how": [text(sentence(row["how"]) if row.get("how") else None) for row in kept],
+        "number": [row["number"] for row in shown],
+        "name": [text(row["name"] or "work") for row in shown],
+        "lane": [place[row["thread"]] for row in shown],
+        "kind": [kind_of(row["resource"]) for row in shown],
+        "resource": [text(row["resource"]) for row in shown],
+        "priority": [row["priority"] for row in shown],
+        "pushed": [row["pushed"] - origin for row in shown],
+        "queued": [row["ready"] - row["pushed"] for row in shown],
+        "waited": [row["started"] - row["ready"] for row in shown],
+        "ran": [row["ended"] - row["started"] for row in shown],
+        "source": [text(row.get("source")) for row in shown],
+        "error": [text(row.get("error")) for row in shown],
+        "how": [text(sentence(row["how"]) if row.get("how") else None) for row in shown],
     }
     ops["depth"], ops["seat"] = _depths(ops, lanes), _seats(ops, lanes)
-    variables, deps = _uses(kept, text)
+    variables, deps = _uses(shown, text)
     run: Run = {
         "name": name,
         "span": span,
-        "first": first if kept else 0,
+        "first": first if shown else 0,
         "of": len(ordered),
         "lanes": lanes,
         "ops": ops,
@@ -176,11 +176,11 @@ def dependencies(run: Mapping[str, Any]) -> list[tuple[int, int, int]]:
     edges = []
     for op, var, mode, version in uses:
         seen = version - mode  # the version that was there before
-        made = writer.get((var, seen))
+        producer = writer.get((var, seen))
         if mode and (var, seen) in readers:
             edges += [(reader, op, var) for reader in readers[var, seen]]
-        elif made is not None:
-            edges.append((made, op, var))
+        elif producer is not None:
+            edges.append((producer, op, var))
     return edges
 
 

@@ -77,7 +77,7 @@ class EngineTimeline(View):
         timeline.start()
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def __exit__(self, kind: object, error: object, trace: Any) -> None:
         try:
             waitall()
         except Exception:

@@ -33,7 +33,7 @@ class Answers(list[Answer]):
     __repr__ = __str__
 
 
-def why(thing: Any = None, name: str | None = None) -> Answers:
+def why(thing: object = None, name: str | None = None) -> Answers:
     """Why something is the way it is, from recorded facts; this runs nothing.
 
     Args:
@@ -86,14 +86,14 @@ def _of_line(line: str) -> Answers:
         MXNetError: nothing of this line is recorded.
     """
     again = [each for each in compiled.of_lines() if f"{line} on" in each.of]
-    found = Answers([*ran.of_line(line), *again])
-    if not found:
+    answers = Answers([*ran.of_line(line), *again])
+    if not answers:
         known = ", ".join(list(how.of_lines())[-10:]) or "none so far"
         raise MXNetError(
             f"why: no program is recorded for the line {line!r}; expected file:line, the latest "
             f"are {known}."
         )
-    return found
+    return answers
 
 
 def _numbers(names: list[str], name: str, labels: dict[str, str] | None = None) -> list[int]:
@@ -102,13 +102,13 @@ def _numbers(names: list[str], name: str, labels: dict[str, str] | None = None) 
     Raises:
         MXNetError: there is none.
     """
-    found = [i for i, each in enumerate(names) if name in (each, (labels or {}).get(each))]
-    if not found:
+    numbers = [i for i, each in enumerate(names) if name in (each, (labels or {}).get(each))]
+    if not numbers:
         known = ", ".join(
             list(dict.fromkeys((labels or {}).get(each, each) for each in names))[:20]
         )
         raise MXNetError(f"why: nothing is named {name!r}; the names are {known}.")
-    return found
+    return numbers
 
 
 def _of_memory(view: MemoryView, name: str | None) -> Keys:
@@ -190,14 +190,14 @@ MOST_PRINTED = 4
 
 def printed(view: Any) -> Answers:
     """The answers below the picture of a view where no script runs: to each question the first few."""
-    found = Answers()
+    answers = Answers()
     for payload, names in _names_of(view):
         for entry in payload.get("why", {}).values():
             keys = [key for key in names if key in entry["of"]][:MOST_PRINTED]
             for key in keys:
                 text, *more = entry["of"][key]
-                found.append(Answer(entry["ask"], names[key], text, tuple(more)))
-    return found
+                answers.append(Answer(entry["ask"], names[key], text, tuple(more)))
+    return answers
 
 
 def _names_of(view: Any) -> list[tuple[dict[str, Any], dict[str, str]]]:
@@ -225,34 +225,34 @@ def _names_of(view: Any) -> list[tuple[dict[str, Any], dict[str, str]]]:
         return [(p, points)]
     labels = p["labels"]
     rows = {str(i): labels.get(name, name) for i, name in enumerate(p["graph"]["names"])}
-    found = [(p, {"all": p["graph"]["title"], **rows})]
+    rows_of = [(p, {"all": p["graph"]["title"], **rows})]
     if p["memory"] is not None:
-        found.append((p["memory"], _arrays(p["memory"], labels)))
+        rows_of.append((p["memory"], _arrays(p["memory"], labels)))
     if p["engine"] is not None:
-        found.append((p["engine"], _tasks(p["engine"], labels)))
-    return found
+        rows_of.append((p["engine"], _tasks(p["engine"], labels)))
+    return rows_of
 
 
 def _arrays(payload: dict[str, Any], labels: dict[str, str]) -> dict[str, str]:
     """Names of the arrays in memory by key, those of the plan that is shown first, the largest first."""
-    found = []
+    arrays = []
     for g, graph in enumerate(payload["graphs"]):
         names = graph["steps"]["name"]
         for i, step in enumerate(graph["arrays"]["step"]):
             name = names[step]
-            found.append((g, -graph["arrays"]["bytes"][i], i, labels.get(name, name)))
-    return {f"{g}/{i}": name for g, _, i, name in sorted(found)}
+            arrays.append((g, -graph["arrays"]["bytes"][i], i, labels.get(name, name)))
+    return {f"{g}/{i}": name for g, _, i, name in sorted(arrays)}
 
 
 def _tasks(payload: dict[str, Any], labels: dict[str, str]) -> dict[str, str]:
     """Names of tasks by key, those that waited longest first."""
-    found = []
+    tasks = []
     for r, run in enumerate(payload["runs"]):
         ops = run["ops"]
         for i, number in enumerate(ops["name"]):
             name = run["strings"][number] if number >= 0 else "a task"
-            found.append((-ops["queued"][i] - ops["waited"][i], r, i, labels.get(name, name)))
-    return {f"{r}/{i}": name for _, r, i, name in sorted(found)}
+            tasks.append((-ops["queued"][i] - ops["waited"][i], r, i, labels.get(name, name)))
+    return {f"{r}/{i}": name for _, r, i, name in sorted(tasks)}
 
 
 _VIEWS: dict[type, Any] = {

@@ -45,14 +45,14 @@ def traces_of(keys: Any) -> list[list[Any]]:
     Args:
         keys: of ``HybridBlock.trace_keys``.
     """
-    found, before = [], None
+    traces, before = [], None
     for key in keys:
         inputs = ", ".join(f"{each.dtype.name}{list(each.shape)}" for each in key.inputs)
-        found.append(
+        traces.append(
             [f"{inputs}, {'training' if key.training else 'predicting'}", key.reasons(before)]
         )
         before = key
-    return found
+    return traces
 
 
 def of_block(block: Any) -> Answer:

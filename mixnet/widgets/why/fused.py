@@ -52,14 +52,14 @@ def of_stages(payload: Payload) -> Iterator[tuple[str, list[str]]]:
         groups = program["groups"]
         readers = [sum(i in each["reads"] for each in groups) for i in range(len(groups))]
         for i, group in enumerate(groups):
-            found = [
+            members = [
                 f"Piece {k + 1} ({groups[k]['kind']}) and piece {i + 1} ({group['kind']}) are separate. "
                 f"{rule(groups[k]['kind'], group['kind'], readers[k], False)}"
                 for k in group["reads"]
                 if k < i and groups[k].get("parent") == group.get("parent")
             ]
-            if found:
-                yield f"{p}/{i}", found[:4]
+            if members:
+                yield f"{p}/{i}", members[:4]
 
 
 @question("mixnet.look/1", "fused", _ASK)
@@ -74,9 +74,9 @@ def of_look(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             of.setdefault(row, []).append(i)
     name = lambda row: payload["labels"].get(graph["names"][row], graph["names"][row])
     readers: dict[int, list[int]] = {}
-    back = iter(graph["edges"]["back"])
+    inputs_back = iter(graph["edges"]["back"])
     for row, count in enumerate(graph["edges"]["count"]):
-        for read in dict.fromkeys(row - next(back) for _ in range(count)):
+        for read in dict.fromkeys(row - next(inputs_back) for _ in range(count)):
             readers.setdefault(read, []).append(row)
     single = [len(graph["outs"][each]) == 1 for each in graph["nodes"]["outputs"]]
     outputs = {row for row in graph["heads"] if single[row]}  # of several, another may leave

@@ -28,16 +28,18 @@ def of_array(array: NDArray) -> Answer:
     """What holds an array; this computes nothing."""
     value = array._value
     about = f"{value.spec.dtype.name}{list(value.spec.shape)} on {value.spec.context}"
-    [found] = holders([[array, value, *([] if value.array is None else [value.array])]])
+    [holding] = holders([[array, value, *([] if value.array is None else [value.array])]])
     if value.array is None and value.segment is not None:
         pending = (
             "It has not been computed yet: it is a recorded operation, which holds the arrays it "
             "reads"
         )
-        return Answer(ASK, about, f"{pending}.", tuple(f"It is {each}." for each in found))
-    if not found:
+        return Answer(ASK, about, f"{pending}.", tuple(f"It is {each}." for each in holding))
+    if not holding:
         return Answer(ASK, about, "Only the expression in your question holds it.")
-    return Answer(ASK, about, f"It is {found[0]}.", tuple(f"It is {each}." for each in found[1:]))
+    return Answer(
+        ASK, about, f"It is {holding[0]}.", tuple(f"It is {each}." for each in holding[1:])
+    )
 
 
 def of_buffers(buffers: Sequence[Any]) -> list[list[str]]:
@@ -129,7 +131,7 @@ def _of_gradient(is_gradient: bool, text: str) -> str:
     return f"the gradient of {text}" if is_gradient else text
 
 
-def _named(holder: Any, thing: Any, is_gradient: bool) -> str | None:
+def _named(holder: Any, thing: object, is_gradient: bool) -> str | None:
     """A description of a holder; None: continue with what holds it, empty: it does not count.
 
     Args:
@@ -151,18 +153,18 @@ def _named(holder: Any, thing: Any, is_gradient: bool) -> str | None:
     if isinstance(holder, Block) or not of_project:
         owner = holder.name if isinstance(holder, Block) else f"a {type(holder).__name__}"
         names = [key for key, value in getattr(holder, "__dict__", {}).items() if value is thing]
-        found = f"the attribute {names[0]} of {owner}" if names else f"held by {owner}"
-        return _of_gradient(is_gradient, found)
+        text = f"the attribute {names[0]} of {owner}" if names else f"held by {owner}"
+        return _of_gradient(is_gradient, text)
     return None
 
 
 def _variables() -> list[tuple[str, Mapping[str, Any]]]:
     """Variables of the user's modules and running functions, in all threads: text, and the variables."""
-    found: list[tuple[str, Mapping[str, Any]]] = []
+    frames: list[tuple[str, Mapping[str, Any]]] = []
     for name, module in sys.modules.copy().items():
         if name == "__main__" or is_users(getattr(module, "__file__", None) or "<none>"):
             where = "the program" if name == "__main__" else name
-            found.append((f"the variable {{}} of {where}", vars(module)))
+            frames.append((f"the variable {{}} of {where}", vars(module)))
     for frame in sys._current_frames().values():
         each: FrameType | None = frame
         while each is not None:
@@ -170,6 +172,6 @@ def _variables() -> list[tuple[str, Mapping[str, Any]]]:
             if is_users(code.co_filename) and code.co_name != "<module>":
                 file = known_as(code.co_filename).rsplit("/", 1)[-1]
                 place = f"the variable {{}} of {code.co_name}, {file}:{each.f_lineno}"
-                found.append((place, each.f_locals))
+                frames.append((place, each.f_locals))
             each = each.f_back
-    return found
+    return frames

@@ -42,17 +42,17 @@ def _needed(graph: Payload, kind: str, readers: list[int]) -> list[str]:
         ]
     if kind == "A":
         forward = [each for each in readers if each < turn]
-        found = [f"It is saved for a gradient: {last}."]
+        sentences = [f"It is saved for a gradient: {last}."]
         if forward:
-            found.append(
+            sentences.append(
                 f"Without backward, it would be needed only until step {forward[-1] + 1}, "
                 f"{names[forward[-1]]}."
             )
-        return found
+        return sentences
     if kind == "R":
         return [f"It was recomputed instead of saved: {last}."]
-    found = [f"A later operation needs it: {last}."]
-    return [*found, f"{_many(readers).capitalize()}."] if len(readers) > 1 else found
+    sentences = [f"A later operation needs it: {last}."]
+    return [*sentences, f"{_many(readers).capitalize()}."] if len(readers) > 1 else sentences
 
 
 def _many(readers: list[int]) -> str:

@@ -77,12 +77,12 @@ def answers(payload: Payload) -> dict[str, Any]:
 
     A question without answers is left out.
     """
-    found = {}
+    texts = {}
     for each in QUESTIONS.get(payload.get("schema", ""), ()):
         of = dict(each.find(payload))
         if of:
-            found[each.name] = {"ask": each.ask, "of": of}
-    return found
+            texts[each.name] = {"ask": each.ask, "of": of}
+    return texts
 
 
 def answered(payload: dict[str, Any]) -> dict[str, Any]:

@@ -29,9 +29,9 @@ def of_line(line: str) -> list[Answer]:
         Answer(
             ASK,
             source,
-            how.sentence(found[-1]),
-            tuple(f"Before: {how.sentence(each)}" for each in found[-2::-1]),
+            how.sentence(history[-1]),
+            tuple(f"Before: {how.sentence(each)}" for each in history[-2::-1]),
         )
-        for source, found in how.of_lines().items()
+        for source, history in how.of_lines().items()
         if source == line or source.endswith(f"/{line}")
     ]

@@ -35,13 +35,13 @@ def _causes(run: Payload, asked: set[int]) -> dict[int, list[tuple[int, int, boo
     """
     deps = run["deps"]
     modes = dict(zip(zip(deps["op"], deps["var"], strict=True), deps["mode"], strict=True))
-    found: dict[int, list[tuple[int, int, bool]]] = {}
+    causes_of: dict[int, list[tuple[int, int, bool]]] = {}
     for earlier, op, var in dependencies(run):
         if op in asked and earlier != op and _end(run, earlier) > run["ops"]["pushed"][op]:
-            found.setdefault(op, []).append((earlier, var, bool(modes[op, var])))
-    for causes in found.values():
+            causes_of.setdefault(op, []).append((earlier, var, bool(modes[op, var])))
+    for causes in causes_of.values():
         causes.sort(key=lambda cause: -_end(run, cause[0]))
-    return found
+    return causes_of
 
 
 def _end(run: Payload, op: int) -> int:
@@ -63,13 +63,13 @@ def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _
         what = "its result" if array == name(i) else array
         said.append(f"{name(i)} {before} {what}, which this task {'writes' if writes else 'reads'}")
     queued, waited = ops["queued"][op], ops["waited"][op]
-    found = []
+    sentences = []
     if said:
         last = " That was the last to finish." if len(causes) > 1 else ""
-        found.append(f"It waited {time_text(queued / 1e9)} for an array: {said[0]}.{last}")
-        found += [f"Before that, {each}." for each in said[1:]]
+        sentences.append(f"It waited {time_text(queued / 1e9)} for an array: {said[0]}.{last}")
+        sentences += [f"Before that, {each}." for each in said[1:]]
     elif queued > waited:
-        found.append(
+        sentences.append(
             f"It was delayed for {time_text(queued / 1e9)} by tasks that this view does not show."
         )
     if waited:
@@ -80,8 +80,8 @@ def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _
             if others
             else ""
         )
-        found.append(f"It was ready, and waited {time_text(waited / 1e9)} for a thread.{ran}")
-    return found
+        sentences.append(f"It was ready, and waited {time_text(waited / 1e9)} for a thread.{ran}")
+    return sentences
 
 
 class _Lanes:
@@ -107,11 +107,11 @@ class _Lanes:
         start = ready + ops["waited"][op]
         rows = self._by_lane[ops["lane"][op]]
         at = bisect_left(rows, (start, -1, -1))
-        found: list[int] = []
-        while at > 0 and len(found) < 5:
+        intervals: list[int] = []
+        while at > 0 and len(intervals) < 5:
             at -= 1
             if rows[at][1] <= ready:
                 break
             if rows[at][2] != op:
-                found.append(rows[at][2])
-        return found
+                intervals.append(rows[at][2])
+        return intervals

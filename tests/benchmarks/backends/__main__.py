@@ -22,7 +22,7 @@ import numpy as np
 from tests.benchmarks.backends.networks import NETWORKS
 from tests.benchmarks.networks.client import Client
 
-OURS = [("mixnet", "XLA"), ("mixnet", "ONNXRuntime")]
+OURS = [("mixnet", "XLA"), ("mixnet", "ONNXRuntime"), ("mixnet", "OpenVINO")]
 OTHERS = [
     ("onnxruntime", "alone"),
     ("torch", "eager"),
@@ -30,6 +30,9 @@ OTHERS = [
     ("mxnet", "hybridized"),
     ("mxnet", "oneDNN"),
 ]
+ALONE = {"ONNXRuntime": ("onnxruntime", "alone"), "OpenVINO": ("openvino", "alone")}
+"""By backend the library that it calls. OpenVINO alone is shown, and is none of the others."""
+ALL = [*OURS, ALONE["OpenVINO"], *OTHERS]
 WORKER = "tests.benchmarks.backends.worker"
 TURN = 0.5
 """Seconds that a turn shall last at least."""
@@ -39,12 +42,20 @@ Which = tuple[str, str]
 
 def present(only: str | None) -> list[Which]:
     """Contenders that can run."""
-    missing = {name for name in ("torch", "onnxruntime") if importlib.util.find_spec(name) is None}
+    missing = {
+        name
+        for name in ("torch", "onnxruntime", "openvino")
+        if importlib.util.find_spec(name) is None
+    }
     if not os.environ.get("MIXNET_ORACLE"):
         print("MIXNET_ORACLE is not set: without the real MXNet.")
         missing.add("mxnet")
-    wanted = only.split(",") if only else [framework for framework, _ in (*OURS, *OTHERS)]
-    return [each for each in (*OURS, *OTHERS) if each[0] in wanted and each[0] not in missing]
+    wanted = only.split(",") if only else [framework for framework, _ in ALL]
+    return [
+        each
+        for each in ALL
+        if each[0] in wanted and each[0] not in missing and each[1].lower() not in missing
+    ]
 
 
 def workers(which: list[Which], threads: int) -> dict[str, Client]:
@@ -96,8 +107,18 @@ def ratio(found: dict[Which, tuple[float, float]], number: int) -> float:
     processor seconds.
     """
     ours = [each[number] for which, each in found.items() if which in OURS]
-    others = [each[number] for which, each in found.items() if which not in OURS]
+    others = [each[number] for which, each in found.items() if which in OTHERS]
     return min(ours) / min(others) if ours and others else math.nan
+
+
+def costs(found: dict[Which, tuple[float, float]]) -> str:
+    """By backend its processor seconds divided by those of the library that it calls."""
+    pairs = {name: (("mixnet", name), alone) for name, alone in ALONE.items()}
+    return ", ".join(
+        f"{name} {found[ours][1] / found[alone][1]:.2f}"
+        for name, (ours, alone) in pairs.items()
+        if ours in found and alone in found
+    )
 
 
 def main() -> None:
@@ -107,14 +128,15 @@ def main() -> None:
     parser.add_argument("--batches", default="1,16")
     parser.add_argument("--repeats", type=int, default=7, help="turns of every contender")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every contender")
-    parser.add_argument("--only", help="mixnet,onnxruntime,torch,mxnet")
+    parser.add_argument("--only", help="mixnet,onnxruntime,openvino,torch,mxnet")
     given = parser.parse_args()
     which = present(given.only)
     clients = workers(which, given.threads)
     names = " | ".join(f"{framework} {variant}" for framework, variant in which)
     print("Milliseconds of a prediction, and of the processor in brackets.\n")
-    print(f"| network, batch | {names} | best of mixnet / best of the others |")
-    print(f"| --- |{' --- |' * (len(which) + 1)}")
+    last = "best of mixnet / best of the others | backend / its library alone"
+    print(f"| network, batch | {names} | {last} |")
+    print(f"| --- |{' --- |' * (len(which) + 2)}")
     try:
         for name in given.names:
             for batch in map(int, given.batches.split(",")):
@@ -124,6 +146,7 @@ def main() -> None:
                     for e in which
                 ]
                 cells.append(f"{ratio(found, 0):.2f} ({ratio(found, 1):.2f})")
+                cells.append(costs(found))
                 print(f"| {NETWORKS[name]}, {batch} | {' | '.join(cells)} |", flush=True)
     finally:
         for each in clients.values():

@@ -140,7 +140,48 @@ class ONNXRuntime:
         return value
 
 
-FRAMEWORKS = {"mixnet": Mixnet, "mxnet": MXNet, "torch": Torch, "onnxruntime": ONNXRuntime}
+class OpenVINO:
+    """OpenVINO alone, in float32, which has NumPy arrays in its hands."""
+
+    def __init__(self, threads: int):
+        import openvino
+
+        self._openvino, self._threads = openvino, threads
+
+    def make(self, name: str, variant: str, batch: int, folder: str) -> Callable[[], Any]:
+        """A prediction."""
+        core = self._openvino.Core()
+        model = core.read_model(f"{folder}/net.onnx")
+        inputs = data(name, batch)
+        model.reshape({i: list(each.shape) for i, each in enumerate(inputs)})
+        settings = {
+            "PERFORMANCE_HINT": "LATENCY",
+            "NUM_STREAMS": 1,
+            "INFERENCE_NUM_THREADS": self._threads,
+            "INFERENCE_PRECISION_HINT": "f32",
+        }
+        request = core.compile_model(model, "CPU", settings).create_infer_request()
+        for i, each in enumerate(inputs):
+            request.set_input_tensor(i, self._openvino.Tensor(each, shared_memory=True))
+
+        def predict(_memory: Any = inputs) -> Any:
+            request.infer()
+            return request.get_output_tensor(0).data
+
+        return predict
+
+    def numpy(self, value: Any) -> np.ndarray:
+        """An output as an array."""
+        return np.array(value)
+
+
+FRAMEWORKS = {
+    "mixnet": Mixnet,
+    "mxnet": MXNet,
+    "torch": Torch,
+    "onnxruntime": ONNXRuntime,
+    "openvino": OpenVINO,
+}
 
 
 class Worker:

@@ -55,7 +55,7 @@ export function ticks(low, high, most = 5) {
 }
 
 export function short(text, length) {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
+  return text.length <= length ? text : `${text.slice(0, length - 1).replace(/[\s._]+$/, "")}…`;
 }
 
 export function shape(extents) {

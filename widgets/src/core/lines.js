@@ -1,7 +1,9 @@
-// A list of rows of one height, of which only those in sight are in the page: a million lines cost nothing.
+// A list of rows of one height, of which only those in sight are in the page: a million lines cost nothing. A short
+// list can wrap its rows instead, so that none is cut.
 import { h, freshId } from "./dom.js";
 
 export const ROW = 20; // pixels, as in mx.css
+const WRAPPED = 300; // rows that wrap at most: all of them are in the page
 
 // The rows that a window needs: [first, after the last].
 export function inSight(top, height, count, row = ROW, more = 8) {
@@ -9,16 +11,19 @@ export function inSight(top, height, count, row = ROW, more = 8) {
 }
 
 // lines(ctx, {label, pick, key}); pick(i) is a click or Enter, key(event) true if the view handled it.
-// `show({count, render, classes, text})`: render(i) gives a row's children, classes(i) its classes, text(i) its words.
+// `show({count, render, classes, wraps})`: render(i) gives a row's children, classes(i) its classes; `wraps`: rows are as
+// high as their text needs, where there are few.
 export function lines(ctx, { label, pick, key }) {
   const id = freshId("lines");
   const sheet = h("div", { role: "presentation", class: "mx-sheet" });
   const element = h("div", { class: "mx-lines", role: "listbox", tabindex: "0", "aria-label": label, id }, sheet);
   let data = { count: 0, render: () => [], classes: () => "" }, active = 0, frame = 0;
+  const wraps = () => Boolean(data.wraps) && data.count <= WRAPPED;
   const paint = () => {
     frame = 0;
-    const [first, last] = inSight(element.scrollTop, element.clientHeight || 400, data.count);
-    sheet.style.height = `${data.count * ROW}px`;
+    const all = wraps(), [first, last] = all ? [0, data.count] : inSight(element.scrollTop, element.clientHeight || 400, data.count);
+    sheet.style.height = all ? "" : `${data.count * ROW}px`;
+    element.classList.toggle("mx-wraps", all);
     const rows = [];
     for (let i = first; i < last; i += 1) {
       const marks = data.classes(i);
@@ -37,9 +42,10 @@ export function lines(ctx, { label, pick, key }) {
     if (!frame) frame = requestAnimationFrame(paint);
   };
   const reveal = (i, middle = true) => {
-    const top = i * ROW, height = element.clientHeight || 400;
-    if (top < element.scrollTop || top + ROW > element.scrollTop + height - 14) {
-      element.scrollTop = Math.max(0, middle ? top - height / 3 : top < element.scrollTop ? top : top + ROW - height + 16);
+    const row = wraps() ? sheet.children[i] : null, tall = row?.offsetHeight ?? ROW;
+    const top = row?.offsetTop ?? i * ROW, height = element.clientHeight || 400;
+    if (top < element.scrollTop || top + tall > element.scrollTop + height - 14) {
+      element.scrollTop = Math.max(0, middle ? top - height / 3 : top < element.scrollTop ? top : top + tall - height + 16);
     }
     redraw();
   };

@@ -1,5 +1,14 @@
 // What lies where: grids of cells in world coordinates, what is lit by the chosen cell, and its sum in words.
 import { digits } from "../core/format.js";
+
+// A number in the five characters that a cell has room for.
+export function brief(value) {
+  for (const many of [3, 2, 1]) {
+    const text = digits(Number(value.toPrecision(many)));
+    if (text.length <= 5) return text;
+  }
+  return value.toExponential(0).replace("e+", "e");
+}
 import { attention, convolution, convolutionTerms, headOf, outputSize, pooling, poolingCell, sizeText, windowOf } from "./compute.js";
 import { weightsOf } from "./settings.js";
 

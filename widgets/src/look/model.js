@@ -20,7 +20,11 @@ export const label = (x, row) => x.p.labels[x.names[row]] ?? x.names[row];
 
 // The rows that a selection stands for: of a line, a piece, several operations (a block), or one.
 export function rowsOf(x, { line, piece, rows, node }) {
-  if (line) return x.p.places.flatMap((places, row) => (places.some(([f, l]) => f === line[0] && l === line[1]) ? [row] : []));
+  if (line) {
+    const all = x.p.places.flatMap((places, row) => (places.some(([f, l]) => f === line[0] && l === line[1]) ? [row] : []));
+    const operations = all.filter((row) => x.p.graph.nodes.op[row] >= 0); // not their parameters, which the same line made
+    return operations.length ? operations : all;
+  }
   if (piece !== null && piece !== undefined) return x.p.pieces[piece]?.rows ?? [];
   if (rows?.length) return rows;
   return node === null || node === undefined ? [] : [node];

@@ -1,6 +1,6 @@
 // The numbers of what is chosen: facts, values, a histogram; or of everything.
 import { h } from "../core/dom.js";
-import { bytes, count, seconds } from "../core/format.js";
+import { bytes, count, percent, seconds } from "../core/format.js";
 import { why } from "../core/why.js";
 import { aliveAt, arrayOf, label } from "./model.js";
 
@@ -45,7 +45,7 @@ export function ofRow(x, row, rows, at) {
       ["FLOPs", g.nodes.flops[row] ? count(g.nodes.flops[row]) : null],
       ["ran", task === undefined ? null : seconds(run.ops.ran[task] / 1e9)],
       ["runs in piece", pieces.slice(0, 6).join(", ") + (pieces.length > 6 ? " …" : "")],
-      ["alive in this step", alive && `${alive.count} arrays, ${bytes(alive.sum)}`],
+      ["alive in this step", alive && `${alive.count} array${alive.count === 1 ? "" : "s"}, ${bytes(alive.sum)}`],
       ["line", source && `${g.strings[source[0]].split(/[\\/]/).pop()}:${source[1]}`],
     ]),
   ].filter(Boolean);
@@ -58,7 +58,7 @@ function values([low, high, mean, deviation, zeros, nans, infinities, bins, firs
     bins.length ? h("div", { class: "mx-bins", role: "img", "aria-label": `histogram from ${low} to ${high}` }, bins.map((n) => h("i", { style: `height:${(100 * n) / most}%` }))) : null,
     facts([
       ["range", low === null ? "no finite number" : `${low} … ${high}`], ["mean", low === null ? null : `${mean} ± ${deviation}`],
-      ["zeros", zeros ? `${Number((100 * zeros).toPrecision(3))} %` : "none"], ["not finite", bad ? h("b", { class: "mx-error" }, bad) : "none"], ["first", first.join(", ")],
+      ["zeros", zeros ? percent(zeros) : "none"], ["not finite", bad ? h("b", { class: "mx-error" }, bad) : "none"], ["first", first.join(", ")],
     ]),
   ];
 }

@@ -39,7 +39,7 @@ export function playground(ctx) {
     const told = [`${p.steps} steps`, p.losses.length && `loss ${number(p.losses.at(-1))}`, ...changed, p.said].filter(Boolean).join(" · ");
     element.replaceChildren(
       ...(ctx.isStatic ? [h("span", null, `learning rate ${digits(p.rate)}`)] : controls(p)).filter(Boolean),
-      curve(p.losses), h("output", null, told), p.first ? h("b", { class: "mx-error" }, `✗ not finite, first in ${p.first}`) : "",
+      p.losses.length > 1 ? h("span", { class: "mx-loss" }, "loss ", curve(p.losses)) : "", h("output", null, told), p.first ? h("b", { class: "mx-error" }, `✗ not finite, first in ${p.first}`) : "",
     );
   }
   return { element, update };

@@ -6,6 +6,17 @@ import { arrow, KINDS, links, MOST, places, transfers } from "./topology.js";
 const RADIUS = 20, LABELLED = 12;
 const DOES = { add: "the receiver adds", copy: "the receiver keeps the sum", push: "gradients", pull: "values" };
 
+// Neighbours of the same kind that send and receive the same are one row: "worker 0 … 7".
+export function merged(rows) {
+  const runs = [];
+  for (const [name, ...sizes] of rows) {
+    const last = runs.at(-1), kind = name.split(" ")[0];
+    if (last && last.kind === kind && last.sizes.join() === sizes.join()) last.to = name;
+    else runs.push({ kind, from: name, to: name, sizes });
+  }
+  return runs.map(({ from, to, sizes }) => [from === to ? from : `${from} … ${to.split(" ").at(-1)}`, ...sizes]);
+}
+
 // asked(): {devices, servers, bytes}, as the sliders say; bytes is null where nobody moved that one.
 export function exchanges(ctx, asked) {
   const picture = s("svg", { viewBox: "-6 0 572 282", class: "mx-sends", role: "img" });
@@ -58,7 +69,7 @@ export function exchanges(ctx, asked) {
     drawPicture(links(made, step ? step - 1 : null), places(how, devices, servers), name, devices);
     const total = (end, i) => made.reduce((sum, each) => sum + (each[end] === i ? each.bytes : 0), 0);
     const rows = Array.from({ length: devices + servers }, (_, i) => [name(i), bytes(total("source", i)), bytes(total("target", i))]);
-    table.append(tableOf(["node", "sends in all", "receives in all"], rows));
+    table.append(tableOf(["node", "sends in all", "receives in all"], merged(rows)));
   }
 
   function said(how, of, step, steps) {

@@ -69,10 +69,18 @@ export function links(made, step = null) {
   return [...found.values()];
 }
 
+// n points of an ellipse with equal ways between them, clockwise from the top.
+export function onEllipse(n, wide, high, pieces = 720) {
+  const at = (k) => [wide * Math.sin((2 * Math.PI * k) / pieces), -high * Math.cos((2 * Math.PI * k) / pieces)];
+  const ways = [0];
+  for (let k = 1; k <= pieces; k += 1) ways.push(ways.at(-1) + Math.hypot(at(k)[0] - at(k - 1)[0], at(k)[1] - at(k - 1)[1]));
+  return Array.from({ length: n }, (_, i) => at(ways.findIndex((way) => way >= (i * ways.at(-1)) / n - 1e-9)));
+}
+
 // Where nodes are, in a picture of 560 x 280.
 export function places(kind, n, servers) {
   const spread = (i, count) => (560 * (i + 0.5)) / count;
-  if (kind === "ring") return Array.from({ length: n }, (_, i) => [280 + 210 * Math.sin((2 * Math.PI * i) / n), 140 - 105 * Math.cos((2 * Math.PI * i) / n)]);
+  if (kind === "ring") return onEllipse(n, 250, 115).map(([x, y]) => [280 + x, 140 + y]);
   if (kind === "tree") {
     const depth = Math.max(1, Math.floor(Math.log2(n)));
     return Array.from({ length: n }, (_, i) => {

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.context import as_context, current_context
 from mixnet.gluon.block import SymbolBlock
 from mixnet.onnx.load.import_model import load_model
 from mixnet.symbol.symbol import Variable
 
+if TYPE_CHECKING:
+    from mixnet.context import Context
+
 
 def import_to_gluon(
     model_file: str | os.PathLike[str],
-    ctx: Any = None,
+    ctx: Context | Sequence[Context] | None = None,
     input_shapes: Mapping[str, Any] | None = None,
 ) -> SymbolBlock:
     """A ``SymbolBlock`` from an ONNX file: it predicts, and trains on.

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.gluon.block import HybridBlock, ParameterDict
 from mixnet.gluon.nn.activation import Activation
 from mixnet.gluon.nn.convolution import Size, convolution_repr, sizes, weight_shape
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 
 class _Deformable(HybridBlock):
@@ -29,14 +36,14 @@ class _Deformable(HybridBlock):
         layout: str = "NCHW",
         use_bias: bool = True,
         in_channels: int = 0,
-        activation: Any = None,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        offset_weight_initializer: Any = "zeros",
-        offset_bias_initializer: Any = "zeros",
+        activation: str | None = None,
+        weight_initializer: Initializer | str | None = None,
+        bias_initializer: Initializer | str | None = "zeros",
+        offset_weight_initializer: Initializer | str | None = "zeros",
+        offset_bias_initializer: Initializer | str | None = "zeros",
         offset_use_bias: bool = True,
         op_name: str | None = None,
-        adj: Any = None,
+        adj: int | Sequence[int] | None = None,
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
@@ -84,17 +91,19 @@ class _Deformable(HybridBlock):
             if activation:
                 self.act = Activation(activation, prefix=activation + "_")
 
-    def _own(self, name: str, shape: tuple[int, ...], init: Any, wanted: bool) -> None:
-        made: Any = None
+    def _own(
+        self, name: str, shape: tuple[int, ...], init: Initializer | str | None, wanted: bool
+    ) -> None:
+        parameter: Any = None
         if wanted:
-            made = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
-        setattr(self, name, made)
+            parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
+        setattr(self, name, parameter)
 
-    def _offsets(self, F: Any, x: Any, weight: Any, bias: Any) -> Any:
+    def _offsets(self, F: ModuleType, x: Tensor, weight: Tensor, bias: Tensor) -> Any:
         given = (x, weight) if bias is None else (x, weight, bias)
         return F.Convolution(*given, cudnn_off=True, **self._kwargs_offset)
 
-    def _deformed(self, F: Any, inputs: tuple[Any, ...], bias: Any) -> Any:
+    def _deformed(self, F: ModuleType, inputs: tuple[Any, ...], bias: Tensor) -> Any:
         given = inputs if bias is None else (*inputs, bias)
         operator = getattr(F.contrib, self._op_name)
         out = operator(*given, name="fwd", **self._kwargs_deformable_conv)

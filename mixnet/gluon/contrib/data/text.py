@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from mixnet.gluon.utils import download as download
 from mixnet.ndarray.create import array
 from mixnet.numpy.creation import array as np_array
 from mixnet.util import is_np_array
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["WikiText2", "WikiText103"]
 
@@ -74,8 +77,8 @@ class _WikiText(_LanguageModelDataset):
         if not os.path.exists(path) or not utils.check_sha1(path, sha1):
             archive, archive_sha1 = self._archive
             url = utils._get_repo_file_url(f"gluon/dataset/{self._namespace}", archive)
-            found = fetch(self._root, archive, archive_sha1, url)
-            extract(found, self._root, [name for name, _ in self._files.values()])
+            fetched = fetch(self._root, archive, archive_sha1, url)
+            extract(fetched, self._root, [name for name, _ in self._files.values()])
         return path
 
     def _get_data(self) -> None:

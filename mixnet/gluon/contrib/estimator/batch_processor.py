@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import autograd
 from mixnet.gluon.utils import split_and_load
+
+if TYPE_CHECKING:
+    from mixnet.gluon.contrib.estimator.estimator import Estimator
 
 __all__ = ["BatchProcessor"]
 
@@ -23,7 +26,7 @@ class BatchProcessor:
         label = split_and_load(batch[1], ctx_list=ctx, batch_axis=batch_axis)
         return data, label
 
-    def evaluate_batch(self, estimator: Any, val_batch: Any, batch_axis: int = 0) -> Any:
+    def evaluate_batch(self, estimator: Estimator, val_batch: Any, batch_axis: int = 0) -> Any:
         """Predictions and losses of a batch for validation.
 
         Args:
@@ -39,7 +42,7 @@ class BatchProcessor:
         loss = [estimator.val_loss(y_hat, y) for y_hat, y in zip(pred, label, strict=True)]
         return data, label, pred, loss
 
-    def fit_batch(self, estimator: Any, train_batch: Any, batch_axis: int = 0) -> Any:
+    def fit_batch(self, estimator: Estimator, train_batch: Any, batch_axis: int = 0) -> Any:
         """Predictions, losses and gradients of a batch to train with.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from mixnet.base import AttributeValueError, CheckError
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.contrib.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, better
 from mixnet.metric import EvalMetric
+
+if TYPE_CHECKING:
+    from mixnet.gluon.contrib.estimator.estimator import Estimator
 
 
 class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
@@ -69,7 +72,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     # ---- events -------------------------------------------------------------------------------
 
-    def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
         """Create the folder; resume from the last checkpoint if requested.
 
         Raises:
@@ -84,7 +87,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if self.resume_from_checkpoint:
             self._resume(estimator)
 
-    def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def batch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
         """Count a batch; save if due."""
         if self.current_batch == 0:
             self._save_symbol(estimator)
@@ -92,7 +95,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self._save_checkpoint(estimator)
         self.current_batch += 1
 
-    def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
+    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
         """Count an epoch; save if due."""
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save_checkpoint(estimator)
@@ -100,7 +103,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     # ---- saving -------------------------------------------------------------------------------
 
-    def _save_checkpoint(self, estimator: Any) -> None:
+    def _save_checkpoint(self, estimator: Estimator) -> None:
         epoch = self.trained_epoch + self.current_epoch + 1
         batch = self.trained_batch + self.current_batch
         prefix = f"{self.model_prefix}-epoch{epoch}batch{batch}"
@@ -117,7 +120,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if self.save_best:
             self._save_best(estimator)
 
-    def _save_best(self, estimator: Any) -> None:
+    def _save_best(self, estimator: Estimator) -> None:
         assert self.monitor is not None
         name, value = self.monitor.get()
         if np.isnan(value):
@@ -146,7 +149,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 self.best,
             )
 
-    def _save_symbol(self, estimator: Any) -> None:
+    def _save_symbol(self, estimator: Estimator) -> None:
         path = os.path.join(self.model_dir, f"{self.model_prefix}-symbol.json")
         net = estimator.net
         if isinstance(net, HybridBlock) and net._active:
@@ -159,7 +162,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 path,
             )
 
-    def _save_params_and_trainer(self, estimator: Any, prefix: str) -> None:
+    def _save_params_and_trainer(self, estimator: Estimator, prefix: str) -> None:
         path = os.path.join(self.model_dir, prefix)
         for ending in (".params", ".states"):
             if os.path.exists(path + ending):
@@ -185,21 +188,21 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 "use the same unit. Give only epoch_period for fit(epochs=...), only "
                 "batch_period (with epoch_period=None) for fit(batches=...)."
             )
-        found = []
+        checkpoints = []
         pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
         for name in os.listdir(self.model_dir):
             match = pattern.fullmatch(name)
             if match:
-                found.append((int(match[1]), int(match[2]), name.removesuffix(".params")))
+                checkpoints.append((int(match[1]), int(match[2]), name.removesuffix(".params")))
         what = f"{estimator.max_epoch} epochs" if by_epoch else f"{estimator.max_batch} batches"
-        if not found:
+        if not checkpoints:
             estimator.logger.info(
                 "CheckpointHandler: No checkpoint found, training from scratch for %s", what
             )
             return
-        found.sort()
-        self.saved_checkpoints = [prefix for _, _, prefix in found]
-        self.trained_epoch, self.trained_batch, last = found[-1]
+        checkpoints.sort()
+        self.saved_checkpoints = [prefix for _, _, prefix in checkpoints]
+        self.trained_epoch, self.trained_batch, last = checkpoints[-1]
         if by_epoch:
             left = estimator.max_epoch - self.trained_epoch - 1
             kind, limit = "epochs", estimator.max_epoch

@@ -6,8 +6,8 @@ import copy
 import logging
 import sys
 import warnings
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
 from mixnet.context import Context, cpu, gpu, num_gpus
@@ -37,6 +37,10 @@ from mixnet.gluon.trainer import Trainer
 from mixnet.metric import EvalMetric
 from mixnet.metric import Loss as LossMetric
 
+if TYPE_CHECKING:
+    from mixnet.gluon.block.block import Block
+    from mixnet.initializer.initializer import Initializer
+
 __all__ = ["Estimator"]
 
 
@@ -64,11 +68,11 @@ class Estimator:
 
     def __init__(
         self,
-        net: Any,
+        net: Block,
         loss: GluonLoss,
-        train_metrics: Any = None,
+        train_metrics: EvalMetric | Sequence[EvalMetric] | None = None,
         val_metrics: Any = None,
-        initializer: Any = None,
+        initializer: Initializer | str | None = None,
         trainer: Trainer | None = None,
         context: Any = None,
         val_net: Any = None,
@@ -129,7 +133,7 @@ class Estimator:
                                  f"BatchProcessor.")  # fmt: skip
         return batch_processor
 
-    def _initialize(self, initializer: Any) -> None:
+    def _initialize(self, initializer: Initializer | str | None) -> None:
         parameters = list(self.net.collect_params().values())
         if not all(_has_values(each) for each in parameters):
             if initializer is None:
@@ -317,11 +321,11 @@ class _HandlersByKind:
         for each in self.of_kinds[EpochBegin]:
             each.epoch_begin(self._estimator)
 
-    def batch_begin(self, **facts: Any) -> None:
+    def batch_begin(self, **facts: object) -> None:
         for each in self.of_kinds[BatchBegin]:
             each.batch_begin(self._estimator, **facts)
 
-    def batch_end(self, **facts: Any) -> bool:
+    def batch_end(self, **facts: object) -> bool:
         # All are told, also after one that wants to stop.
         answers = [each.batch_end(self._estimator, **facts) for each in self.of_kinds[BatchEnd]]
         return any(answers)
@@ -335,7 +339,7 @@ class _HandlersByKind:
             each.train_end(self._estimator)
 
 
-def _check_loader(data: Any) -> None:
+def _check_loader(data: object) -> None:
     if not isinstance(data, DataLoader):
         raise AttributeValueError(
             f"The estimator takes a gluon.data.DataLoader, not {type(data).__name__}; make one of "

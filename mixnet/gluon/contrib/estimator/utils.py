@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
 from mixnet.metric import EvalMetric
+
+if TYPE_CHECKING:
+    pass
 
 
 def _check_metrics(metrics: Any) -> list[EvalMetric]:

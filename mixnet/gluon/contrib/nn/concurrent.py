@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
 from mixnet.gluon.block import HybridBlock, ParameterDict
 from mixnet.gluon.nn.container import HybridSequential, Sequential
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 
 class Concurrent(Sequential):
@@ -24,7 +29,7 @@ class Concurrent(Sequential):
         super().__init__(prefix=prefix, params=params)
         self.axis = axis
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Tensor) -> Any:
         """The concatenated outputs of all blocks."""
         return nd.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
@@ -44,7 +49,7 @@ class HybridConcurrent(HybridSequential):
         super().__init__(prefix=prefix, params=params)
         self.axis = axis
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The concatenated outputs of all blocks."""
         return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
@@ -60,6 +65,6 @@ class Identity(HybridBlock):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The input."""
         return x

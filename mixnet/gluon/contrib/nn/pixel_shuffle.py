@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.gluon.block import HybridBlock
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 
 class _PixelShuffle(HybridBlock):
@@ -37,7 +42,7 @@ class PixelShuffle1D(_PixelShuffle):
     def __init__(self, factor: Any):
         super().__init__(factor)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The finer grid."""
         (f,) = self._factors
         x = F.reshape(x, (0, -4, -1, f, 0))  # (N, C, f, W)
@@ -57,7 +62,7 @@ class PixelShuffle2D(_PixelShuffle):
     def __init__(self, factor: Any):
         super().__init__(factor)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The finer grid."""
         f1, f2 = self._factors
         x = F.reshape(x, (0, -4, -1, f1 * f2, 0, 0))  # (N, C, f1·f2, H, W)
@@ -78,7 +83,7 @@ class PixelShuffle3D(_PixelShuffle):
     def __init__(self, factor: Any):
         super().__init__(factor)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The finer grid."""
         f1, f2, f3 = self._factors
         x = F.reshape(x, (0, -4, -1, f1 * f2 * f3, 0, 0, 0))  # (N, C, f1·f2·f3, D, H, W)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import Block
+
+if TYPE_CHECKING:
+    from mixnet.dtype import DTypeLike
+    from mixnet.initializer.initializer import Initializer
 
 
 class SparseEmbedding(Block):
@@ -26,8 +30,8 @@ class SparseEmbedding(Block):
         self,
         input_dim: int,
         output_dim: int,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
+        dtype: DTypeLike = "float32",
+        weight_initializer: Initializer | str | None = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)

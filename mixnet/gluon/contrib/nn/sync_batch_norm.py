@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.gluon.nn.normalization import BatchNorm
 from mixnet.util import get_gpu_count
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 
 class SyncBatchNorm(BatchNorm):
@@ -40,10 +46,10 @@ class SyncBatchNorm(BatchNorm):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
+        beta_initializer: Initializer | str | None = "zeros",
+        gamma_initializer: Initializer | str | None = "ones",
+        running_mean_initializer: Initializer | str | None = "zeros",
+        running_variance_initializer: Initializer | str | None = "ones",
         **kwargs: Any,
     ):
         super().__init__(
@@ -75,7 +81,13 @@ class SyncBatchNorm(BatchNorm):
         }
 
     def hybrid_forward(
-        self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any
+        self,
+        F: ModuleType,
+        x: Tensor,
+        gamma: Tensor,
+        beta: Tensor,
+        running_mean: Tensor,
+        running_var: Tensor,
     ) -> Any:
         """The normalized data."""
         return F.contrib.SyncBatchNorm(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError, NotDefinedError
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.gluon.rnn.cell import HybridRecurrentCell
 from mixnet.util import with_defaults
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 __all__ = [
     "Conv1DRNNCell",
@@ -56,12 +63,12 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         i2h_pad: Any,
         i2h_dilate: Any,
         h2h_dilate: Any,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Initializer | str | None = None,
+        h2h_weight_initializer: Initializer | str | None = None,
+        i2h_bias_initializer: Initializer | str | None = "zeros",
+        h2h_bias_initializer: Initializer | str | None = "zeros",
         conv_layout: str = "",
-        activation: Any = "tanh",
+        activation: str | Callable[..., Any] | None = "tanh",
         prefix: str | None = None,
         params: ParameterDict | None = None,
     ):
@@ -96,13 +103,13 @@ class _BaseConvRNNCell(HybridRecurrentCell):
             return (*first, count, *window) if place == 1 else (*first, *window, count)
 
         self._state_shape = arranged((), hidden_channels, after)
-        made = {
+        parameters = {
             "i2h_weight": (arranged((rows,), channels, i2h), i2h_weight_initializer),
             "h2h_weight": (arranged((rows,), hidden_channels, h2h), h2h_weight_initializer),
             "i2h_bias": ((rows,), i2h_bias_initializer),
             "h2h_bias": ((rows,), h2h_bias_initializer),
         }
-        for name, (shape, init) in made.items():
+        for name, (shape, init) in parameters.items():
             parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
             setattr(self, name, parameter)
 
@@ -116,7 +123,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         """Shape and layout of the state."""
         return [{"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}]
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:  # type: ignore[override]
         """Output and new states; to be overridden."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states, ...)."
@@ -141,13 +148,13 @@ class _ConvRNNCell(_BaseConvRNNCell):
 
     def hybrid_forward(  # type: ignore[override]
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
+        F: ModuleType,
+        inputs: Tensor,
+        states: Sequence[Tensor],
+        i2h_weight: Tensor,
+        h2h_weight: Tensor,
+        i2h_bias: Tensor,
+        h2h_bias: Tensor,
     ) -> Any:
         """Output and new state, which are the same."""
         given = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
@@ -169,13 +176,13 @@ class _ConvLSTMCell(_BaseConvRNNCell):
 
     def hybrid_forward(  # type: ignore[override]
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
+        F: ModuleType,
+        inputs: Tensor,
+        states: Sequence[Tensor],
+        i2h_weight: Tensor,
+        h2h_weight: Tensor,
+        i2h_bias: Tensor,
+        h2h_bias: Tensor,
     ) -> Any:
         """Output, and the new state and cell state."""
         step = f"t{self._counter}_"
@@ -203,13 +210,13 @@ class _ConvGRUCell(_BaseConvRNNCell):
 
     def hybrid_forward(  # type: ignore[override]
         self,
-        F: Any,
-        inputs: Any,
-        states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
+        F: ModuleType,
+        inputs: Tensor,
+        states: Sequence[Tensor],
+        i2h_weight: Tensor,
+        h2h_weight: Tensor,
+        i2h_bias: Tensor,
+        h2h_bias: Tensor,
     ) -> Any:
         """Output and new state, which are the same."""
         step = f"t{self._counter}_"

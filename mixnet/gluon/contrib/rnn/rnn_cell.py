@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.gluon.parameter import ParameterDict
@@ -10,6 +11,12 @@ from mixnet.gluon.rnn.cell import RecurrentCell, _GatedCell
 from mixnet.gluon.rnn.container import holds_bidirectional
 from mixnet.gluon.rnn.modifier import ModifierCell
 from mixnet.gluon.rnn.sequence import TENSORS, operators_of, sequence
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
+    from mixnet.initializer.initializer import Initializer
 
 __all__ = ["LSTMPCell", "VariationalDropoutCell", "dynamic_unroll"]
 
@@ -64,7 +71,7 @@ class VariationalDropoutCell(ModifierCell):
         super().reset()
         self._forget_masks()
 
-    def _mask(self, F: Any, part: str, like: Any) -> Any:
+    def _mask(self, F: ModuleType, part: str, like: Tensor) -> Any:
         """The mask of inputs, states or outputs, sampled at first use."""
         name = f"drop_{part}_mask"
         if getattr(self, name) is None:
@@ -72,7 +79,7 @@ class VariationalDropoutCell(ModifierCell):
             setattr(self, name, F.Dropout(F.ones_like(like), p=rate))
         return getattr(self, name)
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: Any, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
         """A step of the cell with masked inputs, state and output."""
         if self.drop_states:
             states = [states[0] * self._mask(F, "states", states[0]), *states[1:]]
@@ -86,11 +93,11 @@ class VariationalDropoutCell(ModifierCell):
     def unroll(
         self,
         length: int,
-        inputs: Any,
-        begin_state: Any = None,
+        inputs: Tensor | Sequence[Tensor],
+        begin_state: Sequence[Tensor] | None = None,
         layout: str = "NTC",
         merge_outputs: bool | None = None,
-        valid_length: Any = None,
+        valid_length: Tensor | None = None,
     ) -> tuple[Any, list[Any]]:
         """The cell over the whole sequence; without ``drop_states`` the masks are applied at once."""
         if self.drop_states:
@@ -131,11 +138,11 @@ class LSTMPCell(_GatedCell):
         self,
         hidden_size: int,
         projection_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        h2r_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
+        i2h_weight_initializer: Initializer | str | None = None,
+        h2h_weight_initializer: Initializer | str | None = None,
+        h2r_weight_initializer: Initializer | str | None = None,
+        i2h_bias_initializer: Initializer | str | None = "zeros",
+        h2h_bias_initializer: Initializer | str | None = "zeros",
         input_size: int = 0,
         prefix: str | None = None,
         params: ParameterDict | None = None,
@@ -164,13 +171,13 @@ class LSTMPCell(_GatedCell):
     def hybrid_forward(  # type: ignore[override]
         self,
         F: Any,
-        inputs: Any,
+        inputs: Tensor,
         states: Any,
-        i2h_weight: Any,
-        h2h_weight: Any,
-        h2r_weight: Any,
-        i2h_bias: Any,
-        h2h_bias: Any,
+        i2h_weight: Tensor,
+        h2h_weight: Tensor,
+        h2r_weight: Tensor,
+        i2h_bias: Tensor,
+        h2h_bias: Tensor,
     ) -> Any:
         """Output, and the new state and cell state."""
         step = f"t{self._counter}_"
@@ -195,12 +202,12 @@ class LSTMPCell(_GatedCell):
 
 def dynamic_unroll(
     cell: RecurrentCell,
-    inputs: Any,
+    inputs: Tensor | Sequence[Tensor],
     begin_state: Any,
     drop_inputs: float = 0,
     drop_outputs: float = 0,
     layout: str = "TNC",
-    valid_length: Any = None,
+    valid_length: Tensor | None = None,
 ) -> tuple[Any, list[Any]]:
     """A cell over a sequence of any length, as one loop of the graph (``contrib.foreach``).
 
@@ -228,8 +235,8 @@ def dynamic_unroll(
         *states, number = states
         output, after = cell(step, states)
         if valid_length is not None:
-            going = F.broadcast_greater(valid_length, number)
-            after = [F.where(going, new, old) for new, old in zip(after, states, strict=True)]
+            running = F.broadcast_greater(valid_length, number)
+            after = [F.where(running, new, old) for new, old in zip(after, states, strict=True)]
         return output, [*after, number + 1]
 
     cell.reset()

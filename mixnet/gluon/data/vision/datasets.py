@@ -217,7 +217,7 @@ class ImageRecordDataset(dataset.RecordFileDataset):
         super().__init__(filename)
         self._flag, self._transform = flag, transform
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         header, content = recordio.unpack(super().__getitem__(idx))
         sample = image.imdecode(content, self._flag), header.label
         return sample if self._transform is None else self._transform(*sample)
@@ -268,7 +268,7 @@ class ImageFolderDataset(dataset.Dataset):
                     continue
                 self.items.append((file, label))
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         path, label = self.items[idx]
         pixels = image.imread(path, self._flag)
         return (pixels, label) if self._transform is None else self._transform(pixels, label)
@@ -306,7 +306,7 @@ class ImageListDataset(dataset.Dataset):
         # One number is a number, as a label of a folder is.
         self.items.append((os.path.join(self._root, path), label if label.size > 1 else label[0]))
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: int) -> Any:
         path, label = self.items[idx]
         return image.imread(path, self._flag), label
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,12 @@ from mixnet.runtime.value.state import is_on_host, state
 from mixnet.runtime.value.value import from_host
 from mixnet.util import is_np_array
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.dtype import DTypeLike
+    from mixnet.gluon.block.tensor import Tensor
+
 
 class _OnHost:
     """Runs the block on the host if its input is on the host.
@@ -38,7 +44,7 @@ class _OnHost:
 
     takes_batches = False
 
-    def __call__(self, x: Any, *args: Any) -> Any:
+    def __call__(self, x: Tensor, *args: Any) -> Any:
         call = super().__call__  # type: ignore[misc]
         elsewhere = is_on_host() or state.recording  # a gradient may be wanted
         if not isinstance(x, NDArray) or x.context.device_type == "gpu" or elsewhere:
@@ -114,11 +120,11 @@ class Cast(_OnHost, HybridBlock):
 
     takes_batches = True
 
-    def __init__(self, dtype: Any = "float32"):
+    def __init__(self, dtype: DTypeLike = "float32"):
         super().__init__()
         self._dtype = as_dtype(dtype).name
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input in that dtype."""
         return x.astype(self._dtype) if is_np_array() else F.cast(x, self._dtype)
 
@@ -161,14 +167,16 @@ class HybridRandomApply(HybridSequential):
         self.transforms = transforms
         self.p = p
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any, *args: Any) -> Any:
         """The image, transformed or not."""
         chance = (F.np if is_np_array() else F).random.uniform(shape=(1,))
         where = F.np.where if is_np_array() else F.broadcast_like
         if is_np_array():
             return where(chance < self.p, self.transforms(x), x)
-        made = self.transforms(x)
-        return F.where(F.broadcast_like(F.reshape(chance, (1,) * 3), made) < self.p, made, x)
+        transformed = self.transforms(x)
+        return F.where(
+            F.broadcast_like(F.reshape(chance, (1,) * 3), transformed) < self.p, transformed, x
+        )
 
 
 class ToTensor(_OnHost, HybridBlock):
@@ -179,7 +187,7 @@ class ToTensor(_OnHost, HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """``(..., channels, height, width)``."""
         return (F.npx if is_np_array() else F).image.to_tensor(x)
 
@@ -198,7 +206,7 @@ class Normalize(_OnHost, HybridBlock):
         super().__init__()
         self._mean, self._std = _by_channel("mean", mean), _by_channel("std", std)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape."""
         return (F.npx if is_np_array() else F).image.normalize(x, self._mean, self._std)
 
@@ -265,7 +273,7 @@ class RandomRotation(_OnHost, Block):
         return image.random_rotate(x, *self._args)
 
 
-def _size(owner: Block, size: Any) -> Any:
+def _size(owner: Block, size: int | Sequence[int]) -> Any:
     """``(width, height)``.
 
     Raises:
@@ -280,7 +288,7 @@ def _size(owner: Block, size: Any) -> Any:
     return both
 
 
-def _by_channel(name: str, value: Any) -> Any:
+def _by_channel(name: str, value: float | Sequence[float]) -> Any:
     numbers = value if isinstance(value, (list, tuple)) else [value]
     if isinstance(value, str) or not all(isinstance(each, numeric_types) for each in numbers):
         raise AttributeValueError(
@@ -302,7 +310,7 @@ class RandomResizedCrop(_OnHost, Block):
 
     def __init__(
         self,
-        size: Any,
+        size: int | Sequence[int],
         scale: tuple[float, float] = (0.08, 1.0),
         ratio: tuple[float, float] = (3.0 / 4.0, 4.0 / 3.0),
         interpolation: int = 1,
@@ -326,7 +334,13 @@ class RandomCrop(_OnHost, Block):
         interpolation: as for :class:`RandomResizedCrop`, for images smaller than the part.
     """
 
-    def __init__(self, size: Any, pad: Any = None, pad_value: float = 0, interpolation: int = 1):
+    def __init__(
+        self,
+        size: int | Sequence[int],
+        pad: Any = None,
+        pad_value: float = 0,
+        interpolation: int = 1,
+    ):
         super().__init__()
         self._args = (_size(self, size), interpolation)
         if isinstance(pad, int):
@@ -357,13 +371,19 @@ class CropResize(_OnHost, HybridBlock):
     takes_batches = True
 
     def __init__(
-        self, x: int, y: int, width: int, height: int, size: Any = None, interpolation: Any = None
+        self,
+        x: int,
+        y: int,
+        width: int,
+        height: int,
+        size: int | Sequence[int] | None = None,
+        interpolation: Any = None,
     ):
         super().__init__()
         self._x, self._y, self._width, self._height = x, y, width, height
         self._size, self._interpolation = size, interpolation
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """``(height, width, channels)``, after a batch axis if there is one."""
         images = (F.npx if is_np_array() else F).image
         out = images.crop(x, self._x, self._y, self._width, self._height)
@@ -380,7 +400,7 @@ class CenterCrop(_OnHost, Block):
         interpolation: as for :class:`RandomResizedCrop`.
     """
 
-    def __init__(self, size: Any, interpolation: int = 1):
+    def __init__(self, size: int | Sequence[int], interpolation: int = 1):
         super().__init__()
         self._args = (_size(self, size), interpolation)
 
@@ -400,12 +420,12 @@ class Resize(_OnHost, HybridBlock):
 
     takes_batches = True
 
-    def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1):
+    def __init__(self, size: int | Sequence[int], keep_ratio: bool = False, interpolation: int = 1):
         super().__init__()
         _size(self, size)
         self._keep, self._size, self._interpolation = keep_ratio, size, interpolation
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """``(height, width, channels)``, after a batch axis if there is one."""
         images = (F.npx if is_np_array() else F).image
         return images.resize(x, self._size, self._keep, self._interpolation)
@@ -417,7 +437,7 @@ class RandomFlipLeftRight(_OnHost, HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape."""
         return (F.npx if is_np_array() else F).image.random_flip_left_right(x)
 
@@ -428,7 +448,7 @@ class RandomFlipTopBottom(_OnHost, HybridBlock):
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape."""
         return (F.npx if is_np_array() else F).image.random_flip_top_bottom(x)
 
@@ -445,7 +465,7 @@ class RandomBrightness(_OnHost, HybridBlock):
         super().__init__()
         self._args = (max(0, 1 - brightness), 1 + brightness)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape and dtype."""
         return (F.npx if is_np_array() else F).image.random_brightness(x, *self._args)
 
@@ -462,7 +482,7 @@ class RandomContrast(_OnHost, HybridBlock):
         super().__init__()
         self._args = (max(0, 1 - contrast), 1 + contrast)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape and dtype."""
         return (F.npx if is_np_array() else F).image.random_contrast(x, *self._args)
 
@@ -479,7 +499,7 @@ class RandomSaturation(_OnHost, HybridBlock):
         super().__init__()
         self._args = (max(0, 1 - saturation), 1 + saturation)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape and dtype."""
         return (F.npx if is_np_array() else F).image.random_saturation(x, *self._args)
 
@@ -496,7 +516,7 @@ class RandomHue(_OnHost, HybridBlock):
         super().__init__()
         self._args = (max(0, 1 - hue), 1 + hue)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape and dtype."""
         return (F.npx if is_np_array() else F).image.random_hue(x, *self._args)
 
@@ -522,7 +542,7 @@ class RandomColorJitter(_OnHost, HybridBlock):
         super().__init__()
         self._args = (brightness, contrast, saturation, hue)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape and dtype."""
         return (F.npx if is_np_array() else F).image.random_color_jitter(x, *self._args)
 
@@ -542,7 +562,7 @@ class RandomLighting(_OnHost, HybridBlock):
         super().__init__()
         self._alpha = alpha
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape and dtype."""
         return (F.npx if is_np_array() else F).image.random_lighting(x, self._alpha)
 
@@ -559,7 +579,7 @@ class RandomGray(_OnHost, HybridBlock):
         super().__init__()
         self.p = p
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
         """The input's shape and dtype."""
         if random.random() >= self.p:
             return x

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -43,7 +48,7 @@ class AlexNet(HybridBlock):
                 )
             self.output = nn.Dense(classes)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Scores of the classes."""
         return self.output(self.features(x))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
@@ -10,6 +10,11 @@ from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.contrib.nn import HybridConcurrent
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 __all__ = ["Inception3", "inception_v3"]
 
@@ -19,7 +24,12 @@ Convolution = tuple[Any, ...]
 _TALL, _WIDE = ((7, 1), 1, (3, 0)), ((1, 7), 1, (0, 3))
 
 
-def _convolution(channels: int, kernel: Any, strides: Any = 1, padding: Any = 0) -> Any:
+def _convolution(
+    channels: int,
+    kernel: Any,
+    strides: Any = 1,
+    padding: Any = 0,
+) -> Any:
     out = nn.HybridSequential(prefix="")
     out.add(
         nn.Conv2D(channels, kernel, strides, padding, use_bias=False),
@@ -150,7 +160,7 @@ class Inception3(HybridBlock):
             )
             self.output = nn.Dense(classes)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Scores of the classes."""
         return self.output(self.features(x))
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.context import Context, cpu
 from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 __all__ = [
     "MobileNet",
@@ -32,7 +37,7 @@ class RELU6(HybridBlock):
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Every element between 0 and 6."""
         return F.clip(x, 0, 6, name="relu6")
 
@@ -76,7 +81,7 @@ class LinearBottleneck(HybridBlock):
             _add_convolution(self.out, wide, 3, stride, 1, num_group=wide, activation=RELU6())
             _add_convolution(self.out, channels)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The block's function of the inputs."""
         out = self.out(x)
         return F.elemwise_add(out, x) if self.use_shortcut else out
@@ -111,7 +116,7 @@ class MobileNet(HybridBlock):
                 self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
             self.output = nn.Dense(classes)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Scores of the classes."""
         return self.output(self.features(x))
 
@@ -146,7 +151,7 @@ class MobileNetV2(HybridBlock):
             with self.output.name_scope():
                 self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Scores of the classes."""
         return self.output(self.features(x))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.context import Context, cpu
@@ -11,6 +11,12 @@ from mixnet.gluon import nn
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.block import Block
+    from mixnet.gluon.block.tensor import Tensor
 
 __all__ = [
     "ResNetV1",
@@ -63,7 +69,7 @@ class _BlockV1(HybridBlock):
             self.downsample = nn.HybridSequential(prefix="")
             self.downsample.add(_conv1x1(channels, stride, in_channels), nn.BatchNorm())
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The block's function of the inputs."""
         body = self.body(x)
         shortcut = x if self.downsample is None else self.downsample(x)
@@ -164,7 +170,7 @@ class BasicBlockV2(HybridBlock):
         self.conv2 = _conv3x3(channels, 1, channels)
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The block's function of the inputs."""
         shortcut = x
         x = F.Activation(self.bn1(x), act_type="relu")
@@ -203,7 +209,7 @@ class BottleneckV2(HybridBlock):
         self.conv3 = _conv1x1(channels, 1)
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """The block's function of the inputs."""
         shortcut = x
         x = F.Activation(self.bn1(x), act_type="relu")
@@ -240,7 +246,7 @@ class _ResNet(HybridBlock):
             nn.MaxPool2D(3, 2, 1),
         )
 
-    def _add_stages(self, block: Any, layers: Sequence[int], channels: Sequence[int]) -> None:
+    def _add_stages(self, block: Block, layers: Sequence[int], channels: Sequence[int]) -> None:
         for number, count in enumerate(layers, 1):
             stride = 1 if number == 1 else 2
             stage = self._make_layer(
@@ -265,7 +271,7 @@ class _ResNet(HybridBlock):
                 stage.add(block(channels, 1, False, in_channels=channels, prefix=""))
         return stage
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Scores of the classes."""
         return self.output(self.features(x))
 
@@ -287,7 +293,7 @@ class ResNetV1(_ResNet):
 
     def __init__(
         self,
-        block: Any,
+        block: Block,
         layers: Sequence[int],
         channels: Sequence[int],
         classes: int = 1000,
@@ -321,7 +327,7 @@ class ResNetV2(_ResNet):
 
     def __init__(
         self,
-        block: Any,
+        block: Block,
         layers: Sequence[int],
         channels: Sequence[int],
         classes: int = 1000,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.context import Context, cpu
@@ -11,6 +11,11 @@ from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.contrib.nn import HybridConcurrent
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -71,7 +76,7 @@ class SqueezeNet(HybridBlock):
                 nn.Flatten(),
             )
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Scores of the classes."""
         return self.output(self.features(x))
 

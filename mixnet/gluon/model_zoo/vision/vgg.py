@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.base import CheckError
 from mixnet.context import Context, cpu
@@ -12,6 +12,11 @@ from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.model_zoo.model_store import FOLDER
 from mixnet.gluon.model_zoo.model_store import pretrained as load_pretrained
 from mixnet.initializer import Xavier
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from mixnet.gluon.block.tensor import Tensor
 
 __all__ = [
     "VGG",
@@ -89,7 +94,7 @@ class VGG(HybridBlock):
             features.add(nn.MaxPool2D(strides=2))
         return features
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
         """Scores of the classes."""
         return self.output(self.features(x))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from mixnet.private_jax.calls import counts_of_scan
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.run import Program, closed
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, shape_of
+
+if TYPE_CHECKING:
+    pass
 
 
 def _result(run: Program, equation: Equation) -> Run:
@@ -20,7 +23,7 @@ def _result(run: Program, equation: Equation) -> Run:
 
 
 @rule("cond")
-def _cond(equation: Equation, branches: Any, **_: Any) -> Run:
+def _cond(equation: Equation, branches: Any, **_: object) -> Run:
     runs = [closed(branch) for branch in branches]
 
     def run(which: Any, *arrays: Any) -> list[Any]:
@@ -30,7 +33,7 @@ def _cond(equation: Equation, branches: Any, **_: Any) -> Run:
 
 
 @rule("platform_index")
-def _platform(equation: Equation, platforms: Any, **_: Any) -> Run:
+def _platform(equation: Equation, platforms: Any, **_: object) -> Run:
     dtype = equation.outvars[0].aval.dtype
     here = next(i for i, names in enumerate(platforms) if names is None or "cpu" in names)
     number = np.array(here, dtype)
@@ -38,7 +41,7 @@ def _platform(equation: Equation, platforms: Any, **_: Any) -> Run:
 
 
 @rule("custom_linear_solve")
-def _linear_solve(equation: Equation, const_lengths: Any, jaxprs: Any, **_: Any) -> Run:
+def _linear_solve(equation: Equation, const_lengths: Any, jaxprs: Any, **_: object) -> Run:
     solve = closed(jaxprs.solve)
     first = const_lengths.matvec + const_lengths.vecmat
     second = first + const_lengths.solve
@@ -57,7 +60,7 @@ def _while(
     body_jaxpr: Any,
     cond_nconsts: int,
     body_nconsts: int,
-    **_: Any,
+    **_: object,
 ) -> Run:
     test, body = closed(cond_jaxpr), closed(body_jaxpr)
 
@@ -66,12 +69,12 @@ def _while(
         of_body = arrays[cond_nconsts : cond_nconsts + body_nconsts]
         carried = list(arrays[cond_nconsts + body_nconsts :])
         while True:
-            going = test(*of_test, *carried)[0]
-            if not going.any():
+            running = test(*of_test, *carried)[0]
+            if not running.any():
                 return carried
             results = body(*of_body, *carried)
-            if going.ndim:  # several loops side by side: those that have ended stay as they are
-                results = _where_going(going, results, carried)
+            if running.ndim:  # several loops side by side: those that have ended stay as they are
+                results = _where_going(running, results, carried)
             carried = results
 
     return _result(run, equation)
@@ -86,7 +89,7 @@ def _where_going(going: Any, found: Sequence[Any], carried: Sequence[Any]) -> li
 
 
 @rule("scan")
-def _scan(equation: Equation, jaxpr: Any, length: int, reverse: bool, **_: Any) -> Run:
+def _scan(equation: Equation, jaxpr: Any, length: int, reverse: bool, **_: object) -> Run:
     body = closed(jaxpr)
     num_consts, num_carry = counts_of_scan(equation)
     stacked = [(shape_of(v.aval), v.aval.dtype) for v in equation.outvars[num_carry:]]
@@ -95,12 +98,12 @@ def _scan(equation: Equation, jaxpr: Any, length: int, reverse: bool, **_: Any) 
         constants = arrays[:num_consts]
         carried: Sequence[Any] = arrays[num_consts : num_consts + num_carry]
         rows = arrays[num_consts + num_carry :]
-        made = [np.empty(shape, dtype) for shape, dtype in stacked]
+        stacks = [np.empty(shape, dtype) for shape, dtype in stacked]
         for i in reversed(range(length)) if reverse else range(length):
             results = body(*constants, *carried, *[each[i, ...] for each in rows])
             carried = results[:num_carry]
-            for each, value in zip(made, results[num_carry:], strict=True):
+            for each, value in zip(stacks, results[num_carry:], strict=True):
                 each[i] = value
-        return [*carried, *made]
+        return [*carried, *stacks]
 
     return _result(run, equation)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, is_half, is_key, rule
 
+if TYPE_CHECKING:
+    pass
+
 
 @rule("convert_element_type")
-def _convert(equation: Equation, new_dtype: Any, **_: Any) -> Run:
+def _convert(equation: Equation, new_dtype: np.dtype, **_: object) -> Run:
     if is_key(equation.outvars[0].aval):
         return lambda x: x
     dtype, before = np.dtype(new_dtype), equation.invars[0].aval.dtype
@@ -47,7 +50,7 @@ def _to_whole(dtype: Any, before: Any) -> Run:
 
 
 @rule("bitcast_convert_type")
-def _bitcast(equation: Equation, new_dtype: Any, **_: Any) -> Run:
+def _bitcast(equation: Equation, new_dtype: np.dtype, **_: object) -> Run:
     dtype, before = np.dtype(new_dtype), equation.invars[0].aval.dtype
     if bool in (dtype, before):
         raise NoRuleError("bitcast_convert_type")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.product import matmul
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
+
+if TYPE_CHECKING:
+    pass
 
 _CHUNK = 1 << 21
 """Elements of a matrix of windows: larger ones are made in parts."""
@@ -32,20 +35,20 @@ _FAR = 8
 @rule("conv_general_dilated")
 def _convolution(
     equation: Equation,
-    window_strides: Any,
+    window_strides: Sequence[int],
     padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
+    lhs_dilation: Sequence[int],
+    rhs_dilation: Sequence[int],
     dimension_numbers: Any,
     feature_group_count: int,
     batch_group_count: int,
-    **_: Any,
+    **_: object,
 ) -> Run:
     numbers = dimension_numbers
     aval = equation.outvars[0].aval
     dtype, kind = aval.dtype, wide(aval.dtype)
     shape = [aval.shape[axis] for axis in numbers.out_spec]
-    back = [numbers.out_spec.index(axis) for axis in range(len(shape))]
+    permutation = [numbers.out_spec.index(axis) for axis in range(len(shape))]
     groups = feature_group_count * batch_group_count
     places = tuple(shape[2:])
     convolve = _Convolution(window_strides, padding, lhs_dilation, rhs_dilation, places)
@@ -64,7 +67,7 @@ def _convolution(
             x = x.reshape(x.shape[0], groups, -1, *x.shape[2:]).swapaxes(0, 1)
         result = convolve(x, w)  # (groups, batch, filters, *places)
         result = result[0] if groups == 1 else result.swapaxes(0, 1).reshape(shape)
-        return result.transpose(back).astype(dtype, copy=False)
+        return result.transpose(permutation).astype(dtype, copy=False)
 
     return run
 
@@ -81,11 +84,18 @@ def skips_zeros(apart: Sequence[int], extents: Sequence[int], places: Sequence[i
 class _Convolution:
     """A convolution of grouped arrays; called with data and kernel."""
 
-    def __init__(self, strides: Any, pads: Any, apart: Any, dilation: Any, places: tuple[int, ...]):
+    def __init__(
+        self,
+        strides: Sequence[int],
+        pads: Any,
+        apart: Any,
+        dilation: Sequence[int],
+        places: tuple[int, ...],
+    ):
         self.strides, self.pads, self.dilation = strides, pads, dilation
         self.apart, self.places = apart, places
 
-    def __call__(self, x: Any, w: Any) -> Any:
+    def __call__(self, x: Any, w: np.ndarray) -> Any:
         if self._changes_roles(x, w):
             return self._exchanged(x, w)
         spreads = all(s == 1 for s in self.strides) and (
@@ -100,7 +110,7 @@ class _Convolution:
             x = padded(x, 0, [(0, 0, 0)] * 3 + config)
         return self._correlate(x, w)
 
-    def _spreads_less(self, x: Any, w: Any) -> bool:
+    def _spreads_less(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether fewer elements are copied from the data's side; kernels may need a copy too."""
         batch, filters, features = x.shape[1], w.shape[1], w.shape[2]
         if math.prod(w.shape[3:]) == 1 or any(d > 1 for d in self.apart):
@@ -114,7 +124,7 @@ class _Convolution:
 
     # ---- with roles changed ---------------------------------------------------------------------
 
-    def _changes_roles(self, x: Any, w: Any) -> bool:
+    def _changes_roles(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether to swap data and kernel, for data with gaps between its elements."""
         return (
             any(d > 1 for d in self.apart)
@@ -123,14 +133,14 @@ class _Convolution:
             and max(math.prod(x.shape[3:]), math.prod(self.places)) < math.prod(w.shape[3:])
         )
 
-    def _exchanged(self, x: Any, w: Any) -> Any:
+    def _exchanged(self, x: np.ndarray, w: np.ndarray) -> Any:
         """The data as a kernel with gaps, moved over the kernel; positions come out in reverse order.
 
         Place ``p`` sums ``x[i] w[apart i + low - p]`` over ``i``.
         """
         pads = [
-            (places - 1 - low, low + (extent - 1) * apart + 1 - taps)
-            for (low, _), extent, apart, taps, places in zip(
+            (places - 1 - low, low + (extent - 1) * dilation + 1 - taps)
+            for (low, _), extent, dilation, taps, places in zip(
                 self.pads, x.shape[3:], self.apart, w.shape[3:], self.places, strict=True
             )
         ]
@@ -140,7 +150,7 @@ class _Convolution:
 
     # ---- from windows ---------------------------------------------------------------------------
 
-    def _correlate(self, x: Any, w: Any) -> Any:
+    def _correlate(self, x: np.ndarray, w: np.ndarray) -> Any:
         """Products of windows with kernels; the data is padded."""
         groups, batch, features = x.shape[:3]
         filters, taps = w.shape[1], w.shape[3:]
@@ -160,35 +170,35 @@ class _Convolution:
             return total
         if batch * each <= _CHUNK or batch == 1:
             return _product(windows, w, x.strides)
-        made = None
+        result = None
         for part in _slices(batch, _CHUNK // each):
             total = _product(windows[:, part], w, x.strides)
-            if made is None:
-                made = np.empty_like(total, shape=(groups, batch, filters, *self.places))
-            made[:, part] = total
-        return made
+            if result is None:
+                result = np.empty_like(total, shape=(groups, batch, filters, *self.places))
+            result[:, part] = total
+        return result
 
     def _by_taps(self, x: Any, w: Any) -> Any:
         """One filter for each feature: sums of shifted data, each times one tap."""
         taps = w.shape[3:]
-        made = None
+        result = None
         spare: Any = None
         for tap in itertools.product(*map(range, taps)):
             met = x[(..., *self._met(tap))]
             factor = w[(slice(None), slice(None), slice(None), *tap)]
             factor = factor.reshape(factor.shape + (1,) * len(taps))
-            if made is None:
-                made = met * factor
-                spare = np.empty_like(made)
+            if result is None:
+                result = met * factor
+                spare = np.empty_like(result)
             else:
                 np.multiply(met, factor, out=spare)
-                made += spare
-        return made
+                result += spare
+        return result
 
-    def _by_places(self, x: Any, w: Any) -> Any:
+    def _by_places(self, x: Any, w: np.ndarray) -> Any:
         """The gradient of such a kernel: for each place a sum over all that it met."""
         groups = x.shape[0]
-        made: Any = np.empty((groups, 1, 1, *self.places), x.dtype)
+        result: Any = np.empty((groups, 1, 1, *self.places), x.dtype)
         axes = list(range(x.ndim - 1))
         for place in itertools.product(*map(range, self.places)):
             key = tuple(
@@ -196,8 +206,8 @@ class _Convolution:
                 for p, s, d, k in zip(place, self.strides, self.dilation, w.shape[3:], strict=True)
             )
             met = x[(slice(None), 0, slice(None), *key)]
-            made[(slice(None), 0, 0, *place)] = np.einsum(met, axes, w[:, 0], axes, [0])
-        return made
+            result[(slice(None), 0, 0, *place)] = np.einsum(met, axes, w[:, 0], axes, [0])
+        return result
 
     def _met(self, tap: Sequence[int]) -> tuple[slice, ...]:
         """The data that a tap meets."""
@@ -228,9 +238,9 @@ class _Convolution:
             )
         ]
         if last:  # features side by side, and so they will be in the result
-            made = np.moveaxis(np.zeros((groups, batch, *reached, filters), x.dtype), -1, 2)
+            spread_out = np.moveaxis(np.zeros((groups, batch, *reached, filters), x.dtype), -1, 2)
         else:
-            made = np.zeros((groups, batch, filters, *reached), x.dtype)
+            spread_out = np.zeros((groups, batch, filters, *reached), x.dtype)
         each = groups * filters * math.prod(taps) * math.prod(extents)
         for part in _slices(batch, _CHUNK // each):
             given = self._given(x[:, part], w, last)
@@ -242,9 +252,9 @@ class _Convolution:
                     )
                 )
                 runs = [slice(f, f + c) for f, c in zip(first, together, strict=True)]
-                places = made[:, part][(slice(None),) * 3 + to]
+                places = spread_out[:, part][(slice(None),) * 3 + to]
                 _add_runs(places, given[(slice(None),) * 3 + tuple(runs)], extents, together)
-        return self._cut(made, taps)
+        return self._cut(spread_out, taps)
 
     def _cut(self, made: Any, taps: Sequence[int]) -> Any:
         """Crop a result that covers every position that the data reaches."""
@@ -309,7 +319,11 @@ def _slices(count: int, length: int) -> Iterator[slice]:
 
 
 def _windows(
-    x: Any, places: Sequence[int], taps: Sequence[int], strides: Any, dilation: Any
+    x: Any,
+    places: Sequence[int],
+    taps: Sequence[int],
+    strides: Any,
+    dilation: Any,
 ) -> Any:
     """A view of the data with the axes ``(groups, batch, features, *places, *taps)``."""
     steps = x.strides[3:]
@@ -325,7 +339,7 @@ def _windows(
     )
 
 
-def _product(windows: Any, w: Any, strides: Sequence[int]) -> Any:
+def _product(windows: Any, w: np.ndarray, strides: Sequence[int]) -> Any:
     """The sum over features and taps of windows times kernels: (groups, batch, filters, *places).
 
     Windows are copied to a matrix whose innermost axes are those that lie side by side.

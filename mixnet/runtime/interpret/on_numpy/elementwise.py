@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -10,13 +10,16 @@ import numpy as np
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, plain, rule
 
+if TYPE_CHECKING:
+    pass
 
-def _logical_shift(x: Any, y: Any) -> Any:
+
+def _logical_shift(x: np.ndarray, y: np.ndarray) -> Any:
     unsigned = np.dtype(f"u{x.dtype.itemsize}")
     return np.right_shift(x.view(unsigned), y.view(unsigned)).view(x.dtype)
 
 
-def _arithmetic_shift(x: Any, y: Any) -> Any:
+def _arithmetic_shift(x: np.ndarray, y: np.ndarray) -> Any:
     """The uppermost bit is repeated, for unsigned numbers too."""
     if x.dtype.kind == "i":
         return np.right_shift(x, y)
@@ -24,7 +27,7 @@ def _arithmetic_shift(x: Any, y: Any) -> Any:
     return np.right_shift(x.view(signed), y.view(signed)).view(x.dtype)
 
 
-def _less_in_order(x: Any, y: Any) -> Any:
+def _less_in_order(x: np.ndarray, y: np.ndarray) -> Any:
     """The order of sorting: NaN behind all numbers."""
     return (x < y) | (np.isnan(y) & ~np.isnan(x))
 
@@ -92,37 +95,37 @@ for _name, _function in _PLAIN.items():
 
 
 @rule("div")
-def _div(equation: Equation, **_: Any) -> Run:
+def _div(equation: Equation, **_: object) -> Run:
     kind = equation.outvars[0].aval.dtype.kind
     if kind not in "iu":
         return np.divide
     return _divide_signed if kind == "i" else _divide_unsigned
 
 
-def _divide_unsigned(x: Any, y: Any) -> Any:
+def _divide_unsigned(x: np.ndarray, y: np.ndarray) -> Any:
     """Whole quotients; by 0 all bits are set, as XLA has it."""
     return _unless_zero(y, np.floor_divide(x, y), np.array(-1).astype(y.dtype))
 
 
-def _divide_signed(x: Any, y: Any) -> Any:
+def _divide_signed(x: np.ndarray, y: np.ndarray) -> Any:
     """Whole quotients towards 0; by 0 it is -1, as XLA has it."""
     return _unless_zero(y, np.floor_divide(x - np.fmod(x, y), y), y.dtype.type(-1))
 
 
-def _unless_zero(y: Any, found: Any, instead: Any) -> Any:
+def _unless_zero(y: np.ndarray, found: Any, instead: Any) -> Any:
     zero = y == 0
     return np.where(zero, instead, found) if zero.any() else found
 
 
 @rule("rem")
-def _rem(equation: Equation, **_: Any) -> Run:
+def _rem(equation: Equation, **_: object) -> Run:
     if equation.outvars[0].aval.dtype.kind not in "iu":
         return np.fmod
     return lambda x, y: _unless_zero(y, np.fmod(x, y), x)
 
 
 @rule("pow")
-def _pow(equation: Equation, **_: Any) -> Run:
+def _pow(equation: Equation, **_: object) -> Run:
     dtypes = [v.aval.dtype for v in equation.invars]
     dtype = equation.outvars[0].aval.dtype
     if dtypes[0] == dtypes[1] and dtype.kind in "fc":
@@ -132,7 +135,7 @@ def _pow(equation: Equation, **_: Any) -> Run:
     return lambda x, y: _whole_power(x, y).astype(dtype, copy=False)
 
 
-def _whole_power(x: Any, y: Any) -> Any:
+def _whole_power(x: np.ndarray, y: np.ndarray) -> Any:
     # NumPy refuses negative exponents of whole numbers; XLA squares and multiplies by the bits.
     x, y = np.broadcast_arrays(x, y)
     result = np.ones(x.shape, x.dtype)
@@ -144,7 +147,7 @@ def _whole_power(x: Any, y: Any) -> Any:
 
 
 @rule("integer_pow")
-def _integer_pow(equation: Equation, y: int, **_: Any) -> Run:
+def _integer_pow(equation: Equation, y: int, **_: object) -> Run:
     if y == 2:
         return np.square
     dtype = equation.outvars[0].aval.dtype
@@ -166,28 +169,28 @@ def _integer_pow(equation: Equation, y: int, **_: Any) -> Run:
 
 
 @rule("rsqrt")
-def _rsqrt(equation: Equation, **_: Any) -> Run:
+def _rsqrt(equation: Equation, **_: object) -> Run:
     one = np.ones((), equation.outvars[0].aval.dtype)
     return lambda x: np.divide(one, np.sqrt(x))
 
 
 @rule("logistic")
-def _logistic(equation: Equation, **_: Any) -> Run:
+def _logistic(equation: Equation, **_: object) -> Run:
     one = np.ones((), equation.outvars[0].aval.dtype)
 
     def run(x: Any) -> Any:
-        made = np.exp(np.negative(x))
-        return np.divide(one, made + one)
+        result = np.exp(np.negative(x))
+        return np.divide(one, result + one)
 
     return run
 
 
 @rule("round")
-def _round(equation: Equation, rounding_method: Any, **_: Any) -> Run:
+def _round(equation: Equation, rounding_method: Any, **_: object) -> Run:
     if int(rounding_method) == 1:
         return np.rint
 
-    def away_from_zero(x: Any) -> Any:
+    def away_from_zero(x: np.ndarray) -> Any:
         whole = np.trunc(x)
         one = np.copysign(np.ones((), x.dtype), x)
         return np.where(np.abs(x - whole) >= x.dtype.type(0.5), whole + one, whole)
@@ -196,7 +199,9 @@ def _round(equation: Equation, rounding_method: Any, **_: Any) -> Run:
 
 
 @rule("reduce_precision")
-def _reduce_precision(equation: Equation, exponent_bits: int, mantissa_bits: int, **_: Any) -> Run:
+def _reduce_precision(
+    equation: Equation, exponent_bits: int, mantissa_bits: int, **_: object
+) -> Run:
     kinds: dict[tuple[int, int], Any] = {
         (5, 10): np.float16, (8, 7): ml_dtypes.bfloat16, (8, 23): np.float32, (11, 52): np.float64,
     }  # fmt: skip
@@ -217,7 +222,7 @@ def _reduce_precision(equation: Equation, exponent_bits: int, mantissa_bits: int
 
 
 @rule("clz")
-def _leading_zeros(equation: Equation, **_: Any) -> Run:
+def _leading_zeros(equation: Equation, **_: object) -> Run:
     dtype = equation.outvars[0].aval.dtype
     bits = dtype.itemsize * 8
 
@@ -233,19 +238,19 @@ def _leading_zeros(equation: Equation, **_: Any) -> Run:
 
 
 @rule("complex")
-def _complex(equation: Equation, **_: Any) -> Run:
+def _complex(equation: Equation, **_: object) -> Run:
     dtype = equation.outvars[0].aval.dtype
 
     def run(real: Any, imaginary: Any) -> Any:
-        made = np.empty(np.broadcast(real, imaginary).shape, dtype)
-        made.real, made.imag = real, imaginary
-        return made
+        result = np.empty(np.broadcast(real, imaginary).shape, dtype)
+        result.real, result.imag = real, imaginary
+        return result
 
     return run
 
 
 @rule("select_n")
-def _select(equation: Equation, **_: Any) -> Run:
+def _select(equation: Equation, **_: object) -> Run:
     if len(equation.invars) == 3:
         return _choose
     return lambda which, *cases: np.choose(which, cases)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, shape_of
+
+if TYPE_CHECKING:
+    pass
 
 
 def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
@@ -24,10 +27,10 @@ def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
 def _gather(
     equation: Equation,
     dimension_numbers: Any,
-    slice_sizes: Any,
-    mode: Any,
+    slice_sizes: Sequence[int],
+    mode: object,
     fill_value: Any = None,
-    **_: Any,
+    **_: object,
 ) -> Run:
     numbers = dimension_numbers
     before, aval = shape_of(equation.invars[0].aval), equation.outvars[0].aval
@@ -85,7 +88,7 @@ def _first(front: Sequence[int], rank: int) -> list[int]:
     return [*front, *range(len(front), rank)]
 
 
-def _clipped(head: Any, limit: int) -> Any:
+def _clipped(head: np.ndarray, limit: int) -> Any:
     if head.dtype.kind == "u":
         head = np.minimum(head, head.dtype.type(min(limit, np.iinfo(head.dtype).max)))
         return head.astype(np.int64)
@@ -99,7 +102,7 @@ def _all_inside(heads: Sequence[Any], limits: Sequence[int]) -> Any:
     return np.asarray(inside)
 
 
-def _fill(dtype: Any, value: Any) -> Any:
+def _fill(dtype: np.dtype, value: np.ndarray) -> Any:
     if value is not None:
         return np.asarray(value).astype(dtype)
     if dtype.kind in "iu":
@@ -116,19 +119,19 @@ def _order(numbers: Any, rest: Sequence[int], windows: Sequence[int], rank: int)
         windows: and after these.
         rank: of the result.
     """
-    gone = {*map(int, numbers.collapsed_slice_dims), *map(int, numbers.operand_batching_dims)}
+    dropped = {*map(int, numbers.collapsed_slice_dims), *map(int, numbers.operand_batching_dims)}
     offset = [int(axis) for axis in numbers.offset_dims]
-    kept = [
-        axis for axis in sorted([*rest, *map(int, numbers.start_index_map)]) if axis not in gone
+    remaining = [
+        axis for axis in sorted([*rest, *map(int, numbers.start_index_map)]) if axis not in dropped
     ]
-    offset += range(rank - (len(kept) - len(offset)), rank)  # the words of keys
+    offset += range(rank - (len(remaining) - len(offset)), rank)  # the words of keys
     batch = [axis for axis in range(rank) if axis not in offset]
     there = {axis: len(batch) + i for i, axis in enumerate([*rest, *windows])}
-    source = {target: there.get(axis) for target, axis in zip(offset, kept, strict=True)}
+    source = {target: there.get(axis) for target, axis in zip(offset, remaining, strict=True)}
     source.update({target: i for i, target in enumerate(batch)})
     order = [source[target] for target in range(rank)]
-    found = [axis for axis in order if axis is not None]
-    return found + [axis for axis in there.values() if axis not in found]
+    positions = [axis for axis in order if axis is not None]
+    return positions + [axis for axis in there.values() if axis not in positions]
 
 
 # ---- scatter ------------------------------------------------------------------------------------
@@ -141,7 +144,7 @@ _COMBINE: dict[str, Any] = {
 
 @rule(*_COMBINE)
 def _scatter(
-    equation: Equation, dimension_numbers: Any, mode: Any, update_jaxpr: Any = None, **_: Any
+    equation: Equation, dimension_numbers: Any, mode: object, update_jaxpr: Any = None, **_: object
 ) -> Run:
     combine = _COMBINE[equation.primitive.name]
     if combine is None and update_jaxpr is not None:
@@ -150,15 +153,15 @@ def _scatter(
 
     def run(x: Any, indices: Any, updates: Any) -> Any:
         at, rows, inside = places.of(indices, updates)
-        made = np.array(x.transpose(places.front), order="C")
-        flat = made.reshape(places.length, -1)
+        result = np.array(x.transpose(places.front), order="C")
+        flat = result.reshape(places.length, -1)
         at, rows = at.reshape(-1), rows.reshape(at.size, -1)
         if inside is not None and not inside.all():
             within = np.broadcast_to(inside, at.shape) if inside.ndim else inside
             at, rows = at[within], rows[within]
         if at.size and rows.size:
             _write(flat, at, rows, combine)
-        return made.transpose(places.back)
+        return result.transpose(places.back)
 
     return run
 
@@ -175,20 +178,27 @@ class _Places:
     The matrix has a row for each place of those axes that have an index or are part of the batch.
     """
 
-    def __init__(self, numbers: Any, mode: Any, operand: Any, indices: Any, updates: Any):
+    def __init__(
+        self,
+        numbers: Any,
+        mode: object,
+        operand: Any,
+        indices: np.ndarray,
+        updates: np.ndarray,
+    ):
         shape = operand.shape
         self.indexed = [int(axis) for axis in numbers.scatter_dims_to_operand_dims]
         self.batched = [int(axis) for axis in numbers.operand_batching_dims]
         self.sources = [int(axis) for axis in numbers.scatter_indices_batching_dims]
-        gone = {*map(int, numbers.inserted_window_dims), *self.batched}
-        kept = [axis for axis in range(len(shape)) if axis not in gone]
+        dropped = {*map(int, numbers.inserted_window_dims), *self.batched}
+        remaining = [axis for axis in range(len(shape)) if axis not in dropped]
         windows = [int(axis) for axis in numbers.update_window_dims]
         size = dict.fromkeys(range(len(shape)), 1)
-        size.update({a: updates.shape[w] for a, w in zip(kept, windows, strict=True)})
+        size.update({a: updates.shape[w] for a, w in zip(remaining, windows, strict=True)})
         rest = [a for a in range(len(shape)) if a not in (*self.indexed, *self.batched)]
         # Axes that are written in part are rows too, at places from 0.
         whole = [axis for axis in rest if size[axis] == shape[axis]]
-        self.parts = [a for a in range(len(shape)) if a not in whole and a in kept]
+        self.parts = [a for a in range(len(shape)) if a not in whole and a in remaining]
         self.rowed = [axis for axis in range(len(shape)) if axis not in whole]
         self.front = [*self.rowed, *whole]
         self.back = [self.front.index(axis) for axis in range(len(shape))]
@@ -198,11 +208,11 @@ class _Places:
             a: math.prod(shape[b] for b in self.rowed[i + 1 :]) for i, a in enumerate(self.rowed)
         }
         batch = [axis for axis in range(len(updates.shape)) if axis not in windows]
-        of = dict(zip(kept, windows, strict=True))
+        of = dict(zip(remaining, windows, strict=True))
         self.order = [*batch, *[of[a] for a in self.parts], *[of[a] for a in whole if a in of]]
         self.clips, self.checks = "CLIP" in str(mode), "PROMISE" not in str(mode)
 
-    def of(self, indices: Any, updates: Any) -> tuple[Any, Any, Any]:
+    def of(self, indices: np.ndarray, updates: np.ndarray) -> tuple[Any, Any, Any]:
         """Numbers of rows, the updates as rows, and which of them are inside; None: all are."""
         at: Any = np.int64(0)
         inside: Any = np.True_

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
 
+if TYPE_CHECKING:
+    pass
 
-def _stacked(x: Any) -> Any:
+
+def _stacked(x: np.ndarray) -> Any:
     return x.reshape(-1, *x.shape[-2:])
 
 
-def _over(x: Any, function: Callable[[Any], Any], shapes: Any, dtypes: Any) -> list[Any]:
+def _over(x: np.ndarray, function: Callable[[Any], Any], shapes: Any, dtypes: Any) -> list[Any]:
     """Results of a function of one matrix, for a stack of them."""
-    made = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
+    results = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     rank = x.ndim - 2
     count = int(np.prod(x.shape[:-2]))
-    flat = [each.reshape(count, *each.shape[rank:]) for each in made]
+    flat = [each.reshape(count, *each.shape[rank:]) for each in results]
     for i, matrix in enumerate(_stacked(x) if count else []):
         for each, value in zip(flat, function(matrix), strict=True):
             each[i] = value
-    return made
+    return results
 
 
 def _forms(equation: Equation) -> tuple[list[Any], list[Any]]:
@@ -33,10 +36,10 @@ def _forms(equation: Equation) -> tuple[list[Any], list[Any]]:
 
 
 @rule("cholesky")
-def _cholesky(equation: Equation, **_: Any) -> Run:
+def _cholesky(equation: Equation, **_: object) -> Run:
     shapes, dtypes = _forms(equation)
 
-    def one(matrix: Any) -> Any:
+    def one(matrix: np.ndarray) -> Any:
         try:
             return (np.linalg.cholesky(matrix),)
         except np.linalg.LinAlgError:  # not positive definite
@@ -46,7 +49,7 @@ def _cholesky(equation: Equation, **_: Any) -> Run:
 
 
 @rule("eigh")
-def _eigh(equation: Equation, lower: bool, subset_by_index: Any = None, **_: Any) -> Run:
+def _eigh(equation: Equation, lower: bool, subset_by_index: Any = None, **_: object) -> Run:
     if subset_by_index is not None:
         raise NoRuleError("eigh")
 
@@ -61,7 +64,10 @@ def _eigh(equation: Equation, lower: bool, subset_by_index: Any = None, **_: Any
 
 @rule("eig")
 def _eig(
-    equation: Equation, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
+    equation: Equation,
+    compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool,
+    **_: object,
 ) -> Run:
     if compute_left_eigenvectors:
         raise NoRuleError("eig")
@@ -79,7 +85,11 @@ def _eig(
 
 @rule("svd")
 def _svd(
-    equation: Equation, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any
+    equation: Equation,
+    full_matrices: bool,
+    compute_uv: bool,
+    subset_by_index: Any = None,
+    **_: object,
 ) -> Run:
     if subset_by_index is not None:
         raise NoRuleError("svd")
@@ -94,14 +104,14 @@ def _svd(
 
 
 @rule("qr")
-def _qr(equation: Equation, full_matrices: bool, pivoting: bool = False, **_: Any) -> Run:
+def _qr(equation: Equation, full_matrices: bool, pivoting: bool = False, **_: object) -> Run:
     if pivoting:
         raise NoRuleError("qr")
     return lambda x: list(np.linalg.qr(x, "complete" if full_matrices else "reduced"))
 
 
 @rule("lu")
-def _lu(equation: Equation, **_: Any) -> Run:
+def _lu(equation: Equation, **_: object) -> Run:
     from scipy.linalg import lapack
 
     shapes, dtypes = _forms(equation)
@@ -110,28 +120,28 @@ def _lu(equation: Equation, **_: Any) -> Run:
         raise NoRuleError("lu")
     rows = shapes[0][-2]
 
-    def one(matrix: Any) -> Any:
-        made, pivots, _ = factor(matrix)
+    def one(matrix: np.ndarray) -> Any:
+        factors, pivots, _ = factor(matrix)
         order = list(range(rows))
         for i, j in enumerate(pivots):
             order[i], order[j] = order[j], order[i]
-        return made, pivots, order
+        return factors, pivots, order
 
     return lambda x: _over(x, one, shapes, dtypes)
 
 
 @rule("lu_pivots_to_permutation")
-def _permutation(equation: Equation, permutation_size: int, **_: Any) -> Run:
+def _permutation(equation: Equation, permutation_size: int, **_: object) -> Run:
     dtype = equation.outvars[0].aval.dtype
 
     def run(pivots: Any) -> Any:
-        made = np.empty((*pivots.shape[:-1], permutation_size), dtype)
-        made[...] = np.arange(permutation_size)
+        result = np.empty((*pivots.shape[:-1], permutation_size), dtype)
+        result[...] = np.arange(permutation_size)
         for at in np.ndindex(pivots.shape[:-1]):
-            row = made[at]
+            row = result[at]
             for i, j in enumerate(pivots[at]):
                 row[[i, j]] = row[[j, i]]
-        return made
+        return result
 
     return run
 
@@ -144,7 +154,7 @@ def _triangular_solve(
     transpose_a: bool,
     conjugate_a: bool,
     unit_diagonal: bool,
-    **_: Any,
+    **_: object,
 ) -> Run:
     from scipy.linalg import blas
 
@@ -155,17 +165,17 @@ def _triangular_solve(
     side, turned = int(not left_side), int(transpose_a)
 
     def run(a: Any, b: Any) -> Any:
-        made = np.empty(b.shape, dtype)
-        for to, matrix, right in zip(_stacked(made), _stacked(a), _stacked(b), strict=True):
+        result = np.empty(b.shape, dtype)
+        for to, matrix, right in zip(_stacked(result), _stacked(a), _stacked(b), strict=True):
             if right.size:
                 to[...] = solve(1.0, matrix, right, side, int(lower), turned, int(unit_diagonal))
-        return made
+        return result
 
     return run
 
 
 @rule("fft")
-def _fft(equation: Equation, fft_type: Any, fft_lengths: Any, **_: Any) -> Run:
+def _fft(equation: Equation, fft_type: Any, fft_lengths: Sequence[int], **_: object) -> Run:
     name = str(getattr(fft_type, "name", fft_type)).lower().removeprefix("ffttype.")
     name = {"0": "fft", "1": "ifft", "2": "rfft", "3": "irfft"}.get(name, name)
     function = getattr(np.fft, name + "n")

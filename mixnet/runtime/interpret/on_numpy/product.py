@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from mixnet.private_jax.equation import Equation
 from mixnet.process.interrupt import Deferred
 from mixnet.runtime.compile.blas import on_one_thread
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
+
+if TYPE_CHECKING:
+    pass
 
 _EXACT = 2**53
 """Whole numbers up to here have no gaps in float64."""
@@ -23,7 +26,7 @@ busy, and the product takes a few.
 """
 
 
-def multiplied(x: Any, y: Any) -> Any:
+def multiplied(x: np.ndarray, y: np.ndarray) -> Any:
     """``np.matmul``; small products on one thread."""
     if _ALONE < x.shape[-2] * x.shape[-1] * y.shape[-1] < _SHARED:
         with Deferred(), on_one_thread():  # an interrupt must not leave BLAS on one thread
@@ -31,7 +34,7 @@ def multiplied(x: Any, y: Any) -> Any:
     return np.matmul(x, y)
 
 
-def matmul(x: Any, y: Any) -> Any:
+def matmul(x: np.ndarray, y: np.ndarray) -> Any:
     """The product of two (stacks of) matrices of one dtype, none of half precision.
 
     Whole numbers are multiplied as float64, which is exact while no sum can exceed what that has
@@ -47,11 +50,11 @@ def matmul(x: Any, y: Any) -> Any:
     return np.matmul(x, y)
 
 
-def _largest(x: Any) -> int:
+def _largest(x: np.ndarray) -> int:
     return max(abs(int(x.max())), abs(int(x.min())))
 
 
-def _direct(x: Any) -> Any:
+def _direct(x: np.ndarray) -> Any:
     """The array as BLAS can read it: rows or columns without gaps."""
     size = x.itemsize
     if x.ndim > 1 and x.strides[-1] != size and x.strides[-2] != size:
@@ -60,7 +63,7 @@ def _direct(x: Any) -> Any:
 
 
 @rule("dot_general")
-def _dot(equation: Equation, dimension_numbers: Any, **_: Any) -> Run:
+def _dot(equation: Equation, dimension_numbers: Any, **_: object) -> Run:
     (left, right), (left_batch, right_batch) = dimension_numbers
     one, two = (v.aval for v in equation.invars)
     out = equation.outvars[0].aval.dtype

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,9 +12,12 @@ from mixnet.ops.random.threefry import MASK, bits, fold_in, stream, threefry
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
 
+if TYPE_CHECKING:
+    pass
+
 
 @rule("threefry2x32")
-def _threefry(equation: Equation, **_: Any) -> Run:
+def _threefry(equation: Equation, **_: object) -> Run:
     if any(v.aval.shape for v in equation.invars[:2]):
         raise NoRuleError("threefry2x32 of several keys")
     return lambda one, two, first, second: threefry((one, two), first, second)
@@ -22,23 +26,23 @@ def _threefry(equation: Equation, **_: Any) -> Run:
 def _of_each(run: Run, shape: tuple[int, ...]) -> Run:
     """A function of one key and perhaps a number, for arrays of them."""
 
-    def of_each(keys: Any, *numbers: Any) -> Any:
+    def of_each(keys: np.ndarray, *numbers: Any) -> Any:
         rows = np.broadcast_to(keys, (*shape, 2)).reshape(-1, 2)
         more = [np.broadcast_to(each, shape).reshape(-1) for each in numbers]
-        made = np.stack([run(*each) for each in zip(rows, *more, strict=True)])
-        return made.reshape(*shape, *made.shape[1:])
+        draws = np.stack([run(*each) for each in zip(rows, *more, strict=True)])
+        return draws.reshape(*shape, *draws.shape[1:])
 
     return of_each
 
 
 @rule("random_fold_in")
-def _fold_in(equation: Equation, **_: Any) -> Run:
+def _fold_in(equation: Equation, **_: object) -> Run:
     shape = equation.outvars[0].aval.shape
     return _of_each(fold_in, shape) if math.prod(shape) and shape else fold_in
 
 
 @rule("random_bits")
-def _bits(equation: Equation, bit_width: int, shape: Any, **_: Any) -> Run:
+def _bits(equation: Equation, bit_width: int, shape: Any, **_: object) -> Run:
     dtype = np.dtype(f"u{bit_width // 8}")
     size = math.prod(shape)
 
@@ -59,12 +63,12 @@ def _bits(equation: Equation, bit_width: int, shape: Any, **_: Any) -> Run:
 
 
 @rule("random_split")
-def _split(equation: Equation, shape: Any, **_: Any) -> Run:
+def _split(equation: Equation, shape: Sequence[int], **_: object) -> Run:
     size = math.prod(shape)
 
     def run(key: Any) -> Any:
-        made = [threefry(key, i >> 32, i & MASK) for i in range(size)]
-        return np.array(made, np.uint32).reshape(*shape, 2)
+        keys = [threefry(key, i >> 32, i & MASK) for i in range(size)]
+        return np.array(keys, np.uint32).reshape(*shape, 2)
 
     return _of_keys(run, equation)
 
@@ -77,7 +81,7 @@ def _of_keys(run: Run, equation: Equation) -> Run:
 
 
 @rule("random_seed")
-def _seed(equation: Equation, **_: Any) -> Run:
+def _seed(equation: Equation, **_: object) -> Run:
     if equation.invars[0].aval.shape:
         raise NoRuleError("random_seed")
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, is_half, rule, wide
+
+if TYPE_CHECKING:
+    pass
 
 _UFUNCS: dict[str, Any] = {
     "reduce_sum": np.add, "reduce_max": np.maximum, "reduce_min": np.minimum,
@@ -16,7 +20,7 @@ _UFUNCS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def nothing(name: str, dtype: Any) -> Any:
+def nothing(name: str, dtype: np.dtype) -> Any:
     """What a reduction of no elements gives: ``max`` or ``min``."""
     if dtype.kind == "b":
         return name == "min"
@@ -27,7 +31,7 @@ def nothing(name: str, dtype: Any) -> Any:
 
 
 @rule(*_UFUNCS)
-def _reduction(equation: Equation, axes: Any, **_: Any) -> Run:
+def _reduction(equation: Equation, axes: Sequence[int], **_: object) -> Run:
     name, dtype = equation.primitive.name, equation.outvars[0].aval.dtype
     axes = tuple(int(axis) for axis in axes)
     if not axes:
@@ -46,7 +50,7 @@ def _reduction(equation: Equation, axes: Any, **_: Any) -> Run:
 
 
 @rule("argmax", "argmin")
-def _argument(equation: Equation, axes: Any, index_dtype: Any, **_: Any) -> Run:
+def _argument(equation: Equation, axes: Sequence[int], index_dtype: np.dtype, **_: object) -> Run:
     function = getattr(np, equation.primitive.name)
     (axis,) = axes
     dtype = wide(equation.invars[0].aval.dtype)
@@ -60,12 +64,12 @@ _ALONG: dict[str, Any] = {
 
 
 @rule(*_ALONG)
-def _cumulative(equation: Equation, axis: int, reverse: bool, **_: Any) -> Run:
+def _cumulative(equation: Equation, axis: int, reverse: bool, **_: object) -> Run:
     name, dtype = equation.primitive.name, equation.outvars[0].aval.dtype
     accumulate = _ALONG[name].accumulate
     kind = wide(dtype)
 
-    def along(x: Any) -> Any:
+    def along(x: np.ndarray) -> Any:
         # Half precision is added up in single; whole numbers keep to their dtype.
         return accumulate(x.astype(kind, copy=False), axis, kind).astype(dtype, copy=False)
 
@@ -75,7 +79,7 @@ def _cumulative(equation: Equation, axis: int, reverse: bool, **_: Any) -> Run:
 
 
 @rule("reduce")
-def _general(equation: Equation, jaxpr: Any, dimensions: Any, **_: Any) -> Run:
+def _general(equation: Equation, jaxpr: Any, dimensions: Sequence[int], **_: object) -> Run:
     ufunc = combination(jaxpr)
     if len(equation.outvars) > 1:
         raise NoRuleError("reduce")

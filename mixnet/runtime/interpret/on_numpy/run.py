@@ -11,7 +11,7 @@ import contextvars
 import math
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -19,6 +19,9 @@ import numpy as np
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 from mixnet.runtime.interpret.on_numpy.table import RULES, NoRuleError, is_key
+
+if TYPE_CHECKING:
+    pass
 
 Program = Callable[..., list[np.ndarray]]
 Equation = tuple[Any, list[int], list[int]]  # with slots that it reads and slots that it writes
@@ -156,7 +159,7 @@ def _is_small(name: str, equation: Any) -> bool:
 _LOOPS = {"while", "scan", "cond"}
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: np.ndarray) -> Any:
     if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
         return np.asarray(jax.random.key_data(value))
     return np.asarray(value)
@@ -246,5 +249,5 @@ def _ways(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]
     return ways
 
 
-def _nothing(slots: Any) -> tuple[()]:
+def _nothing(slots: object) -> tuple[()]:
     return ()

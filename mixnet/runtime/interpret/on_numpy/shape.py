@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import Run, is_key, rule, shape_of
 
+if TYPE_CHECKING:
+    pass
+
 
 @rule("broadcast_in_dim")
-def _broadcast(equation: Equation, shape: Any, broadcast_dimensions: Any, **_: Any) -> Run:
+def _broadcast(
+    equation: Equation, shape: Sequence[int], broadcast_dimensions: Sequence[int], **_: object
+) -> Run:
     before, aval = shape_of(equation.invars[0].aval), equation.outvars[0].aval
     shape = shape_of(aval)
     between = [1] * len(shape)
@@ -31,7 +36,7 @@ def _broadcast(equation: Equation, shape: Any, broadcast_dimensions: Any, **_: A
 
 
 @rule("reshape", "squeeze", "expand_dims")
-def _to_shape(equation: Equation, dimensions: Any = None, **_: Any) -> Run:
+def _to_shape(equation: Equation, dimensions: Sequence[int] | None = None, **_: object) -> Run:
     shape = shape_of(equation.outvars[0].aval)
     if equation.primitive.name == "reshape" and dimensions is not None:
         return lambda x: np.transpose(x, dimensions).reshape(shape)
@@ -39,7 +44,7 @@ def _to_shape(equation: Equation, dimensions: Any = None, **_: Any) -> Run:
 
 
 @rule("transpose")
-def _transpose(equation: Equation, permutation: Any, **_: Any) -> Run:
+def _transpose(equation: Equation, permutation: Sequence[int], **_: object) -> Run:
     axes = [int(axis) for axis in permutation]
     if is_key(equation.outvars[0].aval):
         axes.append(len(axes))
@@ -47,7 +52,7 @@ def _transpose(equation: Equation, permutation: Any, **_: Any) -> Run:
 
 
 @rule("rev")
-def _rev(equation: Equation, dimensions: Any, **_: Any) -> Run:
+def _rev(equation: Equation, dimensions: Sequence[int], **_: object) -> Run:
     rank = len(equation.invars[0].aval.shape)
     key = tuple(slice(None, None, -1 if i in dimensions else 1) for i in range(rank))
     return lambda x: x[key]
@@ -55,7 +60,11 @@ def _rev(equation: Equation, dimensions: Any, **_: Any) -> Run:
 
 @rule("slice")
 def _slice(
-    equation: Equation, start_indices: Any, limit_indices: Any, strides: Any, **_: Any
+    equation: Equation,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int],
+    **_: object,
 ) -> Run:
     steps = strides or [1] * len(start_indices)
     key = tuple(slice(*each) for each in zip(start_indices, limit_indices, steps, strict=True))
@@ -72,22 +81,22 @@ def window(starts: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) ->
 
 
 @rule("dynamic_slice")
-def _dynamic_slice(equation: Equation, slice_sizes: Any, **_: Any) -> Run:
+def _dynamic_slice(equation: Equation, slice_sizes: Sequence[int], **_: object) -> Run:
     return lambda x, *starts: x[window(starts, slice_sizes, x.shape)]
 
 
 @rule("dynamic_update_slice")
-def _dynamic_update_slice(equation: Equation, **_: Any) -> Run:
+def _dynamic_update_slice(equation: Equation, **_: object) -> Run:
     def run(x: Any, update: Any, *starts: Any) -> Any:
-        made = np.array(x)
-        made[window(starts, update.shape, x.shape)] = update
-        return made
+        result = np.array(x)
+        result[window(starts, update.shape, x.shape)] = update
+        return result
 
     return run
 
 
 @rule("concatenate")
-def _concatenate(equation: Equation, dimension: int, **_: Any) -> Run:
+def _concatenate(equation: Equation, dimension: int, **_: object) -> Run:
     return lambda *arrays: np.concatenate(arrays, dimension)
 
 
@@ -110,7 +119,7 @@ def _unstack(equation: Equation, **params: Any) -> Run:
 
 
 @rule("split")
-def _split(equation: Equation, sizes: Any, axis: int, **_: Any) -> Run:
+def _split(equation: Equation, sizes: Sequence[int], axis: int, **_: object) -> Run:
     if len(equation.outvars) == 1:
         return lambda x: x
     before = (slice(None),) * axis
@@ -120,7 +129,7 @@ def _split(equation: Equation, sizes: Any, axis: int, **_: Any) -> Run:
 
 
 @rule("tile")
-def _tile(equation: Equation, reps: Any, **_: Any) -> Run:
+def _tile(equation: Equation, reps: Sequence[int], **_: object) -> Run:
     return lambda x: np.tile(x, reps)
 
 
@@ -140,21 +149,23 @@ def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
         take.append(slice(first, last))
         end = begin + (last - first - 1) * step + 1 if last > first else begin
         to.append(slice(begin, end, step) if last > first else slice(0, 0))
-    made = np.empty_like(x, shape=tuple(shape))
-    made[...] = value
-    made[tuple(to)] = x[tuple(take)]
-    return made
+    result = np.empty_like(x, shape=tuple(shape))
+    result[...] = value
+    result[tuple(to)] = x[tuple(take)]
+    return result
 
 
 @rule("pad")
-def _pad(equation: Equation, padding_config: Any, **_: Any) -> Run:
+def _pad(equation: Equation, padding_config: Any, **_: object) -> Run:
     if not any(any(each) for each in padding_config):
         return lambda x, value: x
     return lambda x, value: padded(x, value, padding_config)
 
 
 @rule("iota")
-def _iota(equation: Equation, dtype: Any, shape: Any, dimension: int, **_: Any) -> Run:
+def _iota(
+    equation: Equation, dtype: np.dtype, shape: Sequence[int], dimension: int, **_: object
+) -> Run:
     between = [1] * len(shape)
     between[dimension] = shape[dimension]
 
@@ -166,6 +177,6 @@ def _iota(equation: Equation, dtype: Any, shape: Any, dimension: int, **_: Any) 
 
 
 @rule("empty", "empty2")
-def _empty(equation: Equation, **_: Any) -> Run:
+def _empty(equation: Equation, **_: object) -> Run:
     shape, dtype = equation.outvars[0].aval.shape, equation.outvars[0].aval.dtype
     return lambda: np.zeros(shape, dtype)

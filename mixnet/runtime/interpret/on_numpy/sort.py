@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 
+if TYPE_CHECKING:
+    pass
+
 
 @rule("sort")
-def _sort(equation: Equation, dimension: int, num_keys: int, **_: Any) -> Run:
+def _sort(equation: Equation, dimension: int, num_keys: int, **_: object) -> Run:
     kinds = [wide(v.aval.dtype) for v in equation.invars[:num_keys]]
     dtype = equation.outvars[0].aval.dtype
     if len(equation.invars) == 1:
@@ -31,7 +34,7 @@ def _sort(equation: Equation, dimension: int, num_keys: int, **_: Any) -> Run:
 
 
 @rule("top_k")
-def _top_k(equation: Equation, k: int, axis: int = -1, **_: Any) -> Run:
+def _top_k(equation: Equation, k: int, axis: int = -1, **_: object) -> Run:
     kind = wide(equation.invars[0].aval.dtype)
     index = equation.outvars[1].aval.dtype
 

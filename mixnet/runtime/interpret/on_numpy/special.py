@@ -6,12 +6,15 @@ most programs here.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import Run, in_dtype, rule, wide
+
+if TYPE_CHECKING:
+    pass
 
 _SCIPY = {
     "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "lgamma": "gammaln", "digamma": "psi",
@@ -26,7 +29,7 @@ def _lgamma(function: Run) -> Run:
 
 
 @rule(*_SCIPY)
-def _special(equation: Equation, **_: Any) -> Run:
+def _special(equation: Equation, **_: object) -> Run:
     name = equation.primitive.name
     if name in _SINGLE and equation.outvars[0].aval.dtype == np.float32:
         return _SINGLE[name]
@@ -50,7 +53,7 @@ _FAR = [np.float32(each) for each in (
     -0.0076224613, 0.00943887047, 1.00167406, 2.83297682)]  # fmt: skip
 
 
-def _inverse(x: Any) -> Any:
+def _inverse(x: np.ndarray) -> Any:
     """The inverse of erf: bits of random numbers depend on its rounding."""
     w = -np.log1p(-x * x)
     small = w < 5
@@ -61,7 +64,7 @@ def _inverse(x: Any) -> Any:
     return np.where(np.abs(x) == 1, x * np.float32(np.inf), p * x)
 
 
-def _erf(x: Any) -> Any:
+def _erf(x: np.ndarray) -> Any:
     """A quotient of polynomials in the square, for single precision; 1 beyond 3.8."""
     x = np.clip(x, np.float32(-3.832506856900711), np.float32(3.832506856900711))
     square = x * x

@@ -47,21 +47,21 @@ def in_dtype(equation: Equation, function: Run) -> Run:
     return lambda *arrays: np.asarray(function(*arrays)).astype(dtype, copy=False)
 
 
-def is_key(aval: Any) -> bool:
+def is_key(aval: jax.core.ShapedArray) -> bool:
     """Whether an array has random keys, which are rows of two words in NumPy."""
     return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended)
 
 
-def shape_of(aval: Any) -> tuple[int, ...]:
+def shape_of(aval: jax.core.ShapedArray) -> tuple[int, ...]:
     """The shape in NumPy, where a random key has an axis of its own."""
     return (*aval.shape, 2) if is_key(aval) else aval.shape
 
 
-def wide(dtype: Any) -> Any:
+def wide(dtype: np.dtype) -> Any:
     """The dtype in which sums of this one are computed: single precision for half, else itself."""
     return np.dtype(np.float32) if is_half(dtype) else dtype
 
 
-def is_half(dtype: Any) -> bool:
+def is_half(dtype: np.dtype) -> bool:
     """Whether a dtype is a float of fewer than 32 bits, of NumPy or of ml_dtypes."""
     return dtype.itemsize < 4 and (dtype.kind in "fV" and dtype.names is None)

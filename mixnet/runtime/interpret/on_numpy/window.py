@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,16 +14,26 @@ from mixnet.runtime.interpret.on_numpy.reduce import combination, nothing
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, wide
 
+if TYPE_CHECKING:
+    pass
 
-def _reduced(x: Any, ufunc: Any, sizes: Any, strides: Any, dilation: Any, shape: Any) -> Any:
+
+def _reduced(
+    x: np.ndarray,
+    ufunc: np.ufunc,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    dilation: Sequence[int],
+    shape: Sequence[int],
+) -> Any:
     """Windows of a padded array reduced one axis after another."""
     for axis in sorted(range(x.ndim), key=lambda i: strides[i], reverse=True):
-        size, stride, apart = sizes[axis], strides[axis], dilation[axis]
+        size, stride, spread = sizes[axis], strides[axis], dilation[axis]
         if size == 1 and stride == 1:
             continue
         before = (slice(None),) * axis
         reach = (shape[axis] - 1) * stride + 1
-        parts = [x[(*before, slice(i * apart, i * apart + reach, stride))] for i in range(size)]
+        parts = [x[(*before, slice(i * spread, i * spread + reach, stride))] for i in range(size)]
         if size == 1:
             x = parts[0]
             continue
@@ -33,14 +43,14 @@ def _reduced(x: Any, ufunc: Any, sizes: Any, strides: Any, dilation: Any, shape:
     return x
 
 
-def _reduction(equation: Equation, ufunc: Any, params: dict[str, Any]) -> Run:
+def _reduction(equation: Equation, ufunc: np.ufunc, params: dict[str, Any]) -> Run:
     """A function of the array and the value of its padding."""
     shape = equation.outvars[0].aval.shape
     sizes, strides = params["window_dimensions"], params["window_strides"]
     rank = len(shape)
-    apart = params.get("base_dilation") or (1,) * rank
+    spread = params.get("base_dilation") or (1,) * rank
     dilation = params.get("window_dilation") or (1,) * rank
-    config = [(low, high, d - 1) for (low, high), d in zip(params["padding"], apart, strict=True)]
+    config = [(low, high, d - 1) for (low, high), d in zip(params["padding"], spread, strict=True)]
     pads = any(any(each) for each in config)
     dtype = equation.outvars[0].aval.dtype
     kind = wide(dtype) if ufunc is np.add else dtype
@@ -85,7 +95,9 @@ def _general(equation: Equation, jaxpr: Any, **params: Any) -> Run:
 class _Selection:
     """Of each window the first of its greatest, or least, elements."""
 
-    def __init__(self, primitive: Any, params: dict[str, Any], extents: Any, shape: Any):
+    def __init__(
+        self, primitive: Any, params: dict[str, Any], extents: Sequence[int], shape: Sequence[int]
+    ):
         name = primitive.name
         if math.prod(params["window_dimensions"]) >= 2**15:
             raise NoRuleError("selection from large windows")
@@ -118,7 +130,7 @@ class _Selection:
                 elements.append(slice(start, stop, stride) if last > first else slice(0, 0))
             yield number, tuple(windows), tuple(elements)
 
-    def winners(self, x: Any) -> Any:
+    def winners(self, x: np.ndarray) -> Any:
         """The number of the element that each window selects, from 1; 0 where it has none."""
         # Which element is the greatest is random, and a processor slow at random branches: where
         # there is no NaN, extremes and products take their place.
@@ -137,7 +149,7 @@ class _Selection:
 
 
 @rule("select_and_scatter_add")
-def _select_and_scatter(equation: Equation, select_prim: Any, **params: Any) -> Run:
+def _select_and_scatter(equation: Equation, select_prim: object, **params: Any) -> Run:
     source, operand = (v.aval for v in equation.invars)
     selection = _Selection(select_prim, params, operand.shape, source.shape)
     kind = wide(source.dtype)
@@ -146,26 +158,26 @@ def _select_and_scatter(equation: Equation, select_prim: Any, **params: Any) -> 
         winner = selection.winners(x)
         head = head.astype(kind, copy=False)
         finite = kind.kind in "iu" or np.isfinite(head).all()
-        made = np.zeros_like(x, kind)
+        result = np.zeros_like(x, kind)
         for number, windows, elements in selection.taps():
             chosen, given = winner[windows] == number, head[windows]
-            made[elements] += chosen * given if finite else np.where(chosen, given, kind.type(0))
-        return made.astype(source.dtype, copy=False)
+            result[elements] += chosen * given if finite else np.where(chosen, given, kind.type(0))
+        return result.astype(source.dtype, copy=False)
 
     return run
 
 
 @rule("select_and_gather_add")
-def _select_and_gather(equation: Equation, select_prim: Any, **params: Any) -> Run:
+def _select_and_gather(equation: Equation, select_prim: object, **params: Any) -> Run:
     shape = equation.outvars[0].aval.shape
     selection = _Selection(select_prim, params, equation.invars[1].aval.shape, shape)
 
     def run(tangent: Any, x: Any) -> Any:
         winner = selection.winners(x)
-        made = np.zeros(shape, tangent.dtype)
+        result = np.zeros(shape, tangent.dtype)
         for number, windows, elements in selection.taps():
             chosen = winner[windows] == number
-            np.copyto(made[windows], tangent[elements], where=chosen)
-        return made
+            np.copyto(result[windows], tangent[elements], where=chosen)
+        return result
 
     return run

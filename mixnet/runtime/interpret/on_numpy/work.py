@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
+
+if TYPE_CHECKING:
+    import jax
 
 _BYTES_A_SECOND = 4e9
 _FLOPS_A_SECOND = 3e10
@@ -49,7 +52,7 @@ def _seconds(equation: Equation) -> float:
     return _STEP_SECONDS + (moved + windows) / _BYTES_A_SECOND + flops / _FLOPS_A_SECOND
 
 
-def _bytes(aval: Any) -> int:
+def _bytes(aval: jax.core.ShapedArray) -> int:
     return math.prod(aval.shape) * aval.dtype.itemsize
 
 
@@ -74,10 +77,10 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
         taps = met // max(1, weight[numbers.rhs_spec[1]])
         given = math.prod(data) * taps * (filters // groups)
         spread = given * 3 // 2 // max(1, weight[numbers.rhs_spec[1]])
-        apart = params["lhs_dilation"]
+        dilation = params["lhs_dilation"]
         extents = [data[axis] for axis in numbers.lhs_spec[2:]]
-        if skips_zeros(apart, extents, [out[axis] for axis in numbers.out_spec[2:]]) or (
-            math.prod(apart) == 1 and spread < windows
+        if skips_zeros(dilation, extents, [out[axis] for axis in numbers.out_spec[2:]]) or (
+            math.prod(dilation) == 1 and spread < windows
         ):
             return given, spread
     return met * places, windows

@@ -1,0 +1,6 @@
+"""What ``hybrid_forward`` computes with: arrays when a block runs, symbols when it is composed."""
+
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.symbol.symbol import Symbol
+
+Tensor = NDArray | Symbol

@@ -1,0 +1,57 @@
+"""Parameters say what they take: the share of those that are annotated ``Any`` may only fall."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mixnet as mx
+
+PACKAGE = Path(mx.__file__).parent
+# Lower a limit when the share has fallen; what remains is what is passed on as it comes, keyword
+# arguments of a base class for example.
+BARE, WITHIN = 0.148, 0.212
+
+
+def annotations(text: str) -> Iterator[ast.expr]:
+    """The annotations of all parameters of the functions in a text."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            of = node.args
+            every = [*of.posonlyargs, *of.args, *of.kwonlyargs, of.vararg, of.kwarg]
+            yield from (each.annotation for each in every if each and each.annotation)
+
+
+def is_any(node: ast.AST) -> bool:
+    """Whether it is ``Any`` or ``typing.Any``."""
+    return getattr(node, "id", getattr(node, "attr", "")) == "Any"
+
+
+def shares(texts: list[str]) -> tuple[float, float]:
+    """Of all annotations, those that are ``Any`` and those that are it or have it inside."""
+    every = [each for text in texts for each in annotations(text)]
+    bare = sum(is_any(each) for each in every)
+    within = sum(any(is_any(part) for part in ast.walk(each)) for each in every)
+    return bare / len(every), within / len(every)
+
+
+def test_few_parameters_are_annotated_any() -> None:
+    bare, within = shares([path.read_text() for path in PACKAGE.rglob("*.py")])
+    assert bare <= BARE, f"{bare:.2%} of the annotated parameters are Any; name what they take"
+    assert within <= WITHIN, f"{within:.2%} of the annotated parameters have Any inside"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f(a: Any, b: int): ...", (0.5, 0.5)),
+        ("def f(a: dict[str, Any], *b: int): ...", (0.0, 0.5)),
+        ("def f(a: typing.Any, *, b: int, **c: Any): ...", (2 / 3, 2 / 3)),
+        ("class A:\n    async def f(self, a: Any) -> Any: ...", (1.0, 1.0)),
+    ],
+)
+def test_what_the_shares_count(text: str, expected: tuple[float, float]) -> None:
+    assert shares([text]) == expected

@@ -1,0 +1,34 @@
+"""Rebuilding a graph: what does not change is shared, what changes is new together with all that reads it."""
+
+from __future__ import annotations
+
+import mixnet as mx
+from mixnet.passes.set_training import set_training
+
+
+def test_a_graph_that_no_pass_changes_stays_the_same_object():
+    graph = mx.sym.relu(mx.sym.Variable("a") + 1).graph
+    assert set_training(graph, True) is graph
+
+
+def test_only_what_depends_on_a_change_is_new():
+    a = mx.sym.Variable("a")
+    early = mx.sym.relu(a, name="early")
+    dropped = mx.sym.Dropout(early, name="dropped")
+    beside = mx.sym.exp(early, name="beside")
+    graph = (mx.sym.sqrt(dropped, name="late") + beside).graph
+    trained = set_training(set_training(graph, False), True)
+    predicting = set_training(graph, False)
+    before = {node.name: node for node in trained.nodes}
+    after = {node.name: node for node in predicting.nodes}
+    assert before["early"] is after["early"]
+    assert before["beside"] is after["beside"]
+    assert before["dropped"] is not after["dropped"]
+    assert before["late"] is not after["late"]
+
+
+def test_a_symbol_has_one_graph():
+    symbol = mx.sym.relu(mx.sym.Variable("a"))
+    assert symbol.graph is symbol.graph
+    later = symbol + 1
+    assert len(later.graph.nodes) == len(symbol.graph.nodes) + 1

@@ -1,0 +1,71 @@
+"""Equal calls are inferred once; what is remembered is never taken for another call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.passes import infer_shape
+from mixnet.passes.infer_shape import Inference, infer
+
+
+def _chain(count: int) -> mx.sym.Symbol:
+    symbol = mx.sym.Variable("data")
+    for _ in range(count):
+        symbol = mx.sym.tanh(symbol * 2)
+    return symbol
+
+
+def test_equal_calls_are_inferred_once(monkeypatch):
+    infer_shape._results.clear()
+    calls = []
+    real = Inference._infer_call
+    monkeypatch.setattr(
+        Inference, "_infer_call", lambda self, node: calls.append(node) or real(self, node)
+    )
+    shapes = {"data": (2, 3)}
+    dtypes = {"data": np.dtype("float32")}
+    result = infer(_chain(50).graph, shapes, dtypes)
+    assert len(calls) == 2  # a product and a tanh
+    assert set(result.shapes.values()) == {(2, 3)}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+def test_dtypes_are_told_apart(dtype):
+    graph = _chain(2).graph
+    for each in (dtype, "float32", dtype):
+        result = infer(graph, {"data": (2, 3)}, {"data": np.dtype(each)})
+        assert result.dtypes[graph.heads[0]] == np.dtype(each)
+
+
+def test_attributes_that_compare_equal_are_one_call_and_others_are_not():
+    data = mx.sym.Variable("data")
+    for axis, expected in ((0, (3,)), (1, (2,)), ((0, 1), (1,)), (0, (3,))):
+        _, (shape,), _ = mx.sym.sum(data, axis=axis).infer_shape(data=(2, 3))
+        assert shape == expected
+
+
+def test_an_output_that_is_known_to_be_another_is_an_error():
+    data, label = mx.sym.Variable("data"), mx.sym.Variable("label")
+    fits = mx.sym.elemwise_add(mx.sym.relu(data), label)
+    assert fits.infer_shape(data=(2, 3), label=(2, 3))[1] == [(2, 3)]
+    with pytest.raises(mx.MXNetError):
+        fits.infer_shape(data=(2, 3), label=(3, 2))
+    assert fits.infer_shape(data=(2, 3), label=(2, 3))[1] == [(2, 3)]
+
+
+def test_a_custom_operator_is_asked_each_time():
+    asked = []
+
+    @mx.operator.register("asked_each_time")
+    class Prop(mx.operator.CustomOpProp):
+        def infer_shape(self, in_shape):
+            asked.append(in_shape)
+            return in_shape, [in_shape[0]], []
+
+    symbol = mx.sym.Custom(mx.sym.Variable("data"), op_type="asked_each_time")
+    symbol.infer_shape(data=(2, 3))
+    before = len(asked)
+    symbol.infer_shape(data=(2, 3))
+    assert len(asked) > before

@@ -1,0 +1,80 @@
+"""The garbage collector waits while graphs are built, and always comes back."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+
+import pytest
+
+import mixnet as mx
+from mixnet.process.collector import collector_paused
+
+
+def test_nothing_is_collected_inside():
+    assert gc.isenabled()
+    with collector_paused():
+        assert not gc.isenabled()
+        with collector_paused():
+            assert not gc.isenabled()
+        assert not gc.isenabled(), "the outer one still builds"
+    assert gc.isenabled()
+
+
+def test_an_error_inside_switches_it_on_again():
+    with pytest.raises(KeyboardInterrupt), collector_paused():
+        raise KeyboardInterrupt
+    assert gc.isenabled()
+
+
+def test_a_collector_that_the_program_switched_off_stays_off():
+    gc.disable()
+    try:
+        with collector_paused():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_threads_that_build_at_the_same_time():
+    inside, leave = threading.Event(), threading.Event()
+
+    def build():
+        with collector_paused():
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=build)
+    thread.start()
+    inside.wait(10)
+    with collector_paused():
+        pass
+    assert not gc.isenabled(), "the other thread still builds"
+    leave.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_collects():
+    with collector_paused():
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if gc.isenabled() else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert not gc.isenabled()
+
+
+def test_a_block_whose_code_fails_leaves_it_on():
+    class Fails(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            assert not gc.isenabled()
+            raise RuntimeError("from the block")
+
+    net = Fails()
+    net.hybridize()
+    with pytest.raises(RuntimeError, match="from the block"):
+        net(mx.nd.ones((2, 2)))
+    assert gc.isenabled()

@@ -1,0 +1,66 @@
+"""What ``infer_type`` of a custom operator says, against the dtypes that arrays have; as in MXNet 1.9.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd, sym
+
+
+class _Half(mx.operator.CustomOp):
+    def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        self.assign(out_data[0], req[0], in_data[0].astype(out_data[0].dtype) / 2)
+
+
+@mx.operator.register("half_of_float32")
+class _OfFloat32(mx.operator.CustomOpProp):
+    def infer_type(self, in_type: list[Any]) -> Any:
+        return [np.float32], [np.float64], []
+
+    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> _Half:
+        return _Half()
+
+
+@mx.operator.register("half_without_outputs")
+class _WithoutOutputs(_OfFloat32):
+    def infer_type(self, in_type: list[Any]) -> Any:
+        return in_type, [], []
+
+
+def test_an_array_of_another_dtype() -> None:
+    with pytest.raises(TypeError, match="gives 'data' the dtype float32, but it is float16"):
+        nd.Custom(nd.ones((2,), dtype="float16"), op_type="half_of_float32")
+    assert nd.Custom(nd.ones((2,)), op_type="half_of_float32").dtype == np.float64
+
+
+def test_too_few_dtypes() -> None:
+    with pytest.raises(mx.MXNetError, match="gives dtypes of 0 outputs, not of 1"):
+        nd.Custom(nd.ones((2,)), op_type="half_without_outputs")
+
+
+def test_dtypes_that_nobody_else_says() -> None:
+    net = sym.Custom(sym.var("x"), op_type="half_of_float32", name="c")
+    assert net.infer_type() == ([np.float32], [np.float64], [])
+    with pytest.raises(mx.MXNetError):
+        net.infer_type(x="float16")
+    with pytest.raises(RuntimeError):
+        net.simple_bind(mx.cpu(), x=(2,), type_dict={"x": "float16"})
+
+
+def test_simple_bind_with_a_custom_operator_in_the_middle() -> None:
+    net = sym.Custom(
+        sym.FullyConnected(sym.var("x"), num_hidden=2, name="fc"), op_type="half_of_float32"
+    )
+    executor = net.simple_bind(mx.cpu(), x=(2, 3))
+    assert {each.dtype for each in executor.arg_arrays} == {np.float32}
+    assert executor.forward()[0].dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_constant_says_the_dtype_of_the_rest(dtype: str) -> None:
+    net = sym.zeros((2,), dtype=dtype) + sym.var("x")
+    assert net.infer_type() == ([np.dtype(dtype).type], [np.dtype(dtype).type], [])

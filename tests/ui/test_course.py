@@ -1,0 +1,102 @@
+"""Every notebook of the course in a real browser: opened as it is stored, run, saved, opened again, read.
+
+Running all of them takes minutes: ``make browser-course``. Otherwise one is run, and all are opened.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from mixnet.widgets import live
+from tests.ui.conftest import ROOT, Server, Watched
+from tests.ui.notebooks import command, open_in
+from tests.ui.reading import FIND, NOTE_TEXTS
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+RUN = NOTEBOOKS if os.environ.get("MIXNET_TEST_COURSE") else [NOTEBOOKS[2]]
+TALL = {"width": 1280, "height": 40_000}  # all outputs are in the page
+MINUTES = 8
+# How many pictures of outputs cannot be seen.
+UNSEEN = """() => [...document.querySelectorAll('.jp-OutputArea-output img')].filter(
+  (img) => img.checkVisibility()
+    && !(img.complete && img.naturalWidth > 20 && img.clientWidth > 20)).length"""
+DONE = """() => {
+  const widget = jupyterapp.shell.currentWidget;
+  return widget.sessionContext.session.kernel.status === 'idle'
+    && [...widget.context.model.cells].filter((c) => c.type === 'code' && c.sharedModel.source.trim())
+      .every((c) => c.executionCount);
+}"""
+
+
+@pytest.fixture(scope="module")
+def course(lab: Server) -> str:
+    """A folder of the server with the notebooks and what they import; its name."""
+    target = lab.folder / "course"
+    shutil.copytree(ROOT / "notebooks", target, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    return target.name
+
+
+def reads(page: Any, path: Path) -> None:
+    """Wait until every figure of a notebook is there; nothing stands in the place of one."""
+    figures = sum(
+        "<figure" in output.get("data", {}).get("text/html", "")
+        for cell in nbformat.read(path, as_version=4).cells
+        for output in cell.get("outputs", [])
+    )
+    page.wait_for_function(
+        "(n) => document.querySelectorAll('.jp-OutputArea .mx, .jp-OutputArea figure img').length >= n",
+        arg=figures,
+        timeout=30_000,
+    )
+    page.wait_for_function(f"() => ({UNSEEN})() === 0", timeout=20_000)
+    shown = page.locator(".jp-Notebook").inner_text()
+    assert "Error displaying widget" not in shown and "Javascript Error" not in shown
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_it_opens_as_it_is_stored(lab: Server, watched: Watched, course: str, path: Path) -> None:
+    page = watched.page
+    page.set_viewport_size(TALL)
+    open_in(page, lab, f"{course}/{path.name}")
+    reads(page, path)
+    assert watched.errors == []
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
+def test_it_runs_is_saved_and_opened_again(
+    lab: Server, watched: Watched, course: str, path: Path
+) -> None:
+    page, name = watched.page, f"{course}/{path.name}"
+    page.add_init_script(NOTE_TEXTS)
+    page.set_viewport_size(TALL)
+    open_in(page, lab, name)
+    page.set_default_timeout(MINUTES * 60_000)
+    page.evaluate(
+        "async () => { await jupyterapp.commands.execute('notebook:clear-all-cell-outputs') }"
+    )
+    page.evaluate("async () => { await jupyterapp.commands.execute('notebook:run-all-cells') }")
+    page.wait_for_function(DONE, timeout=MINUTES * 60_000)
+    page.wait_for_timeout(500)
+    views = page.locator(".jp-OutputArea .mx").all()
+    assert views
+    found = {i: view.evaluate(FIND) for i, view in enumerate(views)}
+    assert {i: each for i, each in found.items() if each} == {}
+    command(page, "docmanager:save")
+    page.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
+    saved = nbformat.read(lab.folder / name, as_version=4)
+    outputs = [each for cell in saved.cells for each in cell.get("outputs", [])]
+    assert not [each for each in outputs if each.output_type == "error"]
+    assert not [each for each in outputs if live.MIME in each.get("data", {})]
+    page.evaluate(
+        "async () => { await jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart() }"
+    )
+    page.goto("about:blank")
+    open_in(page, lab, name)
+    reads(page, lab.folder / name)
+    assert watched.errors == []

@@ -1,0 +1,36 @@
+"""The script that looks for text that cannot be read finds each kind of it, and nothing in a good page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ui.conftest import Watched
+from tests.ui.reading import NOTE_TEXTS, unreadable
+
+LONG = "a rather long line of text that has no room"
+BOX = "width:90px;white-space:nowrap;"
+STYLE = "width:400px;overflow:hidden"
+PAGE = (
+    f"<!DOCTYPE html><body style='font:14px sans-serif'><div class='mx' style='{STYLE}'>{{}}</div>"
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (f"<p style='{BOX}overflow:hidden'>{LONG}</p>", "cut:"),
+        (f"<p style='{BOX}overflow:auto'>{LONG}</p>", "sideways:"),
+        (f"<p title='t'>x</p><table style='{BOX}'><tr><td>{LONG * 4}</td></tr></table>", "cut at"),
+        (f"<input placeholder='{LONG}' style='width:90px'>", "cut: placeholder"),
+        (f"<p>{LONG}</p><p style='margin-top:-32px'>another one</p>", "over:"),
+        (f"<p>{LONG}</p><p style='{BOX}overflow:hidden' title='{LONG}'>{LONG}</p>", None),
+    ],
+)  # fmt: skip
+def test_it_finds(watched: Watched, tmp_path: Path, content: str, kind: str | None) -> None:
+    (tmp_path / "a.html").write_text(PAGE.format(content), encoding="utf-8")
+    watched.page.add_init_script(NOTE_TEXTS)
+    watched.page.goto((tmp_path / "a.html").as_uri())
+    found = unreadable(watched.page, ".mx")
+    assert any(each.startswith(kind) for each in found) if kind else found == [], found
