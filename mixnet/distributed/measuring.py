@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, MXNetError
-from mixnet.distributed.local_job import local_job
 from mixnet.units import size_text, time_text
 
 ORIGIN = "processes of one machine"
@@ -224,6 +224,22 @@ def _export(network: Any, data: Any, folder: Path) -> None:
     network(data).wait_to_read()  # an error of the network is the caller's
     network.export(str(folder / "network"))
     np.save(folder / "data.npy", data.asnumpy())
+
+
+def local_job(
+    workers: int, program: Sequence[str], servers: int = 0, options: Sequence[str] = ()
+) -> list[str]:
+    """A command that runs a Python program in processes of this machine, with ``mixnet-launch``.
+
+    Args:
+        workers: how many processes.
+        program: a file or ``-m module``, and its arguments.
+        servers: processes in the role of a server.
+        options: more of the launcher's.
+    """
+    launcher = [sys.executable, "-m", "mixnet.tools.launch", "--launcher", "local"]
+    counts = ["-n", str(workers), *(["-s", str(servers)] if servers else ())]
+    return [*launcher, *counts, *options, sys.executable, *program]
 
 
 def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:

@@ -32,10 +32,12 @@ def context(is_server: bool) -> ssl.SSLContext | None:
     Raises:
         JobError: one of the three settings is missing, or a file cannot be used.
     """
-    cert, key, authority = (config.get(name) for name in SETTINGS)
-    if not (cert or key or authority):
+    cert, key = config.get("MIXNET_TLS_CERT"), config.get("MIXNET_TLS_KEY")
+    authority = config.get("MIXNET_TLS_CA")
+    files = (cert, key, authority)
+    if not any(files):
         return None
-    missing = [name for name in SETTINGS if not config.get(name)]
+    missing = [name for name, file in zip(SETTINGS, files, strict=True) if not file]
     if missing:
         raise JobError(f"{', '.join(missing)} is not set. {HOW}")
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_server else ssl.PROTOCOL_TLS_CLIENT)

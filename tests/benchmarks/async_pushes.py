@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from mixnet.distributed.local_job import local_job
+from mixnet.distributed.measuring import local_job
 
 _PROGRAM = Path(__file__).parents[1] / "distributed" / "program_async.py"
 

@@ -9,7 +9,7 @@ import argparse
 import subprocess
 import sys
 
-from mixnet.distributed.local_job import local_job
+from mixnet.distributed.measuring import local_job
 
 PROCESSES = 2
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from mixnet.distributed.local_job import local_job
+from mixnet.distributed.measuring import local_job
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent

@@ -71,7 +71,7 @@ def test_a_job_that_fails_shows_what_it_printed(
     program = tmp_path / "python"
     program.write_text("#!/bin/sh\necho no such module; exit 3\n")
     program.chmod(0o755)
-    monkeypatch.setattr("mixnet.distributed.local_job.sys.executable", str(program))
+    monkeypatch.setattr("mixnet.distributed.measuring.sys.executable", str(program))
     with pytest.raises(
         MeasureError, match=r"job of 2 workers failed \(exit code 3\)[^\0]*no such module"
     ):
