@@ -317,3 +317,29 @@ def test_elements_at_places(tmp_path: Path) -> None:
     wanted = x.copy()
     wanted[0, 2], wanted[1, 0], wanted[[0, 1], 1] = *arrays["new"][:, 0], arrays["two"]
     np.testing.assert_allclose(_computed(model, tmp_path / "net.onnx", x=x)[0], wanted)
+
+
+def test_padding_that_wraps_around(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("Pad", ["x", "pads"], ["y"], mode="wrap")
+    x = floats(2, 3)
+    model = model_of([node], {"x": [2, 3]}, ["y"], opset=19, pads=np.array([1, 2, 0, 4]))
+    (ours,) = _computed(model, tmp_path / "net.onnx", x=x)
+    np.testing.assert_array_equal(ours, np.pad(x, ((1, 0), (2, 4)), "wrap"))
+
+
+def test_a_wider_transposed_convolution_than_its_windows(tmp_path: Path) -> None:
+    node = onnx.helper.make_node(
+        "ConvTranspose", ["x", "w", "b"], ["y"], strides=[3, 2], output_shape=[10, 8]
+    )
+    x = floats(1, 1, 3, 3)
+    model = model_of([node], {"x": [1, 1, 3, 3]}, ["y"], w=floats(1, 2, 3, 3), b=floats(2))
+    (wanted,) = run(model.SerializeToString(), x)
+    (ours,) = _computed(model, tmp_path / "net.onnx", x=x)
+    np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_of_zeros_stay_so(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("LpNormalization", ["x"], ["y"], axis=-1)
+    x = np.array([[3, 4], [0, 0]], np.float32)
+    (ours,) = _computed(model_of([node], {"x": [2, 2]}, ["y"]), tmp_path / "net.onnx", x=x)
+    np.testing.assert_allclose(ours, [[0.6, 0.8], [0, 0]], rtol=1e-6)
