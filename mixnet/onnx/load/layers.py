@@ -240,6 +240,16 @@ def _(g: Reading, call: Call) -> Any:
     )
 
 
+@reads("MaxRoiPool")
+def _(g: Reading, call: Call) -> Any:
+    return g.op(
+        "ROIPooling",
+        *call.inputs,
+        pooled_size=tuple(call.get("pooled_shape")),
+        spatial_scale=call.get("spatial_scale", 1.0),
+    )
+
+
 @reads("LpNormalization")
 def _(g: Reading, call: Call) -> Any:
     length = g.op("norm", call.x, ord=call.get("p", 2), axis=call.get("axis", -1), keepdims=True)
