@@ -1,7 +1,10 @@
-"""ONNX files: a small network with parameters inside, one with them beside it, nodes that compute shapes."""
+"""ONNX files: a small network with parameters inside, one with them beside it, nodes that compute shapes, and
+what sklearn learned.
+"""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ from mixnet.onnx.metadata import read_model
 
 FORMAT = "onnx"
 NEEDS = "onnx"
+LEARNED = Path(__file__).parents[1] / "onnx" / "sklearn_models"
 
 
 def corpus(folder: Path) -> list[Path]:
@@ -30,6 +34,8 @@ def corpus(folder: Path) -> list[Path]:
     )
     model = read_model(path)
     write_model(model, folder / "beside.onnx")
+    for name in ("forest_of_two", "svc_of_two", "neighbors"):  # trees, kernels and a Scan
+        shutil.copy(LEARNED / f"{name}.onnx", folder)
     return sorted(folder.glob("*.onnx"))
 
 

@@ -12,9 +12,21 @@ import mixnet as mx
 from mixnet.base import FileFormatError, MissingFileError, MXNetError, ShapeError
 from mixnet.gluon import nn
 from mixnet.onnx.export.file import write_model
+from mixnet.onnx.load.graph import READERS
 from tests.onnx.runtime import onnx, run
 
 RNG = np.random.default_rng(5)
+MXNETS = """
+    Abs Acos Add And ArgMax ArgMin Asin Atan AveragePool BatchNormalization Cast Ceil Clip Concat Conv
+    ConvTranspose Cos DepthToSpace Div Dropout Elu Equal Exp FC Flatten Floor Gather Gemm GlobalAveragePool
+    GlobalLpPool GlobalMaxPool Greater HardSigmoid Hardmax Identity InstanceNormalization LRN LeakyRelu Less Log
+    LogSoftmax LpNormalization LpPool MatMul Max MaxPool MaxRoiPool Mean Min Mul Multinomial Neg Not Or PRelu Pad
+    Pow RandomNormal RandomNormalLike RandomUniform RandomUniformLike Reciprocal ReduceLogSum ReduceLogSumExp
+    ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Selu Shape Sigmoid Sin Size
+    Slice Softmax Softplus Softsign SpaceToDepth SpatialBN Split Sqrt Squeeze Sub Sum Tan Tanh TopK Transpose
+    Unsqueeze Xor
+"""
+"""What MXNet 1.9.1's importer reads, but for ``Constant``, which needs no reader."""
 
 
 def floats(*shape: int) -> np.ndarray:
@@ -317,3 +329,45 @@ def test_elements_at_places(tmp_path: Path) -> None:
     wanted = x.copy()
     wanted[0, 2], wanted[1, 0], wanted[[0, 1], 1] = *arrays["new"][:, 0], arrays["two"]
     np.testing.assert_allclose(_computed(model, tmp_path / "net.onnx", x=x)[0], wanted)
+
+
+def test_what_mxnet_reads_is_read() -> None:
+    assert not {*MXNETS.split()} - {*READERS}
+
+
+def test_padding_that_wraps_around(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("Pad", ["x", "pads"], ["y"], mode="wrap")
+    x = floats(2, 3)
+    model = model_of([node], {"x": [2, 3]}, ["y"], opset=19, pads=np.array([1, 2, 0, 4]))
+    (ours,) = _computed(model, tmp_path / "net.onnx", x=x)
+    np.testing.assert_array_equal(ours, np.pad(x, ((1, 0), (2, 4)), "wrap"))
+
+
+def test_a_wider_transposed_convolution_than_its_windows(tmp_path: Path) -> None:
+    node = onnx.helper.make_node(
+        "ConvTranspose", ["x", "w", "b"], ["y"], strides=[3, 2], output_shape=[10, 8]
+    )
+    x = floats(1, 1, 3, 3)
+    model = model_of([node], {"x": [1, 1, 3, 3]}, ["y"], w=floats(1, 2, 3, 3), b=floats(2))
+    (wanted,) = run(model.SerializeToString(), x)
+    (ours,) = _computed(model, tmp_path / "net.onnx", x=x)
+    np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_of_zeros_stay_so(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("LpNormalization", ["x"], ["y"], axis=-1)
+    x = np.array([[3, 4], [0, 0]], np.float32)
+    (ours,) = _computed(model_of([node], {"x": [2, 2]}, ["y"]), tmp_path / "net.onnx", x=x)
+    np.testing.assert_allclose(ours, [[0.6, 0.8], [0, 0]], rtol=1e-6)
+
+
+def test_the_largest_of_regions(tmp_path: Path) -> None:
+    node = onnx.helper.make_node(
+        "MaxRoiPool", ["x", "rois"], ["y"], pooled_shape=[2, 2], spatial_scale=0.5
+    )
+    x = floats(2, 3, 6, 8)
+    rois = np.float32([[0, 0, 0, 7, 7], [1, 2, 4, 15, 11]])
+    model = model_of([node], {"x": [2, 3, 6, 8]}, ["y"], rois=rois)
+    (wanted,) = run(model.SerializeToString(), x)
+    (ours,) = _computed(model, tmp_path / "net.onnx", x=x)
+    np.testing.assert_allclose(ours, wanted, rtol=1e-6)

@@ -292,7 +292,9 @@ def read_graph(
         shapes: shapes of inputs by name, for inputs with dynamic dimensions.
         arrays: its initializers.
     """
-    opset = next((each.version for each in model.opset_import if each.domain in ("", "ai.onnx")), 0)
+    sets = {each.domain: each.version for each in model.opset_import}
+    learned_alone = {*sets} == {LEARNED}
+    opset = sets.get("", sets.get("ai.onnx", NEWEST_READ if learned_alone else 0))
     if not OLDEST_READ <= opset <= NEWEST_READ:
         raise FileFormatError(
             f"The file is written in operator set {opset}; {OLDEST_READ} to {NEWEST_READ} can "

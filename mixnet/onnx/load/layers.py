@@ -87,6 +87,8 @@ def _(g: Reading, call: Call) -> Any:
         wanted = list(wanted or [n * s for n, s in zip(g.shape(call.x)[2:], strides, strict=True)])[
             -count:
         ]
+        extra = [e + max(w - o, 0) for e, w, o in zip(extra, wanted, whole, strict=True)]
+        whole = [max(w, o) for w, o in zip(wanted, whole, strict=True)]
         total = [max(w - o, 0) for w, o in zip(whole, wanted, strict=True)]
         small, large = [t // 2 for t in total], [t - t // 2 for t in total]
         before, after = (large, small) if how != "SAME_UPPER" else (small, large)
@@ -238,10 +240,21 @@ def _(g: Reading, call: Call) -> Any:
     )
 
 
+@reads("MaxRoiPool")
+def _(g: Reading, call: Call) -> Any:
+    return g.op(
+        "ROIPooling",
+        *call.inputs,
+        pooled_size=tuple(call.get("pooled_shape")),
+        spatial_scale=call.get("spatial_scale", 1.0),
+    )
+
+
 @reads("LpNormalization")
 def _(g: Reading, call: Call) -> Any:
     length = g.op("norm", call.x, ord=call.get("p", 2), axis=call.get("axis", -1), keepdims=True)
-    return g.op("_npi_true_divide", call.x, length)
+    zero = g.op("Cast", g.op("_npi_equal_scalar", length, scalar=0.0), dtype=g.dtype(length).name)
+    return g.op("_npi_true_divide", call.x, g.op("_npi_add", length, zero))  # zeros stay zeros
 
 
 @reads("MeanVarianceNormalization")

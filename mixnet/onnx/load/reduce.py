@@ -37,10 +37,30 @@ def _(g: Reading, call: Call) -> Any:
     axes = _axes(g, call)
     if axes is None:
         return g.op("_copy", call.x)
+    if call.node.op_type in ("ReduceMax", "ReduceMin") and any(
+        g.shape(call.x)[a] == 0 for a in axes
+    ):
+        return _of_nothing(g, call, axes)
     result = _reduced(g, _PLAIN[call.node.op_type], call.x, axes, bool(call.get("keepdims", 1)))
     if g.dtype(result) == g.dtype(call.x):
         return result
     return g.mark_scalar(g.op("Cast", result, dtype=g.dtype(call.x).name), g.is_scalar(result))
+
+
+def _of_nothing(g: Reading, call: Call, axes: tuple[int, ...]) -> np.ndarray:
+    """The largest or smallest of no elements: what every other element replaces."""
+    dtype, largest = g.dtype(call.x), call.node.op_type == "ReduceMax"
+    if dtype.kind == "b":
+        worst: Any = not largest
+    elif dtype.kind == "f":
+        worst = -np.inf if largest else np.inf
+    else:
+        worst = np.iinfo(dtype).min if largest else np.iinfo(dtype).max
+    return np.full_like(
+        np.zeros(g.shape(call.x), dtype).sum(axis=axes, keepdims=bool(call.get("keepdims", 1))),
+        worst,
+        dtype,
+    )
 
 
 @reads("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare")

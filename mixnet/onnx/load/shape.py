@@ -242,6 +242,12 @@ def _(g: Reading, call: Call) -> Any:
         end = tuple(n + min(b, 0) for n, (_, b) in zip(g.shape(x), widths, strict=True))
         x = g.op("slice", x, begin=begin, end=end)
         widths = [(max(a, 0), max(b, 0)) for a, b in widths]
+    if call.get("mode") == "wrap":
+        for axis, (before, after) in enumerate(widths):
+            extent = g.shape(x)[axis]
+            if before or after:
+                x = g.op("take", x, np.arange(-before, extent + after) % extent, axis=axis)
+        return g.op("_copy", x) if x is call.x else x
     return g.op(
         "_npi_pad",
         x,
