@@ -251,10 +251,12 @@ class PropRunner:
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             auxiliary = _arrays(states)
             operator = self._operator(instance, inputs)
-            # an int, as the C interface passes it
+            # By name, as MXNet calls it, for parameters may stand in any order; an int, as its C
+            # interface passes it.
             operator.forward(
-                int(training), ["write"] * len(outputs), _arrays(inputs), outputs, auxiliary
-            )
+                is_train=int(training), req=["write"] * len(outputs), in_data=_arrays(inputs),
+                out_data=outputs, aux=auxiliary,
+            )  # fmt: skip
             ticket = next(self._tickets) % _WRAP
             waiting = self._waiting[training]
             with self._lock:
@@ -281,8 +283,8 @@ class PropRunner:
             operator, auxiliary = waiting[0] or waiting[1] or (self._operator(0, inputs), {})
             vars(operator).update(auxiliary)
             operator.backward(
-                ["write"] * len(gradients), _arrays(heads), _arrays(inputs), _arrays(outputs),
-                gradients, _arrays(states),
+                req=["write"] * len(gradients), out_grad=_arrays(heads), in_data=_arrays(inputs),
+                out_data=_arrays(outputs), in_grad=gradients, aux=_arrays(states),
             )  # fmt: skip
             return [each.asnumpy() for each in gradients]
 

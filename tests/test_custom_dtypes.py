@@ -64,3 +64,27 @@ def test_simple_bind_with_a_custom_operator_in_the_middle() -> None:
 def test_a_constant_says_the_dtype_of_the_rest(dtype: str) -> None:
     net = sym.zeros((2,), dtype=dtype) + sym.var("x")
     assert net.infer_type() == ([np.dtype(dtype).type], [np.dtype(dtype).type], [])
+
+
+class _ByName(mx.operator.CustomOp):
+    def forward(self, in_data: Any, out_data: Any, **rest: Any) -> None:
+        self.assign(out_data[0], rest["req"][0], in_data[0] * 2)
+
+    def backward(self, in_grad: Any, out_grad: Any, **rest: Any) -> None:
+        self.assign(in_grad[0], rest["req"][0], out_grad[0] * 5)
+
+
+@mx.operator.register("called_by_name")
+class _CalledByName(mx.operator.CustomOpProp):
+    def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> _ByName:
+        return _ByName()
+
+
+def test_operators_are_called_by_the_names_of_parameters() -> None:
+    x = nd.ones((2,))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = nd.Custom(x, op_type="called_by_name")
+    y.backward()
+    assert y.asnumpy().tolist() == [2, 2]
+    assert x.grad.asnumpy().tolist() == [5, 5]

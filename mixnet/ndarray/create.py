@@ -273,10 +273,12 @@ def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
     Args:
         a: any shape.
         bins: their number, or an array of edges.
-        range: least and greatest edge; those of the elements by default.
+        range: least and greatest edge; those of the elements by default, and then NumPy counts, and both
+            results are float32.
     """
     if isinstance(bins, NDArray):
         return invoke(find("_histogram"), (a, bins), {})
     if range is None:
-        range = (float(a.min().item()), float(a.max().item()))
+        counts, edges = np.histogram(a.asnumpy(), bins)
+        return array(counts, dtype="float32"), array(edges, dtype="float32")
     return invoke(find("_histogram"), (a,), {"bin_cnt": int(bins), "range": tuple(range)})

@@ -260,10 +260,7 @@ def make_function(
                 arrays.append(args[0])
                 args = args[1:]
         if args:
-            if len(args) > len(order):
-                raise AttributeTypeError(
-                    f"{op.name} got {len(args)} positional attributes; call it as {op.usage()}."
-                )
+            out = _behind(op, args[len(order) :], out)
             attributes.update(zip(order, args, strict=False))
         if array_class is not None:
             check_face(op, arrays, array_class._is_numpys)
@@ -274,6 +271,24 @@ def make_function(
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature()  # type: ignore[attr-defined]
     return function
+
+
+def _behind(op: Op, args: Sequence[Any], out: Any) -> Any:
+    """The array to write to, of what was given behind the attributes: ``out``, then a name for symbols.
+
+    Raises:
+        AttributeTypeError: there is more, or something else.
+    """
+    if not args:
+        return out
+    first = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
+    arrays = all(each is None or isinstance(each, NDArray) for each in first)
+    if len(args) > 2 or op.variadic is not None or not arrays or out is not None:
+        raise AttributeTypeError(
+            f"{op.name}: {len(args)} value(s), the first of type {type(args[0]).__name__}, behind the "
+            f"attributes, where only one array for the result can be; call it as {op.usage()}."
+        )
+    return args[0]
 
 
 def _flat(args: Any) -> tuple[Any, ...]:

@@ -155,6 +155,13 @@ class Symbol:
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
         if isinstance(index, slice):
+            count = len(self._heads)
+            stop = count if index.stop is None else index.stop
+            if any(place >= count for place in range(index.start or 0, stop, index.step or 1)):
+                raise IndexingError(
+                    f"outputs {index.start}:{index.stop} of a symbol with {count} output(s); slice_axis "
+                    f"takes parts of an array."
+                )
             return Symbol(self._heads[index])
         if isinstance(index, str):
             names = self.list_outputs()
@@ -768,6 +775,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
                     )
         kwargs.update(zip(order, rest, strict=False))
         kwargs.pop("ctx", None)
+        name, attr = _behind(op, rest[len(order) :], name, attr)
         return compose(op, called, symbols, kwargs, name, attr)
 
     called = name
@@ -776,6 +784,25 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature(symbols=True)  # type: ignore[attr-defined]
     return function
+
+
+def _behind(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tuple[Any, Any]:
+    """The name and the attributes of a node, of what was given behind the operator's attributes.
+
+    Raises:
+        AttributeTypeError: there is more, or something else.
+    """
+    if not args:
+        return name, attr
+    first, second = (*args, None, None)[:2]
+    is_name = first is None or (isinstance(first, str) and name is None)
+    is_attr = second is None or (isinstance(second, dict) and attr is None)
+    if len(args) > 3 or op.variadic or not (is_name and is_attr):
+        raise AttributeTypeError(
+            f"{op.name}: {len(args)} value(s), the first of type {type(first).__name__}, behind the "
+            f"attributes, where only a name, and then attr, can be; call it as {op.usage()}."
+        )
+    return name if first is None else first, attr if second is None else second
 
 
 # ``mx.sym.symbol`` is one file in MXNet; what it has beside the class is in files of its own here.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -53,17 +55,29 @@ def histogram(
                 f"_histogram: bin_cnt={bin_cnt} must be 1 or more, and range={range} two numbers, "
                 f"the first below the second."
             )
-        exact = jnp.asarray(np.linspace(*range, bin_cnt + 1))
-        wide = data.dtype if jnp.issubdtype(data.dtype, jnp.floating) else jnp.float32
-        edges, shown = exact.astype(wide), exact.astype(data.dtype)
-    else:
-        if bins.ndim != 1 or bins.shape[0] < 2:
-            raise ShapeError(f"_histogram: bins {bins.shape} must be a list of two edges or more.")
-        edges = shown = bins
+        edges = jnp.asarray(np.linspace(*range, bin_cnt + 1)).astype(data.dtype)
+        return _counts_of_equal_bins(data.reshape(-1), edges, bin_cnt, *range), edges
+    if bins.ndim != 1 or bins.shape[0] < 2:
+        raise ShapeError(f"_histogram: bins {bins.shape} must be a list of two edges or more.")
+    edges = bins
     flat = data.reshape(-1)
     place = jnp.searchsorted(edges, flat, side="right") - 1
     last = edges.shape[0] - 2
     place = jnp.where(flat == edges[-1], last, place)
     inside = (place >= 0) & (place <= last)
     counts = jnp.zeros(last + 1, jnp.int64).at[jnp.where(inside, place, 0)].add(inside)
-    return counts, shown
+    return counts, edges
+
+
+def _counts_of_equal_bins(flat: Any, edges: Any, count: int, low: float, high: float) -> Any:
+    """How many numbers lie in each bin: by division, then one bin on where the edges say so.
+
+    Edges between whole numbers are whole, so they may lie apart from where the division puts them.
+    """
+    wide = flat.astype(jnp.promote_types(flat.dtype, jnp.float32))
+    inside = (wide >= low) & (wide <= high)
+    place = jnp.where(inside, jnp.floor((wide - low) * count / (high - low)), 0)
+    place = jnp.clip(place.astype(jnp.int32), 0, count - 1)
+    place -= flat < edges[place]
+    place += (flat >= edges[place + 1]) & (place < count - 1)
+    return jnp.zeros(count, jnp.int64).at[place].add(inside)

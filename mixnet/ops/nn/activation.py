@@ -62,6 +62,7 @@ def _leaky_arguments(act_type: str) -> tuple[str, ...]:
 
 @op(
     "LeakyReLU",
+    floats=True,
     arguments=_leaky_arguments,
     draws=_leaky_draws,
     initializers={"gamma": '["Constant", {"value": 0.25}]'},

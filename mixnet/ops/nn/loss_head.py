@@ -20,6 +20,7 @@ Normalization = Literal["batch", "null", "valid"]
 
 @op(
     "SoftmaxOutput",
+    floats=True,
     aliases=["Softmax"],
     labels=["label"],
     flops=4,

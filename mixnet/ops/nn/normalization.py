@@ -41,6 +41,7 @@ def _visible(output_mean_var: bool) -> int:
 
 @op(
     "LayerNorm",
+    floats=True,
     one_dtype=True,
     outputs=3,
     visible=_visible,
@@ -74,7 +75,7 @@ def _(data, *, axis):
     return {"gamma": (data[axis],), "beta": (data[axis],)}
 
 
-@op("InstanceNorm", one_dtype=True, flops=7, precision="full")
+@op("InstanceNorm", floats=True, one_dtype=True, flops=7, precision="full")
 def instance_norm(data, gamma, beta, *, eps: NonNegative = 1e-3):
     """Mean 0 and variance 1 of every channel of every sample, then ``gamma`` and ``beta``.
 
@@ -151,7 +152,7 @@ def _(data, *, num_groups):
     return {"gamma": (num_groups,), "beta": (num_groups,)}
 
 
-@op("L2Normalization", flops=3, precision="full")
+@op("L2Normalization", floats=True, flops=3, precision="full")
 def l2_normalization(
     data, *, eps: NonNegative = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
 ):
@@ -178,7 +179,7 @@ def l2_normalization(
     return data * jax.lax.rsqrt(jnp.sum(jnp.square(data), axes, keepdims=True) + eps)
 
 
-@op("LRN", flops=5, precision="full", bfloat16="any")
+@op("LRN", floats=True, flops=5, precision="full", bfloat16="any")
 def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Positive):
     """Every element over a power of ``knorm`` plus the mean square of ``nsize`` channels around it.
 

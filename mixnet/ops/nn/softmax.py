@@ -101,7 +101,7 @@ def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance
     return jax.nn.softmax(data, 1 if mode == "channel" else -1)
 
 
-@op("softmax_cross_entropy", flops=5, precision="full")
+@op("softmax_cross_entropy", floats=True, flops=5, precision="full")
 def softmax_cross_entropy(data, label):
     """Sum over the batch of the cross entropy of softmax with class numbers.
 

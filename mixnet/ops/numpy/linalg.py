@@ -244,7 +244,7 @@ def tensorinv(a, *, ind: int = 2):
     """
     if ind < 1:
         raise OperatorValueError(f"linalg.tensorinv: ind={ind} must be above 0.")
-    if ind >= a.ndim or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
+    if ind > a.ndim or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
         raise ShapeError(
             f"linalg.tensorinv: the first {ind} axes of {a.shape} and the others must have as many "
             f"elements; give another ind, or an array of such a shape."
