@@ -117,13 +117,13 @@ class OpenVINO(ONNXBackend):
             compiled = core.compile_model(
                 core.read_model(model.SerializeToString()), "CPU", settings
             )
+            return _Runner(compiled, names, openvino.Tensor)  # fails if it infers no static shapes
         except RuntimeError as error:
             lines = [line for line in str(error).splitlines() if line.strip()]
             said = next((line for line in lines if "No conversion rule" in line), lines[-1])
             raise MXNetError(
                 f"OpenVINO cannot compile {model.graph.name!r}: {said.strip(' -')}. {_WITHOUT_IT}"
             ) from None
-        return _Runner(compiled, names, openvino.Tensor)
 
     @staticmethod
     def _check_precision(model: Any) -> None:

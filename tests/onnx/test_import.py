@@ -17,15 +17,15 @@ from tests.onnx.runtime import onnx, run
 
 RNG = np.random.default_rng(5)
 MXNETS = """
-    Abs Acos Add And ArgMax ArgMin Asin Atan AveragePool BatchNormalization Cast Ceil Clip Concat Conv
-    ConvTranspose Cos DepthToSpace Div Dropout Elu Equal Exp FC Flatten Floor Gather Gemm
-    GlobalAveragePool GlobalLpPool GlobalMaxPool Greater HardSigmoid Hardmax Identity
-    InstanceNormalization LRN LeakyRelu Less Log LogSoftmax LpNormalization LpPool MatMul Max MaxPool
-    MaxRoiPool Mean Min Mul Multinomial Neg Not Or PRelu Pad Pow RandomNormal RandomNormalLike
-    RandomUniform RandomUniformLike Reciprocal ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean
-    ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu Reshape Selu Shape Sigmoid Sin Size Slice
-    Softmax Softplus Softsign SpaceToDepth SpatialBN Split Sqrt Squeeze Sub Sum Tan Tanh TopK Transpose
-    Unsqueeze Xor
+    Abs Acos Add And ArgMax ArgMin Asin Atan AveragePool BatchNormalization Cast Ceil Clip
+    Concat Conv ConvTranspose Cos DepthToSpace Div Dropout Elu Equal Exp FC Flatten Floor
+    Gather Gemm GlobalAveragePool GlobalLpPool GlobalMaxPool Greater HardSigmoid Hardmax
+    Identity InstanceNormalization LRN LeakyRelu Less Log LogSoftmax LpNormalization LpPool
+    MatMul Max MaxPool MaxRoiPool Mean Min Mul Multinomial Neg Not Or PRelu Pad Pow
+    RandomNormal RandomNormalLike RandomUniform RandomUniformLike Reciprocal ReduceLogSum
+    ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Relu
+    Reshape Selu Shape Sigmoid Sin Size Slice Softmax Softplus Softsign SpaceToDepth SpatialBN
+    Split Sqrt Squeeze Sub Sum Tan Tanh TopK Transpose Unsqueeze Xor
 """
 """What MXNet 1.9.1's importer reads, but for ``Constant``, which needs no reader."""
 
