@@ -47,7 +47,6 @@ from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_st
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators
-from mixnet.symbol.input_names import input_name
 from mixnet.symbol.symbol import Symbol, output_name
 
 if TYPE_CHECKING:
@@ -551,6 +550,8 @@ class Executor:
 
 def _inputs_shown(node: Node) -> Iterator[tuple[str, Entry]]:
     """What a monitor of all arrays shows before an operator runs: variables by their own names, too."""
+    from mixnet.symbol.input_names import input_name  # only monitors need that table
+
     for place, entry in enumerate(node.inputs):
         if entry.node.is_variable:
             yield entry.node.name, entry

@@ -27,6 +27,7 @@ EXCEPTIONS = {
     "numpy/elementwise.py": "declares functions of mx.np, each with its text",
     "numpy/ndarray.py": "methods of mx.np arrays that are functions of mx.np",
     "stages/program.py": "primitives of JAX",
+    "symbol/input_names.py": "names that MXNet's monitors show, which say nothing about the operator",
     "symbol/numpy/symbol.py": "methods of mx.np symbols",
     "symbol/operators.py": "Python's operators, with the names that MXNet gives their nodes",
     "visualization/network.py": "the words that MXNet's pictures have on layers",

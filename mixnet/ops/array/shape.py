@@ -255,7 +255,6 @@ def _swapped_twice(first: Mapping[str, Any], then: Mapping[str, Any]) -> Mapping
 
 @op(
     "SwapAxis",
-    booleans=False,
     aliases=["swapaxes", "_npi_swapaxes"],
     method=True,
     flops=0,
@@ -396,7 +395,7 @@ def _pieces(indices: tuple[int, ...], sections: int) -> int:
     return sections or len(indices)
 
 
-@op("_split_v2", booleans=False, outputs=_pieces, flops=0, aliases=["_npi_split"])
+@op("_split_v2", outputs=_pieces, flops=0, aliases=["_npi_split"])
 def split_v2(
     data, *, indices: Shape, axis: Axis = 1, squeeze_axis: bool = False, sections: Count = 0
 ):
@@ -461,7 +460,7 @@ def _slices(name: str, data: jax.Array, begin: tuple, end: tuple, step: tuple) -
     return tuple(slice(b, e, s) for b, e, s in zip(begin, end, steps, strict=True))
 
 
-@op("_slice_assign", booleans=False, aliases=["_crop_assign", "_npi_slice_assign"], one_dtype=True)
+@op("_slice_assign", aliases=["_crop_assign", "_npi_slice_assign"], one_dtype=True)
 def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
     """``lhs`` with ``rhs`` in the place of ``slice(lhs, begin, end, step)``.
 
@@ -485,7 +484,6 @@ def slice_assign(lhs, rhs, *, begin: tuple, end: tuple, step: tuple = ()):
 
 @op(
     "_slice_assign_scalar",
-    booleans=False,
     aliases=["_crop_assign_scalar", "_npi_slice_assign_scalar"],
 )
 def slice_assign_scalar(data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple, step: tuple = ()):

@@ -71,7 +71,7 @@ def _declare_join(name: str, function: Callable[..., Any], text: str) -> None:
     join = with_dim if name in ("dstack", "hstack") else joined
     join.__doc__ = f"{text}\n\nSource: MXNet operator ``_npi_{name}``."
     out = ("out",) if name in ("dstack", "hstack") else ("output",)
-    op(f"_npi_{name}", num_args="num_args", one_dtype=True, booleans=False, output_names=out)(join)
+    op(f"_npi_{name}", num_args="num_args", one_dtype=True, output_names=out)(join)
 
 
 _declare_join("vstack", jnp.vstack, "Arrays joined as rows.")
@@ -94,7 +94,7 @@ def _declare_cut(name: str, axis_of: Any, text: str) -> None:
         return split_v2.function(data, indices=indices, axis=axis_of(data.ndim), sections=sections)
 
     cut.__doc__ = f"{text}\n\nSource: MXNet operator ``_npi_{name}``."
-    op(f"_npi_{name}", booleans=False, outputs=pieces)(cut)
+    op(f"_npi_{name}", outputs=pieces)(cut)
 
 
 _declare_cut(

@@ -74,7 +74,7 @@ def _with_positions(
     return list(range(*slice(start, stop, step).indices(extent)))
 
 
-@op("_npi_delete", booleans=False, arguments=lambda int_ind, step, start, stop: ("arr",) if (
+@op("_npi_delete", arguments=lambda int_ind, step, start, stop: ("arr",) if (
     int_ind, step, start, stop) != (None,) * 4 else ("arr", "obj"))  # fmt: skip
 def delete(
     arr,
@@ -193,7 +193,7 @@ def insert_scalar(
     return _insert(arr, values, val, jnp.asarray(where, jnp.int64), len(where), axis, True, True)
 
 
-@op("_npi_insert_slice", booleans=False, arguments=_insert_arguments)
+@op("_npi_insert_slice", arguments=_insert_arguments)
 def insert_slice(
     arr,
     values=None,

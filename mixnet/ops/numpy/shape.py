@@ -147,7 +147,7 @@ def npx_reshape(a, *, newshape: Shape, reverse: bool = False, order: str = "C"):
     return _by_codes(a, newshape=newshape, reverse=reverse)
 
 
-@op("_np_transpose", booleans=False, rewrites=TRANSPOSE)
+@op("_np_transpose", rewrites=TRANSPOSE)
 def transpose(a, *, axes: Shape | None = None):
     """Axes in another order, reversed by default.
 
@@ -176,7 +176,7 @@ def squeeze(a, *, axis: Shape | None = None):
     return jnp.squeeze(a, axis and tuple({each % a.ndim for each in axis}))
 
 
-@op("_np_moveaxis", booleans=False)
+@op("_np_moveaxis")
 def moveaxis(a, *, source: Shape, destination: Shape):
     """Axes moved from ``source`` to ``destination``.
 
@@ -213,7 +213,7 @@ def broadcast_to(array, *, shape: Shape = ()):
     return jnp.broadcast_to(array, target)
 
 
-@op("_npi_flip", booleans=False)
+@op("_npi_flip")
 def flip(data, *, axis: Axes):
     """The other way round along axes.
 
@@ -232,7 +232,7 @@ def rot90(data, *, k: int = 1, axes: AxisPair = (0, 1)):
     return jnp.rot90(data, k, (axes[0], axes[1]))
 
 
-@op("_np_roll", booleans=False)
+@op("_np_roll")
 def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
     """Shifted along axes, round the end; the flattened array without axes.
 
@@ -245,7 +245,7 @@ def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
     return jnp.roll(data, shift if len(shift) > 1 or len(axis) > 1 else shift[0], axis)
 
 
-@op("_npi_tril", booleans=False)
+@op("_npi_tril")
 def tril(data, *, k: int = 0):
     """Zeros above diagonal ``k``.
 
@@ -266,7 +266,7 @@ def trace(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     return jnp.trace(data, offset, axis1, axis2, dtype=data.dtype)
 
 
-@op("_np_diagonal", booleans=False)
+@op("_np_diagonal")
 def diagonal(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     """A diagonal of two axes, along a new last axis.
 
@@ -276,7 +276,7 @@ def diagonal(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
     return jnp.diagonal(data, offset, axis1, axis2)
 
 
-@op("_np_diag", booleans=False)
+@op("_np_diag")
 def diag(data, *, k: int = 0):
     """A diagonal of a matrix, or the matrix with a 1-D array as diagonal.
 
@@ -287,7 +287,7 @@ def diag(data, *, k: int = 0):
     return jnp.diag(data, k)
 
 
-@op("_np_diagflat", booleans=False)
+@op("_np_diagflat")
 def diagflat(data, *, k: int = 0):
     """The matrix with the flattened array as diagonal ``k``.
 
