@@ -251,12 +251,14 @@ class PropRunner:
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             auxiliary = _arrays(states)
             operator = self._operator(instance, inputs)
-            # By name, as MXNet calls it, for parameters may stand in any order; an int, as its C
-            # interface passes it.
-            operator.forward(
-                is_train=int(training), req=["write"] * len(outputs), in_data=_arrays(inputs),
-                out_data=outputs, aux=auxiliary,
-            )  # fmt: skip
+            _by_name(
+                operator.forward,
+                is_train=int(training),  # an int, as MXNet's C interface passes it
+                req=["write"] * len(outputs),
+                in_data=_arrays(inputs),
+                out_data=outputs,
+                aux=auxiliary,
+            )
             ticket = next(self._tickets) % _WRAP
             waiting = self._waiting[training]
             with self._lock:
@@ -282,11 +284,28 @@ class PropRunner:
                 waiting = [self._waiting[each].get(int(ticket)) for each in _WAITING]
             operator, auxiliary = waiting[0] or waiting[1] or (self._operator(0, inputs), {})
             vars(operator).update(auxiliary)
-            operator.backward(
-                req=["write"] * len(gradients), out_grad=_arrays(heads), in_data=_arrays(inputs),
-                out_data=_arrays(outputs), in_grad=gradients, aux=_arrays(states),
-            )  # fmt: skip
+            _by_name(
+                operator.backward,
+                req=["write"] * len(gradients),
+                out_grad=_arrays(heads),
+                in_data=_arrays(inputs),
+                out_data=_arrays(outputs),
+                in_grad=gradients,
+                aux=_arrays(states),
+            )
             return [each.asnumpy() for each in gradients]
+
+
+def _by_name(method: Callable[..., object], **arguments: object) -> None:
+    """Call by name, as MXNet does, since parameters may stand in any order; by position if they have
+    names of their own.
+    """
+    try:
+        inspect.signature(method).bind(**arguments)
+    except TypeError:
+        method(*arguments.values())
+    else:
+        method(**arguments)
 
 
 _HOST = cpu(0)

@@ -697,7 +697,6 @@ def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
     return {name: given.get(name, "null") for name in names}
 
 
-@collector_paused()
 def simple_bind(
     self: Symbol,
     ctx: Context | None = None,
