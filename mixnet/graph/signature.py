@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node
@@ -14,9 +15,9 @@ _ADDRESS = re.compile(r"0x[0-9a-f]+")
 def value_numbers(graph: Graph) -> dict[Node, int]:
     """Equal numbers for operations that compute the same: operator, attributes and inputs."""
     numbers: dict[Node, int] = {}
-    known: dict[tuple, int] = {}
+    known: dict[tuple[Any, ...], int] = {}
     for node in graph.nodes:
-        key: tuple
+        key: tuple[Any, ...]
         if node.is_variable:
             key = (node,)
         else:

@@ -57,7 +57,9 @@ class BackwardOp(Operator):
         """The forward operator's attributes."""
         return self.forward.keywords(statics[0], scalars)
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """Gradients of the inputs asked for, in their order."""
         forward_statics, headed, wanted = statics
         heads, inputs = arrays[: len(headed)], arrays[len(headed) :]
@@ -77,7 +79,9 @@ class KeptBackwardOp(BackwardOp):
 
     _made: dict[Any, BackwardOp] = {}
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """Gradients of the inputs asked for, in their order."""
         forward_statics, headed, wanted = statics
         count = self.forward.num_residuals(forward_statics)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mixnet import config
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
@@ -21,7 +23,7 @@ def eliminate_common(graph: Graph, facts: Facts | None = None) -> Graph:
 
 def merge_common(graph: Graph) -> Graph:
     """The graph with equal expressions merged, whatever the setting says."""
-    first: dict[tuple, Node] = {}  # expression -> the first node that computes it
+    first: dict[tuple[Any, ...], Node] = {}  # expression -> the first node that computes it
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         # repr tells 1 from True and 1.0, which compare equal but mean different attributes

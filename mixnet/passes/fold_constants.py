@@ -44,7 +44,9 @@ class Constant(Operator):
         """The value."""
         return {"value": statics[0].array}
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """The value, as a literal of the program."""
         return (jnp.asarray(statics[0].array),)
 

@@ -17,7 +17,9 @@ class Advance(Operator):
 
     name = "_advance_stream"
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         return (advanced(arrays[0], scalars[-1]),)
 
 

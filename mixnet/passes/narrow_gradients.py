@@ -50,7 +50,9 @@ class NarrowBackwardOp(Operator):
         """Shape and dtype of every gradient."""
         return [self.program.specs[value] for value in self.program.outputs]
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """The gradients."""
         return self.program.run([*arrays, *scalars])
 

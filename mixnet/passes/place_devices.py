@@ -28,7 +28,9 @@ class CrossDeviceCopy(Operator):
         """Names of both devices."""
         return {"source": str(statics[0]), "target": str(statics[1])}
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """The value: within one program there is one device."""
         return (arrays[0],)
 

@@ -34,11 +34,13 @@ class After(Operator):
 
     def dataflow(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
-    ) -> tuple:
+    ) -> tuple[Any, ...]:
         """What is computed; ``apply`` says also when."""
         return (arrays[0],)
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """``data``, every bit of it."""
         return (jax.lax.platform_dependent(*arrays, cpu=_depend, default=_barrier),)
 

@@ -248,7 +248,9 @@ class _Taped(Operator):
     name = "_Meeting"
     differentiable = True
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """Not in a program."""
         raise GradientError("A meeting of devices does not run within one program.")
 

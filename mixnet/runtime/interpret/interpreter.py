@@ -303,7 +303,7 @@ def _compiled_alone(
     specs = [Spec.of(shape, dtype, context) for shape, dtype in inputs]
     count("programs_compiled")
 
-    def program(numbers: np.ndarray, *arrays: np.ndarray) -> tuple:
+    def program(numbers: np.ndarray, *arrays: np.ndarray) -> tuple[Any, ...]:
         return op.apply(statics, arrays, [numbers[i] for i in range(scalars)])
 
     call = compile_for(program, scalars, specs, context)

@@ -104,7 +104,7 @@ def _single(call: Call) -> Callable[..., Any]:
         count("programs_compiled")
         op, statics, length = call.op, call.statics, call.num_scalars
 
-        def program(scalars: Sequence[Any], *arrays: jax.Array) -> tuple:
+        def program(scalars: Sequence[Any], *arrays: jax.Array) -> tuple[Any, ...]:
             return op.apply(statics, arrays, [scalars[i] for i in range(length)])
 
         if len(_singles) >= _MOST_SINGLES:

@@ -71,7 +71,9 @@ class SumsOver(Operator):
         """Those of the inputs."""
         return list(inputs)
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """The sums."""
         return tuple(self.exchange(arrays))
 

@@ -222,7 +222,9 @@ def run_one_by_one(on: bool) -> None:
     _set_engine(current.naive)
 
 
-def _tape(call: Call, scalars: tuple, values: tuple[Value, ...], outputs: list[Value]) -> None:
+def _tape(
+    call: Call, scalars: tuple[Any, ...], values: tuple[Value, ...], outputs: list[Value]
+) -> None:
     """Put an operation on the tape.
 
     A node holds the values of its inputs, never of its outputs, so that a tape which nobody holds

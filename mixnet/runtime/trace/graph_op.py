@@ -97,7 +97,9 @@ class GraphOp(Operator):
         """The total number of draws of the graph's operators."""
         return 0 if self.key is None else draws_of(self.graph.inputs[self.key])
 
-    def apply(self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()) -> tuple:
+    def apply(
+        self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
+    ) -> tuple[Any, ...]:
         """Heads of the graph; the last scalar is the number of its first draw if it takes a key."""
         if self.key is not None:
             arrays = list(arrays)
