@@ -13,6 +13,8 @@ import pytest
 from mixnet.distributed import Job
 from mixnet.distributed.scheduler import Scheduler, bind_address, free_port
 
+pytestmark = pytest.mark.usefixtures("no_running_loop")
+
 
 class Caller:
     """One end of a connection to the scheduler."""

