@@ -40,21 +40,21 @@ def context(is_server: bool) -> ssl.SSLContext | None:
     missing = [name for name, file in zip(SETTINGS, files, strict=True) if not file]
     if missing:
         raise JobError(f"{', '.join(missing)} is not set. {HOW}")
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_server else ssl.PROTOCOL_TLS_CLIENT)
-    made.check_hostname = False
-    made.verify_mode = ssl.CERT_REQUIRED
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    settings = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if is_server else ssl.PROTOCOL_TLS_CLIENT)
+    settings.check_hostname = False
+    settings.verify_mode = ssl.CERT_REQUIRED
+    settings.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         if stat.S_IMODE(os.stat(key).st_mode) & 0o077:
             raise JobError(f"MIXNET_TLS_KEY={key}: other users may read this key; chmod 600 it.")
-        made.load_verify_locations(authority)
-        made.load_cert_chain(cert, key)
+        settings.load_verify_locations(authority)
+        settings.load_cert_chain(cert, key)
     except ssl.SSLError as error:
         reason = error.reason or str(error)
         raise JobError(f"These are not certificates and their key ({reason}). {HOW}") from None
     except OSError as error:
         raise JobError(f"{error.filename or cert}: {error.strerror}. {HOW}") from None
-    return made
+    return settings
 
 
 def secured(connection: socket.socket, who: str, peer: str) -> socket.socket:

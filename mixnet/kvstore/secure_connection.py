@@ -103,15 +103,17 @@ def to_server(address: tuple[str, int], who: str, peer: str) -> Bytes:
         JobError: it has no certificate of the job, or no TLS.
         OSError: nobody listens there.
     """
-    made = socket.create_connection(address, 5)
+    plain = socket.create_connection(address, 5)
     try:
-        keep_alive(made)
-        whole = secured(made, who, peer)
+        keep_alive(plain)
+        connection = secured(plain, who, peer)
     except BaseException:
-        made.close()
+        plain.close()
         raise
-    whole.settimeout(None)
-    return Connection(made.detach()) if whole is made else SecureConnection(whole)
+    connection.settimeout(None)
+    if connection is plain:
+        return Connection(plain.detach())
+    return SecureConnection(connection)
 
 
 def of_worker(accepted: socket.socket) -> Bytes:
@@ -125,6 +127,6 @@ def of_worker(accepted: socket.socket) -> Bytes:
     if settings is None:
         return Connection(accepted.detach())
     accepted.settimeout(_HANDSHAKE)
-    made = settings.wrap_socket(accepted, server_side=True)
-    made.settimeout(None)
-    return SecureConnection(made)
+    connection = settings.wrap_socket(accepted, server_side=True)
+    connection.settimeout(None)
+    return SecureConnection(connection)

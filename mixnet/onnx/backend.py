@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.base import NotDefinedError
 from mixnet.export.network import draws
 from mixnet.graph.node import Node
 from mixnet.onnx.export.export_model import DEFAULT_OPSET
@@ -43,7 +44,7 @@ class ONNXBackend(Backend):
             names: of the inputs, in the order of the arrays.
             options: what the user gave.
         """
-        raise NotImplementedError(
+        raise NotDefinedError(
             f"{type(self).__name__} does not define runner(model, names, options)."
         )
 

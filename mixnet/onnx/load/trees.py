@@ -29,12 +29,12 @@ _COMPARISONS = {
 
 def _listed(call: Call, name: str) -> list[Any]:
     """An attribute, which may be a tensor."""
-    found = call.get(name)
-    if found is None and call.get(f"{name}_as_tensor") is not None:
+    values = call.get(name)
+    if values is None and call.get(f"{name}_as_tensor") is not None:
         from mixnet.onnx.package import onnx_package
 
-        found = onnx_package().numpy_helper.to_array(call.get(f"{name}_as_tensor")).tolist()
-    return [] if found is None else list(found)
+        values = onnx_package().numpy_helper.to_array(call.get(f"{name}_as_tensor")).tolist()
+    return [] if values is None else list(values)
 
 
 class _Trees:
