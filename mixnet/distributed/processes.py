@@ -236,9 +236,8 @@ class World:
         agreement = self.member.agreement
 
         def run(done: Done) -> None:
-            if (
-                ended.is_set()
-            ):  # an interrupt came when it had been handed over, so that was repeated
+            # An interrupt after the hand-over lets it be handed over again.
+            if ended.is_set():
                 return
             error: BaseException | None = None
             try:

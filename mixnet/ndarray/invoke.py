@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from mixnet.base import (
-    AttributeTypeError,
     DTypeError,
     NotAnArrayError,
     OperatorTypeError,
@@ -260,7 +259,7 @@ def make_function(
                 arrays.append(args[0])
                 args = args[1:]
         if args:
-            out = _behind(op, args[len(order) :], out)
+            out = _out_by_position(op, args[len(order) :], out)
             attributes.update(zip(order, args, strict=False))
         if array_class is not None:
             check_face(op, arrays, array_class._is_numpys)
@@ -273,8 +272,8 @@ def make_function(
     return function
 
 
-def _behind(op: Op, args: Sequence[Any], out: Any) -> Any:
-    """The array to write to, of what was given behind the attributes: ``out``, then a name for symbols.
+def _out_by_position(op: Op, args: Sequence[Any], out: Any) -> Any:
+    """The array to write to, from what follows the attributes: ``out``, then a name for symbols.
 
     Raises:
         AttributeTypeError: there is more, or something else.
@@ -284,10 +283,7 @@ def _behind(op: Op, args: Sequence[Any], out: Any) -> Any:
     first = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
     arrays = all(each is None or isinstance(each, NDArray) for each in first)
     if len(args) > 2 or op.variadic is not None or not arrays or out is not None:
-        raise AttributeTypeError(
-            f"{op.name}: {len(args)} value(s), the first of type {type(args[0]).__name__}, behind the "
-            f"attributes, where only one array for the result can be; call it as {op.usage()}."
-        )
+        raise op.wrong_positional(args, "an array for the result")
     return args[0]
 
 

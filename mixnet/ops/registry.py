@@ -826,6 +826,19 @@ class Op(Operator):
         """``signature_text`` with the name that people call it by, for errors."""
         return self.title + self.signature_text().removeprefix(self.name)
 
+    def wrong_positional(self, values: Sequence[object], allowed: str) -> AttributeTypeError:
+        """The error for positional values after the attributes that cannot stand there.
+
+        Args:
+            values: at least one.
+            allowed: what can, as in ``"an array for the result"``.
+        """
+        kind = type(values[0]).__name__
+        return AttributeTypeError(
+            f"{self.title} got {len(values)} value(s) after its attributes, the first of type {kind}; only "
+            f"{allowed} can stand there. Call it as {self.usage()}."
+        )
+
     def __repr__(self) -> str:
         return f"<operator {self.signature_text()}>"
 

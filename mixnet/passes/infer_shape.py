@@ -16,7 +16,7 @@ from mixnet.ops.reason import is_own, reason
 from mixnet.ops.registry import Op
 from mixnet.ops.schema.attributes import numbers
 from mixnet.ops.schema.rewrites import ask
-from mixnet.ops.schema.shape_constraints import CallShapes, Shape, merged, recurrent_weights
+from mixnet.ops.schema.shape_constraints import CallShapes, Shape, merged
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.shape_free import common_shape, form_of
 from mixnet.ops.tracing.traced import MOST_TRACES, traced
@@ -55,6 +55,9 @@ class Inference:
         self.dtypes: dict[Entry, np.dtype] = {}
         self.default_dtype = default_dtype
         self._changes = 0  # how often a shape became better known
+        self._looks_further = (
+            False  # whether a constraint reads shapes beyond those of its own call
+        )
         for node in graph.nodes:
             if node.is_variable:
                 entry = Entry(node)
@@ -117,8 +120,10 @@ class Inference:
             return
         results = _results.get(call)
         if results is None:
+            self._looks_further = False
             self._infer_call(node)
-            self._remember(node, call)
+            if not self._looks_further:
+                self._remember(node, call)
             return
         for i, (shape, dtype) in enumerate(results):
             entry = Entry(node, i)
@@ -131,8 +136,8 @@ class Inference:
         op = node.op
         if not isinstance(op, Op) or op.bodies is not None or op.measure is not None:
             return None
-        if op.calls_python or op.shape_constraint is recurrent_weights:
-            return None  # user code may answer differently; the weights' sources may be open
+        if op.calls_python:
+            return None  # a user's code may answer differently the next time
         shapes, dtypes = self.shapes, self.dtypes
         specs = []
         for entry in node.inputs:
@@ -398,6 +403,7 @@ class _Call(CallShapes):
         return self._inference.shapes.get(entry)
 
     def _source(self, place: int) -> Entry:
+        self._inference._looks_further = True
         entry = self._node.inputs[place]
         return entry.node.inputs[0] if entry.node.inputs else entry
 

@@ -775,7 +775,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
                     )
         kwargs.update(zip(order, rest, strict=False))
         kwargs.pop("ctx", None)
-        name, attr = _behind(op, rest[len(order) :], name, attr)
+        name, attr = _name_by_position(op, rest[len(order) :], name, attr)
         return compose(op, called, symbols, kwargs, name, attr)
 
     called = name
@@ -786,8 +786,8 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     return function
 
 
-def _behind(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tuple[Any, Any]:
-    """The name and the attributes of a node, of what was given behind the operator's attributes.
+def _name_by_position(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tuple[Any, Any]:
+    """The name and the attributes of a node, from what follows the operator's attributes.
 
     Raises:
         AttributeTypeError: there is more, or something else.
@@ -798,10 +798,7 @@ def _behind(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tuple[Any, Any
     is_name = first is None or (isinstance(first, str) and name is None)
     is_attr = second is None or (isinstance(second, dict) and attr is None)
     if len(args) > 3 or op.variadic or not (is_name and is_attr):
-        raise AttributeTypeError(
-            f"{op.name}: {len(args)} value(s), the first of type {type(first).__name__}, behind the "
-            f"attributes, where only a name, and then attr, can be; call it as {op.usage()}."
-        )
+        raise op.wrong_positional(args, "a name, and then attr,")
     return name if first is None else first, attr if second is None else second
 
 

@@ -1,4 +1,4 @@
-"""What is given by position behind the attributes of an operator; as in MXNet 1.9.1."""
+"""What is given by position after the attributes of an operator; as in MXNet 1.9.1."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ def test_the_array_for_the_result(case: str) -> None:
         lambda x: sym.sqrt(sym.var("a"), "n", name="m"),
     ],
 )
-def test_what_else_is_behind(call: Any) -> None:
+def test_what_else_follows(call: Any) -> None:
     with pytest.raises(
-        TypeError, match=r"sqrt: \d value\(s\), the first of type \w+, behind the attributes"
+        TypeError,
+        match=r"sqrt got \d value\(s\) after its attributes, the first of type \w+; only an? ",
     ):
         call(nd.ones(2))
 
