@@ -304,9 +304,9 @@ class _MethodError(MXNetError):
 
     def __str__(self) -> str:
         alias = f' (namely operator "{self.alias}")' if self.alias else ""
-        given = f" with arguments ({', '.join(self.args)})" if self.args else ""
+        arguments = f" with arguments ({', '.join(self.args)})" if self.args else ""
         return (
-            f"Function {self.function}{alias}{given} is not {self._reason} and only available in "
+            f"Function {self.function}{alias}{arguments} is not {self._reason} and only available in "
             f"NDArray: {self._way_out}."
         )
 

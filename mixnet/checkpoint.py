@@ -64,19 +64,19 @@ def save_parameters(
     save_arrays(fname, named)
 
 
-def split_parameters(found: Any, fname: str) -> tuple[Arrays, Arrays, list[str]]:
+def split_parameters(parameters: Any, fname: str) -> tuple[Arrays, Arrays, list[str]]:
     """Parameters, states, and the names that are neither, of what a parameter file holds.
 
     Raises:
         FileFormatError: a name has no ``arg:`` or ``aux:`` before it, or arrays have no names.
     """
-    if not isinstance(found, Mapping):
+    if not isinstance(parameters, Mapping):
         raise FileFormatError(
             f"{fname} holds arrays without names; a checkpoint names them arg:... and aux:..."
         )
     kinds: dict[str, Arrays] = {"arg": {}, "aux": {}}
     others = []
-    for key, array in found.items():
+    for key, array in parameters.items():
         kind, colon, name = key.partition(":")
         if not colon:
             raise FileFormatError(

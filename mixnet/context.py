@@ -169,20 +169,20 @@ def current_context() -> Context:
     return getattr(_current, "default", _default) if innermost is None else innermost
 
 
-def as_context(given: object) -> Context:
+def as_context(value: object) -> Context:
     """A context from itself, its text as ``cpu(0)``, or None for the current one.
 
     Raises:
         ContextError: it is none.
     """
-    if isinstance(given, Context):
-        return given
-    if given is None or given == "":
+    if isinstance(value, Context):
+        return value
+    if value is None or value == "":
         return current_context()
-    if isinstance(given, str):
-        name, _, number = given.rstrip(")").partition("(")
+    if isinstance(value, str):
+        name, _, number = value.rstrip(")").partition("(")
         return Context(name, int(number) if number.isdigit() else 0)
-    raise ContextError(f"ctx={given!r:.60} is not a context; use mx.cpu(), mx.gpu(0), ...")
+    raise ContextError(f"ctx={value!r:.60} is not a context; use mx.cpu(), mx.gpu(0), ...")
 
 
 def set_default(context: Context) -> None:

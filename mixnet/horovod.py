@@ -145,14 +145,14 @@ def alltoall(
         ShapeError: the parts are not the whole.
     """
     here, data = _here(), tensor.asnumpy()
-    given = None if splits is None else np.asarray(getattr(splits, "asnumpy", lambda: splits)())
-    if given is None:
+    counts = None if splits is None else np.asarray(getattr(splits, "asnumpy", lambda: splits)())
+    if counts is None:
         if len(data) % here.size:
             raise ShapeError(
                 f"alltoall: {len(data)} rows cannot be split evenly over {here.size} processes; give splits=."
             )
-        given = np.full(here.size, len(data) // here.size)
-    lengths = given.astype(np.int64)
+        counts = np.full(here.size, len(data) // here.size)
+    lengths = counts.astype(np.int64)
     if lengths.shape != (here.size,) or lengths.sum() != len(data) or (lengths < 0).any():
         raise ShapeError(
             f"alltoall: splits {lengths.tolist()} should be {here.size} numbers whose sum is {len(data)}."

@@ -154,8 +154,8 @@ class PropRunner:
 
     def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments and states from those of some arguments."""
-        given = [list(shapes.get(each, ())) for each in self.arguments]
-        inferred = self.prop.infer_shape(given)
+        shape_lists = [list(shapes.get(each, ())) for each in self.arguments]
+        inferred = self.prop.infer_shape(shape_lists)
         names = [*self.arguments, *self.states]
         all_shapes = [*inferred[0], *(inferred[2] if len(inferred) > 2 else ())]
         return {
@@ -195,11 +195,11 @@ class PropRunner:
         """
         if type(self.prop).infer_type is CustomOpProp.infer_type:
             return [], []  # all are alike, as of any operator
-        given = [None if each is None else each.type for each in known[: len(self.arguments)]]
+        known_types = [None if each is None else each.type for each in known[: len(self.arguments)]]
         try:
-            inferred = self.prop.infer_type(list(given))
+            inferred = self.prop.infer_type(list(known_types))
         except Exception:
-            if any(each is not None for each in given):
+            if any(each is not None for each in known_types):
                 raise
             return [], []  # it needs one to say the others
         states = inferred[2] if len(inferred) > 2 else [None] * len(self.states)
@@ -326,10 +326,10 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
             try:
                 inspect.signature(prop).bind(**parameters)
             except TypeError as error:
-                given = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
+                arguments = ", ".join(f"{name}={value!r}" for name, value in parameters.items())
                 raise AttributeTypeError(
                     f"Custom: {reg_name!r} is made by {prop.__name__}{inspect.signature(prop)}, which "
-                    f"does not take ({given}): {error}. Give its arguments to Custom(...) by name."
+                    f"does not take ({arguments}): {error}. Give its arguments to Custom(...) by name."
                 ) from None
             return PropRunner(prop(**parameters), reg_name)  # type: ignore[arg-type]
 

@@ -28,10 +28,10 @@ class _FunctionOp(Operator):
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         return len(self.outputs)
 
-    def backward_node(self, node: Node, heads: Sequence[Any], wanted: Sequence[int]) -> Node:
+    def backward_node(self, node: Node, heads: Sequence[Any], wrt: Sequence[int]) -> Node:
         headed = tuple(i for i, head in enumerate(heads) if head is not None)
         inputs = tuple(head for head in heads if head is not None)
-        return Node(_FunctionBackward(self), (headed, tuple(wanted)), (), inputs, self.name)
+        return Node(_FunctionBackward(self), (headed, tuple(wrt)), (), inputs, self.name)
 
 
 class _FunctionBackward(Operator):
@@ -43,10 +43,10 @@ class _FunctionBackward(Operator):
         self.name = f"_backward_{forward.name}"
 
     def run_values(self, statics: Statics, values: Sequence[Value]) -> list[Value]:
-        headed, wanted = statics
-        given = dict(zip(headed, values, strict=True))
+        headed, wrt = statics
+        cotangents = dict(zip(headed, values, strict=True))
         heads = [
-            wrap(given[i]) if i in given else zeros()
+            wrap(cotangents[i]) if i in cotangents else zeros()
             for i, (wrap, _, zeros) in enumerate(self.forward.outputs)
         ]
         with RecordingScope(False, None):
@@ -57,7 +57,7 @@ class _FunctionBackward(Operator):
                 f"{self.forward.name}.backward returned {len(gradients)} gradient(s), but forward took "
                 f"{self.forward.num_inputs} input(s); return one gradient for each."
             )
-        return [gradients[i]._read() for i in wanted]
+        return [gradients[i]._read() for i in wrt]
 
 
 class Function:

@@ -81,7 +81,7 @@ def structure(
     positions: dict[Node, int],
     heads: Sequence[Entry],
     head_gradients: Sequence[Value],
-    wanted: Sequence[Node],
+    variables: Sequence[Node],
 ) -> Any:
     """What a plan depends on; None for a tape with nodes that are not ordinary operations.
 
@@ -90,12 +90,12 @@ def structure(
         positions: the number of each node.
         heads: what is differentiated.
         head_gradients: one for each.
-        wanted: the variables whose gradients are asked for.
+        variables: the variables whose gradients are asked for.
     """
     key: list[Any] = [len(heads)]
     for entry, gradient in zip(heads, head_gradients, strict=True):
         key += (positions[entry.node], entry.index, gradient.spec)
-    key += [positions[node] for node in wanted]
+    key += [positions[node] for node in variables]
     key.append(None)
     for node in nodes:
         if node.op is None:

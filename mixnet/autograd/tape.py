@@ -108,18 +108,18 @@ def backward(
     heads = _as_list(heads)
     tape = Tape(heads)
     marked = [node for node in tape.nodes if node.op is None and isinstance(node.statics, Mark)]
-    wanted = [node for node in marked if node.statics.request != "null"]
-    by_rows = [Entry(n) for n in wanted if n.statics.gradient.stype == "row_sparse"]
+    variables = [node for node in marked if node.statics.request != "null"]
+    by_rows = [Entry(n) for n in variables if n.statics.gradient.stype == "row_sparse"]
     with RecordingScope(False, None):
         starts = _head_values(heads, head_grads)
-        gradients: list[Any] | None = tape.planned(starts, wanted)
+        gradients: list[Any] | None = tape.planned(starts, variables)
         if gradients is None:
-            entries = [Entry(node) for node in wanted]
+            entries = [Entry(node) for node in variables]
             gradients = tape.gradients(starts, entries, row_sparse=by_rows)
         totals: dict[Mark, Value] = {}
         reached: set[Mark] = set()
         unreached: list[Mark] = []  # on the tape, but behind operators that pass no gradient on
-        for node, value in zip(wanted, gradients, strict=True):
+        for node, value in zip(variables, gradients, strict=True):
             mark = node.statics
             if state.isolation is not None:
                 state.isolation.note(mark, "fresh", mark.fresh)
@@ -228,7 +228,7 @@ class Tape:
             )
 
     def planned(
-        self, head_gradients: Sequence[Value], wanted: Sequence[Node]
+        self, head_gradients: Sequence[Value], variables: Sequence[Node]
     ) -> list[Value | None] | None:
         """``gradients`` of variables, recorded like those of an earlier tape of the same structure.
 
@@ -236,16 +236,16 @@ class Tape:
         Python, is left to
         ``gradients``: then this is None, and nothing was recorded.
         """
-        if state.trace is not None or any(node.statics.gradient._is_sparse for node in wanted):
+        if state.trace is not None or any(node.statics.gradient._is_sparse for node in variables):
             return None
         nodes = self.nodes
-        key = plans.structure(nodes, self.positions, self.heads, head_gradients, wanted)
+        key = plans.structure(nodes, self.positions, self.heads, head_gradients, variables)
         if key is None:
             return None
         plan = plans.known(key)
         if plan is None:
             with collector_paused():
-                plan_and_gradients = self._plan(head_gradients, wanted)
+                plan_and_gradients = self._plan(head_gradients, variables)
             if plan_and_gradients is None:
                 return None
             plan, values = plan_and_gradients
@@ -255,11 +255,11 @@ class Tape:
         move_all([nodes[number] for number in plan.passed])
         return values
 
-    def _plan(self, head_gradients: Sequence[Value], wanted: Sequence[Node]) -> Any:
+    def _plan(self, head_gradients: Sequence[Value], variables: Sequence[Node]) -> Any:
         """The plan of this tape's structure and the values of its first run; None if there is no plan."""
         nodes = self.nodes
         starts = [Node(None, name="head gradient") for _ in head_gradients]
-        entries = [Entry(node) for node in wanted]
+        entries = [Entry(node) for node in variables]
         passed: list[Node] = []
         results = differentiate(
             self.heads, [Entry(node) for node in starts], entries, passed=passed
@@ -369,13 +369,15 @@ def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
 
 
 def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
-    given = _as_list(head_grads, "head gradient") if head_grads is not None else [None] * len(heads)
-    if len(given) != len(heads):
+    gradients = (
+        _as_list(head_grads, "head gradient") if head_grads is not None else [None] * len(heads)
+    )
+    if len(gradients) != len(heads):
         raise _HeadsError(
-            f"{len(heads)} head(s) but {len(given)} head gradient(s); give one each, or None."
+            f"{len(heads)} head(s) but {len(gradients)} head gradient(s); give one each, or None."
         )
     values = []
-    for head, gradient in zip(heads, given, strict=True):
+    for head, gradient in zip(heads, gradients, strict=True):
         spec = head._read().spec
         if gradient is None:
             ones = find("_ones")
@@ -392,12 +394,12 @@ def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:
     Raises:
         GradientError: it has more or fewer elements than the head.
     """
-    given = gradient.spec.shape
-    if given == shape:
+    gradient_shape = gradient.spec.shape
+    if gradient_shape == shape:
         return gradient
-    if math.prod(given) != math.prod(shape):
+    if math.prod(gradient_shape) != math.prod(shape):
         raise GradientError(
-            f"A head gradient has shape {given}, its head {shape}; give it the head's shape, or "
+            f"A head gradient has shape {gradient_shape}, its head {shape}; give it the head's shape, or "
             f"one with the same number of elements."
         )
     reshape = find("_np_reshape")

@@ -61,7 +61,7 @@ class Agreement:
         self._previous = Description("")
         self._successors: dict[Description, Description | None] = {}  # None: there are several
         self._taken: dict[int, Description] = {}  # by number, those that were not asked about
-        self._asked: set[int] = set()  # by others, not reached here yet
+        self._requested: set[int] = set()  # by others, not reached here yet
         self._agreed: set[int] = set()
         self._unsaid: deque[dict[str, Any]] = deque()  # questions on their way to the scheduler
         self.difference: DisagreementError | None = None
@@ -80,10 +80,10 @@ class Agreement:
             known = self._successors.setdefault(previous, missing)
             is_known = known == description
             if is_known:
-                is_asked = self._take(number, description)
+                is_requested = self._take(number, description)
             else:
                 self._successors[previous] = description if known is missing else None
-            if not is_known or is_asked:
+            if not is_known or is_requested:
                 self._unsaid.append(description.message(number))
         return 0 if is_known else number
 
@@ -100,7 +100,7 @@ class Agreement:
         """Record an exchange without asking about it; returns whether others ask about it."""
         self._taken[number] = description
         self._taken.pop(number - _REMEMBERED, None)
-        return number in self._asked
+        return number in self._requested
 
     def wait(self, number: int, is_over: Callable[[], bool]) -> None:
         """Wait until all processes have reached the same exchange, or ``is_over``.
@@ -126,7 +126,7 @@ class Agreement:
                 self._agreed.add(message["agreed"])
             if "asked" in message:
                 number = message["asked"]
-                self._asked.add(number)
+                self._requested.add(number)
                 if number in self._taken:
                     answer = self._taken[number].message(number)
             # What differs first is why everything behind it differs too.
@@ -142,8 +142,8 @@ class Agreement:
             self._changed.notify_all()
 
 
-def _difference(found: dict[str, str]) -> str:
-    parts = "; ".join(f"rank {rank}: {text}" for rank, text in sorted(found.items()))
+def _difference(texts: dict[str, str]) -> str:
+    parts = "; ".join(f"rank {rank}: {text}" for rank, text in sorted(texts.items()))
     return (
         f"The workers come to different exchanges, which cannot be added up. {parts}. Push the "
         "same keys, of the "
@@ -171,17 +171,17 @@ class Questions:
             KeyError: no question is in the message.
         """
         number = int(message["number"])
-        asked = self._open.setdefault(number, {})
-        asked[rank] = message
+        messages = self._open.setdefault(number, {})
+        messages[rank] = message
         first = min(
             self._open
         )  # what differs behind an open question may only follow from that one
         texts = {str(who): str(each["text"]) for who, each in self._open[first].items()}
         if len({each["digest"] for each in self._open[first].values()}) > 1:
             return {"differ": texts}
-        if len(asked) < self._workers:
-            return {"asked": number} if len(asked) == 1 else {}
-        if len({each["digest"] for each in asked.values()}) > 1:
+        if len(messages) < self._workers:
+            return {"asked": number} if len(messages) == 1 else {}
+        if len({each["digest"] for each in messages.values()}) > 1:
             return {}
         del self._open[number]
         later = min(self._open, default=number)

@@ -150,14 +150,14 @@ class World:
         Returns:
             a variable to wait for.
         """
-        given, var = list(sources), Var(name)
+        inputs, var = list(sources), Var(name)
 
         def run() -> None:
-            arrays = self._ready(given, name)
-            given.clear()
+            arrays = self._ready(inputs, name)
+            inputs.clear()
             work(arrays)
 
-        reads = variables_of(given, "an exchange between processes")
+        reads = variables_of(inputs, "an exchange between processes")
         self._push(run, reads, (var,), priority, name, Description(f"{name} of {label}"))
         return var
 
@@ -212,11 +212,11 @@ class World:
             holder.references.append(weakref.ref(value))
             values.append(value)
         reads = variables_of(sources, "an exchange between processes")
-        given = list(sources)
+        inputs = list(sources)
 
         def run() -> None:
-            arrays = self._ready(given, name)
-            given.clear()
+            arrays = self._ready(inputs, name)
+            inputs.clear()
             holder.fill(work(arrays, specs))
 
         self._push(run, reads, (holder.var,), priority, name, description)
@@ -252,7 +252,7 @@ class World:
             begun.append(done)
             self._work.put(partial(run, done))
 
-        def asked(seconds: float) -> None:
+        def on_wait(seconds: float) -> None:
             if current.naive:
                 ended.wait()
             # An exchange notices the end of a connection; this is for ends that it cannot see.
@@ -271,7 +271,7 @@ class World:
                 "communication",
                 priority,
                 name,
-                asked,
+                on_wait,
                 quick=True,
             )
         agreement.speak()

@@ -89,7 +89,7 @@ class Engine(ABC):
         resource: str = "compute",
         priority: int = 0,
         name: str = "",
-        asked: Callable[[float], object] = lambda seconds: None,
+        on_wait: Callable[[float], object] = lambda seconds: None,
         quick: bool = False,
     ) -> None:
         """Schedule asynchronous work: it ends when it calls ``done``, on any thread.
@@ -104,7 +104,7 @@ class Engine(ABC):
             resource: kind of worker, as for ``push``.
             priority: larger runs earlier among what is ready.
             name: shown in timelines.
-            asked: called on a waiting thread with the seconds it has waited since the work started, at
+            on_wait: called on a waiting thread with the seconds it has waited since the work started, at
                 first with 0, then about every second. It may call ``done`` with an error to give up.
             quick: ``start`` takes microseconds and never waits: it runs on the thread that pushes it, or that
                 ends the last task before it, and no worker has to wake up.
@@ -117,7 +117,7 @@ class Engine(ABC):
         task.work = partial(start, partial(self._complete, task))
         task.context = copy_context()
         task.forgiving = task.resumable = True
-        task.asked, task.quick = asked, quick
+        task.on_wait, task.quick = on_wait, quick
         self._enter(task)
 
     @abstractmethod
@@ -289,10 +289,10 @@ class Engine(ABC):
                     self._call(task)
                 except Exception as failed:
                     task.error = self._note(task, failed)
-                    if task.asked is not None:
+                    if task.on_wait is not None:
                         self._complete(task, failed)
             raise
-        if task.asked is None:
+        if task.on_wait is None:
             self._stop_clock(task, error)
         elif error is not None:
             self._complete(task, error)

@@ -31,8 +31,8 @@ class NaiveEngine(Engine):
             task.stamps.append(task.stamps[0])  # ready when pushed
         try:
             self._work(task)
-            if task.asked is not None and not task.completed:
-                task.asked(0.0)
+            if task.on_wait is not None and not task.completed:
+                task.on_wait(0.0)
                 self._complete(
                     task,
                     MXNetError(

@@ -31,7 +31,6 @@ class Task:
     """
 
     __slots__ = (
-        "asked",
         "caller",
         "completed",
         "context",
@@ -42,6 +41,7 @@ class Task:
         "missing",
         "name",
         "number",
+        "on_wait",
         "priority",
         "pushed",
         "quick",
@@ -85,7 +85,7 @@ class Task:
         self.caller = ""  # the operator in Python whose code pushed it, while traced
         self.context: Context | None = None  # where the work runs; None: this thread runs it
         # Set where the work only starts something, and ends when that says so: told that somebody waits.
-        self.asked: Callable[[float], object] | None = None
+        self.on_wait: Callable[[float], object] | None = None
         self.quick = False  # that function never waits, so any thread may call it
         self.completed = False  # that has been said
         self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs

@@ -181,7 +181,7 @@ class ThreadedEngine(Engine):
             running.append(task)
             self._work(task)
         finally:
-            if task.asked is not None:
+            if task.on_wait is not None:
                 self._leave(task)
             elif task.state is not State.CLAIMED:  # else: an interrupt came before it began
                 try:
@@ -270,7 +270,7 @@ class ThreadedEngine(Engine):
         if task.state is State.CLAIMED:
             self._mend(task)
         elif task.state is State.RUNNING and task in self._running():
-            if task.asked is None:
+            if task.on_wait is None:
                 self._mend(task, ended=True)  # between its work and the end of the task
             else:
                 self._leave(task)
@@ -394,7 +394,7 @@ class ThreadedEngine(Engine):
                 locks.ends_waiting()
 
     def _run_until(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
-        first = asked = 0  # nanoseconds: when a task that ends by itself was asked for its end
+        first = last_call = 0  # nanoseconds: when a task that ends by itself was asked for its end
         while True:
             task = None
             started: list[Task] = []
@@ -405,7 +405,7 @@ class ThreadedEngine(Engine):
                     task = self._ready_below(blockers(), started)
                     if task is not None:
                         task.state = State.CLAIMED
-                    elif not started or now() - asked < _ASK_AGAIN:
+                    elif not started or now() - last_call < _ASK_AGAIN:
                         self._sleep(blockers, _ASK_AGAIN / 1e9 if started else None)
                         continue
                 if task is not None:
@@ -417,11 +417,11 @@ class ThreadedEngine(Engine):
                 if task is not None:
                     self.release(task)
                 raise
-            asked = now()
-            first = first or asked
+            last_call = now()
+            first = first or last_call
             for each in started:
-                assert each.asked is not None
-                each.asked((asked - first) / 1e9)
+                assert each.on_wait is not None
+                each.on_wait((last_call - first) / 1e9)
 
     def _sleep(self, blockers: Callable[[], Iterable[Task]], seconds: float | None) -> None:
         """Sleep until something has changed; called with the lock, which is released while sleeping."""
@@ -461,7 +461,7 @@ class ThreadedEngine(Engine):
                 stack += self._before(task)
             elif task.waits_for is not None:
                 stack += task.waits_for.holders
-            elif task.asked is not None and task.state is State.RUNNING:
+            elif task.on_wait is not None and task.state is State.RUNNING:
                 started.append(task)
         return None
 

@@ -82,13 +82,13 @@ def _dimensions(
     yield from (places for places in alike.values() if len(places) > 1)
 
 
-def _change(graph: Graph, found: Mapping[str, Mapping[int, _Origin]]) -> Callable[..., Any]:
+def _change(graph: Graph, origins: Mapping[str, Mapping[int, _Origin]]) -> Callable[..., Any]:
     """Makes each of these constants with extents of 1, repeated as often as its inputs are long."""
     inputs = {node.name: Entry(node) for node in graph.inputs}
     like = find("broadcast_like")
 
     def change(node: Node, entries: tuple[Entry, ...]) -> Any:
-        axes = found.get(graph.names[node], {})
+        axes = origins.get(graph.names[node], {})
         if not axes:
             return node.replaced(entries)
         attribute = node.op.shaped_by

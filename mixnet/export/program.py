@@ -71,12 +71,12 @@ def _is_dict(value: object) -> bool:
     return isinstance(value, dict) and all(isinstance(key, str) for key in value)
 
 
-def _parameters(name: str, params: Any, wanted: dict[str, Any]) -> dict[str, Any]:
+def _parameters(name: str, params: Any, specs: dict[str, Any]) -> dict[str, Any]:
     path = parameters_beside(name) if params is None else os.fspath(params)
     arrays = load(path)
     if not isinstance(arrays, dict):
         raise FileFormatError(f"{path} holds arrays without names, not parameters.")
-    for key, spec in wanted.items():
+    for key, spec in specs.items():
         if key not in arrays:
             raise FileFormatError(f"{path} has no array {key!r}, which the program {name} takes.")
         if arrays[key].shape != tuple(spec.shape) or arrays[key].dtype != spec.dtype:
@@ -84,7 +84,7 @@ def _parameters(name: str, params: Any, wanted: dict[str, Any]) -> dict[str, Any
                 f"{path}: array {key!r} is {arrays[key].dtype}{arrays[key].shape}; the program {name} takes "
                 f"{spec.dtype}{tuple(spec.shape)}."
             )
-    return {key: arrays[key] for key in wanted}
+    return {key: arrays[key] for key in specs}
 
 
 def _operator(program: Any, digest: str, path: str) -> Op:

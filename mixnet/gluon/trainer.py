@@ -85,10 +85,12 @@ class Trainer:
             contexts = own
         return contexts or []
 
-    def _init_optimizer(self, optimizer: Optimizer | str, given: Mapping[str, Any] | None) -> None:
+    def _init_optimizer(
+        self, optimizer: Optimizer | str, optimizer_params: Mapping[str, Any] | None
+    ) -> None:
         numbered = dict(enumerate(self._params))
         if isinstance(optimizer, Optimizer):
-            if given:
+            if optimizer_params:
                 raise CheckError(
                     "optimizer_params must be None if optimizer is an instance of Optimizer instead of "
                     "str"
@@ -96,12 +98,14 @@ class Trainer:
             self._optimizer = optimizer
             self._optimizer.param_dict = numbered
         else:
-            if not isinstance(given, (Mapping, type(None))):
+            if not isinstance(optimizer_params, (Mapping, type(None))):
                 raise AttributeTypeError(
                     f"Trainer: optimizer_params is a dict, such as {{'learning_rate': 0.1}}, "
-                    f"not {given!r:.60}."
+                    f"not {optimizer_params!r:.60}."
                 )
-            self._optimizer = create_optimizer(optimizer, param_dict=numbered, **(given or {}))
+            self._optimizer = create_optimizer(
+                optimizer, param_dict=numbered, **(optimizer_params or {})
+            )
         self._updaters: list[Updater] = [get_updater(self._optimizer) for _ in self._contexts]
 
     # ---- the store ------------------------------------------------------------------------------
@@ -121,9 +125,9 @@ class Trainer:
             TypeError: the store is neither a name nor a KVStore nor None.
             ValueError: the store or the parameters are incompatible with ``update_on_kvstore``.
         """
-        wanted: Any = self._kvstore_params["kvstore"]
+        kvstore: Any = self._kvstore_params["kvstore"]
         on_store: Any = self._kvstore_params["update_on_kvstore"]
-        store = self._chosen_store(wanted)
+        store = self._chosen_store(kvstore)
         self._kvstore, self._distributed = store, store is not None and "dist" in store.type
         if store is None:
             if on_store:
@@ -147,7 +151,7 @@ class Trainer:
             on_store = True
         capable = store.is_capable(KVStoreBase.OPTIMIZER)
         if on_store is None:
-            on_store = capable and self._is_better_on_store(wanted)
+            on_store = capable and self._is_better_on_store(kvstore)
         if on_store and not capable:
             raise AttributeValueError(
                 f"update_on_kvstore=True, but a store of type {store.type!r} does not hold an "
@@ -160,27 +164,27 @@ class Trainer:
         self._update_on_kvstore = on_store
         if on_store:
             store.set_optimizer(self._optimizer)
-        elif isinstance(store, KVStore) and store is not wanted:
+        elif isinstance(store, KVStore) and store is not kvstore:
             store.handle.keeps_sums = False  # nobody reads them there
         self._kv_initialized = True
 
-    def _chosen_store(self, wanted: Any) -> KVStoreBase | None:
-        if wanted is None or isinstance(wanted, KVStoreBase):
-            return wanted
-        if not isinstance(wanted, str):
+    def _chosen_store(self, kvstore: Any) -> KVStoreBase | None:
+        if kvstore is None or isinstance(kvstore, KVStoreBase):
+            return kvstore
+        if not isinstance(kvstore, str):
             raise AttributeTypeError("kvstore must be KVStore, str or None")
         alone = len(self._contexts) < 2 and not self._contains_sparse_weight
-        if alone and "dist" not in wanted and wanted != "horovod":
+        if alone and "dist" not in kvstore and kvstore != "horovod":
             return None
-        return create_kvstore(wanted)
+        return create_kvstore(kvstore)
 
-    def _is_better_on_store(self, wanted: Any) -> bool:
+    def _is_better_on_store(self, kvstore: Any) -> bool:
         if self._contains_sparse_weight:
             return True
         if self._contains_sparse_grad or self._amp_loss_scaler is not None:
             return False  # a step with an overflow is undone where the gradients are
         large = max((_size(each) for each in self._params), default=0) > _LARGE
-        return config.get("MXNET_UPDATE_ON_KVSTORE") and not (wanted == "local" and large)
+        return config.get("MXNET_UPDATE_ON_KVSTORE") and not (kvstore == "local" and large)
 
     def _init_params(self) -> None:
         """Add the initialized parameters to the store."""
@@ -210,8 +214,8 @@ class Trainer:
         if isinstance(self._kvstore, KVStore):
             call(keys, *arrays)
             return
-        for key, *given in zip(keys, *arrays, strict=True):
-            call(key, *given, **({"priority": -key} if in_order else {}))
+        for key, *values in zip(keys, *arrays, strict=True):
+            call(key, *values, **({"priority": -key} if in_order else {}))
 
     def _prepare(self) -> None:
         if not self._kv_initialized:

@@ -73,8 +73,8 @@ class Graph:
         # Where nodes know their lines: all nodes whose line is settled.
         lines: set[Node] = set()
         if any(hasattr(node, "line") for node in self.nodes):
-            given = [[Entry(v)] if isinstance(v, Node) else v for v in made.values()]
-            lines = {*self.nodes, *(entry.node for entries in given for entry in entries)}
+            replacements = [[Entry(v)] if isinstance(v, Node) else v for v in made.values()]
+            lines = {*self.nodes, *(entry.node for entries in replacements for entry in entries)}
 
         def moved(entry: Entry) -> Entry:
             now = made[entry.node]
@@ -111,9 +111,11 @@ class Graph:
         }
 
 
-def _pass_on(node: Node, found: Node | tuple[Entry, ...], settled: set[Node]) -> None:
+def _pass_on(node: Node, replacement: Node | tuple[Entry, ...], settled: set[Node]) -> None:
     """Let what is new in what stands for a node know the node's line."""
-    stack = [found] if isinstance(found, Node) else [entry.node for entry in found]
+    stack = (
+        [replacement] if isinstance(replacement, Node) else [entry.node for entry in replacement]
+    )
     while stack:
         each = stack.pop()
         if each.op is None or each in settled:

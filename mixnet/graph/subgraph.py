@@ -57,12 +57,12 @@ class SubGraph:
         known = {(node, 0): array for node, array in zip(self.graph.inputs, arrays, strict=True)}
         numbers, _ = self._draws(training)
         for node in self._nodes:
-            given = [known[entry.node, entry.index] for entry in node.inputs]
+            inputs = [known[entry.node, entry.index] for entry in node.inputs]
             scalars = list(node.scalars)
             if node.op.takes_key:
-                given.append(stream)
+                inputs.append(stream)
                 scalars.append(float(numbers[node]))
-            for i, output in enumerate(node.op.apply(_statics(node, training), given, scalars)):
+            for i, output in enumerate(node.op.apply(_statics(node, training), inputs, scalars)):
                 known[node, i] = output
         return [known[entry.node, entry.index] for entry in self.graph.heads]
 

@@ -250,8 +250,8 @@ class _Reader:
         for key, value in attrs.items():
             if not isinstance(value, str):
                 raise self.wrong(f"attribute {key!r} is not text, but {value!r:.60}")
-        given = self.field(row, "inputs", list, "a list")
-        inputs = tuple(self.entry(each, nodes) for each in given)
+        rows = self.field(row, "inputs", list, "a list")
+        inputs = tuple(self.entry(each, nodes) for each in rows)
         if self.is_older:
             attrs = {hidden(key): value for key, value in attrs.items()}
         if self.written_by <= _WHOLE_BY_DEFAULT and op in ("argmax", "argmin"):
@@ -306,15 +306,15 @@ def check_inputs(node: Node) -> None:
             op.argument_names(node.statics)
         ):  # some have a weight behind those that are counted
             return
-        wanted = f"{named} inputs"
+        expected = f"{named} inputs"
     else:
         names = op.argument_names(node.statics)
         least = sum(name not in op.optional_arrays for name in names)
         if min(least, len(op.arrays)) <= count <= max(len(names), len(op.arrays)):
             return
-        wanted = ", ".join(names) or "no inputs"
+        expected = ", ".join(names) or "no inputs"
     raise FileFormatError(
-        f"Node {node.name!r}: {op.name} takes {wanted}; the file gives it {count} input(s)."
+        f"Node {node.name!r}: {op.name} takes {expected}; the file gives it {count} input(s)."
     )
 
 

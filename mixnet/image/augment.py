@@ -434,7 +434,7 @@ class CastAug(Augmenter):
 
 def _normalizer(mean: ArrayLike | None, std: ArrayLike | None) -> list[Augmenter]:
     """The normalization for ``mean`` and ``std``; True means ImageNet's values."""
-    given = []
+    values = []
     for value, default in ((mean, IMAGENET_MEAN), (std, IMAGENET_STD)):
         if value is True:
             value = array(default)
@@ -444,8 +444,8 @@ def _normalizer(mean: ArrayLike | None, std: ArrayLike | None) -> list[Augmenter
                 raise CheckError(
                     f"mean and std are arrays of 1 or 3 numbers, True or None, not {value!r}."
                 )
-        given.append(value)
-    return [] if all(value is None for value in given) else [ColorNormalizeAug(*given)]
+        values.append(value)
+    return [] if all(value is None for value in values) else [ColorNormalizeAug(*values)]
 
 
 def CreateAugmenter(

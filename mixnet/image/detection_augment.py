@@ -140,8 +140,8 @@ class DetHorizontalFlipAug(DetAugmenter):
         return src, label
 
 
-def _range(given: object) -> Range:
-    return (given, given) if isinstance(given, Number) else given  # type: ignore[return-value]
+def _range(bounds: object) -> Range:
+    return (bounds, bounds) if isinstance(bounds, Number) else bounds  # type: ignore[return-value]
 
 
 def _areas(boxes: np.ndarray) -> np.ndarray:
@@ -369,8 +369,14 @@ def CreateMultiRandCropAugmenter(
     Raises:
         AssertionError: the lists have different lengths.
     """
-    given = [min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts]
-    lists = [each if isinstance(each, list) else [each] for each in given]
+    arguments = [
+        min_object_covered,
+        aspect_ratio_range,
+        area_range,
+        min_eject_coverage,
+        max_attempts,
+    ]
+    lists = [each if isinstance(each, list) else [each] for each in arguments]
     count = max(len(each) for each in lists)
     if any(len(each) not in (1, count) for each in lists):
         raise CheckError(

@@ -182,9 +182,9 @@ class ImageDetIter(ImageIter):
         return data, label
 
     def _augmented(
-        self, image: NDArray | np.ndarray, given: Any, place: str
+        self, image: NDArray | np.ndarray, raw_label: Any, place: str
     ) -> tuple[Any, Any] | None:
-        label = self._parse_label(given).copy()
+        label = self._parse_label(raw_label).copy()
         image, label = self.augmentation_transform(image, label)
         valid = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
         if label.ndim != 2 or not valid.any():
@@ -230,14 +230,14 @@ class ImageDetIter(ImageIter):
 
         while True:
             try:
-                given, content = self.next_sample()
+                raw_label, content = self.next_sample()
             except StopIteration:
                 return
             try:
                 image = host.decode(content, 1, True)
             except MXNetError as error:
                 raise _broken(self._place(), error) from None
-            augmented = self._augmented(image, given, self._place())
+            augmented = self._augmented(image, raw_label, self._place())
             if augmented is None:
                 continue
             pixels, label = np.array(host.pixels_of(augmented[0])), augmented[1]

@@ -114,16 +114,16 @@ class Sampler(NamedTuple):
     trials: int
 
 
-def samplers_of(given: ImageDetRecordParameters) -> list[Sampler]:
+def samplers_of(settings: ImageDetRecordParameters) -> list[Sampler]:
     """The ways of cropping; a list with one entry counts for all.
 
     Raises:
         MXNetError: a list has another length, or a range is empty.
     """
-    count = given.num_crop_sampler
+    count = settings.num_crop_sampler
 
     def spread(name: str) -> tuple[Any, ...]:
-        values = getattr(given, name)
+        values = getattr(settings, name)
         if len(values) == 1:
             return values * count
         if len(values) != count:
@@ -156,13 +156,13 @@ class DefaultDetAugmenter:
     """The augmentation defined by the parameters, for an image and its boxes.
 
     Args:
-        given: the parameters.
+        settings: the parameters.
     """
 
-    def __init__(self, given: ImageDetRecordParameters):
-        self.given = given
-        self._samplers = samplers_of(given) if given.rand_crop_prob > 0 else []
-        self._height, self._width = given.data_shape[1:]
+    def __init__(self, settings: ImageDetRecordParameters):
+        self.settings = settings
+        self._samplers = samplers_of(settings) if settings.rand_crop_prob > 0 else []
+        self._height, self._width = settings.data_shape[1:]
 
     def __call__(
         self, pixels: np.ndarray, objects: np.ndarray, draw: random.Random
@@ -174,24 +174,24 @@ class DefaultDetAugmenter:
             objects: ``(objects, 5 or more)``: class, left, top, right, bottom in shares.
             draw: the generator.
         """
-        given = self.given
-        if given.resize > 0:
+        settings = self.settings
+        if settings.resize > 0:
             h, w = pixels.shape[:2]
-            short = given.resize
+            short = settings.resize
             high, wide = (short * h // w, short) if h > w else (short, short * w // h)
             pixels = self._resize(pixels, high, wide, draw)
         pixels = self._coloured(pixels, draw)
-        if draw.random() < given.rand_mirror_prob:
+        if draw.random() < settings.rand_mirror_prob:
             pixels = pixels[:, ::-1]
             objects[:, [1, 3]] = 1 - objects[:, [3, 1]]
-        if given.max_pad_scale > 1 and draw.random() < given.rand_pad_prob:
+        if settings.max_pad_scale > 1 and draw.random() < settings.rand_pad_prob:
             pixels, objects = self._padded(pixels, objects, draw)
-        if self._samplers and draw.random() < given.rand_crop_prob:
+        if self._samplers and draw.random() < settings.rand_crop_prob:
             pixels, objects = self._cropped(pixels, objects, draw)
         h, w = pixels.shape[:2]
-        if given.resize_mode == "force":
+        if settings.resize_mode == "force":
             pixels = self._resize(pixels, self._height, self._width, draw)
-        elif given.resize_mode == "fit" or h > self._height or w > self._width:
+        elif settings.resize_mode == "fit" or h > self._height or w > self._width:
             scale = min(self._height / h, self._width / w)
             size = (min(self._height, int(h * scale)), min(self._width, int(w * scale)))
             pixels = self._resize(pixels, max(size[0], 1), max(size[1], 1), draw)
@@ -199,20 +199,20 @@ class DefaultDetAugmenter:
 
     def _resize(self, pixels: np.ndarray, height: int, width: int, draw: random.Random) -> Any:
         h, w = pixels.shape[:2]
-        code = interpolation(self.given.inter_method, (h, w, height, width), draw)
+        code = interpolation(self.settings.inter_method, (h, w, height, width), draw)
         return resize(np.ascontiguousarray(pixels), width, height, code)
 
     def _coloured(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
         import cv2
 
-        given = self.given
-        hue = given.max_random_hue if draw.random() < given.random_hue_prob else 0
-        saturation = given.max_random_saturation
-        saturation = saturation if draw.random() < given.random_saturation_prob else 0
-        light = given.max_random_illumination
-        light = light if draw.random() < given.random_illumination_prob else 0
-        contrast = given.max_random_contrast
-        contrast = contrast if draw.random() < given.random_contrast_prob else 0
+        settings = self.settings
+        hue = settings.max_random_hue if draw.random() < settings.random_hue_prob else 0
+        saturation = settings.max_random_saturation
+        saturation = saturation if draw.random() < settings.random_saturation_prob else 0
+        light = settings.max_random_illumination
+        light = light if draw.random() < settings.random_illumination_prob else 0
+        contrast = settings.max_random_contrast
+        contrast = contrast if draw.random() < settings.random_contrast_prob else 0
         if pixels.shape[2] == 3 and (hue or saturation or light):
             hls = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2HLS).astype(np.float32)
             for channel, (most, top) in enumerate(((hue, 180), (light, 255), (saturation, 255))):
@@ -230,11 +230,11 @@ class DefaultDetAugmenter:
         import cv2
 
         h, w = pixels.shape[:2]
-        scale = draw.uniform(1, self.given.max_pad_scale)
+        scale = draw.uniform(1, self.settings.max_pad_scale)
         high, wide = int(h * scale), int(w * scale)
         y, x = draw.randint(0, high - h), draw.randint(0, wide - w)
         border = (y, high - h - y, x, wide - w - x)
-        fill = (self.given.fill_value,) * 4
+        fill = (self.settings.fill_value,) * 4
         padded = cv2.copyMakeBorder(
             np.ascontiguousarray(pixels), *border, cv2.BORDER_CONSTANT, value=fill
         )
@@ -292,7 +292,7 @@ class DefaultDetAugmenter:
         """The remaining objects, in coordinates of the crop."""
         out = objects.copy()
         sides = box[2:] - box[:2]
-        if self.given.crop_emit_mode == "center":
+        if self.settings.crop_emit_mode == "center":
             centre = (objects[:, 1:3] + objects[:, 3:5]) / 2
             inside = ((centre >= box[:2]) & (centre <= box[2:])).all(axis=1)
         else:
@@ -300,7 +300,7 @@ class DefaultDetAugmenter:
                 [np.maximum(objects[:, 1:3], box[:2]), np.minimum(objects[:, 3:5], box[2:])], axis=1
             )
             share = _area(both) / np.maximum(_area(objects[:, 1:5]), 1e-12)
-            inside = share > self.given.emit_overlap_thresh
+            inside = share > self.settings.emit_overlap_thresh
         out[:, 1:3] = np.clip((objects[:, 1:3] - box[:2]) / sides, 0, 1)
         out[:, 3:5] = np.clip((objects[:, 3:5] - box[:2]) / sides, 0, 1)
         return out[inside]
@@ -310,36 +310,41 @@ class DetectionSource(RecordSource):
     """Images with boxes.
 
     Args:
-        given: the parameters.
+        settings: the parameters.
     """
 
-    given: ImageDetRecordParameters
+    settings: ImageDetRecordParameters
 
-    def __init__(self, given: ImageDetRecordParameters):
+    def __init__(self, settings: ImageDetRecordParameters):
         super().__init__(
-            given, "ImageDetRecordIter", np.dtype(np.float32), (1,), counts=True, shuffle_seed=233
+            settings,
+            "ImageDetRecordIter",
+            np.dtype(np.float32),
+            (1,),
+            counts=True,
+            shuffle_seed=233,
         )
-        if given.aug_seq != "det_aug_default":
+        if settings.aug_seq != "det_aug_default":
             raise MXNetError(
-                f"ImageDetRecordIter: the only aug_seq is 'det_aug_default', not {given.aug_seq!r}."
+                f"ImageDetRecordIter: the only aug_seq is 'det_aug_default', not {settings.aug_seq!r}."
             )
         widest = self._widest()
-        width = given.label_pad_width or widest
+        width = settings.label_pad_width or widest
         if width < widest:
             raise MXNetError(
                 f"ImageDetRecordIter: label_pad_width: {width} smaller than estimated width: {widest}"
             )
         self._width = width
         self.label = (self.batch_size, width + 4), np.dtype(np.float32)
-        self._augment = DefaultDetAugmenter(given)
-        plain = {name: getattr(given, name) for name in NormalizeParameters.table()}
+        self._augment = DefaultDetAugmenter(settings)
+        plain = {name: getattr(settings, name) for name in NormalizeParameters.table()}
         plain |= {"max_random_contrast": 0, "max_random_illumination": 0, "mirror": False}
         values = NormalizeParameters(self.name, (), plain)
         self._normalize = Normalizer(values, np.dtype(np.float32), divides=True)
 
     def _widest(self) -> int:
         """The maximum label length of an image, or ``label_width``."""
-        given = self.given
+        settings = self.settings
         if self.labels is not None:
             sizes = [len(labels) for labels, _ in self.labels.values()]
         else:
@@ -351,11 +356,11 @@ class DetectionSource(RecordSource):
                     sizes.append(self._checked(header, header.label)[0].size)
         if not sizes:
             raise MXNetError(f"{self.records.path} has no records.")
-        if given.label_width > 0 and set(sizes) != {given.label_width}:
-            other = next(size for size in sizes if size != given.label_width)
+        if settings.label_width > 0 and set(sizes) != {settings.label_width}:
+            other = next(size for size in sizes if size != settings.label_width)
             raise ShapeError(
                 f"{self.records.path} has an image with {other} labels, label_width is "
-                f"{given.label_width}."
+                f"{settings.label_width}."
             )
         return max(sizes)
 
@@ -388,9 +393,9 @@ class DetectionSource(RecordSource):
             target[...] = 0
             target[:, :h, :w] = part
         row = room[1][place]
-        row[:] = self.given.label_pad_value
+        row[:] = self.settings.label_pad_value
         size = start + objects.size
-        row[:4] = self.given.data_shape[0], h, w, size
+        row[:4] = self.settings.data_shape[0], h, w, size
         row[4 : 4 + start] = raw[:start]
         row[4 + start : 4 + size] = objects.ravel()
 
@@ -409,7 +414,7 @@ def ImageDetRecordIter(*args: Any, **kwargs: object) -> MXDataIter:
         MXNetError: a parameter is invalid, or a label is not a list of boxes.
     """
     names = _names(kwargs)
-    given = ImageDetRecordParameters("ImageDetRecordIter", args, kwargs)
-    if given.dtype not in (None, "float32"):
-        raise MXNetError(f"ImageDetRecordIter makes float32, not {given.dtype}.")
-    return MXDataIter(DetectionSource(given), **names)
+    settings = ImageDetRecordParameters("ImageDetRecordIter", args, kwargs)
+    if settings.dtype not in (None, "float32"):
+        raise MXNetError(f"ImageDetRecordIter makes float32, not {settings.dtype}.")
+    return MXDataIter(DetectionSource(settings), **names)

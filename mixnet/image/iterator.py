@@ -328,14 +328,14 @@ class ImageIter(DataIter):
             images: list[Any] = [None] * len(samples)
             if fast:
                 images = in_parallel(_decoded, samples, "decode images")
-            for image, (given, content, place) in zip(images, samples, strict=True):
+            for image, (raw_label, content, place) in zip(images, samples, strict=True):
                 if not fast:
                     try:
                         image = self.imdecode(content)
                     except MXNetError as error:
                         raise _broken(place, error) from None
                     self.check_valid_image([image])
-                augmented = self._augmented(image, given, place)
+                augmented = self._augmented(image, raw_label, place)
                 if augmented is None:
                     continue
                 pixels = host.pixels_of(self.postprocess_data(augmented[0]))
@@ -350,16 +350,16 @@ class ImageIter(DataIter):
         return begin
 
     def _augmented(
-        self, image: NDArray | np.ndarray, given: object, place: str
+        self, image: NDArray | np.ndarray, raw_label: object, place: str
     ) -> tuple[Any, Any] | None:
         """The transformed image and label; None for a sample to skip."""
-        return self.augmentation_transform(image), self._checked_label(given, place)
+        return self.augmentation_transform(image), self._checked_label(raw_label, place)
 
     def _write_label(self, row: np.ndarray, label: ArrayLike) -> None:
         row[0] = label
 
-    def _checked_label(self, given: object, place: str) -> Any:
-        values = given.asnumpy() if isinstance(given, NDArray) else np.asarray(given)
+    def _checked_label(self, raw_label: object, place: str) -> Any:
+        values = raw_label.asnumpy() if isinstance(raw_label, NDArray) else np.asarray(raw_label)
         if values.size != self.label_width:
             raise ShapeError(
                 f"Image {place} has {values.size} label(s), label_width is {self.label_width}."

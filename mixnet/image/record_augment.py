@@ -115,7 +115,7 @@ class DefaultAugmenter:
     """The operations defined by the parameters, on images ``(height, width, channels)``.
 
     Args:
-        given: the parameters.
+        settings: the parameters.
         height: of the result.
         width: of the result.
 
@@ -123,35 +123,35 @@ class DefaultAugmenter:
         MXNetError: two kinds of cropping are requested.
     """
 
-    def __init__(self, given: AugmentParameters, height: int, width: int):
-        crops = given.min_crop_size != -1 or given.max_crop_size != -1 or given.rand_crop
-        if given.random_resized_crop and (
-            crops or given.min_random_scale != 1 or given.max_random_scale != 1
+    def __init__(self, settings: AugmentParameters, height: int, width: int):
+        crops = settings.min_crop_size != -1 or settings.max_crop_size != -1 or settings.rand_crop
+        if settings.random_resized_crop and (
+            crops or settings.min_random_scale != 1 or settings.max_random_scale != 1
         ):
             raise MXNetError(
                 "Setting random_resized_crop to true conflicts with min_random_scale, "
                 "max_random_scale, min_crop_size, max_crop_size, and rand_crop."
             )
-        self.given = given
+        self.settings = settings
         self.height, self.width = height, width
         self._affine = (
-            given.max_rotate_angle > 0
-            or given.max_shear_ratio > 0
-            or given.rotate > 0
-            or given.max_random_scale != 1
-            or given.min_random_scale != 1
-            or (given.max_aspect_ratio != 0 and not given.random_resized_crop)
-            or given.max_img_size != 1e10
-            or given.min_img_size != 0
+            settings.max_rotate_angle > 0
+            or settings.max_shear_ratio > 0
+            or settings.rotate > 0
+            or settings.max_random_scale != 1
+            or settings.min_random_scale != 1
+            or (settings.max_aspect_ratio != 0 and not settings.random_resized_crop)
+            or settings.max_img_size != 1e10
+            or settings.min_img_size != 0
         )
-        self._squares = given.max_crop_size != -1 or given.min_crop_size != -1
+        self._squares = settings.max_crop_size != -1 or settings.min_crop_size != -1
         self._jitters = [
-            name for name in ("brightness", "contrast", "saturation") if getattr(given, name) > 0
+            name for name in ("brightness", "contrast", "saturation") if getattr(settings, name) > 0
         ]
         self.is_random = bool(
-            given.rand_crop or given.random_resized_crop or self._affine or self._squares
-            or self._jitters or given.pca_noise or given.random_h or given.random_s
-            or given.random_l or given.inter_method == 10
+            settings.rand_crop or settings.random_resized_crop or self._affine or self._squares
+            or self._jitters or settings.pca_noise or settings.random_h or settings.random_s
+            or settings.random_l or settings.inter_method == 10
         )  # fmt: skip
 
     def __call__(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
@@ -161,47 +161,47 @@ class DefaultAugmenter:
             pixels: red first.
             draw: the generator.
         """
-        given = self.given
-        if given.resize > 0:
+        settings = self.settings
+        if settings.resize > 0:
             h, w = pixels.shape[:2]
-            wide = (w, given.resize * h // w), (given.resize * w // h, given.resize)
-            size = (given.resize, wide[0][1]) if h > w else wide[1]
+            wide = (w, settings.resize * h // w), (settings.resize * w // h, settings.resize)
+            size = (settings.resize, wide[0][1]) if h > w else wide[1]
             pixels = self._resize(pixels, size[1], size[0], draw)
         if self._affine:
             pixels = self._warped(pixels, draw)
-        if given.pad > 0:
+        if settings.pad > 0:
             pixels = self._padded(pixels)
         pixels = self._cropped(pixels, draw)
         if (
             self._jitters
-            or given.pca_noise > 0
-            or given.random_h
-            or given.random_s
-            or given.random_l
+            or settings.pca_noise > 0
+            or settings.random_h
+            or settings.random_s
+            or settings.random_l
         ):
             pixels = self._coloured(pixels, draw)
         return pixels
 
     def _resize(self, pixels: np.ndarray, height: int, width: int, draw: random.Random) -> Any:
         h, w = pixels.shape[:2]
-        code = interpolation(self.given.inter_method, (h, w, height, width), draw)
+        code = interpolation(self.settings.inter_method, (h, w, height, width), draw)
         return resize(pixels, width, height, code)
 
     def _warped(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
-        given = self.given
+        settings = self.settings
         h, w = pixels.shape[:2]
-        shear = draw.uniform(-given.max_shear_ratio, given.max_shear_ratio)
-        degrees = draw.randint(-given.max_rotate_angle, given.max_rotate_angle)
-        if given.rotate > 0:
-            degrees = given.rotate
+        shear = draw.uniform(-settings.max_shear_ratio, settings.max_shear_ratio)
+        degrees = draw.randint(-settings.max_rotate_angle, settings.max_rotate_angle)
+        if settings.rotate > 0:
+            degrees = settings.rotate
         cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-        scale = draw.uniform(given.min_random_scale, given.max_random_scale)
-        change = 0.0 if given.random_resized_crop else given.max_aspect_ratio
+        scale = draw.uniform(settings.min_random_scale, settings.max_random_scale)
+        change = 0.0 if settings.random_resized_crop else settings.max_aspect_ratio
         ratio = draw.uniform(-change, change) + 1
         high = 2 * scale / (1 + ratio)
         wide = ratio * high
-        new_w = max(given.min_img_size, min(given.max_img_size, scale * w))
-        new_h = max(given.min_img_size, min(given.max_img_size, scale * h))
+        new_w = max(settings.min_img_size, min(settings.max_img_size, scale * w))
+        new_h = max(settings.min_img_size, min(settings.max_img_size, scale * h))
         matrix = np.array(
             [
                 [high * cos - shear * sin * wide, high * sin + shear * cos * wide, 0],
@@ -212,29 +212,29 @@ class DefaultAugmenter:
         matrix[:, 2] = (
             np.array([new_w, new_h], np.float32) - matrix[:, :2] @ np.array([w, h], np.float32)
         ) / 2
-        code = interpolation(given.inter_method, (h, w, int(new_h), int(new_w)), draw)
-        warped = warp(pixels, matrix, (int(new_w), int(new_h)), given.fill_value, code)
+        code = interpolation(settings.inter_method, (h, w, int(new_h), int(new_w)), draw)
+        warped = warp(pixels, matrix, (int(new_w), int(new_h)), settings.fill_value, code)
         return warped if warped.ndim == 3 else warped[:, :, None]
 
     def _padded(self, pixels: np.ndarray) -> np.ndarray:
         import cv2
 
-        border, fill = self.given.pad, (self.given.fill_value,) * 4
+        border, fill = self.settings.pad, (self.settings.fill_value,) * 4
         padded = cv2.copyMakeBorder(
             pixels, border, border, border, border, cv2.BORDER_CONSTANT, value=fill
         )
         return padded if padded.ndim == 3 else padded[:, :, None]
 
     def _cropped(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
-        given = self.given
-        if given.random_resized_crop:
+        settings = self.settings
+        if settings.random_resized_crop:
             area = self._random_area(pixels, draw)
             if area is not None:
                 return self._resize(area, self.height, self.width, draw)
         h, w = pixels.shape[:2]
         if self._squares:
-            largest = given.max_crop_size if given.max_crop_size != -1 else min(h, w)
-            least = given.min_crop_size if given.min_crop_size != -1 else largest
+            largest = settings.max_crop_size if settings.max_crop_size != -1 else min(h, w)
+            least = settings.min_crop_size if settings.min_crop_size != -1 else largest
             side = min(draw.randint(min(least, largest), largest), h, w)
             square = self._placed(pixels, side, side, draw)
             return self._resize(square, self.height, self.width, draw)
@@ -248,7 +248,7 @@ class DefaultAugmenter:
         self, pixels: np.ndarray, height: int, width: int, draw: random.Random
     ) -> np.ndarray:
         room_y, room_x = pixels.shape[0] - height, pixels.shape[1] - width
-        if self.given.rand_crop or self.given.random_resized_crop:
+        if self.settings.rand_crop or self.settings.random_resized_crop:
             # As randint, at a tenth of its time.
             y, x = int(draw.random() * (room_y + 1)), int(draw.random() * (room_x + 1))
         else:
@@ -257,12 +257,12 @@ class DefaultAugmenter:
 
     def _random_area(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray | None:
         """Szegedy et al. 2015, "Going deeper with convolutions"; None after ten that do not fit."""
-        given = self.given
+        settings = self.settings
         h, w = pixels.shape[:2]
-        greatest = given.max_aspect_ratio or 1.0
-        least = 1 / greatest if given.min_aspect_ratio is None else given.min_aspect_ratio
+        greatest = settings.max_aspect_ratio or 1.0
+        least = 1 / greatest if settings.min_aspect_ratio is None else settings.min_aspect_ratio
         for _ in range(10):
-            area = draw.uniform(given.min_random_area, given.max_random_area) * h * w
+            area = draw.uniform(settings.min_random_area, settings.max_random_area) * h * w
             ratio = draw.uniform(least, greatest)
             width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
             if draw.random() < 0.5:
@@ -275,28 +275,30 @@ class DefaultAugmenter:
     def _coloured(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
         import cv2
 
-        given = self.given
+        settings = self.settings
         if pixels.shape[2] != 3:
             return pixels
-        if self._jitters or given.pca_noise > 0:
+        if self._jitters or settings.pca_noise > 0:
             coloured = pixels.astype(np.float32)
             names = list(self._jitters)
             draw.shuffle(names)
             for name in names:
-                alpha = np.float32(1 + draw.uniform(-getattr(given, name), getattr(given, name)))
+                alpha = np.float32(
+                    1 + draw.uniform(-getattr(settings, name), getattr(settings, name))
+                )
                 coloured *= alpha
                 if name == "contrast":
                     coloured += (1 - alpha) * float(pixels.mean(axis=(0, 1)) @ GREY[0, 0])
                 elif name == "saturation":
                     coloured += (1 - alpha) * (pixels @ GREY[0, 0])[:, :, None]
                 np.clip(coloured, 0, 255, out=coloured)
-            if given.pca_noise > 0:
-                noise = [draw.gauss(0, given.pca_noise) for _ in range(3)]
+            if settings.pca_noise > 0:
+                noise = [draw.gauss(0, settings.pca_noise) for _ in range(3)]
                 coloured += (PCA_VECTORS * noise @ PCA_VALUES).astype(np.float32)
             pixels = np.clip(coloured, 0, 255).astype(np.uint8)
-        if given.random_h or given.random_s or given.random_l:
+        if settings.random_h or settings.random_s or settings.random_l:
             hls = cv2.cvtColor(np.ascontiguousarray(pixels), cv2.COLOR_RGB2HLS).astype(np.int16)
-            limits = ((given.random_h, 180), (given.random_l, 255), (given.random_s, 255))
+            limits = ((settings.random_h, 180), (settings.random_l, 255), (settings.random_s, 255))
             for channel, (most, top) in enumerate(limits):
                 hls[:, :, channel] += draw.randint(-most, most)
                 np.clip(hls[:, :, channel], 0, top, out=hls[:, :, channel])
@@ -349,23 +351,25 @@ class Normalizer:
     A channel can have 256 values, so the results are precomputed in a table.
 
     Args:
-        given: the parameters.
+        settings: the parameters.
         dtype: of the result: float32, or uint8 and int8, which allow no mean and no scale.
         divides: divide by the standard deviation at the end; otherwise ``scale / std`` is one factor. MXNet
             uses both, which differ in the last bit.
     """
 
-    def __init__(self, given: NormalizeParameters, dtype: np.dtype, divides: bool = False):
-        self.given = given
+    def __init__(self, settings: NormalizeParameters, dtype: np.dtype, divides: bool = False):
+        self.settings = settings
         self.dtype = dtype
         self.mean_image: np.ndarray | None = None  # (channels, height, width)
-        means = (given.mean_r, given.mean_g, given.mean_b, given.mean_a)
+        means = (settings.mean_r, settings.mean_g, settings.mean_b, settings.mean_a)
         self._mean = np.array(means, np.float32)
-        std = [each or 1.0 for each in (given.std_r, given.std_g, given.std_b, given.std_a)]
-        self._factor = np.float32(given.scale) / np.array(std, np.float32)
+        std = [
+            each or 1.0 for each in (settings.std_r, settings.std_g, settings.std_b, settings.std_a)
+        ]
+        self._factor = np.float32(settings.scale) / np.array(std, np.float32)
         self._std = np.array(std, np.float32) if divides else None
-        self._varies = given.max_random_contrast > 0 or given.max_random_illumination > 0
-        self.is_random = given.rand_mirror or self._varies
+        self._varies = settings.max_random_contrast > 0 or settings.max_random_illumination > 0
+        self.is_random = settings.rand_mirror or self._varies
         self._table = self._values(1.0, 0.0)
         self._tables: dict[int, np.ndarray] = {}  # by channels, with the channels last
 
@@ -392,7 +396,7 @@ class Normalizer:
         mean = np.float32(0) if self.mean_image is not None else self._mean[:, None]
         values = (pixel.astype(np.float32) - mean) * np.float32(contrast) + np.float32(illumination)
         if self._std is not None:
-            return values * np.float32(self.given.scale) / self._std[:, None]
+            return values * np.float32(self.settings.scale) / self._std[:, None]
         return values * self._factor[:, None]
 
     def __call__(self, pixels: np.ndarray, out: np.ndarray, draw: random.Random) -> None:
@@ -405,13 +409,15 @@ class Normalizer:
         """
         import cv2
 
-        given = self.given
+        settings = self.settings
         table, contrast = self._table, 1.0
         if self._varies:
-            contrast += draw.uniform(-given.max_random_contrast, given.max_random_contrast)
-            light = draw.uniform(-given.max_random_illumination, given.max_random_illumination)
+            contrast += draw.uniform(-settings.max_random_contrast, settings.max_random_contrast)
+            light = draw.uniform(
+                -settings.max_random_illumination, settings.max_random_illumination
+            )
             table = self._values(contrast, light)
-        mirrored = given.mirror or (given.rand_mirror and draw.random() < 0.5)
+        mirrored = settings.mirror or (settings.rand_mirror and draw.random() < 0.5)
         if self.dtype == np.float32 and out.size <= _SMALL:
             # Few pixels: what counts is the number of calls.
             looked_up = cv2.LUT(pixels, self._table_for(len(out), table))

@@ -79,7 +79,7 @@ class RecordSource(BatchSource):
     """Images of a record file.
 
     Args:
-        given: the parameters.
+        settings: the parameters.
         name: of the iterator.
         dtype: of the data.
         label: shape of the label of an image.
@@ -89,31 +89,31 @@ class RecordSource(BatchSource):
 
     def __init__(
         self,
-        given: RecordParameters,
+        settings: RecordParameters,
         name: str,
         dtype: np.dtype,
         label: tuple[int, ...],
         counts: bool = False,
         shuffle_seed: int = SHUFFLE_SEED,
     ):
-        shape = tuple(given.data_shape)
+        shape = tuple(settings.data_shape)
         if len(shape) != 3 or shape[0] not in (1, 3, 4):
             raise ShapeError(f"{name}: data_shape is (channels, height, width), not {shape}.")
         super().__init__(
-            name, given.batch_size, given.round_batch, (shape, dtype), (label, np.float32),
-            prefetch=max(given.prefetch_buffer, 1), workers=given.preprocess_threads,
+            name, settings.batch_size, settings.round_batch, (shape, dtype), (label, np.float32),
+            prefetch=max(settings.prefetch_buffer, 1), workers=settings.preprocess_threads,
         )  # fmt: skip
-        if not given.path_imgrec:
+        if not settings.path_imgrec:
             raise MXNetError(f"{name}: path_imgrec names the record file; it was not given.")
         self.records = Records(
-            given.path_imgrec, given.path_imgidx, given.shuffle, given.seed + shuffle_seed, given.num_parts,
-            given.part_index, given.corrupt == "skip",
+            settings.path_imgrec, settings.path_imgidx, settings.shuffle, settings.seed + shuffle_seed,
+            settings.num_parts, settings.part_index, settings.corrupt == "skip",
         )  # fmt: skip
-        self.given = given
+        self.settings = settings
         self._counts = counts
         self._index = np.zeros(self.batch_size, np.uint64)
-        self.labels = read_image_list(given.path_imglist) if given.path_imglist else None
-        self._seed = given.seed if given.seed_aug is None else given.seed_aug
+        self.labels = read_image_list(settings.path_imglist) if settings.path_imglist else None
+        self._seed = settings.seed if settings.seed_aug is None else settings.seed_aug
         self._undecoded = self._told = 0
         self._counting = threading.Lock()
 
@@ -148,7 +148,7 @@ class RecordSource(BatchSource):
             try:
                 self.write(room, place, header, content, seed)
             except FileFormatError as error:
-                if self.given.corrupt == "raise":
+                if self.settings.corrupt == "raise":
                     raise FileFormatError(
                         f"{self.records.path}, image {header.id}: {error}"
                     ) from None
@@ -166,7 +166,7 @@ class RecordSource(BatchSource):
 
     def decoded(self, content: bytes) -> np.ndarray:
         """The image, red first, with the channels of ``data_shape``."""
-        channels = self.given.data_shape[0]
+        channels = self.settings.data_shape[0]
         flag = {1: 0, 3: 1, 4: -1}[channels]
         pixels = host.decode(content, flag, True)
         if pixels.shape[2] != channels:
@@ -183,7 +183,7 @@ class RecordSource(BatchSource):
             return header.label
         label = self.labels.get(header.id)
         if label is None:
-            raise MXNetError(f"{self.given.path_imglist} has no image {header.id}.")
+            raise MXNetError(f"{self.settings.path_imglist} has no image {header.id}.")
         return label[0]
 
     def finish(self, room: Any, samples: Sequence[bytes]) -> tuple[Any, Any]:
@@ -213,45 +213,49 @@ class ImageSource(RecordSource):
     """Images for classification.
 
     Args:
-        given: the parameters.
+        settings: the parameters.
         name: of the iterator.
         dtype: of the data.
     """
 
-    given: ImageRecordParameters
+    settings: ImageRecordParameters
 
-    def __init__(self, given: ImageRecordParameters, name: str, dtype: np.dtype):
-        width = given.label_width
+    def __init__(self, settings: ImageRecordParameters, name: str, dtype: np.dtype):
+        width = settings.label_width
         older = name.endswith("_v1")
-        super().__init__(given, name, dtype, () if width == 1 else (width,), counts=older)
-        if given.aug_seq != "aug_default":
-            raise MXNetError(f"{name}: the only aug_seq is 'aug_default', not {given.aug_seq!r}.")
-        self._augment = DefaultAugmenter(given, *given.data_shape[1:])
-        self._normalize = Normalizer(given, dtype, divides=older)
+        super().__init__(settings, name, dtype, () if width == 1 else (width,), counts=older)
+        if settings.aug_seq != "aug_default":
+            raise MXNetError(
+                f"{name}: the only aug_seq is 'aug_default', not {settings.aug_seq!r}."
+            )
+        self._augment = DefaultAugmenter(settings, *settings.data_shape[1:])
+        self._normalize = Normalizer(settings, dtype, divides=older)
         self._is_random = self._augment.is_random or self._normalize.is_random
         self._fixed = random.Random(0)
-        if given.mean_img and dtype == np.float32:
-            self._normalize.use_mean_image(self._mean_image(given))
+        if settings.mean_img and dtype == np.float32:
+            self._normalize.use_mean_image(self._mean_image(settings))
 
-    def _mean_image(self, given: ImageRecordParameters) -> np.ndarray:
-        if not os.path.exists(given.mean_img):
+    def _mean_image(self, settings: ImageRecordParameters) -> np.ndarray:
+        if not os.path.exists(settings.mean_img):
             average = self._computed_mean()
-            save(given.mean_img, {"mean_img": to_array(average)})
+            save(settings.mean_img, {"mean_img": to_array(average)})
             return average
-        loaded = load(given.mean_img)
+        loaded = load(settings.mean_img)
         if not loaded:
-            raise FileFormatError(f"{given.mean_img} has no array; delete it to compute it again.")
+            raise FileFormatError(
+                f"{settings.mean_img} has no array; delete it to compute it again."
+            )
         mean = next(iter(loaded.values() if isinstance(loaded, dict) else loaded)).asnumpy()
-        if mean.shape != tuple(given.data_shape):
+        if mean.shape != tuple(settings.data_shape):
             raise ShapeError(
-                f"{given.mean_img} has a mean of shape {mean.shape}, data_shape is "
-                f"{given.data_shape}."
+                f"{settings.mean_img} has a mean of shape {mean.shape}, data_shape is "
+                f"{settings.data_shape}."
             )
         return mean
 
     def _computed_mean(self) -> np.ndarray:
         """The mean of all cropped images, pixel by pixel."""
-        total, count = np.zeros(self.given.data_shape, np.float64), 0
+        total, count = np.zeros(self.settings.data_shape, np.float64), 0
         self.begin(0)
         room = self.allocate()
         plain = Normalizer(NormalizeParameters(self.name, (), {}), np.dtype(np.float32))
@@ -272,21 +276,21 @@ class ImageSource(RecordSource):
         pixels = self._augment(self.decoded(content), draw)
         self._normalize(pixels, room[0][place], draw)
         label = np.asarray(self.label_of(header))
-        if label.size != self.given.label_width:
+        if label.size != self.settings.label_width:
             raise ShapeError(
                 f"{self.records.path}: image {header.id} has {label.size} label(s), label_width "
-                f"is {self.given.label_width}."
+                f"is {self.settings.label_width}."
             )
-        room[1][place] = label if self.given.label_width > 1 else label.reshape(())
+        room[1][place] = label if self.settings.label_width > 1 else label.reshape(())
 
 
 def _image_iterator(name: str, kind: str | None, args: Any, kwargs: dict[str, Any]) -> MXDataIter:
     names = _names(kwargs)
-    given = ImageRecordParameters(name, args, kwargs)
-    dtype = np.dtype(kind or given.dtype or "float32")
+    settings = ImageRecordParameters(name, args, kwargs)
+    dtype = np.dtype(kind or settings.dtype or "float32")
     if dtype.name not in ("float32", "uint8", "int8"):
         raise MXNetError(f"unknown dtype for {name}: {dtype.name}; use float32, uint8 or int8.")
-    return MXDataIter(ImageSource(given, name, dtype), **names)
+    return MXDataIter(ImageSource(settings, name, dtype), **names)
 
 
 def ImageRecordIter(*args: Any, **kwargs: object) -> MXDataIter:

@@ -114,9 +114,9 @@ def _resized(
     interp: int = 1,
     out: NDArray | np.ndarray | None = None,
 ) -> Any:
-    for name, given in (("w", w), ("h", h)):
-        if not isinstance(given, (int, float, np.number)):
-            raise AttributeTypeError(f"imresize: {name} is a number of pixels, not {given!r:.60}.")
+    for name, extent in (("w", w), ("h", h)):
+        if not isinstance(extent, (int, float, np.number)):
+            raise AttributeTypeError(f"imresize: {name} is a number of pixels, not {extent!r:.60}.")
     return _into(out, on_host(host.resize, src, int(w), int(h), int(interp)))
 
 
@@ -177,9 +177,9 @@ def copyMakeBorder(
 
     def border(pixels: np.ndarray) -> np.ndarray:
         channels = tuple(np.atleast_1d(values).tolist())
-        given = channels or (value,) * 4
+        fill = channels or (value,) * 4
         try:
-            bordered = cv2.copyMakeBorder(pixels, top, bot, left, right, type, value=given)
+            bordered = cv2.copyMakeBorder(pixels, top, bot, left, right, type, value=fill)
         except cv2.error as error:
             raise MXNetError(f"copyMakeBorder: {str(error).strip()}") from None
         return bordered if bordered.ndim == 3 else bordered[:, :, None]

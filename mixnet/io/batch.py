@@ -82,10 +82,10 @@ class DataBatch:
         provide_data: Any = None,
         provide_label: Any = None,
     ):
-        for name, given in (("Data", data), ("Label", label)):
-            if given is not None and not isinstance(given, (list, tuple)):
+        for name, arrays in (("Data", data), ("Label", label)):
+            if arrays is not None and not isinstance(arrays, (list, tuple)):
                 raise CheckError(
-                    f"{name} must be list of NDArrays, not {type(given).__name__}; put it into a list."
+                    f"{name} must be list of NDArrays, not {type(arrays).__name__}; put it into a list."
                 )
         self.data = data
         self.label = label

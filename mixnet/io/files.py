@@ -148,32 +148,32 @@ def _filled_lines(path: str) -> Iterator[tuple[int, str]]:
 
 
 class _CSV(Rows):
-    def __init__(self, given: CSVParameters):
-        dtype = np.dtype(given.dtype or "float32")
+    def __init__(self, settings: CSVParameters):
+        dtype = np.dtype(settings.dtype or "float32")
         if dtype.name not in ("float32", "int32", "int64"):
             raise MXNetError(f"{dtype.name} is not supported for CSVIter")
-        labels = () if given.label_shape in ((1,), ()) else tuple(given.label_shape)
+        labels = () if settings.label_shape in ((1,), ()) else tuple(settings.label_shape)
         super().__init__(
             "CSVIter",
-            given.batch_size,
-            given.round_batch,
-            (given.data_shape, dtype),
+            settings.batch_size,
+            settings.round_batch,
+            (settings.data_shape, dtype),
             (labels, dtype),
         )
-        columns = int(np.prod(given.data_shape, dtype=np.int64))
-        self._rows = read_csv(given.data_csv, columns, dtype).reshape(-1, *given.data_shape)
+        columns = int(np.prod(settings.data_shape, dtype=np.int64))
+        self._rows = read_csv(settings.data_csv, columns, dtype).reshape(-1, *settings.data_shape)
         size = len(self._rows)
-        begin, end = part_of(size, given.num_parts, given.part_index, "CSVIter")
+        begin, end = part_of(size, settings.num_parts, settings.part_index, "CSVIter")
         self._rows = self._rows[begin:end]
         self.count = end - begin
-        if given.label_csv == "NULL":
+        if settings.label_csv == "NULL":
             self._labels = np.zeros((self.count, *labels), dtype)
             return
-        width = int(np.prod(given.label_shape, dtype=np.int64))
-        self._labels = read_csv(given.label_csv, width, dtype).reshape(-1, *labels)
+        width = int(np.prod(settings.label_shape, dtype=np.int64))
+        self._labels = read_csv(settings.label_csv, width, dtype).reshape(-1, *labels)
         if len(self._labels) < size:
             raise ShapeError(
-                f"CSVIter: {given.data_csv} has {size} samples, {given.label_csv} has "
+                f"CSVIter: {settings.data_csv} has {size} samples, {settings.label_csv} has "
                 f"{len(self._labels)} labels."
             )
         self._labels = self._labels[begin:end]
@@ -267,32 +267,32 @@ class SparseLines:
 
 
 class _LibSVM(Rows):
-    def __init__(self, given: LibSVMParameters):
-        if not given.round_batch:
+    def __init__(self, settings: LibSVMParameters):
+        if not settings.round_batch:
             raise MXNetError("LibSVMIter: sparse batches are made with round_batch=True only.")
-        if len(given.data_shape) != 1:
-            raise ShapeError(f"LibSVMIter: data_shape is (columns,), not {given.data_shape}.")
-        labels = () if given.label_shape in ((1,), ()) else tuple(given.label_shape)
+        if len(settings.data_shape) != 1:
+            raise ShapeError(f"LibSVMIter: data_shape is (columns,), not {settings.data_shape}.")
+        labels = () if settings.label_shape in ((1,), ()) else tuple(settings.label_shape)
         super().__init__(
             "LibSVMIter",
-            given.batch_size,
+            settings.batch_size,
             True,
-            (given.data_shape, np.float32),
+            (settings.data_shape, np.float32),
             (labels, np.float32),
         )
-        self._lines = SparseLines(given.data_libsvm, given.data_shape[0])
+        self._lines = SparseLines(settings.data_libsvm, settings.data_shape[0])
         size = len(self._lines.labels)
         self._label_lines = None
-        if given.label_libsvm != "NULL":
-            self._width = int(np.prod(given.label_shape, dtype=np.int64))
-            self._label_lines = SparseLines(given.label_libsvm, self._width)
+        if settings.label_libsvm != "NULL":
+            self._width = int(np.prod(settings.label_shape, dtype=np.int64))
+            self._label_lines = SparseLines(settings.label_libsvm, self._width)
             count = len(self._label_lines.labels)
             if count < size:
                 raise ShapeError(
-                    f"LibSVMIter: {given.data_libsvm} has {size} rows, {given.label_libsvm} "
+                    f"LibSVMIter: {settings.data_libsvm} has {size} rows, {settings.label_libsvm} "
                     f"has {count}."
                 )
-        self._first, end = part_of(size, given.num_parts, given.part_index, self.name)
+        self._first, end = part_of(size, settings.num_parts, settings.part_index, self.name)
         self.count = end - self._first
 
     def allocate(self) -> Any:
@@ -388,30 +388,30 @@ def read_idx(path: str, axes: int) -> np.ndarray:
 
 
 class _MNIST(Rows):
-    def __init__(self, given: MNISTParameters):
-        images = read_idx(given.image, 3)
-        labels = read_idx(given.label, 1)
+    def __init__(self, settings: MNISTParameters):
+        images = read_idx(settings.image, 3)
+        labels = read_idx(settings.label, 1)
         if len(images) != len(labels):
             raise ShapeError(
-                f"MNISTIter: {given.image} has {len(images)} images, {given.label} has "
+                f"MNISTIter: {settings.image} has {len(images)} images, {settings.label} has "
                 f"{len(labels)} labels."
             )
-        if given.dtype not in ("float32", "None"):
-            raise MXNetError(f"MNISTIter makes float32, not {given.dtype}.")
+        if settings.dtype not in ("float32", "None"):
+            raise MXNetError(f"MNISTIter makes float32, not {settings.dtype}.")
         if not images.size:
-            raise FileFormatError(f"{given.image}: there are no images in it.")
-        shape = (images[0].size,) if given.flat else (1, *images.shape[1:])
+            raise FileFormatError(f"{settings.image}: there are no images in it.")
+        shape = (images[0].size,) if settings.flat else (1, *images.shape[1:])
         super().__init__(
-            "MNISTIter", given.batch_size, False, (shape, np.float32), ((), np.float32)
+            "MNISTIter", settings.batch_size, False, (shape, np.float32), ((), np.float32)
         )
         # Shuffled as a whole, then cut into parts.
         order = np.arange(len(images))
-        if given.shuffle:
-            order = Shuffler(given.seed).permutation(len(images))
-        begin, end = _equal_part(len(images), given.num_parts, given.part_index)
+        if settings.shuffle:
+            order = Shuffler(settings.seed).permutation(len(images))
+        begin, end = _equal_part(len(images), settings.num_parts, settings.part_index)
         self._order = order[begin:end]
         self._images, self._labels = images.reshape(-1, *shape), labels
-        self.count = len(self._order) // given.batch_size * given.batch_size
+        self.count = len(self._order) // settings.batch_size * settings.batch_size
 
     def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
         rows = self._order[samples]

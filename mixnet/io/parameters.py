@@ -20,7 +20,7 @@ class Parameters:
     Args:
         iterator: name of the iterator, for error messages.
         args: must be empty.
-        given: by name. Unknown names cause a warning and are ignored, as MXNet
+        values: by name. Unknown names cause a warning and are ignored, as MXNet
             ignores them: programs pass one set of parameters to several iterators.
 
     Raises:
@@ -28,18 +28,18 @@ class Parameters:
         MXNetError: a required parameter is missing, or a value has the wrong type.
     """
 
-    def __init__(self, iterator: str, args: tuple[Any, ...], given: dict[str, Any]):
+    def __init__(self, iterator: str, args: tuple[Any, ...], values: dict[str, Any]):
         if args:
             raise AttributeTypeError(f"{iterator} can only accept keyword arguments")
         table = self.table()
-        unknown = sorted(set(given) - set(table))
+        unknown = sorted(set(values) - set(table))
         if unknown:
             warnings.warn(
                 f"{iterator} has no parameter {', '.join(unknown)}; left out.", stacklevel=4
             )
         for name, each in table.items():
-            if name in given and given[name] is not None:
-                setattr(self, name, each.parse(given[name], iterator))
+            if name in values and values[name] is not None:
+                setattr(self, name, each.parse(values[name], iterator))
             elif each.required:
                 kind = each.description().removesuffix(", required")
                 raise AttributeTypeError(

@@ -18,18 +18,18 @@ from mixnet.runtime.value.value import adopt, aligned_empty
 KINDS = "NDArray, numpy.ndarray, h5py.Dataset"
 
 
-def _is_of_scipy(given: object) -> bool:
+def _is_of_scipy(source: object) -> bool:
     """Whether it is a SciPy sparse matrix; if so, SciPy has been imported already."""
     scipy_sparse = sys.modules.get("scipy.sparse")
-    return scipy_sparse is not None and bool(scipy_sparse.issparse(given))
+    return scipy_sparse is not None and bool(scipy_sparse.issparse(source))
 
 
-def is_stored(given: object) -> bool:
+def is_stored(source: object) -> bool:
     """Whether rows are read from a file on demand: an ``h5py.Dataset`` or similar."""
     return (
-        not isinstance(given, (NDArray, np.ndarray, np.generic))
-        and all(hasattr(given, name) for name in ("shape", "dtype", "__getitem__"))
-        and not _is_of_scipy(given)
+        not isinstance(source, (NDArray, np.ndarray, np.generic))
+        and all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__"))
+        and not _is_of_scipy(source)
     )
 
 
@@ -64,20 +64,20 @@ def named_sources(data: object, allow_empty: bool, default_name: str) -> list[tu
     return [(name, _converted(name, data[name])) for name in sorted(data, key=str)]
 
 
-def _is_array(given: object) -> bool:
-    return isinstance(given, (NDArray, np.ndarray)) or _is_of_scipy(given) or is_stored(given)
+def _is_array(source: object) -> bool:
+    return isinstance(source, (NDArray, np.ndarray)) or _is_of_scipy(source) or is_stored(source)
 
 
-def _converted(name: str, given: Any) -> Any:
-    if isinstance(given, NDArray) or is_stored(given):
-        return given
+def _converted(name: str, source: Any) -> Any:
+    if isinstance(source, NDArray) or is_stored(source):
+        return source
     try:
-        if _is_of_scipy(given):
-            return sparse_array(given, dtype=np.float32)
-        return array(given)
+        if _is_of_scipy(source):
+            return sparse_array(source, dtype=np.float32)
+        return array(source)
     except (TypeError, ValueError):
         raise AttributeTypeError(
-            f"Invalid type '{type(given)}' for {name}, should be {KINDS} of numbers."
+            f"Invalid type '{type(source)}' for {name}, should be {KINDS} of numbers."
         ) from None
 
 
@@ -113,5 +113,5 @@ def _read_stored(source: Any, rows: slice | np.ndarray) -> np.ndarray:
     """Rows of a dataset in a file, which accepts only ascending, unique indices."""
     if isinstance(rows, slice):
         return np.asarray(source[rows])
-    wanted, places = np.unique(rows, return_inverse=True)
-    return np.asarray(source[wanted])[places]
+    unique_rows, places = np.unique(rows, return_inverse=True)
+    return np.asarray(source[unique_rows])[places]

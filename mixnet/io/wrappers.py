@@ -12,10 +12,10 @@ from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
 
 
-def _check_iterator(title: str, given: object) -> None:
-    if not hasattr(given, "provide_data"):
+def _check_iterator(title: str, iterator: object) -> None:
+    if not hasattr(iterator, "provide_data"):
         raise AttributeTypeError(
-            f"{title} takes an iterator of batches, such as mx.io.NDArrayIter(...), not {given!r:.60}."
+            f"{title} takes an iterator of batches, such as mx.io.NDArrayIter(...), not {iterator!r:.60}."
         )
 
 

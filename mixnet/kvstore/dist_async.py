@@ -108,15 +108,15 @@ class AsyncStore(InJob, LocalStore):
             specs.append(Spec.of(value.shape, value._spec.dtype, value.context))
 
         def work() -> list[np.ndarray]:
-            wanted = self._by_server(keys)
+            pairs_by_server = self._by_server(keys)
             parts = self._servers.each(
-                lambda number, channel: channel.ask("pull", self._number, wanted[number]),
-                list(wanted),
+                lambda number, channel: channel.ask("pull", self._number, pairs_by_server[number]),
+                list(pairs_by_server),
             )
             have = {
                 (key, number): part
-                for number, some in zip(wanted, parts, strict=True)
-                for key, part in zip(wanted[number], some, strict=True)
+                for number, some in zip(pairs_by_server, parts, strict=True)
+                for key, part in zip(pairs_by_server[number], some, strict=True)
             }
             return [self._joined(key, have) for key in keys]
 
@@ -132,21 +132,21 @@ class AsyncStore(InJob, LocalStore):
         parts = [have[key, part.server] for part in self._layouts[key]]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
-    def rows(self, key: Key, wanted: np.ndarray) -> NDArray:
+    def rows(self, key: Key, row_ids: np.ndarray) -> NDArray:
         """Rows of a row_sparse value by their numbers, pending."""
         stored = self.check(key)
-        spec = Spec.of((len(wanted), *stored.shape[1:]), stored._spec.dtype, stored.context)
+        spec = Spec.of((len(row_ids), *stored.shape[1:]), stored._spec.dtype, stored.context)
 
         def work() -> list[np.ndarray]:
             rows = np.zeros(spec.shape, spec.dtype)
             places = {}
             for part in self._layouts[key]:
                 end = stored.shape[0] if part.end is None else part.end
-                places[part.server] = part, (part.begin <= wanted) & (wanted < end)
+                places[part.server] = part, (part.begin <= row_ids) & (row_ids < end)
 
             def ask(number: int, channel: Any) -> None:
                 part, here = places[number]
-                pairs = [(key, wanted[here] - part.begin)]
+                pairs = [(key, row_ids[here] - part.begin)]
                 rows[here] = channel.ask("pull_rows", self._number, pairs)[0]
 
             self._servers.each(ask, list(places))

@@ -141,13 +141,13 @@ class LocalStore:
                 f"row_sparse array."
             )
         with RecordingScope(False, None):
-            for out, wanted in zip(outs, rows, strict=True):
+            for out, row_ids in zip(outs, rows, strict=True):
                 if not isinstance(out, RowSparseNDArray):
                     raise MXNetError(
                         f"row_sparse_pull writes to row_sparse arrays; out of key {key} is dense."
                     )
-                data = self.rows(key, wanted).as_in_context(out.context).astype(out.dtype)
-                indices = host_indices(wanted, out.context)
+                data = self.rows(key, row_ids).as_in_context(out.context).astype(out.dtype)
+                indices = host_indices(row_ids, out.context)
                 out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
 
     def compress(self, how: Compression) -> None:
@@ -192,9 +192,9 @@ class LocalStore:
         """The values of keys after all earlier pushes."""
         return {key: self.check(key) for key in keys}
 
-    def rows(self, key: Key, wanted: Any) -> NDArray:
+    def rows(self, key: Key, row_ids: Any) -> NDArray:
         """Rows of a row_sparse value by their numbers, 0 where one is not stored."""
-        return self.check(key)._rows_at(wanted)  # type: ignore[no-any-return]
+        return self.check(key)._rows_at(row_ids)  # type: ignore[no-any-return]
 
     def set_updater(self, updater: Updater) -> None:
         """Change values by ``updater(key, pushed, stored)`` from now on."""

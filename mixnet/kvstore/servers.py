@@ -139,13 +139,13 @@ class Servers:
         def start(done: Done) -> None:
             self._work.put((-priority, next(self._turns), partial(run, done)))
 
-        def asked(seconds: float) -> None:
+        def on_wait(seconds: float) -> None:
             if current.naive:
                 ended.wait()
 
         with self._idle:
             self._open += 1
-        current.engine.push_async(start, reads, writes, "communication", priority, name, asked)
+        current.engine.push_async(start, reads, writes, "communication", priority, name, on_wait)
 
     def now(self, work: Callable[[], Any], name: str, writes: Iterable[Var] = ()) -> Any:
         """Run a task on the server thread, after earlier tasks with these variables, and wait for it."""

@@ -127,11 +127,11 @@ class Shard:
         with self._lock:
             return [self._array(store, key).asnumpy() for key in keys]
 
-    def pull_rows(self, store: int, wanted: list[tuple[Key, np.ndarray]]) -> list[np.ndarray]:
+    def pull_rows(self, store: int, requests: list[tuple[Key, np.ndarray]]) -> list[np.ndarray]:
         """Rows of values by index; zeros for rows that a row_sparse value does not store."""
         with self._lock, RecordingScope(False, None):
             pulled = []
-            for key, rows in wanted:
+            for key, rows in requests:
                 value = self._array(store, key)
                 if isinstance(value, RowSparseNDArray):
                     pulled.append(value._rows_at(rows).asnumpy())

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def counted(found: Any, size: int) -> Any:
+def counted(hits: Any, size: int) -> Any:
     """A sum, of what is true or of numbers, and a count."""
-    return jnp.stack([jnp.sum(found, dtype=jnp.float64), jnp.float64(size)])
+    return jnp.stack([jnp.sum(hits, dtype=jnp.float64), jnp.float64(size)])
 
 
 @measure

@@ -112,16 +112,16 @@ class _Binary(EvalMetric):
             numbers = measured(self._of_batch, [counts]) if self._macro else counts
             self._add(numbers, [pred for _, pred in labelled])
 
-    def _absorb(self, found: np.ndarray, local: bool) -> None:
-        if found[-1]:
+    def _absorb(self, counts: np.ndarray, local: bool) -> None:
+        if counts[-1]:
             raise AttributeValueError(_MORE_CLASSES)
         if self._macro:
-            super()._absorb(found, local)
+            super()._absorb(counts, local)
             return
-        self._all_counts = self._all_counts + found[:4]
+        self._all_counts = self._all_counts + counts[:4]
         self._global_sum, self._global_num = self._of_samples(self._all_counts)
         if local:
-            self._counts = self._counts + found[:4]
+            self._counts = self._counts + counts[:4]
             self._sum, self._num = self._of_samples(self._counts)
 
     def _table(self) -> BinaryCounts:

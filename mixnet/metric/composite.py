@@ -94,10 +94,10 @@ class CompositeEvalMetric(EvalMetric):
         return {**super().get_config(), "metrics": [each.get_config() for each in self.metrics]}
 
 
-def _joined(found: Any) -> tuple[list[str], list[Any]]:
+def _joined(pairs: Any) -> tuple[list[str], list[Any]]:
     names: list[str] = []
     values: list[Any] = []
-    for name, value in found:
+    for name, value in pairs:
         names += name if isinstance(name, list) else [name]
         values += value if isinstance(value, list) else [value]
     return names, values

@@ -81,15 +81,15 @@ class PCC(EvalMetric):
         self._num += 1
         self._global_num += 1
 
-    def _absorb(self, found: np.ndarray, local: bool) -> None:
-        if found[-1].any() or found[:, -1].any():
+    def _absorb(self, confusion: np.ndarray, local: bool) -> None:
+        if confusion[-1].any() or confusion[:, -1].any():
             raise AttributeValueError(
-                f"PCC: a label is beyond the {len(found) - 1} columns of the predictions."
+                f"PCC: a label is beyond the {len(confusion) - 1} columns of the predictions."
             )
-        seen = np.nonzero(found)
+        seen = np.nonzero(confusion)
         self._k = max(self._k, *(int(each.max()) + 1 for each in seen)) if len(seen[0]) else self._k
-        self._all = _sum_of(self._all, found[: self._k, : self._k], self._k)
-        self._own = _sum_of(self._own, found[: self._k, : self._k] * local, self._k)
+        self._all = _sum_of(self._all, confusion[: self._k, : self._k], self._k)
+        self._own = _sum_of(self._own, confusion[: self._k, : self._k] * local, self._k)
 
     @property
     def k(self) -> int:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class _Together(threading.local):
     depth = 0
-    asked = False
+    flush_due = False
 
 
 _together = _Together()
@@ -34,8 +34,8 @@ def together() -> Iterator[None]:
         yield
     finally:
         _together.depth -= 1
-        if _together.asked and not _together.depth:
-            _together.asked = False
+        if _together.flush_due and not _together.depth:
+            _together.flush_due = False
             flush("metric update")
 
 
@@ -92,7 +92,7 @@ class EvalMetric:
         arrays = [each for each in predictions if isinstance(each, NDArray)]
         if all(each._value.node is None for each in arrays):
             if _together.depth:
-                _together.asked = True
+                _together.flush_due = True
             else:
                 flush("metric update")
 
@@ -102,8 +102,8 @@ class EvalMetric:
             for sums in () if totals is None else totals.take():
                 self._absorb(sums, local)
 
-    def _absorb(self, found: np.ndarray, local: bool) -> None:
-        total, count = float(found[0]), type(self._zero)(found[1])
+    def _absorb(self, sums: np.ndarray, local: bool) -> None:
+        total, count = float(sums[0]), type(self._zero)(sums[1])
         if local:
             self._sum += total
             self._num += count

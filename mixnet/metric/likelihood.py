@@ -81,10 +81,10 @@ class _CrossEntropy(EvalMetric):
                     raise _beyond(f"index {wrong} for axis 1 with size {pred.shape[1]} is")
             self._add(measured(cross_entropy, [label, pred], eps=self.eps), [pred])
 
-    def _absorb(self, found: np.ndarray, local: bool) -> None:
-        if found[2]:
-            raise _beyond(f"{int(found[2])} labels are")
-        super()._absorb(found, local)
+    def _absorb(self, sums: np.ndarray, local: bool) -> None:
+        if sums[2]:
+            raise _beyond(f"{int(sums[2])} labels are")
+        super()._absorb(sums, local)
 
 
 @register
@@ -181,10 +181,10 @@ class Perplexity(EvalMetric):
             )
             self._add(numbers, [pred])
 
-    def _absorb(self, found: np.ndarray, local: bool) -> None:
+    def _absorb(self, sums: np.ndarray, local: bool) -> None:
         if self.ignore_label is not None and isinstance(self._global_num, int):
             self._num, self._global_num = float(self._num), float(self._global_num)
-        super()._absorb(found, local)
+        super()._absorb(sums, local)
 
     def get(self) -> tuple[str, float]:
         """Name and perplexity; NaN before the first batch."""

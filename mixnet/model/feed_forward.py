@@ -124,13 +124,13 @@ class FeedForward(BASE_ESTIMATOR):
         self.argument_checked = True
         _check_arguments(self.symbol)
         if self.allow_extra_params:
-            for given, names in (
+            for attribute, names in (
                 ("arg_params", self.symbol.list_arguments()),
                 ("aux_params", self.symbol.list_auxiliary_states()),
             ):
-                value = getattr(self, given)
+                value = getattr(self, attribute)
                 if value:
-                    setattr(self, given, {k: v for k, v in value.items() if k in names})
+                    setattr(self, attribute, {k: v for k, v in value.items() if k in names})
 
     def _init_params(
         self, inputs: Sequence[Any], overwrite: bool = False
@@ -147,20 +147,20 @@ class FeedForward(BASE_ESTIMATOR):
         if arg_types is None:
             raise CheckError(f"The dtypes of all arguments cannot be inferred from {types}.")
         inputs_too = dict(zip(names, zip(arg_shapes, arg_types, strict=True), strict=True))
-        wanted = {name: each for name, each in inputs_too.items() if name not in shapes}
+        specs = {name: each for name, each in inputs_too.items() if name not in shapes}
         extra = dict(zip(states, zip(aux_shapes, aux_types, strict=True), strict=True))
-        self.arg_params = self._initial(wanted, self.arg_params, overwrite)
+        self.arg_params = self._initial(specs, self.arg_params, overwrite)
         self.aux_params = self._initial(extra, self.aux_params, overwrite)
-        return names, list(wanted), states
+        return names, list(specs), states
 
     def _initial(
-        self, wanted: Mapping[str, Any], given: Mapping[str, NDArray] | None, overwrite: bool
+        self, specs: Mapping[str, Any], previous: Mapping[str, NDArray] | None, overwrite: bool
     ) -> dict[str, NDArray]:
         initial = {}
-        for name, (shape, dtype) in wanted.items():
+        for name, (shape, dtype) in specs.items():
             initial[name] = nd.zeros(shape, dtype=dtype)
-            if given and name in given and not overwrite:
-                initial[name][:] = given[name]
+            if previous and name in previous and not overwrite:
+                initial[name][:] = previous[name]
             else:
                 self.initializer(InitDesc(name), initial[name])
         return initial

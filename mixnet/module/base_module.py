@@ -86,14 +86,14 @@ def _check_names_match(
     warnings.warn(message, stacklevel=4)
 
 
-def _described(given: Any, called: str = "data_shapes") -> list[DataDesc]:
+def _described(descriptions: Any, called: str = "data_shapes") -> list[DataDesc]:
     try:
-        if isinstance(given, str):
+        if isinstance(descriptions, str):
             raise TypeError
-        return [each if isinstance(each, DataDesc) else DataDesc(*each) for each in given]
+        return [each if isinstance(each, DataDesc) else DataDesc(*each) for each in descriptions]
     except TypeError:
         raise AttributeTypeError(
-            f"{called} is a list of names and shapes, such as [('data', (32, 10))], not {given!r:.80}."
+            f"{called} is a list of names and shapes, such as [('data', (32, 10))], not {descriptions!r:.80}."
         ) from None
 
 

@@ -174,14 +174,14 @@ class BucketingModule(BaseModule):
             aux_params: auxiliary states by name.
             kwargs: other arguments of :class:`BucketingModule`.
         """
-        for given, name in (
+        for parameters, name in (
             (sym_dict, "sym_dict needs"),
             (arg_params, "arg_params need"),
             (aux_params, "aux_params need"),
             (sym_gen, "sym_gen needs"),
             (default_bucket_key, "default_bucket_key needs"),
         ):
-            if given is None:
+            if parameters is None:
                 raise CheckError(f"{name} to be provided for BucketingModule.load_dict")
         made = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         for key, symbol in sym_dict.items():

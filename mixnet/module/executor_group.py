@@ -152,23 +152,23 @@ class DataParallelExecutorGroup:
             )
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
-    def _requests(self, given: object, data_names: Sequence[str]) -> dict[str, str]:
+    def _requests(self, grad_req: object, data_names: Sequence[str]) -> dict[str, str]:
         if not self.for_training:
             return dict.fromkeys(self.arg_names, "null")
-        if isinstance(given, (list, tuple)):
-            if len(given) != len(self.arg_names):
+        if isinstance(grad_req, (list, tuple)):
+            if len(grad_req) != len(self.arg_names):
                 raise CheckError("grad_req needs one entry for every argument")
-            return dict(zip(self.arg_names, given, strict=True))
-        if not isinstance(given, (str, Mapping)):
+            return dict(zip(self.arg_names, grad_req, strict=True))
+        if not isinstance(grad_req, (str, Mapping)):
             raise AttributeValueError("grad_req must be one of str, list, tuple, or dict.")
-        usual = given if isinstance(given, str) else "write"
+        usual = grad_req if isinstance(grad_req, str) else "write"
         requests = {}
         for name in self.arg_names:
             if name in self.param_names:
                 requests[name] = "null" if name in self.fixed_param_names else usual
             else:
                 requests[name] = usual if name in data_names and self.inputs_need_grad else "null"
-        return requests if isinstance(given, str) else {**requests, **given}
+        return requests if isinstance(grad_req, str) else {**requests, **grad_req}
 
     # ---- binding --------------------------------------------------------------------------------
 
@@ -302,8 +302,8 @@ class DataParallelExecutorGroup:
         self.label_arrays = None if self.label_shapes is None else sliced(self.label_names)
         self.param_arrays = arrays(trained)
         self.grad_arrays = gradients(trained) if self.for_training else None
-        wanted = self.inputs_need_grad and self.for_training
-        self.input_grad_arrays = gradients(self.data_names) if wanted else None
+        needs_gradients = self.inputs_need_grad and self.for_training
+        self.input_grad_arrays = gradients(self.data_names) if needs_gradients else None
         self.aux_arrays = [[each.aux_dict[name] for each in self.execs] for name in self.aux_names]
 
     # ---- parameters -----------------------------------------------------------------------------
@@ -320,11 +320,11 @@ class DataParallelExecutorGroup:
             ValueError: a name is unknown to the network, unless ``allow_extra``.
         """
         for executor in self.execs:
-            for given, own, kind in (
+            for source, own, kind in (
                 (arg_params, executor.arg_dict, "arguments"),
                 (aux_params or {}, executor.aux_dict, "auxiliary states"),
             ):
-                for name, array in given.items():
+                for name, array in source.items():
                     if name in own:
                         array.copyto(own[name])
                     elif not allow_extra:
@@ -366,8 +366,8 @@ class DataParallelExecutorGroup:
         if states is not None:
             if value is not None:
                 raise CheckError("Only one of states & value can be specified.")
-            for given, parts in zip(states, self.state_arrays, strict=False):
-                for source, target in zip(given, parts, strict=False):
+            for sources, parts in zip(states, self.state_arrays, strict=False):
+                for source, target in zip(sources, parts, strict=False):
                     source.copyto(target)
         else:
             if value is None:
@@ -400,11 +400,11 @@ class DataParallelExecutorGroup:
         """
         if not self.for_training:
             raise CheckError("re-bind with for_training=True to run backward")
-        given = [] if out_grads is None else out_grads
-        given = [given] if isinstance(given, NDArray) else given
+        gradients = [] if out_grads is None else out_grads
+        gradients = [gradients] if isinstance(gradients, NDArray) else gradients
         for executor, part, context in zip(self.execs, self.slices, self.contexts, strict=True):
             parts = []
-            for each, axis in zip(given, self.output_layouts, strict=True) if given else ():
+            for each, axis in zip(gradients, self.output_layouts, strict=True) if gradients else ():
                 if axis >= 0 and len(self.execs) > 1:
                     each = _cut(each, axis, part)
                 parts.append(each.as_in_context(context))
@@ -484,24 +484,24 @@ def _inputs(data_batch: DataBatch, kind: str) -> list[Any]:
     return list(getattr(data_batch, kind))
 
 
-def _groups_of_devices(given: object, count: int) -> list[dict[str, Any]]:
+def _groups_of_devices(group2ctxs: object, count: int) -> list[dict[str, Any]]:
     """For every device, the devices of groups of nodes.
 
     Raises:
         AssertionError: there are not as many as devices.
     """
-    if given is None:
+    if group2ctxs is None:
         return [{} for _ in range(count)]
-    if isinstance(given, list):
-        if len(given) != count:
+    if isinstance(group2ctxs, list):
+        if len(group2ctxs) != count:
             raise CheckError(f"Group2Ctxs should be of the same length as contexts ({count}).")
-        return [dict(each or {}) for each in given]
-    if not isinstance(given, Mapping):
+        return [dict(each or {}) for each in group2ctxs]
+    if not isinstance(group2ctxs, Mapping):
         raise CheckError(
             "group2ctxs should be either a dict of str to context, or a list of such dicts."
         )
     groups: list[dict[str, Any]] = [{} for _ in range(count)]
-    for group, devices in given.items():
+    for group, devices in group2ctxs.items():
         several = [devices] if isinstance(devices, ctx.Context) else list(devices)
         several = several * count if len(several) == 1 else several
         if len(several) != count:

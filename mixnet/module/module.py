@@ -244,17 +244,17 @@ class Module(BaseModule):
             return
         require(self, "binded")
         attrs = self._symbol.attr_dict()
-        for own, given in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
+        for own, source in ((self._arg_params, arg_params), (self._aux_params, aux_params)):
             for name, array in sorted((own or {}).items()):
                 desc = InitDesc(name, attrs.get(name))
-                if given is not None and name in given:
-                    if given[name] is not array:
-                        _copy(name, given[name], array)
+                if source is not None and name in source:
+                    if source[name] is not array:
+                        _copy(name, source[name], array)
                     continue
-                if given is not None and not allow_missing:
+                if source is not None and not allow_missing:
                     raise MXNetError(
                         f"{name} is not presented: the parameters given have no such name."
-                        f"{did_you_mean(name, given)} Pass allow_missing=True to leave it out."
+                        f"{did_you_mean(name, source)} Pass allow_missing=True to leave it out."
                     )
                 if initializer is not None and array.stype == "default":
                     self._initialize(initializer, desc, array)
@@ -448,9 +448,9 @@ class Module(BaseModule):
             i * copies + k: name for k in range(copies) for i, name in enumerate(group.param_names)
         }
         if isinstance(optimizer, str):
-            given = dict(optimizer_params)
-            given.setdefault("rescale_grad", rescale_grad)
-            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **given)
+            settings = dict(optimizer_params)
+            settings.setdefault("rescale_grad", rescale_grad)
+            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **settings)
         else:
             if not isinstance(optimizer, opt.Optimizer):
                 raise CheckError(
@@ -687,12 +687,12 @@ class Module(BaseModule):
                 self._updater.set_states(content, weights)
 
 
-def _copy(name: str, given: Any, array: NDArray) -> None:
-    if isinstance(given, NDArray) and given.shape != array.shape:
+def _copy(name: str, source: Any, array: NDArray) -> None:
+    if isinstance(source, NDArray) and source.shape != array.shape:
         raise ShapeError(
-            f"{name}: the parameter given has shape {given.shape}, that of the module {array.shape}."
+            f"{name}: the parameter given has shape {source.shape}, that of the module {array.shape}."
         )
-    given.copyto(array)
+    source.copyto(array)
 
 
 def _alike(names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> dict[str, NDArray]:

@@ -201,10 +201,10 @@ def while_loop(
     return _nested(stacked, out_shape), current[0] if single else current
 
 
-def _is_true(found: Any, what: str) -> bool:
-    if isinstance(found, NDArray) and found.size != 1:
-        raise ShapeError(f"{what} has shape {found.shape}; it must be one number, 0 or not.")
-    return bool(found.item() if isinstance(found, NDArray) else found)
+def _is_true(result: Any, what: str) -> bool:
+    if isinstance(result, NDArray) and result.size != 1:
+        raise ShapeError(f"{what} has shape {result.shape}; it must be one number, 0 or not.")
+    return bool(result.item() if isinstance(result, NDArray) else result)
 
 
 def _padded(rows: list[Any], count: int) -> Any:
@@ -226,16 +226,16 @@ def _traced_while(
     def traced(function: Any) -> tuple[BodyTrace, Any, Any]:
         with BodyTrace() as trace:
             own = [trace.placeholder(v._spec, f"var{i}") for i, v in enumerate(variables)]
-            given = _nested([cls._wrap(v) for v in own], shape)
-            leaves, more = function(given if not single else [given])
+            current_variables = _nested([cls._wrap(v) for v in own], shape)
+            leaves, more = function(current_variables if not single else [current_variables])
             graph = trace.subgraph([each._read() for each in leaves])
         return trace, graph, more
 
-    def condition(given: Any) -> tuple[list[Any], Any]:
-        return [cond(*given)], None
+    def condition(variables: Any) -> tuple[list[Any], Any]:
+        return [cond(*variables)], None
 
-    def body(given: Any) -> tuple[list[Any], Any]:
-        out, new = checked_pair("while_loop", "func", func(*given), STEP)
+    def body(variables: Any) -> tuple[list[Any], Any]:
+        out, new = checked_pair("while_loop", "func", func(*variables), STEP)
         outputs, out_shape = _flat([] if out is None else out, "while_loop: a step output")
         after, after_shape = _flat(new, "while_loop: a new loop variable")
         return [*outputs, *after], (len(outputs), out_shape, after_shape)

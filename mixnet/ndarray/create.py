@@ -56,9 +56,9 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
         return result if dtype is None else result.astype(dtype, copy=False)
     if getattr(source_array, "format", None) == "csr":  # a matrix of scipy
         return on_matrix[0](source_array, ctx, dtype)
-    wanted = as_dtype(dtype)
+    target_dtype = as_dtype(dtype)
     try:
-        data = as_numbers(source_array, wanted)
+        data = as_numbers(source_array, target_dtype)
     except (TypeError, ValueError):
         raise DTypeError(
             f"array() takes numbers in nested lists of equal lengths, not {source_array!r:.80}."

@@ -57,18 +57,18 @@ def functions(face: Face) -> _Functions:
         arrays = any(isinstance(kwargs.get(name), face.kind) for name in ("loc", "scale"))
         return normal(shape=shape or (None if arrays else face.shape), **kwargs)
 
-    def randint(**given: Any) -> Any:
+    def randint(**attributes: Any) -> Any:
         """Whole numbers in [low, high), int32 by default."""
-        return face.call("_random_randint", (), _numbers(face, given))
+        return face.call("_random_randint", (), _numbers(face, attributes))
 
-    def multinomial(data: Any, **given: Any) -> Any:
+    def multinomial(data: Any, **attributes: Any) -> Any:
         """Category numbers drawn with the probabilities ``data`` along its last axis.
 
         With ``get_prob`` their log-probabilities too, which have a gradient.
         """
-        given["dtype"] = _dtype_name(given["dtype"])
-        given["shape"] = given["shape"] or ()
-        return face.call("_sample_multinomial", (data,), given)
+        attributes["dtype"] = _dtype_name(attributes["dtype"])
+        attributes["shape"] = attributes["shape"] or ()
+        return face.call("_sample_multinomial", (data,), attributes)
 
     def shuffle(data: Any, **kwargs: Any) -> Any:
         """The array with its first axis in random order."""
@@ -92,23 +92,26 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
     if name == "exponential":  # the function takes the mean, the operators the rate
         parameters = {"scale": 1}
 
-    def draw(**given: Any) -> Any:
-        values = [given.pop(each) for each in parameters]
+    def draw(**attributes: Any) -> Any:
+        values = [attributes.pop(each) for each in parameters]
         arrays = [each for each in values if isinstance(each, face.kind)]
         if name == "exponential":
             scale = values[0]
             values = [1.0 / (scale if arrays else checked(name, "scale", scale, PositiveScalar))]
         if not arrays:
-            given |= dict(zip(declared.parameters, values, strict=True))
-            return face.call(f"_random_{name}", (), _numbers(face, given))
+            attributes |= dict(zip(declared.parameters, values, strict=True))
+            return face.call(f"_random_{name}", (), _numbers(face, attributes))
         if len(arrays) != len(values):
             raise NotAnArrayError(
                 f"{name}: give {' and '.join(parameters)} all as {face.kind.__name__} or all as "
                 f"numbers."
             )
-        given["shape"], given["dtype"] = given["shape"] or (), _dtype_name(given["dtype"])
-        given.pop("ctx", None)  # where the parameters are
-        return face.call(f"_sample_{name}", values, given)
+        attributes["shape"], attributes["dtype"] = (
+            attributes["shape"] or (),
+            _dtype_name(attributes["dtype"]),
+        )
+        attributes.pop("ctx", None)  # where the parameters are
+        return face.call(f"_sample_{name}", values, attributes)
 
     draw.__name__ = draw.__qualname__ = name
     draw.__doc__ = (
@@ -124,12 +127,12 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
     return _signed(draw, [], parameters | rest)
 
 
-def _numbers(face: Face, given: dict[str, Any]) -> dict[str, Any]:
+def _numbers(face: Face, attributes: dict[str, Any]) -> dict[str, Any]:
     """Attributes of an operator whose parameters are numbers."""
-    if given["shape"] is None and given.get("out") is None:
-        given["shape"] = face.shape
-    given["dtype"] = _dtype_name(given["dtype"])
-    return given
+    if attributes["shape"] is None and attributes.get("out") is None:
+        attributes["shape"] = face.shape
+    attributes["dtype"] = _dtype_name(attributes["dtype"])
+    return attributes
 
 
 def _dtype_name(dtype: DTypeLike) -> str | None:
@@ -150,8 +153,8 @@ def _signed(
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         more = bound.arguments.pop("kwargs")
-        given = {k: None if v is _Null else v for k, v in bound.arguments.items()}
-        return function(**given, **more)
+        arguments = {k: None if v is _Null else v for k, v in bound.arguments.items()}
+        return function(**arguments, **more)
 
     called.__name__ = called.__qualname__ = function.__name__
     called.__doc__ = function.__doc__

@@ -215,12 +215,14 @@ def getitem(self: NDArray, key: object) -> Any:
     Raises:
         IndexError: an index is out of bounds, or there are too many.
     """
-    given = key
-    key, truths = _without_truths(given)
+    full_key = key
+    key, truths = _without_truths(full_key)
     if truths:  # each is a new first axis, of the one element or of none
-        if isinstance(given, tuple) and _is_truth(given[0]):  # what follows reads the new axis
+        if isinstance(full_key, tuple) and _is_truth(
+            full_key[0]
+        ):  # what follows reads the new axis
             view = self[None] if truths[0] else self[None][:0]
-            return view[given[1:]] if given[1:] else view
+            return view[full_key[1:]] if full_key[1:] else view
         view = self[key] if key else self
         for truth in truths:
             view = view[None] if truth else view[None][:0]
@@ -239,8 +241,12 @@ def getitem(self: NDArray, key: object) -> Any:
     if offset is not None:
         return self._view(offset, shape)
     if block.is_dense:
-        given = {"begin": tuple(map(float, block.begin)), "size": tuple(block.size), "shape": shape}
-        return invoke(find("_block"), (self,), given)
+        attributes = {
+            "begin": tuple(map(float, block.begin)),
+            "size": tuple(block.size),
+            "shape": shape,
+        }
+        return invoke(find("_block"), (self,), attributes)
     op = find("_index")
     statics, _ = op.bind({"pattern": _static_pattern(parts, self.shape)})
     return self._wrap(record(op, statics, (), (self._read(),))[0]).reshape(shape)
@@ -390,16 +396,16 @@ def _stored(self: NDArray, value: Any, shape: tuple[int, ...]) -> Any:
     return record(op, statics, (), (value_in_store,))[0]
 
 
-def _check_fits(given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
-    extra = len(given) - len(wanted)
-    core = given[extra:] if extra > 0 and all(n == 1 for n in given[:extra]) else given
+def _check_fits(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    extra = len(shape) - len(target)
+    core = shape[extra:] if extra > 0 and all(n == 1 for n in shape[:extra]) else shape
     try:
-        fits = np.broadcast_shapes(core, wanted) == wanted
+        fits = np.broadcast_shapes(core, target) == target
     except ValueError:
         fits = False
     if not fits:
         raise ShapeError(
-            f"An array of shape {given} does not broadcast to {wanted}, the shape it is assigned "
+            f"An array of shape {shape} does not broadcast to {target}, the shape it is assigned "
             f"to. Reshape it, or index another part."
         )
 

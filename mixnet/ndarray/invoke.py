@@ -160,8 +160,8 @@ def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> 
     return measured_size(op, statics, [each._read() for each in arrays])
 
 
-def _context(given: object) -> Context | None:
-    return None if given is None or given == "" else as_context(given)
+def _context(ctx: object) -> Context | None:
+    return None if ctx is None or ctx == "" else as_context(ctx)
 
 
 def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
@@ -193,12 +193,12 @@ def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
 
 def _other_face(op: Op, numpys: bool) -> OtherArrayError:
     if numpys:
-        wanted, other, way = "np", "nd", "as_np_ndarray()"
+        expected, other, way = "np", "nd", "as_np_ndarray()"
     else:
-        wanted, other, way = "nd", "np", "as_nd_ndarray()"
+        expected, other, way = "nd", "np", "as_nd_ndarray()"
     return OtherArrayError(
-        f"{op.title}: a function of mx.{wanted} takes arrays of mx.{wanted}, not of mx.{other}. "
-        f"array.{way} is the same array with the rules of mx.{wanted}."
+        f"{op.title}: a function of mx.{expected} takes arrays of mx.{expected}, not of mx.{other}. "
+        f"array.{way} is the same array with the rules of mx.{expected}."
     )
 
 
@@ -221,19 +221,19 @@ def make_function(
     def by_name(args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:
         """The arrays of a call that passes some by name or omits some."""
         arrays = []
-        given = dict(zip(op.arrays, args, strict=False))
+        named = dict(zip(op.arrays, args, strict=False))
         for key in op.arrays:
             if key in attributes:
-                given[key] = attributes.pop(key)
-        for key, value in given.items():
+                named[key] = attributes.pop(key)
+        for key, value in named.items():
             if isinstance(value, NDArray):
                 arrays.append(value)
             elif value is not None:
                 raise _not_an_array(op, key, value)
             elif key not in op.optional_arrays and not _left_out(op, key, attributes):
                 raise _missing(op, key)
-        for key in op.arrays[len(given) :]:
-            if key not in given and key not in op.optional_arrays:
+        for key in op.arrays[len(named) :]:
+            if key not in named and key not in op.optional_arrays:
                 raise _missing(op, key)
         return arrays
 
@@ -243,12 +243,12 @@ def make_function(
         attributes.pop("name", None)  # names are a symbol's
         arrays: list[NDArray] = []
         if op.variadic is None:
-            given = args[:arrays_first]
-            for each in given:
+            leading = args[:arrays_first]
+            for each in leading:
                 if not isinstance(each, NDArray):
                     break
                 arrays.append(each)
-            in_place = fewest <= len(arrays) == len(given)
+            in_place = fewest <= len(arrays) == len(leading)
             if not in_place or not names.isdisjoint(attributes):
                 arrays = by_name(args, attributes)
             args = args[arrays_first:]

@@ -36,19 +36,19 @@ def reshape(self: NDArray, *shape: Any, **kwargs: Any) -> Any:
     for name in kwargs:
         if name not in ("shape", "reverse"):
             raise AttributeTypeError(f"reshape has no argument {name!r}; it has shape and reverse.")
-    wanted = checked_shape("reshape", kwargs.get("shape", shape))
-    if wanted.count(-1) > 1 and min(wanted) == -1:
-        raise ShapeError(f"reshape: {wanted} leaves more than one axis open; only one may be -1.")
+    target = checked_shape("reshape", kwargs.get("shape", shape))
+    if target.count(-1) > 1 and min(target) == -1:
+        raise ShapeError(f"reshape: {target} leaves more than one axis open; only one may be -1.")
     op = find("Reshape")
-    if all(each > 0 for each in wanted):
-        if int(np.prod(wanted, dtype=np.int64)) != self.size:
+    if all(each > 0 for each in target):
+        if int(np.prod(target, dtype=np.int64)) != self.size:
             raise ShapeError(
-                f"reshape: {self.size} elements of shape {self.shape} do not fit into {wanted}."
+                f"reshape: {self.size} elements of shape {self.shape} do not fit into {target}."
             )
-        return self._view(0, wanted)
+        return self._view(0, target)
     # The operator knows MXNet's codes: its output shape is that of the view.
-    given = {"shape": wanted, "reverse": bool(kwargs.get("reverse", False))}
-    statics, _ = op.bind(given)
+    attributes = {"shape": target, "reverse": bool(kwargs.get("reverse", False))}
+    statics, _ = op.bind(attributes)
     return self._view(0, output_spec(op, statics, self._spec).shape)
 
 
@@ -143,14 +143,16 @@ def split_v2(
         ValueError: neither a number nor a tuple of indices.
     """
     if isinstance(indices_or_sections, int):
-        given: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
+        attributes: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (tuple, list)):
-        given = {"indices": (0, *indices_or_sections), "sections": 0}
+        attributes = {"indices": (0, *indices_or_sections), "sections": 0}
     else:
         raise AttributeValueError(
             "split_v2: indices_or_sections must be a whole number or a tuple."
         )
-    return invoke(find("_split_v2"), (ary,), {**given, "axis": axis, "squeeze_axis": squeeze_axis})
+    return invoke(
+        find("_split_v2"), (ary,), {**attributes, "axis": axis, "squeeze_axis": squeeze_axis}
+    )
 
 
 def _split_v2(self: NDArray, *args: Any, **kwargs: Any) -> Any:

@@ -565,11 +565,11 @@ class NDArray(Installed):
 
     def astype(self, dtype: DTypeLike, copy: bool = True) -> Self:
         """The array in another dtype; the array itself if ``copy`` is false and it already has that dtype."""
-        wanted = as_dtype(dtype)
-        if not copy and wanted == self._spec.dtype:
+        target_dtype = as_dtype(dtype)
+        if not copy and target_dtype == self._spec.dtype:
             return self
         op = find("Cast")
-        statics, _ = op.bind({"dtype": wanted.name})
+        statics, _ = op.bind({"dtype": target_dtype.name})
         return self._wrap(record_operation(op, statics, (), (self._read(),))[0])
 
     def as_nd_ndarray(self) -> NDArray:

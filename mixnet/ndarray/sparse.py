@@ -180,21 +180,21 @@ def _of_dense(
     return _dense_array(source, context, dtype)
 
 
-def _is_shape(given: tuple[Any, ...]) -> bool:
-    return all(isinstance(each, (int, np.integer)) for each in given)
+def _is_shape(values: tuple[Any, ...]) -> bool:
+    return all(isinstance(each, (int, np.integer)) for each in values)
 
 
 def _zeros_of_shape(
     name: str,
     stype: str,
-    given: tuple[Any, ...],
+    dimensions: tuple[Any, ...],
     shape: Any,
     context: Context,
     dtype: DTypeLike,
 ) -> Any:
-    if shape is not None and tuple(shape) != given:
-        raise AttributeValueError(f"{name}: shape={tuple(shape)} is not the given {given}.")
-    return zeros_of(stype, given, context, dtype)
+    if shape is not None and tuple(shape) != dimensions:
+        raise AttributeValueError(f"{name}: shape={tuple(shape)} is not the given {dimensions}.")
+    return zeros_of(stype, dimensions, context, dtype)
 
 
 def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: Any) -> CSRNDArray:
@@ -312,9 +312,9 @@ def _rows_of_parts(
     return RowSparseNDArray._make(data, (host_indices(rows, context),), tuple(shape))
 
 
-def _check_shape(name: str, found: NDArray, shape: Any) -> None:
-    if shape is not None and tuple(shape) != found.shape:
-        raise ShapeError(f"{name}: shape={tuple(shape)} is not that of the data, {found.shape}.")
+def _check_shape(name: str, data: NDArray, shape: Any) -> None:
+    if shape is not None and tuple(shape) != data.shape:
+        raise ShapeError(f"{name}: shape={tuple(shape)} is not that of the data, {data.shape}.")
 
 
 def cast_storage(

@@ -578,8 +578,8 @@ class RowSparseNDArray(BaseSparseNDArray):
         return retained
 
     def _retained(self, indices: Any) -> RowSparseNDArray:
-        wanted = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
-        rows = wanted.astype(np.int64).reshape(-1)
+        numbers = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
+        rows = numbers.astype(np.int64).reshape(-1)
         where = host_indices(rows, self.context)
         return type(self)._make(self._rows_at(rows), (where,), self.shape)
 

@@ -266,7 +266,7 @@ def _csr_times(matrix: CSRNDArray, rhs: NDArray, transpose: bool) -> NDArray:
 def _dot(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     left, right = arrays
     first, second = attributes.get("transpose_a", False), attributes.get("transpose_b", False)
-    wanted = attributes.get("forward_stype")
+    stype = attributes.get("forward_stype")
     if left.dtype != right.dtype:
         raise DTypeError(
             f"dot: the left array is {left._spec.dtype.name}, the right one "
@@ -281,7 +281,7 @@ def _dot(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
             )
         dense = _plain(right)
         product = _csr_times(left, dense, first)
-        if first and wanted != "default" and right.ndim > 1:
+        if first and stype != "default" and right.ndim > 1:
             rows = np.unique(left._aux[1].asnumpy())
             return RowSparseNDArray._rows_of(product, rows)
         return product
@@ -294,7 +294,7 @@ def _dot(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
         product = invoke(find("transpose"), (
             _csr_times(right, invoke(find("transpose"), (left,), {}), not second),
         ), {})  # fmt: skip
-        return product if wanted == "default" else CSRNDArray._from_dense(product)
+        return product if stype == "default" else CSRNDArray._from_dense(product)
     return NotImplemented
 
 

@@ -90,15 +90,15 @@ def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
     Raises:
         TypeError: an input is neither an array nor a symbol.
     """
-    given = [each for each in arrays if each is not None]
-    for each in given:
+    operands = [each for each in arrays if each is not None]
+    for each in operands:
         if not is_array(each):
             raise NotAnArrayError(
                 f"{name.removeprefix('_npi_').removeprefix('_np_')} takes mx.np arrays, not "
                 f"{type(each).__name__}. Make one with mx.np.array(...)."
             )
-    cls = type(given[0]) if given else current_face()
-    return cls._operate(find(name), given, attributes, out, name)
+    cls = type(operands[0]) if operands else current_face()
+    return cls._operate(find(name), operands, attributes, out, name)
 
 
 def as_array(value: Operand, like: object = None) -> Any:

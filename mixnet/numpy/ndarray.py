@@ -28,8 +28,8 @@ def _wanted_shape(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, .
     shape = kwargs.get("newshape", kwargs.get("shape", args))
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         shape = args[0]
-    wanted = (shape,) if isinstance(shape, (int, onp.integer)) else shape
-    return tuple(int(n) for n in wanted)
+    extents = (shape,) if isinstance(shape, (int, onp.integer)) else shape
+    return tuple(int(n) for n in extents)
 
 
 class ndarray(NDArray):
@@ -237,8 +237,8 @@ class ndarray(NDArray):
         Raises:
             ShapeError: the number of elements differs.
         """
-        wanted = _wanted_shape(args, kwargs)
-        return self._view(0, filled_shape("reshape", self.shape, wanted))
+        target = _wanted_shape(args, kwargs)
+        return self._view(0, filled_shape("reshape", self.shape, target))
 
     def transpose(self, *axes: Any) -> Self:
         """Axes in another order, reversed by default."""

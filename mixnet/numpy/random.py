@@ -41,13 +41,13 @@ def _two(
 ) -> Any:
     """A distribution of two parameters, each a number or an array."""
     arrays = [each for each in (left, right) if is_array(each)]
-    given = {}
+    attributes = {}
     for name, value in zip(names, (left, right), strict=True):
-        given[name] = None if is_array(value) else float(value)
+        attributes[name] = None if is_array(value) else float(value)
         check_array_parameter(operator, name, value)
     if arrays:
         more.pop("ctx", None)
-    return call(operator, *arrays, out=out, **given, size=_size(size), **more)
+    return call(operator, *arrays, out=out, **attributes, size=_size(size), **more)
 
 
 def uniform(
@@ -154,10 +154,10 @@ def _one(operator: str, name: str, text: str) -> Any:
     def draw(value: Any, size: Any, ctx: Any, out: Operable | None) -> Any:
         arrays = [value] if is_array(value) else []
         check_array_parameter(operator, name, value)
-        given = {name: None if arrays else float(value), "size": _size(size)}
+        attributes = {name: None if arrays else float(value), "size": _size(size)}
         if not arrays:
-            given["ctx"] = ctx
-        return call(operator, *arrays, out=out, **given)
+            attributes["ctx"] = ctx
+        return call(operator, *arrays, out=out, **attributes)
 
     draw.__doc__ = text
     return draw
@@ -242,8 +242,10 @@ def randint(
         low, high = 0, low
     if low >= high:
         raise AttributeValueError(f"randint: there is no whole number in [{low}, {high}).")
-    given = {"low": int(low), "high": int(high), "shape": _size(size) or ()}
-    return call("_random_randint", out=out, **given, dtype=name_of(dtype or onp.int64), ctx=ctx)
+    attributes = {"low": int(low), "high": int(high), "shape": _size(size) or ()}
+    return call(
+        "_random_randint", out=out, **attributes, dtype=name_of(dtype or onp.int64), ctx=ctx
+    )
 
 
 def choice(
@@ -272,8 +274,13 @@ def choice(
         raise AttributeValueError(
             f"choice: {number} draws from {count} elements need replace=True."
         )
-    given = {"a": int(count), "size": shape or (), "replace": replace, "weighted": p is not None}
-    where = call("_npi_choice", p, **given, ctx=None if p is not None else ctx)
+    attributes = {
+        "a": int(count),
+        "size": shape or (),
+        "replace": replace,
+        "weighted": p is not None,
+    }
+    where = call("_npi_choice", p, **attributes, ctx=None if p is not None else ctx)
     if isinstance(a, (int, onp.integer)):
         return where if out is None else call("_np_copy", where, out=out)
     return call("take", a, where, out=out, axis=0)
@@ -285,13 +292,13 @@ def multinomial(n: int, pvals: Any, size: Any = None, **kwargs: object) -> Any:
     Raises:
         ValueError: the probabilities sum up to more than 1.
     """
-    given = {"n": int(n), "size": _size(size)}
+    attributes = {"n": int(n), "size": _size(size)}
     if is_array(pvals):
-        return call("_npi_multinomial", pvals, pvals=None, **given)
+        return call("_npi_multinomial", pvals, pvals=None, **attributes)
     numbers = tuple(float(each) for each in pvals)
     if sum(numbers) > 1 + 1e-5:
         raise AttributeValueError(f"multinomial: pvals sum up to {sum(numbers)}, more than 1.")
-    return call("_npi_multinomial", pvals=numbers, **given)
+    return call("_npi_multinomial", pvals=numbers, **attributes)
 
 
 def multivariate_normal(

@@ -25,8 +25,8 @@ def sum(
     out: Operable | None = None,
 ) -> Any:
     """Sum along axes, all by default; in the array's dtype, booleans in int64."""
-    given = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
-    return call("_np_sum", a, out=out, keepdims=keepdims, **given)
+    attributes = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
+    return call("_np_sum", a, out=out, keepdims=keepdims, **attributes)
 
 
 def prod(
@@ -38,8 +38,8 @@ def prod(
     initial: Operand | None = None,
 ) -> Any:
     """Product along axes, all by default; in the array's dtype."""
-    given = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
-    return call("_np_prod", a, out=out, keepdims=keepdims, **given)
+    attributes = {"axis": as_axes(axis), "dtype": name_of(dtype), "initial": initial}
+    return call("_np_prod", a, out=out, keepdims=keepdims, **attributes)
 
 
 product = prod
@@ -101,8 +101,8 @@ def mean(
     keepdims: bool = False,
 ) -> Any:
     """Mean along axes, all by default; of whole numbers in float32."""
-    given = {"axis": as_axes(axis), "dtype": name_of(dtype)}
-    return call("_npi_mean", a, out=out, keepdims=keepdims, **given)
+    attributes = {"axis": as_axes(axis), "dtype": name_of(dtype)}
+    return call("_npi_mean", a, out=out, keepdims=keepdims, **attributes)
 
 
 def std(
@@ -114,8 +114,8 @@ def std(
     keepdims: bool = False,
 ) -> Any:
     """Standard deviation along axes; ``ddof`` is taken from the count."""
-    given = {"axis": as_axes(axis), "dtype": name_of(dtype), "ddof": ddof}
-    return call("_npi_std", a, out=out, keepdims=keepdims, **given)
+    attributes = {"axis": as_axes(axis), "dtype": name_of(dtype), "ddof": ddof}
+    return call("_npi_std", a, out=out, keepdims=keepdims, **attributes)
 
 
 def var(
@@ -127,8 +127,8 @@ def var(
     keepdims: bool = False,
 ) -> Any:
     """Variance along axes; ``ddof`` is taken from the count."""
-    given = {"axis": as_axes(axis), "dtype": name_of(dtype), "ddof": ddof}
-    return call("_npi_var", a, out=out, keepdims=keepdims, **given)
+    attributes = {"axis": as_axes(axis), "dtype": name_of(dtype), "ddof": ddof}
+    return call("_npi_var", a, out=out, keepdims=keepdims, **attributes)
 
 
 def average(
@@ -139,8 +139,8 @@ def average(
     out: Any = None,
 ) -> Any:
     """Mean along axes weighted by ``weights``; with ``returned`` also the sum of the weights."""
-    given = {"axis": as_axes(axis), "returned": returned, "weighted": weights is not None}
-    return call("_npi_average", a, weights, out=out, **given)
+    attributes = {"axis": as_axes(axis), "returned": returned, "weighted": weights is not None}
+    return call("_npi_average", a, weights, out=out, **attributes)
 
 
 def argmax(a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None) -> Any:
@@ -228,10 +228,10 @@ def percentile(
     """The ``q``-th percentiles, from 0 to 100, along axes."""
     if overwrite_input is not None:
         raise NotDefinedError("percentile: overwrite_input is not supported; leave it out.")
-    given = {"axis": as_axes(axis), "interpolation": interpolation, "keepdims": keepdims}
+    attributes = {"axis": as_axes(axis), "interpolation": interpolation, "keepdims": keepdims}
     if isinstance(q, NUMBERS):
-        return call("_npi_percentile", a, out=out, q_scalar=float(q), **given)
-    return call("_npi_percentile", a, q, out=out, q_scalar=None, **given)
+        return call("_npi_percentile", a, out=out, q_scalar=float(q), **attributes)
+    return call("_npi_percentile", a, q, out=out, q_scalar=None, **attributes)
 
 
 def quantile(
@@ -276,5 +276,5 @@ def histogram(
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each whole number from 0 on occurs in ``x``, or the sum of its weights."""
-    given = {"minlength": minlength, "has_weights": weights is not None}
-    return call("_npi_bincount", x, weights, **given)
+    attributes = {"minlength": minlength, "has_weights": weights is not None}
+    return call("_npi_bincount", x, weights, **attributes)

@@ -183,10 +183,10 @@ def insert(arr: Operand, obj: Operand, values: Any, axis: Any = None) -> Any:
         name = "_npi_insert_tensor"
     elif "int_ind" in attributes:
         name = "_npi_insert_scalar"
-    given = [arr] if number else [arr, as_array(values, arr)]
+    operands = [arr] if number else [arr, as_array(values, arr)]
     if positions is not None:
-        given.append(positions)
-    return call(name, *given, val=float(values) if number else None, axis=axis, **attributes)
+        operands.append(positions)
+    return call(name, *operands, val=float(values) if number else None, axis=axis, **attributes)
 
 
 def extract(condition: Any, arr: Any) -> Any:

@@ -73,8 +73,8 @@ def squeeze(
 
 def broadcast_to(array: Operand, shape: int | Sequence[int]) -> Any:
     """Repeated along axes of extent one, and new first ones, to ``shape``."""
-    wanted = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
-    return call("_npi_broadcast_to", as_array(array), shape=wanted)
+    target = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
+    return call("_npi_broadcast_to", as_array(array), shape=target)
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:
@@ -308,10 +308,10 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
     modes = ("constant", "edge", "reflect", "symmetric", "maximum", "minimum")
     if mode not in modes:
         raise AttributeValueError(f"pad: mode={mode!r} is not one of {', '.join(modes)}.")
-    given = onp.asarray(pad_width)
-    if given.dtype.kind not in "iu":
+    widths = onp.asarray(pad_width)
+    if widths.dtype.kind not in "iu":
         raise AttributeTypeError("pad: pad_width must hold whole numbers.")
-    pairs = tuple((int(a), int(b)) for a, b in onp.broadcast_to(given, (len(x.shape), 2)))
+    pairs = tuple((int(a), int(b)) for a, b in onp.broadcast_to(widths, (len(x.shape), 2)))
     value = kwargs.pop("constant_values", 0)
     reflect = kwargs.pop("reflect_type", "even")
     if kwargs:
@@ -322,14 +322,14 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
 
 def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
     """The elements again and again until ``new_shape`` is full."""
-    wanted = (new_shape,) if isinstance(new_shape, (int, onp.integer)) else tuple(new_shape)
-    size = int(onp.prod(wanted, dtype=onp.int64))
+    target = (new_shape,) if isinstance(new_shape, (int, onp.integer)) else tuple(new_shape)
+    size = int(onp.prod(target, dtype=onp.int64))
     if not a.size:
-        return call("_npi_zeros", shape=wanted, dtype=a.dtype.name, ctx=a.ctx)
+        return call("_npi_zeros", shape=target, dtype=a.dtype.name, ctx=a.ctx)
     flat = ravel(a)
     if size > flat.size:
         flat = tile(flat, -(-size // flat.size))
-    return reshape(flat[:size], wanted)
+    return reshape(flat[:size], target)
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:

@@ -33,28 +33,33 @@ def bernoulli(
     if (prob is None) == (logit is None):
         raise AttributeValueError("bernoulli: give one of prob and logit.")
     parameter = prob if logit is None else logit
-    given: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
+    attributes: dict[str, Any] = {"prob": None, "logit": None, "is_logit": logit is not None}
     arrays = [parameter] if is_array(parameter) else []
     check_array_parameter("_npi_bernoulli", "prob", prob)
     if not arrays:
-        given["logit" if prob is None else "prob"] = float(parameter)
-        given["ctx"] = ctx
+        attributes["logit" if prob is None else "prob"] = float(parameter)
+        attributes["ctx"] = ctx
     if size is not None:
         size = (int(size),) if isinstance(size, (int, onp.integer)) else tuple(size)
     return call(
-        "_npi_bernoulli", *arrays, out=out, size=size, dtype=name_of(dtype or onp.float32), **given
+        "_npi_bernoulli",
+        *arrays,
+        out=out,
+        size=size,
+        dtype=name_of(dtype or onp.float32),
+        **attributes,
     )
 
 
 def _batched(operator: str, names: tuple[str, str], left: Any, right: Any, more: Any) -> Any:
     arrays = [each for each in (left, right) if is_array(each)]
-    given = {
+    attributes = {
         name: None if is_array(value) else float(value)
         for name, value in zip(names, (left, right), strict=True)
     }
     if arrays:
         more.pop("ctx")
-    return call(operator, *arrays, **given, **more)
+    return call(operator, *arrays, **attributes, **more)
 
 
 def _shape(batch_shape: Any) -> Any:

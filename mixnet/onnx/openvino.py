@@ -67,8 +67,8 @@ class _Runner:
         except IndexError:  # the first call, or one beside another
             request = self._compiled.create_infer_request()
         tensor = self._tensor
-        given = [np.ascontiguousarray(values[i]) for _, i in self._places]
-        for (place, _), each in zip(self._places, given, strict=True):
+        arrays = [np.ascontiguousarray(values[i]) for _, i in self._places]
+        for (place, _), each in zip(self._places, arrays, strict=True):
             shared = tensor(np.asarray(_Writable(each)), shared_memory=True)
             request.set_input_tensor(place, shared)
         results = [np.empty(shape, dtype) for shape, dtype in self._outputs]

@@ -27,9 +27,9 @@ def gradients(
     heads: Sequence[Any],
     headed: Sequence[int],
     inputs: Sequence[Any],
-    wanted: Sequence[int],
+    wrt: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Gradients of the inputs ``wanted``, in their order.
+    """Gradients of the inputs ``wrt``, in their order.
 
     Those of whole numbers are what real numbers in their place have, cast to whole numbers.
 
@@ -40,10 +40,10 @@ def gradients(
         heads: gradients of some outputs.
         headed: which outputs these are.
         inputs: all that the operator was called with.
-        wanted: which of them are asked for.
+        wrt: which of them are asked for.
     """
-    _, pull = with_gradients(forward, statics, scalars, inputs, headed, wanted)
-    return pull(heads, headed, wanted)
+    _, pull = with_gradients(forward, statics, scalars, inputs, headed, wrt)
+    return pull(heads, headed, wrt)
 
 
 def with_gradients(
@@ -52,7 +52,7 @@ def with_gradients(
     scalars: Sequence[Any],
     inputs: Sequence[Any],
     headed: Sequence[int],
-    wanted: Sequence[int],
+    wrt: Sequence[int],
 ) -> tuple[tuple[Any, ...], Callable[..., tuple[Any, ...]]]:
     """All outputs of an operator, and a function that gives gradients without computing it again.
 
@@ -62,18 +62,18 @@ def with_gradients(
         scalars: its numbers that are inputs.
         inputs: what it is called with.
         headed: the outputs that may get gradients.
-        wanted: the inputs whose gradients may be asked for.
+        wrt: the inputs whose gradients may be asked for.
 
     Returns:
-        The outputs, and ``pull(heads, headed, wanted)`` for some of ``headed`` and of ``wanted``,
+        The outputs, and ``pull(heads, headed, wanted)`` for some of ``headed`` and of ``wrt``,
         as in :func:`gradients`.
     """
     if forward.passes_gradient:
         return tuple(forward.apply(statics, inputs, scalars)), _passing(inputs)
-    kinds = {inputs[i].dtype for i in wanted}
+    kinds = {inputs[i].dtype for i in wrt}
     whole = {kind for kind in kinds if jnp.issubdtype(kind, jnp.integer)}
     stand_ins = _in_real_numbers(inputs, whole) if whole else list(inputs)
-    real = [i for i in wanted if jnp.issubdtype(stand_ins[i].dtype, jnp.floating)]
+    real = [i for i in wrt if jnp.issubdtype(stand_ins[i].dtype, jnp.floating)]
 
     def run(*varied: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         placed = list(stand_ins)
@@ -88,25 +88,26 @@ def with_gradients(
         except (MXNetError, TypeError, ValueError):
             # Nothing that takes real numbers, as bitwise_and: without a gradient.
             stand_ins = list(inputs)
-            real = [i for i in wanted if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
+            real = [i for i in wrt if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
 
     primal, pull, outputs = jax.vjp(run, *[stand_ins[i] for i in real], has_aux=True)
     if whole:
         outputs = tuple(forward.apply(statics, inputs, scalars))
 
     def gradients_of(
-        heads: Sequence[Any], some: Sequence[int], asked: Sequence[int]
+        heads: Sequence[Any], some: Sequence[int], positions: Sequence[int]
     ) -> tuple[Any, ...]:
-        given = dict(zip(some, heads, strict=True))
+        head_cotangents = dict(zip(some, heads, strict=True))
         cotangents = tuple(
-            _as_cotangent(given.get(i), output) for i, output in zip(headed, primal, strict=True)
+            _as_cotangent(head_cotangents.get(i), output)
+            for i, output in zip(headed, primal, strict=True)
         )
         gradients = dict(zip(real, pull(cotangents), strict=True))
         return tuple(
             to_dtype(gradients[i], inputs[i].dtype)
             if i in gradients
             else jnp.zeros(inputs[i].shape, inputs[i].dtype)
-            for i in asked
+            for i in positions
         )
 
     return outputs, gradients_of
@@ -116,9 +117,9 @@ def _passing(inputs: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     """Gradients of a cast: the head in the dtype of the input."""
 
     def gradients_of(
-        heads: Sequence[Any], some: Sequence[int], asked: Sequence[int]
+        heads: Sequence[Any], some: Sequence[int], positions: Sequence[int]
     ) -> tuple[Any, ...]:
-        return tuple(to_dtype(heads[0], inputs[i].dtype) for i in asked)
+        return tuple(to_dtype(heads[0], inputs[i].dtype) for i in positions)
 
     return gradients_of
 
@@ -128,8 +129,8 @@ def _in_real_numbers(inputs: Sequence[Any], kinds: Collection[Any]) -> list[Any]
 
     It is the dtype of the real inputs, if there are any, for many operators want one dtype.
     """
-    given = [each.dtype for each in inputs if jnp.issubdtype(each.dtype, jnp.floating)]
-    wide = given[0] if given else jnp.float64
+    dtypes = [each.dtype for each in inputs if jnp.issubdtype(each.dtype, jnp.floating)]
+    wide = dtypes[0] if dtypes else jnp.float64
     return [each.astype(wide) if each.dtype in kinds else each for each in inputs]
 
 

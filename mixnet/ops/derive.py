@@ -61,11 +61,11 @@ def with_attributes_of(
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         hints = typing.get_type_hints(function, include_extras=True)
-        given = inspect.signature(function).parameters.values()
-        arrays = [each for each in given if each.kind is each.POSITIONAL_OR_KEYWORD]
+        declared_parameters = inspect.signature(function).parameters.values()
+        arrays = [each for each in declared_parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
         own = [
             each.replace(annotation=hints.get(each.name, each.annotation))
-            for each in given
+            for each in declared_parameters
             if each.kind is each.KEYWORD_ONLY
         ]
         shared = [

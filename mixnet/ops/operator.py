@@ -120,7 +120,7 @@ class Operator:
 
     # ---- attributes ------------------------------------------------------------------------------
 
-    def bind(self, given: Mapping[str, Any], training: bool = False) -> tuple[Statics, tuple]:
+    def bind(self, keywords: Mapping[str, Any], training: bool = False) -> tuple[Statics, tuple]:
         """Checked attributes: the static ones in order, and the numbers that are inputs."""
         raise NotImplementedError(f"{self!r} takes no attributes by name.")
 
@@ -195,8 +195,8 @@ class Operator:
 
     # ---- its gradient ---------------------------------------------------------------------------
 
-    def backward_node(self, node: Any, heads: Sequence[Any], wanted: Sequence[int]) -> Any:
-        """The node with the gradients of the inputs ``wanted``; None to have the function differentiated."""
+    def backward_node(self, node: Any, heads: Sequence[Any], wrt: Sequence[int]) -> Any:
+        """The node with the gradients of the inputs ``wrt``; None to have the function differentiated."""
         return None
 
     def names_rows(self, position: int) -> bool:

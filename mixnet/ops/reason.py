@@ -81,14 +81,14 @@ def explain(
         for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))
     )
     declared = op if isinstance(op, Op) else None
-    given = ", ".join(_changed_attributes(declared, statics)) if declared else ""
+    changed = ", ".join(_changed_attributes(declared, statics)) if declared else ""
     because = reason(op, statics, shapes, error)
     usage = ""
     if declared and (not because or "not given" in because):
         usage = f" Call it as {declared.usage()}."
     return ShapeError(
         f"{declared.title if declared else op.name} does not take inputs "
-        f"({inputs}){f' with {given}' if given else ''}"
+        f"({inputs}){f' with {changed}' if changed else ''}"
         f"{f': {because}' if because else ''}.{usage}"
     )
 
@@ -142,12 +142,12 @@ def _misfit(op: Op, statics: Statics, shapes: Sequence[Shape | None], text: str)
     if len(shapes) < len(names) and "NoneType" in text:
         return f"array {names[len(shapes)]!r} was not given"
     pairs = zip(names, shapes, strict=False)
-    given = {name: tuple(shape) for name, shape in pairs if shape is not None}
+    known = {name: tuple(shape) for name, shape in pairs if shape is not None}
     try:
-        needed = op.infer_input_shapes(statics, given)
+        needed = op.infer_input_shapes(statics, known)
     except Exception:  # its rule stumbles as well
         return ""
     for name, shape in needed.items():
-        if name in given and tuple(shape) != given[name]:
-            return f"{name} has shape {given[name]}, the other inputs need {tuple(shape)}"
+        if name in known and tuple(shape) != known[name]:
+            return f"{name} has shape {known[name]}, the other inputs need {tuple(shape)}"
     return ""

@@ -380,7 +380,7 @@ class Op(Operator):
         names = tuple(inspect.signature(rule).parameters)
 
         def measure(arrays: Mapping[str, Any], attributes: Mapping[str, Any]) -> int:
-            given = {}
+            values = {}
             first = arrays.get(self.arrays[0]) if self.arrays else None
             known = {
                 name: None
@@ -392,8 +392,8 @@ class Op(Operator):
                 self._check_axes(known, first.ndim)
             for name in names:
                 array = arrays.get(name)
-                given[name] = known.get(name) if array is None else array.asnumpy()
-            return int(rule(**given))
+                values[name] = known.get(name) if array is None else array.asnumpy()
+            return int(rule(**values))
 
         self.measure = measure
         return rule
@@ -455,33 +455,33 @@ class Op(Operator):
 
     # ---- facts about a call -------------------------------------------------------------------
 
-    def bind(self, given: Mapping[str, Any], training: bool = False) -> tuple[Statics, tuple]:
+    def bind(self, keywords: Mapping[str, Any], training: bool = False) -> tuple[Statics, tuple]:
         """Checked attributes: the static ones in order, and the numbers that are inputs.
 
         Raises:
             AttributeTypeError: unknown or missing name.
             AttributeValueError: a value that the attribute cannot have.
         """
-        key: Any = (training, *given, *given.values())
+        key: Any = (training, *keywords, *keywords.values())
         try:
             if not self.dynamic:
                 if key in self._bound:
                     return self._bound[key], ()
             elif self._check is None:
-                key, scalars_given = self._without_numbers(given, training)
+                key, scalars_given = self._without_numbers(keywords, training)
                 known = self._bound.get(key)
                 if known is not None:
                     return known, scalars_given
         except (TypeError, OverflowError):  # a list or an array as a value; a number without end
             key = None
-        for name in given:
+        for name in keywords:
             if name not in self.attributes:
                 raise self._unknown(name)
         statics: list[Any] = []
         scalars: list[float] = []
         values: dict[str, Any] = {}
         for name, each in self.attributes.items():
-            value = given.get(name, REQUIRED)
+            value = keywords.get(name, REQUIRED)
             if value is REQUIRED:
                 if each.required:
                     raise missing(self.title, name, self.usage())
@@ -508,16 +508,16 @@ class Op(Operator):
             self._bound[key] = bound
         return bound, tuple(scalars)
 
-    def _without_numbers(self, given: Mapping[str, Any], training: bool) -> tuple[Any, tuple]:
+    def _without_numbers(self, keywords: Mapping[str, Any], training: bool) -> tuple[Any, tuple]:
         """The cache key of the static attributes, and the numbers that are inputs; the key is None unless
         all numbers are given as numbers of Python, in their ranges.
         """
         scalars = []
         for name, default, limits in self._numbers:
-            value = given.get(name, default)
+            value = keywords.get(name, default)
             kind = type(value)
             if kind is not float and kind is not int:
-                if value is None and name not in given:
+                if value is None and name not in keywords:
                     continue
                 return None, ()
             value = float(value)
@@ -527,7 +527,7 @@ class Op(Operator):
             scalars.append(value)
         rest = [
             each
-            for name, value in given.items()
+            for name, value in keywords.items()
             for each in ((name,) if name in self.dynamic else (name, value))
         ]
         return (training, *rest), tuple(scalars)
@@ -654,8 +654,8 @@ class Op(Operator):
         count = self._known_draws.get(statics)
         if count is None:
             known = self.keywords(statics)
-            given = {name: known[name] for name in self._draw_names}
-            count = self._known_draws[statics] = int(self._draws(**given))
+            attributes = {name: known[name] for name in self._draw_names}
+            count = self._known_draws[statics] = int(self._draws(**attributes))
         return count
 
     def shared(self, statics: Statics) -> tuple[Any, ...]:
@@ -688,10 +688,12 @@ class Op(Operator):
         except (IndexError, ValueError) as error:
             if isinstance(error, MXNetError):
                 raise
-            given = ", ".join(f"{name}={known[name]!r}" for name in self.attributes if known[name])
+            settings = ", ".join(
+                f"{name}={known[name]!r}" for name in self.attributes if known[name]
+            )
             raise ShapeError(
                 f"{self.name}: {first} of shape {tuple(shape)} has too few or too many axes"
-                f"{' for ' + given if given else ''}. Call it as {self.signature_text()}."
+                f"{' for ' + settings if settings else ''}. Call it as {self.signature_text()}."
             ) from error
 
     # ---- computing ----------------------------------------------------------------------------
@@ -760,8 +762,8 @@ class Op(Operator):
         names = self.argument_names(statics)
         if len(names) != len(arrays):
             names = self.arrays
-        given = dict(zip(names, arrays, strict=False))
-        return [given.get(name) for name in self.arrays]
+        by_name = dict(zip(names, arrays, strict=False))
+        return [by_name.get(name) for name in self.arrays]
 
     def _apply_with_gradient(self, statics: Statics, arrays: tuple, scalars: tuple, key: Any):
         # Scalars and key are arguments, not closed over: a custom gradient may not capture tracers.

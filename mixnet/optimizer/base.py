@@ -82,8 +82,8 @@ class Optimizer:
             )
         self.lr_scheduler = lr_scheduler
         if self.lr_scheduler is None:
-            given = 0.01 if learning_rate is None else learning_rate
-            self.lr: Any = checked_number("learning_rate", given)
+            rate = 0.01 if learning_rate is None else learning_rate
+            self.lr: Any = checked_number("learning_rate", rate)
         else:
             self.lr = learning_rate
             if learning_rate is not None:

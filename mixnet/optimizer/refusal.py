@@ -31,11 +31,11 @@ def explaining(update: Callable[..., None]) -> Callable[..., None]:
 
 def _problem(optimizer: Any, weight: Any, grad: Any, state: object) -> MXNetError | None:
     name = type(optimizer).__name__
-    for called, given in (("weight", weight), ("grad", grad)):
-        arrays = given if isinstance(given, (list, tuple)) and given else [given]
+    for called, value in (("weight", weight), ("grad", grad)):
+        arrays = value if isinstance(value, (list, tuple)) and value else [value]
         if not all(isinstance(each, NDArray) for each in arrays):
             return NotAnArrayError(
-                f"{name}.update: {called} must be an NDArray, not {given!r:.60}. mx.nd.array makes one."
+                f"{name}.update: {called} must be an NDArray, not {value!r:.60}. mx.nd.array makes one."
             )
     if state is None:
         return AttributeTypeError(

@@ -42,20 +42,20 @@ _SCHEDULERS: dict[type, tuple[Any, ...]] = {
 }
 
 
-def checked(found: Any, optimizer: Optimizer, weights: Weights) -> tuple[Any, Optimizer]:
+def checked(result: Any, optimizer: Optimizer, weights: Weights) -> tuple[Any, Optimizer]:
     """States and the optimizer that they are for, from what a file of states held.
 
     Args:
-        found: states by key, or the pair of these and an optimizer.
+        result: states by key, or the pair of these and an optimizer.
         optimizer: for states without an optimizer.
         weights: the parameters, as far as they are known.
 
     Raises:
         FileFormatError: these are no states, or not those of this optimizer for these parameters.
     """
-    states = found
-    if isinstance(found, tuple) and len(found) == 2:
-        states, optimizer = found
+    states = result
+    if isinstance(result, tuple) and len(result) == 2:
+        states, optimizer = result
         if not isinstance(optimizer, Optimizer):
             raise FileFormatError(
                 f"The file has, in place of an optimizer, a {type(optimizer).__name__}."

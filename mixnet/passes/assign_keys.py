@@ -46,12 +46,12 @@ def assign_keys(graph: Graph, called: Sequence[Node] = (), training: bool = Fals
     )
     key = key_variable(draws)
 
-    def change(node: Node, given: tuple[Entry, ...]) -> Node:
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         if not node.op.takes_key:
-            return node.with_inputs(given)
+            return node.with_inputs(inputs)
         scalars = (*node.scalars, float(numbers[node]))
-        given = (*given, Entry(key))
-        keyed = Node(node.op, node.statics, scalars, given, node.name, node.attrs)
+        inputs = (*inputs, Entry(key))
+        keyed = Node(node.op, node.statics, scalars, inputs, node.name, node.attrs)
         return keyed.made_from(node)
 
     changed = graph.rebuild(change)

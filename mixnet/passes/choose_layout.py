@@ -276,7 +276,7 @@ class _Rewrite:
         return [_image(convolution.CONVOLUTION, inputs, plan, node)]
 
     def _convolution_gradients(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
-        _, headed, wanted = node.statics
+        _, headed, wrt = node.statics
         if headed != (0,):
             return None
         head, data, weight, *_ = node.inputs
@@ -284,15 +284,15 @@ class _Rewrite:
         if plan is None:
             arrays = (head, data, weight)
             if len(known["kernel"]) == 3:
-                return self._volumes(node, known, arrays, wanted)
-            return self._grouped(grouped.GRADIENTS, node, known, arrays, {"wanted": wanted})
+                return self._volumes(node, known, arrays, wrt)
+            return self._grouped(grouped.GRADIENTS, node, known, arrays, {"wrt": wrt})
         attributes = self._as_data_gradient(plan, known["kernel"], self._shape(data)[2:])
         inputs = (self.images[head].last, self.images[weight].first)
         return [
             _image(convolution.DATA_GRADIENT, inputs, attributes, node)
             if position == 0
             else self._gradient_of_parameter(position, node, known, plan, head, data)
-            for position in wanted
+            for position in wrt
         ]
 
     def _gradient_of_parameter(
@@ -341,27 +341,27 @@ class _Rewrite:
             "channels_last": _is_last(known["layout"]),
         }
         lowered = _lowered(op, tuple(self.images[each].first for each in inputs), attributes, node)
-        count = len(more["wanted"]) if more else 1
+        count = len(more["wrt"]) if more else 1
         return [Image(Entry(lowered, i)) for i in range(count)]
 
     def _volumes(
-        self, node: Node, known: dict[str, Any], inputs: Sequence[Entry], wanted: Sequence[int]
+        self, node: Node, known: dict[str, Any], inputs: Sequence[Entry], wrt: Sequence[int]
     ) -> list[Image] | None:
         """A convolution with three spatial axes, or its gradients: it has its own lowering."""
-        data, weight = inputs[1:3] if wanted else inputs[:2]
+        data, weight = inputs[1:3] if wrt else inputs[:2]
         plan = self._window(data, weight, known)
         if plan is None or known["kernel"][0] > volumes.MOST_STEPS:
             return None
         last = _is_last(known["layout"])
         method = plan.pop("method")
         attributes: dict[str, Any] = {**plan, "channels_last": last}
-        if wanted:
+        if wrt:
             window = {name: each if name == "groups" else each[1:] for name, each in plan.items()}
             window["kernel"] = known["kernel"][1:]
             batch, *extents, channels = self._shape(data)
             if not last:
                 batch, channels, *extents = self._shape(data)
-            attributes["wanted"] = wanted
+            attributes["wrt"] = wrt
             attributes["data_method"] = convolution.data_gradient_method(
                 method, window, extents[1:]
             )
@@ -371,9 +371,9 @@ class _Rewrite:
             )
         else:
             attributes["method"] = method
-        op = volumes.GRADIENTS if wanted else volumes.CONVOLUTION
+        op = volumes.GRADIENTS if wrt else volumes.CONVOLUTION
         lowered = _lowered(op, tuple(self.images[each].first for each in inputs), attributes, node)
-        return [Image(Entry(lowered, i)) for i in range(max(1, len(wanted)))]
+        return [Image(Entry(lowered, i)) for i in range(max(1, len(wrt)))]
 
     def _as_data_gradient(
         self, plan: dict[str, Any], kernel: Sequence[int], extents: Sequence[int]
@@ -396,7 +396,7 @@ class _Rewrite:
         return [_image(convolution.DECONVOLUTION, inputs, attributes, node)]
 
     def _deconvolution_gradients(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
-        _, headed, wanted = node.statics
+        _, headed, wrt = node.statics
         if headed != (0,):
             return None
         head, data, weight, *_ = node.inputs
@@ -409,7 +409,7 @@ class _Rewrite:
             _image(convolution.CONVOLUTION, inputs, plan, node)
             if position == 0
             else self._gradient_of_parameter(position, node, known, plan, data, head)
-            for position in wanted
+            for position in wrt
         ]
 
     def _plan_of_transposed(
@@ -432,7 +432,7 @@ class _Rewrite:
             return None
         body = known["subgraphs"][0]
         parts = parts_of(body)
-        given = dict(zip(body_order(parts), node.inputs, strict=False))
+        by_name = dict(zip(body_order(parts), node.inputs, strict=False))
         measured = known["min_calib_range"] is not None and known["max_calib_range"] is not None
         names = integers.weight_names(parts)
         by_channel = measured or known["enable_float_output"]
@@ -440,15 +440,17 @@ class _Rewrite:
             integers.WEIGHTS,
             (("body", body), ("by_channel", by_channel)),
             (),
-            tuple(self.images[given[name]].first for name in names),
+            tuple(self.images[by_name[name]].first for name in names),
             f"{node.name}_weights",
         ).made_from(node)
         layer = parts.layer.op.keywords(parts.layer.statics)
         plain = layer["num_group"] == 1
         stride = layer["stride"] or (1, 1)
-        able = self.with_onednn and plain and onednn.computes(self._shape(given["data"])[1], stride)
+        able = (
+            self.with_onednn and plain and onednn.computes(self._shape(by_name["data"])[1], stride)
+        )
         ranges = node.inputs[len(body_order(parts)) :]
-        images = [given["data"], *[given[name] for name in ("sum",) if name in given]]
+        images = [by_name["data"], *[by_name[name] for name in ("sum",) if name in by_name]]
         data, *added = [self.images[each].last for each in images]
         inputs = (
             data, *[Entry(made, i) for i in range(3)], *added, *[self.images[e].first for e in ranges],
@@ -464,7 +466,7 @@ class _Rewrite:
         lowered_images = [Image(last=Entry(lowered))]
         if not known["enable_float_output"]:
             lowered_images += [Image(Entry(lowered, 1)), Image(Entry(lowered, 2))]
-        states = [self.images[given[n]] for n in ("mean", "var") if n in given]
+        states = [self.images[by_name[n]] for n in ("mean", "var") if n in by_name]
         return lowered_images + states
 
     def _pooling_of_integers(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
@@ -535,7 +537,7 @@ class _Rewrite:
         return self._same(node, statics)
 
     def _batch_norm_gradient(self, node: Node, known: dict[str, Any]) -> list[Image] | None:
-        _, headed, wanted = node.statics
+        _, headed, wrt = node.statics
         by_batch = known["training"] and not known["use_global_stats"]
         if headed != (0,) or not by_batch:
             return None
@@ -545,13 +547,13 @@ class _Rewrite:
             "eps": known["eps"],
             "fix_gamma": known["fix_gamma"],
             "wide": self.specs[moving][1].name,
-            "wanted": wanted,
+            "wrt": wrt,
         }
         inputs = (self.images[head].last, self.images[data].last, self.images[gamma].first)
         lowered = _lowered(batch_norm.BATCH_NORM_GRADIENT, inputs, attributes, node)
         return [
             Image(last=Entry(lowered, i)) if position == 0 else Image(Entry(lowered, i))
-            for i, position in enumerate(wanted)
+            for i, position in enumerate(wrt)
         ]
 
     def _takes_any_layout(self, node: Node) -> bool:

@@ -46,8 +46,8 @@ class BackwardOp(Operator):
 
     def output_specs(self, statics: Statics, inputs: Sequence[Any]) -> list[Any]:
         """Shape and dtype of every gradient: those of the input that it is the gradient of."""
-        _, headed, wanted = statics
-        return [inputs[len(headed) + i] for i in wanted]
+        _, headed, wrt = statics
+        return [inputs[len(headed) + i] for i in wrt]
 
     def shared(self, statics: Statics) -> tuple[Any, ...]:
         """What the forward calls share."""
@@ -61,9 +61,9 @@ class BackwardOp(Operator):
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
         """Gradients of the inputs asked for, in their order."""
-        forward_statics, headed, wanted = statics
+        forward_statics, headed, wrt = statics
         heads, inputs = arrays[: len(headed)], arrays[len(headed) :]
-        return gradients(self.forward, forward_statics, scalars, heads, headed, inputs, wanted)
+        return gradients(self.forward, forward_statics, scalars, heads, headed, inputs, wrt)
 
     def __repr__(self) -> str:
         return f"<gradient of {self.forward!r}>"
@@ -83,7 +83,7 @@ class KeptBackwardOp(BackwardOp):
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
         """Gradients of the inputs asked for, in their order."""
-        forward_statics, headed, wanted = statics
+        forward_statics, headed, wrt = statics
         count = self.forward.num_residuals(forward_statics)
         heads, inputs = arrays[: len(headed)], arrays[len(headed) : -count]
         outputs = arrays[-count:]
@@ -92,13 +92,13 @@ class KeptBackwardOp(BackwardOp):
             placed[i] = head
         gradients = self.forward.gradient_of_call(forward_statics, placed, outputs, inputs)
         return tuple(
-            jnp.zeros_like(inputs[i]) if gradients[i] is None else gradients[i] for i in wanted
+            jnp.zeros_like(inputs[i]) if gradients[i] is None else gradients[i] for i in wrt
         )
 
 
-def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]) -> Node:
-    """The node with the gradients of ``node``'s inputs ``wanted``, from those of its outputs."""
-    own = node.op.backward_node(node, heads, wanted)
+def backward_node(node: Node, heads: Sequence[Entry | None], wrt: Sequence[int]) -> Node:
+    """The node with the gradients of ``node``'s inputs ``wrt``, from those of its outputs."""
+    own = node.op.backward_node(node, heads, wrt)
     if own is not None:  # a whole graph knows its own backward graph
         return own.made_from(node)
     headed = tuple(i for i, head in enumerate(heads) if head is not None)
@@ -108,7 +108,7 @@ def backward_node(node: Node, heads: Sequence[Entry | None], wanted: Sequence[in
         residuals = tuple(Entry(node, count + i) for i in range(count))
     backward = Node(
         KeptBackwardOp(node.op) if residuals else BackwardOp(node.op),
-        (node.statics, headed, tuple(wanted)),
+        (node.statics, headed, tuple(wrt)),
         node.scalars,
         (*[head for head in heads if head is not None], *node.inputs, *residuals),
         f"{node.name}_backward",
@@ -143,7 +143,7 @@ def differentiate(
         passed: gets the operations whose gradients are made, in the order of backward.
     """
     order = topological(entry.node for entry in heads)
-    wanted = set(variables)
+    targets = set(variables)
     needed = {entry.node for entry in variables}
     for node in order:
         if node not in needed and any(entry.node in needed for entry in node.inputs):
@@ -159,7 +159,7 @@ def differentiate(
         parts = pending.pop(node)
         arrived = [_total(parts.get(i), node) for i in range(max(parts) + 1)]
         for i, total in enumerate(arrived):
-            if total is not None and Entry(node, i) in wanted:
+            if total is not None and Entry(node, i) in targets:
                 gradients[Entry(node, i)] = total
         positions = [i for i, entry in enumerate(node.inputs) if entry.node in needed]
         if not positions or not node.op.differentiable:
@@ -185,10 +185,10 @@ def differentiate(
 
 
 def _only_by_rows(
-    order: Sequence[Node], needed: set[Node], wanted: Collection[Entry]
+    order: Sequence[Node], needed: set[Node], targets: Collection[Entry]
 ) -> dict[Entry, list[tuple[Entry, Entry]]]:
     """The entries that only operators with a row gradient read, each with no parts yet."""
-    rows_of: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in wanted}
+    rows_of: dict[Entry, list[tuple[Entry, Entry]]] = {entry: [] for entry in targets}
     for node in order:
         for i, entry in enumerate(node.inputs):
             if entry in rows_of and node in needed and not node.op.names_rows(i):

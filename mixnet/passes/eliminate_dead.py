@@ -8,13 +8,13 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
 
 
-def eliminate_dead(graph: Graph, wanted: Iterable[int] | None = None) -> Graph:
+def eliminate_dead(graph: Graph, positions: Iterable[int] | None = None) -> Graph:
     """The graph of the wanted heads alone (all by default), with the variables they reach.
 
     A graph holds its nodes only through its heads, so leaving a head out leaves out all that
     nothing else needs.
     """
-    heads = graph.heads if wanted is None else tuple(graph.heads[i] for i in wanted)
+    heads = graph.heads if positions is None else tuple(graph.heads[i] for i in positions)
     pruned = Graph(heads)
     reached = set(pruned.nodes)
     read_heads: tuple[Entry, ...] = pruned.heads

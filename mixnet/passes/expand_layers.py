@@ -18,8 +18,8 @@ def expand_layers(graph: Graph, facts: Facts | None = None) -> Graph:
         if not _is_of_floats(node):
             return node.with_inputs(inputs)
         body = node.op.keywords(node.statics)["subgraphs"][0]
-        given = {v: (e,) for v, e in zip(body.graph.inputs, inputs, strict=True)}
-        expanded = body.graph.rebuild(lambda each, entries: each.replaced(entries), given)
+        replacements = {v: (e,) for v, e in zip(body.graph.inputs, inputs, strict=True)}
+        expanded = body.graph.rebuild(lambda each, entries: each.replaced(entries), replacements)
         by_name = dict(zip(body_order(parts_of(body)), inputs, strict=True))
         states = [by_name[name] for name in ("mean", "var") if name in by_name]
         return (expanded.heads[0], *states)

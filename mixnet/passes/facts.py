@@ -54,11 +54,11 @@ class Facts:
         for node in graph.nodes:
             if node.is_variable:
                 continue
-            given: Any = tuple(known_specs[entry] for entry in node.inputs)
+            input_specs: Any = tuple(known_specs[entry] for entry in node.inputs)
             scalars = len(node.scalars)
             if node.op.takes_key and not drawing:
-                given, scalars = (*given, STREAM_SPEC), scalars + 1
-            specs = evaluate(node.op, node.statics, given, scalars)
+                input_specs, scalars = (*input_specs, STREAM_SPEC), scalars + 1
+            specs = evaluate(node.op, node.statics, input_specs, scalars)
             for i, spec in enumerate(specs):
                 known_specs[Entry(node, i)] = spec
         return known_specs

@@ -89,7 +89,7 @@ def _filled(node: Node, name: str, known: Known) -> Node:
 
 def _value(
     node: Node,
-    given: Sequence[np.ndarray | None],
+    constants: Sequence[np.ndarray | None],
     entries: Sequence[Entry],
     inputs: Mapping[Node, Known],
 ) -> np.ndarray | None:
@@ -99,7 +99,7 @@ def _value(
     if rewrites.described is not None:
         source = entries[0].node
         return rewrites.described(*inputs[source]) if source in inputs else None
-    arrays = [each for each in given if each is not None]
-    if rewrites.constant is None or len(arrays) != len(given):
+    arrays = [each for each in constants if each is not None]
+    if rewrites.constant is None or len(arrays) != len(constants):
         return None
     return ask(rewrites.constant, op.keywords(node.statics, node.scalars), arrays)

@@ -163,14 +163,14 @@ class Inference:
     def _infer_call(self, node: Node) -> None:
         names = self._argument_names(node)
         infer_node_dtypes(node, names, self.dtypes)
-        given = {
+        input_shapes = {
             n: s
             for n, e in zip(names, node.inputs, strict=False)
             if (s := self.shapes.get(e)) is not None
         }
         try:
             shapes_at = self._tried(
-                given, lambda shapes: node.op.infer_input_shapes(node.statics, shapes)
+                input_shapes, lambda shapes: node.op.infer_input_shapes(node.statics, shapes)
             )
         except Exception as error:
             raise self._refused(node, error) from None
@@ -228,13 +228,13 @@ class Inference:
         (entry,) = node.inputs
         known = self.shapes.get(entry)
         count = node.op.num_outputs(node.statics, 1)
-        wanted = [self.shapes.get(Entry(node, place)) for place in range(count)]
-        if self._is_known(known) or all(shape is None for shape in wanted):
+        output_shapes = [self.shapes.get(Entry(node, place)) for place in range(count)]
+        if self._is_known(known) or all(shape is None for shape in output_shapes):
             return
         shape = input_of(
             lambda tried: [one for one, _ in self._outputs_at(node, [tried])],
             known,
-            wanted,
+            output_shapes,
             self._least,
         )
         if shape is not None:
@@ -350,10 +350,10 @@ class Inference:
             return {i: shape for i, (shape, _) in enumerate(inferred)}
 
         try:
-            found = self._tried({i: self.shapes[e] for i, e in enumerate(node.inputs)}, outputs)
+            tried = self._tried({i: self.shapes[e] for i, e in enumerate(node.inputs)}, outputs)
         except KeyError:
             return  # not without the open ones
-        for i, shape in found.items():
+        for i, shape in tried.items():
             self._set(Entry(node, i), shape, node)
 
     def _outputs_at(self, node: Node, shapes: list[Any]) -> list[tuple[Shape, np.dtype]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.schema.storage import DENSE, Asked, Storage
+from mixnet.ops.schema.storage import DENSE, Storage, StorageQuery
 
 
 def infer_storage(graph: Graph, variables: Mapping[str, str]) -> dict[Entry, str]:
@@ -45,9 +45,9 @@ def infer_gradient_storage(graph: Graph, known: Mapping[Entry, str]) -> dict[str
         if node.op is None or not node.inputs or heads is None:
             continue
         types = [known.get(each, DENSE) for each in node.inputs]
-        asked = Asked(types, _attributes(node), _sum(heads), known.get(Entry(node), DENSE))
+        query = StorageQuery(types, _attributes(node), _sum(heads), known.get(Entry(node), DENSE))
         rule = _rule(node)
-        gradients = [DENSE] * len(types) if rule is None else rule.gradients(asked)
+        gradients = [DENSE] * len(types) if rule is None else rule.gradients(query)
         for entry, stype in zip(node.inputs, gradients, strict=True):
             parts.setdefault(entry, []).append(stype)
     sums = {node.name: _sum(parts.get(Entry(node), [DENSE])) for node in graph.nodes if not node.op}

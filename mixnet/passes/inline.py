@@ -52,13 +52,13 @@ def _expand(
         copied = node.replaced(inputs).made_from(origin)
         copied.name = name
         return copied
-    given: dict[Node, Node | tuple[Entry, ...]] = {
+    replacements: dict[Node, Node | tuple[Entry, ...]] = {
         variable: (entry,) for variable, entry in zip(inner.inputs, inputs, strict=True)
     }
     if node.op.key is not None:
         key = node.op.key
         drawn = Node(ADVANCE, (), node.scalars[-1:], (inputs[key],), f"{name}_key")
         drawn.made_from(origin)
-        given[inner.inputs[key]] = (Entry(drawn),)
+        replacements[inner.inputs[key]] = (Entry(drawn),)
     change = lambda each, entries: _expand(each, entries, origin, name + "/")
-    return inner.rebuild(change, given).heads
+    return inner.rebuild(change, replacements).heads

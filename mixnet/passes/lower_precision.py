@@ -108,8 +108,8 @@ def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str
         arrays = casts.fit(kind, inputs[:fixed]) + inputs[fixed:]
         changed = node.replaced(arrays)
         if node.op.name == "amp_cast":
-            wanted = as_dtype(node.op.keywords(node.statics)["dtype"])
-            casts.kinds[changed] = LOW if wanted == precision.dtype else FULL
+            target_dtype = as_dtype(node.op.keywords(node.statics)["dtype"])
+            casts.kinds[changed] = LOW if target_dtype == precision.dtype else FULL
         elif kind in (LOW, FULL):
             casts.kinds[changed] = kind
         elif arrays:  # as its inputs, if these agree
@@ -205,13 +205,13 @@ def remove_casts(graph: Graph) -> Graph:
 
 def low_variables(graph: Graph, dtype: DTypeLike) -> set[str]:
     """Names of the variables that are only read by casts to a dtype."""
-    wanted = as_dtype(dtype)
+    target_dtype = as_dtype(dtype)
     read: dict[Node, bool] = {}
     for node in graph.nodes:
         for entry in node.inputs:
             if entry.node.is_variable:
                 cast = node.op.name == "amp_cast"
-                low = cast and as_dtype(node.op.keywords(node.statics)["dtype"]) == wanted
+                low = cast and as_dtype(node.op.keywords(node.statics)["dtype"]) == target_dtype
                 read[entry.node] = read.get(entry.node, True) and low
     heads = {entry.node for entry in graph.heads}
     return {node.name for node, low in read.items() if low and node not in heads}

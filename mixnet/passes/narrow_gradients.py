@@ -64,20 +64,20 @@ class _Gradient:
     """The gradient of an operator with certain inputs, and the two ways to compute it."""
 
     def __init__(self, forward: Any, statics: Statics, inputs: Sequence[Known], scalars: int):
-        forward_statics, headed, wanted = statics
+        forward_statics, headed, wrt = statics
         count = len(headed)
 
-        def run(*given: Any) -> Any:
-            arrays, numbers = given[: len(inputs)], given[len(inputs) :]
+        def run(*values: Any) -> Any:
+            arrays, numbers = values[: len(inputs)], values[len(inputs) :]
             outputs, pull = with_gradients(
-                forward, forward_statics, numbers, arrays[count:], headed, wanted
+                forward, forward_statics, numbers, arrays[count:], headed, wrt
             )
-            return outputs, pull(arrays[:count], headed, wanted)
+            return outputs, pull(arrays[:count], headed, wrt)
 
         self.forward = forward
         self.whole = whole = trace(run, inputs, scalars)
-        split = len(whole.outputs) - len(wanted)
-        outputs, self.wanted = whole.outputs[:split], whole.outputs[split:]
+        split = len(whole.outputs) - len(wrt)
+        outputs, self.gradients = whole.outputs[:split], whole.outputs[split:]
         self.scalars = whole.inputs[len(inputs) :]
         self.named: dict[int, Source] = {
             value: Source("output", i) for i, value in reversed(list(enumerate(outputs)))
@@ -88,9 +88,9 @@ class _Gradient:
         self.by_outputs = self._way([v for v in outputs if self.named[v].kind == "output"])
 
     def _way(self, known: Sequence[int]) -> tuple[NarrowBackwardOp, list[Source]]:
-        _, used = self.whole.needed(self.wanted, frozenset(known))
+        _, used = self.whole.needed(self.gradients, frozenset(known))
         reads = sorted(value for value in used if value in self.named)
-        program = self.whole.sliced((*reads, *self.scalars), self.wanted)
+        program = self.whole.sliced((*reads, *self.scalars), self.gradients)
         return NarrowBackwardOp(self.forward, program), [self.named[value] for value in reads]
 
 

@@ -34,7 +34,7 @@ class CrossDeviceCopy(Operator):
         """The value: within one program there is one device."""
         return (arrays[0],)
 
-    def backward_node(self, node: Node, heads: Sequence[Entry | None], wanted: Any) -> Node:
+    def backward_node(self, node: Node, heads: Sequence[Entry | None], wrt: Any) -> Node:
         """The copy of the gradient back to where the value came from."""
         (head,) = heads
         assert head is not None

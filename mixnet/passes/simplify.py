@@ -60,8 +60,8 @@ def _is_unchanged(node: Node, entries: Sequence[Entry], inputs: Mapping[Node, Kn
     if rule is None:
         return False
     known = {**_attributes(node), "count": len(entries)}
-    if "given" in (names(rule) or ()):
-        known["given"] = known_dtype(entries[0], inputs)
+    if "input_dtype" in (names(rule) or ()):
+        known["input_dtype"] = known_dtype(entries[0], inputs)
     return bool(ask(rule, known))
 
 

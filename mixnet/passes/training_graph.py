@@ -38,14 +38,14 @@ def training_graph(
         recompute: ``mirror`` or ``sublinear``: gradients compute results of forward again rather
             than read them; see :mod:`mixnet.passes.recompute`.
     """
-    wanted = [node for node in graph.inputs if requests.get(node.name, "null") != "null"]
+    requested = [node for node in graph.inputs if requests.get(node.name, "null") != "null"]
     outputs = graph.heads[: graph.num_outputs]
     starts = tuple(Node(None, name=f"gradient of output {i}") for i in range(len(outputs)))
-    variables = [Entry(node) for node in wanted]
+    variables = [Entry(node) for node in requested]
     again = recomputation_of(graph, recompute)
     gradients = differentiate(outputs, [Entry(start) for start in starts], variables, (), again)
     heads, sums, added_to = list(graph.heads), [], []
-    for node, gradient in zip(wanted, gradients, strict=True):
+    for node, gradient in zip(requested, gradients, strict=True):
         if gradient is None:
             gradient = Entry(
                 Node(find("zeros_like"), (), (), (Entry(node),), f"{node.name}_no_gradient")
@@ -59,5 +59,5 @@ def training_graph(
         heads.append(gradient)
     inputs = (*graph.inputs, *starts, *sums)
     whole = Graph(tuple(heads), inputs, graph.num_outputs, graph.states)
-    names = tuple(node.name for node in wanted)
+    names = tuple(node.name for node in requested)
     return TrainingGraph(whole, names, tuple(added_to), starts, tuple(sums))

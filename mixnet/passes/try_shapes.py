@@ -108,26 +108,26 @@ def _common(results: Sequence[Mapping[Any, Shape]]) -> dict[Any, Shape]:
     return common
 
 
-def input_of(outputs: Outputs, known: Any, wanted: Sequence[Any], least: int) -> Shape | None:
+def input_of(outputs: Outputs, known: Any, targets: Sequence[Any], least: int) -> Shape | None:
     """The shape of an operator's one input; None unless each of its axes comes back in an output.
 
     Args:
         outputs: shapes of all outputs of a shape of the input; raises where the operator refuses it.
         known: what is known of the input: a shape with extents below ``least`` where they are not, or None.
-        wanted: shapes of the outputs, or None, likewise.
+        targets: shapes of the outputs, or None, likewise.
         least: the least extent that is known.
     """
-    starts = [start for start in _ranks(known, wanted) if _takes(outputs, start, wanted, least)]
+    starts = [start for start in _ranks(known, targets) if _takes(outputs, start, targets, least)]
     if len(starts) != 1:  # inputs of several ranks have such outputs
         return None
-    return _of_rank(outputs, starts[0], wanted, least)
+    return _of_rank(outputs, starts[0], targets, least)
 
 
-def _ranks(known: Any, wanted: Sequence[Any]) -> Iterator[Shape]:
+def _ranks(known: Any, targets: Sequence[Any]) -> Iterator[Shape]:
     if known is not None:
         yield tuple(known)
         return
-    most = max(len(shape) for shape in wanted if shape is not None)
+    most = max(len(shape) for shape in targets if shape is not None)
     for rank in range(1, most + 3):
         yield (-1,) * rank
 
@@ -144,37 +144,38 @@ def _tried(outputs: Outputs, start: Shape, least: int, doubled: int = -1) -> Seq
         return None
 
 
-def _takes(outputs: Outputs, start: Shape, wanted: Sequence[Any], least: int) -> bool:
+def _takes(outputs: Outputs, start: Shape, targets: Sequence[Any], least: int) -> bool:
     plain = _tried(outputs, start, least)
-    return plain is not None and _fits(plain, wanted)
+    return plain is not None and _fits(plain, targets)
 
 
-def _of_rank(outputs: Outputs, start: Shape, wanted: Sequence[Any], least: int) -> Shape | None:
+def _of_rank(outputs: Outputs, start: Shape, targets: Sequence[Any], least: int) -> Shape | None:
     plain = _tried(outputs, start, least)
     shape = list(start)
     for axis in range(len(start)):
         if start[axis] < least:
             doubled = _tried(outputs, start, least, axis)
-            if plain is None or doubled is None or not _fits(doubled, wanted):
+            if plain is None or doubled is None or not _fits(doubled, targets):
                 return None
-            extents = list(_extents(plain, doubled, wanted, least))
+            extents = list(_extents(plain, doubled, targets, least))
             if not extents:
                 return None
             shape[axis] = max(extents)
-    return _confirmed(outputs, tuple(shape), wanted, least)
+    return _confirmed(outputs, tuple(shape), targets, least)
 
 
-def _fits(outputs: Sequence[Shape], wanted: Sequence[Any]) -> bool:
+def _fits(outputs: Sequence[Shape], targets: Sequence[Any]) -> bool:
     return all(
-        shape is None or len(shape) == len(one) for one, shape in zip(outputs, wanted, strict=False)
+        shape is None or len(shape) == len(one)
+        for one, shape in zip(outputs, targets, strict=False)
     )
 
 
 def _extents(
-    plain: Sequence[Shape], doubled: Sequence[Shape], wanted: Sequence[Any], least: int
+    plain: Sequence[Shape], doubled: Sequence[Shape], targets: Sequence[Any], least: int
 ) -> Iterator[int]:
     """The extent of an axis by each extent of an output that doubles with it; -1 by one that is unknown."""
-    for first, second, shape in zip(plain, doubled, wanted, strict=False):
+    for first, second, shape in zip(plain, doubled, targets, strict=False):
         extents = (-1,) * len(first) if shape is None else shape
         for small, large, extent in zip(first, second, extents, strict=False):
             if small and large == 2 * small:
@@ -185,29 +186,29 @@ def _extents(
                     yield int(ratio)
 
 
-def _confirmed(outputs: Outputs, shape: Shape, wanted: Sequence[Any], least: int) -> Shape | None:
+def _confirmed(outputs: Outputs, shape: Shape, targets: Sequence[Any], least: int) -> Shape | None:
     """The shape, if the operator gives the outputs for it, and others for one that is a little larger."""
-    given = _tried(outputs, shape, least)
-    if given is None or not _fits(given, wanted) or _drops_ones(outputs, shape, given):
+    shapes = _tried(outputs, shape, least)
+    if shapes is None or not _fits(shapes, targets) or _drops_ones(outputs, shape, shapes):
         return None
-    for one, known in zip(given, wanted, strict=False):
+    for one, known in zip(shapes, targets, strict=False):
         for extent, wish in zip(one, known or (), strict=False):
             if wish >= least and extent != wish:
                 return None
     for axis, extent in enumerate(shape):  # as where windows are rounded off
         larger = (*shape[:axis], extent + 1, *shape[axis + 1 :])
-        if extent >= least and _same(_tried(outputs, larger, least), given):
+        if extent >= least and _same(_tried(outputs, larger, least), shapes):
             return None
     return shape
 
 
-def _drops_ones(outputs: Outputs, shape: Shape, given: Sequence[Shape]) -> bool:
+def _drops_ones(outputs: Outputs, shape: Shape, shapes: Sequence[Shape]) -> bool:
     """Whether axes of extent one are left out, so that any number of them may have been there."""
     try:
         ones = outputs((1,) * len(shape))
     except Exception:  # it does not take such an input, for whatever reason
         return False
-    return not _fits(ones, given)
+    return not _fits(ones, shapes)
 
 
 def _same(first: Sequence[Shape] | None, second: Sequence[Shape]) -> bool:

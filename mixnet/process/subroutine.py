@@ -7,45 +7,45 @@ from typing import Any
 from mixnet.base import AttributeKindError, AttributeTypeError, checked_count
 
 
-def checked_function(owner: str, name: str, given: object, example: str) -> Any:
+def checked_function(owner: str, name: str, function: object, example: str) -> Any:
     """The function, if it is one.
 
     Args:
         owner: who takes it, for the error.
         name: what it is called there.
-        given: what was given.
+        function: what was given.
         example: one, as a program would write it.
 
     Raises:
         AttributeTypeError: it cannot be called.
     """
-    if not callable(given):
+    if not callable(function):
         raise AttributeTypeError(
-            f"{owner}: {name} is a function, such as {example}, not {given!r:.60}."
+            f"{owner}: {name} is a function, such as {example}, not {function!r:.60}."
         )
-    return given
+    return function
 
 
-def checked_pair(owner: str, name: str, given: object, example: str) -> tuple[Any, Any]:
+def checked_pair(owner: str, name: str, pair: object, example: str) -> tuple[Any, Any]:
     """The two things that a function returned.
 
     Args:
         owner: who called it, for the error.
         name: what the function is called there.
-        given: what it returned.
+        pair: what it returned.
         example: what it should end with.
 
     Raises:
         AttributeKindError: they are not two.
     """
-    if not isinstance(given, (list, tuple)) or len(given) != 2:
-        what = f"{len(given)} things" if isinstance(given, (list, tuple)) else _kind(given)
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+        what = f"{len(pair)} things" if isinstance(pair, (list, tuple)) else _kind(pair)
         raise AttributeKindError(f"{owner}: {name} returned {what}; let it {example}.")
-    return given[0], given[1]
+    return pair[0], pair[1]
 
 
-def _kind(given: object) -> str:
-    return "nothing" if given is None else f"a {type(given).__name__}"
+def _kind(value: object) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
 
 
 def checked_turns(owner: str, value: Any) -> int:

@@ -156,15 +156,15 @@ def dumps(
     Raises:
         AttributeValueError: an argument has another value.
     """
-    for name, given, allowed in (
+    for name, value, allowed in (
         ("reset", reset, (False, True)),
         ("format", format, ("table", "json")),
         ("sort_by", sort_by, SORT_KEYS),
         ("ascending", ascending, (False, True)),
     ):
-        if given not in allowed:
+        if value not in allowed:
             raise AttributeKindError(
-                f"dumps({name}={given!r}): expected one of {', '.join(map(repr, allowed))}."
+                f"dumps({name}={value!r}): expected one of {', '.join(map(repr, allowed))}."
             )
     if not session.settings.aggregate_stats:
         return ""
@@ -245,11 +245,11 @@ class _Writer:
 
     def apply(self) -> None:
         """Start or end the thread that writes, as the session's settings and state say."""
-        wanted = session.running and session.settings.continuous_dump
+        active = session.running and session.settings.continuous_dump
         if self._stop is not None:
             self._stop.set()
             self._stop = None
-        if wanted:
+        if active:
             self._stop = threading.Event()
             arguments = (self._stop, session.settings.dump_period)
             threading.Thread(

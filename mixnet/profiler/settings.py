@@ -92,7 +92,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def parse(given: dict[str, Any]) -> Settings:
+def parse(options: dict[str, Any]) -> Settings:
     """Settings from keyword arguments; what is not given has its default.
 
     Raises:
@@ -100,7 +100,7 @@ def parse(given: dict[str, Any]) -> Settings:
         AttributeValueError: a value of the wrong kind.
     """
     parsed = {}
-    for name, value in given.items():
+    for name, value in options.items():
         if name not in _PARSERS:
             raise AttributeTypeError(
                 f"set_config has no argument {name!r}; use one of {', '.join(_PARSERS)}."

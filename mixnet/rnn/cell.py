@@ -132,8 +132,8 @@ class BaseRNNCell:
         states = []
         for info in self.state_info:
             self._init_counter += 1
-            given = {**(info or {}), **kwargs}
-            states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **given))
+            arguments = {**(info or {}), **kwargs}
+            states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **arguments))
         return states
 
     def _check_alone(self) -> None:

@@ -70,6 +70,6 @@ def _backward(
         return sum(math.prod(shape) for shape in outputs)
     forward = flops(op, attributes, inputs[1:3], inputs[:1])
     has_bias = "bias" in declared.arrays
-    wanted = [shape for shape in outputs if len(shape) > 1 or not has_bias]
-    bias = math.prod(inputs[0]) if len(wanted) < len(outputs) else 0
-    return forward * min(len(wanted), 2) + bias
+    matrices = [shape for shape in outputs if len(shape) > 1 or not has_bias]
+    bias = math.prod(inputs[0]) if len(matrices) < len(outputs) else 0
+    return forward * min(len(matrices), 2) + bias

@@ -34,15 +34,18 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
     for node in graph.nodes:
         if node.is_variable:
             continue
-        given = tuple(specs[entry] for entry in node.inputs)
+        input_specs = tuple(specs[entry] for entry in node.inputs)
         inner = node.op.graph
         if inner is not None:
-            known = specs_of(inner, given)
+            known = specs_of(inner, input_specs)
             outputs = [known[head] for head in inner.heads]
         else:
-            keyless = node.op.takes_key and given[-1:] != (_KEY,)  # before keys are assigned
-            given, scalars = (*given, _KEY) if keyless else given, len(node.scalars) + keyless
-            outputs = evaluate(node.op, node.statics, given, scalars)
+            keyless = node.op.takes_key and input_specs[-1:] != (_KEY,)  # before keys are assigned
+            input_specs, scalars = (
+                (*input_specs, _KEY) if keyless else input_specs,
+                len(node.scalars) + keyless,
+            )
+            outputs = evaluate(node.op, node.statics, input_specs, scalars)
         specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
     return specs
 

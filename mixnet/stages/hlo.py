@@ -169,8 +169,8 @@ def parse(text: str) -> Program:
     return program
 
 
-def _instruction(found: re.Match[str], computation: str) -> Instruction:
-    root, name, rest = found.groups()
+def _instruction(match: re.Match[str], computation: str) -> Instruction:
+    root, name, rest = match.groups()
     shape, rest = _shape(rest)
     opcode, _, rest = rest.partition("(")
     end = _closing(rest, 1)

@@ -308,7 +308,7 @@ def _equation_lines(text: str, jaxpr: Any, names: set[str]) -> dict[str, list[in
     return lines_of
 
 
-def _named(found: list[Group], graph: Graph, scope_of: dict[Node, str]) -> list[dict[str, Any]]:
+def _named(groups: list[Group], graph: Graph, scope_of: dict[Node, str]) -> list[dict[str, Any]]:
     """Groups as plain data, with the names of nodes in place of their scopes."""
     names = {scope: graph.names[node] for node, scope in scope_of.items()}
     inputs = ["scalars", *[graph.names.get(node, node.name) for node in graph.inputs]]
@@ -318,7 +318,7 @@ def _named(found: list[Group], graph: Graph, scope_of: dict[Node, str]) -> list[
             "nodes": [names[scope] for scope in each.nodes],
             "inputs": [inputs[number] for number in each.inputs],
         }
-        for each in found
+        for each in groups
     ]
 
 
@@ -328,7 +328,7 @@ def _links(
     equations: dict[str, list[str]],
     lines: dict[str, list[int]],
     program: hlo.Program,
-    found: list[Group],
+    groups: list[Group],
 ) -> list[dict[str, Any]]:
     names = frozenset(scope_of.values())
     instructions: dict[str, list[hlo.Instruction]] = {}
@@ -337,7 +337,7 @@ def _links(
         if scope is not None:
             instructions.setdefault(scope, []).append(each)
     in_groups: dict[str, list[int]] = {}
-    for group in found:
+    for group in groups:
         for scope in group.nodes:
             in_groups.setdefault(scope, []).append(group.id)
     number = {node: i for i, node in enumerate(graph.nodes)}

@@ -83,7 +83,7 @@ class Recording:
 
 
 @dataclass
-class Found:
+class Target:
     """What there is to show of a target: programs, the key of its trace, whether it is new."""
 
     kind: str
@@ -114,20 +114,20 @@ def _record(
     """
     inputs = [node.name for i, node in enumerate(op.graph.inputs) if i != op.key]
     with isolated() as held:
-        given = []
+        leaves = []
         for value, mark in zip(values, marks, strict=True):
             if mark is None or mark.request == "null":
                 value = value.alias() if value.node is not None else value
             else:
                 value = value.alias()
                 Mark(_private(mark.gradient), mark.request).on(value)
-            given.append(value)
-        names = {id(value): name for value, name in zip(given, inputs, strict=True)}
+            leaves.append(value)
+        names = {id(value): name for value, name in zip(leaves, inputs, strict=True)}
         taped = any(mark is not None for mark in marks)
         with RecordingScope(taped, training):
-            outputs, states = call_graph(op, given, context)
+            outputs, states = call_graph(op, leaves, context)
         heads = [NDArray._wrap(value) for value in outputs]
-        gradients = [value.node.statics.gradient for value in given if value.node is not None]
+        gradients = [value.node.statics.gradient for value in leaves if value.node is not None]
         if taped:
             reached = [head for head in heads if head._read().node is not None]
             if reached:
@@ -216,14 +216,14 @@ def _of_graph(
 
 def of_block(
     block: HybridBlock, arrays: Sequence[Any], training: bool, loss: Any, boundary: FrameType
-) -> Found:
+) -> Target:
     """The program of a call of a block, with its gradients when it trains."""
     leaves, structure = flatten(tuple(arrays))
     _check_arrays(block, leaves, arrays)
     complete(block, arrays[:-1] if loss is not None else arrays)
 
-    def with_loss(*given: Any) -> Any:
-        return loss(block.forward(*given[:-1]), given[-1])
+    def with_loss(*arguments: Any) -> Any:
+        return loss(block.forward(*arguments[:-1]), arguments[-1])
 
     forward = block.forward if loss is None else with_loss
     context = leaves[0].context
@@ -261,7 +261,7 @@ def of_block(
     )
     known = loss is None and block.is_traced(specs, structure, training)
     last = block._last_key if loss is None else None
-    return Found("block", block.name, training, context, [program], key, known, last, notes)
+    return Target("block", block.name, training, context, [program], key, known, last, notes)
 
 
 def _traced(
@@ -285,9 +285,9 @@ def _traced(
 
 def _check_arrays(block: Block, leaves: Sequence[Any], arrays: Sequence[Any]) -> None:
     if not leaves:
-        given = ", ".join(type(each).__name__ for each in arrays) or "nothing"
+        kinds = ", ".join(type(each).__name__ for each in arrays) or "nothing"
         raise AttributeTypeError(
-            f"stages: {block.name} was given {given} where it takes NDArrays. Pass the arrays that "
+            f"stages: {block.name} was given {kinds} where it takes NDArrays. Pass the arrays that "
             f"you would call it with, such as mx.nd.array(x)."
         )
     if isinstance(block, SymbolBlock) and len(leaves) < len(block._inputs):
@@ -326,34 +326,36 @@ def inputs_by_name(who: str, inputs: Sequence[Any], named: Mapping[str, Any]) ->
     Raises:
         AttributeTypeError: an input has no name.
     """
-    given = dict(named)
+    by_name = dict(named)
     for each in inputs:
         if not isinstance(each, Mapping):
             raise AttributeTypeError(
                 f"{who}: the inputs of a symbol come by name, as data=(32, 10) or "
                 f"{{'data': array}}, not as {type(each).__name__}."
             )
-        given.update(each)
-    return given
+        by_name.update(each)
+    return by_name
 
 
-def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context: Context) -> Found:
+def of_symbol(
+    symbol: Symbol, by_name: Mapping[str, Any], training: bool, context: Context
+) -> Target:
     """The program of an executor of a symbol; arguments that are not given get gradients.
 
     Args:
         symbol: the symbol.
-        given: arrays or shapes by name; the rest follows from them and is zeros.
+        by_name: arrays or shapes by name; the rest follows from them and is zeros.
         training: forward and backward, or forward alone.
         context: where it runs.
     """
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
-    for name in given:
+    for name in by_name:
         if name not in (*names, *states):
             raise AttributeTypeError(
                 f"stages: the symbol has no input {name!r}; it has {', '.join(names)}."
             )
-    arrays = {name: each for name, each in given.items() if isinstance(each, NDArray)}
-    shapes = {n: each.shape if n in arrays else tuple(each) for n, each in given.items()}
+    arrays = {name: each for name, each in by_name.items() if isinstance(each, NDArray)}
+    shapes = {n: each.shape if n in arrays else tuple(each) for n, each in by_name.items()}
     dtypes = {name: each._spec.dtype for name, each in arrays.items()}
     start = time.perf_counter()
     inferred = infer(symbol.graph, shapes, dtypes, np.dtype("float32"))
@@ -362,7 +364,7 @@ def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context:
     if unknown:
         raise ShapeError(
             f"stages: the shapes of {', '.join(unknown)} cannot be inferred from "
-            f"{', '.join(given) or 'nothing'}; give them by name, as data=(32, 10)."
+            f"{', '.join(by_name) or 'nothing'}; give them by name, as data=(32, 10)."
         )
     steps: list[Step] = []
 
@@ -380,13 +382,13 @@ def of_symbol(symbol: Symbol, given: Mapping[str, Any], training: bool, context:
             dtype = inferred.dtypes.get(entry) or np.dtype("float32")
             value = from_host(np.zeros(inferred.shapes[entry], dtype), context)
         values.append(value)
-        wanted = training and name not in given and name in names
-        marks.append(Mark(NDArray._wrap(value), "write") if wanted else None)
+        needs_gradient = training and name not in by_name and name in names
+        marks.append(Mark(NDArray._wrap(value), "write") if needs_gradient else None)
     program = _of_graph(op, steps, values, marks, context, training, seconds)
     inputs = tuple(value.spec for value in values)
     hashed = structure_hash(symbol.graph)
     key = TraceKey(inputs, training, tuple(op.arrays[: len(values)]), structure=hashed)
-    return Found("symbol", op.name, training, context, [program], key, False, None)
+    return Target("symbol", op.name, training, context, [program], key, False, None)
 
 
 # ---- functions -----------------------------------------------------------------------------------
@@ -400,7 +402,7 @@ def of_function(
     training: bool | None,
     boundary: FrameType,
     known_names: Mapping[int, str],
-) -> Found:
+) -> Target:
     """The programs of one call of a function on arrays, one for each segment that it records.
 
     The call is made for real, but what it records does not run unless it reads a value, and the
@@ -439,7 +441,7 @@ def of_function(
         structure="+".join(structure_hash(each.graph) for each in recorded),
     )
     known = all(each.known for each in recorded)
-    return Found("function", name, trains, first.context, programs, key, known, None)
+    return Target("function", name, trains, first.context, programs, key, known, None)
 
 
 def parameter_names(block: Block) -> dict[int, str]:

@@ -18,7 +18,7 @@ from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.stages.program import Program, compile_program
 from mixnet.stages.recording import (
-    Found,
+    Target,
     inputs_by_name,
     of_block,
     of_function,
@@ -42,16 +42,16 @@ class Stages:
     """
 
     def __init__(
-        self, found: Found, programs: list[Program], source: list[dict[str, Any]], reasons: Any
+        self, target: Target, programs: list[Program], source: list[dict[str, Any]], reasons: Any
     ):
-        self.kind, self.name, self.training = found.kind, found.name, found.training
-        self.context = found.context
+        self.kind, self.name, self.training = target.kind, target.name, target.training
+        self.context = target.context
         self.programs = programs
         self.source = source
-        self.key: dict[str, Any] = {**found.key.to_dict(), "context": str(found.context)}
-        self.known = found.known
+        self.key: dict[str, Any] = {**target.key.to_dict(), "context": str(target.context)}
+        self.known = target.known
         self.reasons: list[str] = reasons
-        self.notes = found.notes
+        self.notes = target.notes
 
     @property
     def program(self) -> Program:
@@ -150,9 +150,9 @@ def stages(
     known: Any
     if isinstance(target, Symbol):
         known = target._heads[0].node
-        given = inputs_by_name("stages", inputs, named)
+        by_name = inputs_by_name("stages", inputs, named)
         training = bool(state.training) if train is None else bool(train)
-        result = of_symbol(target, given, training, ctx or current_context())
+        result = of_symbol(target, by_name, training, ctx or current_context())
     elif isinstance(target, HybridBlock):
         if named:
             raise AttributeTypeError(
@@ -176,20 +176,20 @@ def stages(
     return Stages(result, programs, _source(target, programs), reasons)
 
 
-def _reasons(known: Any, found: Found, loss: object) -> list[str]:
+def _reasons(known: Any, target: Target, loss: object) -> list[str]:
     """Why the target's graph has to be traced; noted for the next look."""
-    before = found.last
+    before = target.last
     try:
         looked = _last.setdefault(known, {})
     except TypeError:  # an object that no weak reference takes
         looked = {}
     if before is None:
         before = looked.get(loss is None)
-    looked[loss is None] = found.key
-    if found.known:
+    looked[loss is None] = target.key
+    if target.known:
         return []
-    reasons = found.key.reasons(before)
-    if not reasons and found.last is not None:
+    reasons = target.key.reasons(before)
+    if not reasons and target.last is not None:
         return ["its compiled graphs were dropped since: by hybridize(), cast() or a new child"]
     return reasons or ["nothing differs from the last look, and it has not run since"]
 
@@ -207,19 +207,19 @@ def _name(function: Callable[..., Any]) -> str:
 
 def _source(target: object, programs: list[Program]) -> list[dict[str, Any]]:
     """The user's lines by file: the code of the target, and all lines that nodes come from."""
-    wanted: dict[str, set[int]] = {}
+    lines_of: dict[str, set[int]] = {}
     for code in codes_of(target):
         try:
             rows, first = inspect.getsourcelines(code)
         except (OSError, TypeError):
             continue  # typed at a prompt, or made by exec: there is no text
         first = max(first, 1)  # 0 for the code of a module: a notebook's cell
-        wanted.setdefault(code.co_filename, set()).update(range(first, first + len(rows)))
+        lines_of.setdefault(code.co_filename, set()).update(range(first, first + len(rows)))
     for program in programs:
         for link in program.links:
             source = link["source"]
             while source is not None:
-                wanted.setdefault(source["file"], set()).add(source["line"])
+                lines_of.setdefault(source["file"], set()).add(source["line"])
                 source = source["layer"]
     return [
         {
@@ -229,7 +229,7 @@ def _source(target: object, programs: list[Program]) -> list[dict[str, Any]]:
                 for line in sorted(lines)
             ],
         }
-        for file, lines in wanted.items()
+        for file, lines in lines_of.items()
     ]
 
 

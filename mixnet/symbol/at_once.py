@@ -65,9 +65,9 @@ class AtOnce:
             outputs = self._outputs[specs] = self._specs(specs)
         if outputs is None:
             return None
-        given = [np.asarray(array_of(each)) for each in values]
+        host_arrays = [np.asarray(array_of(each)) for each in values]
         try:
-            results = self._part.call(given)
+            results = self._part.call(host_arrays)
         except Exception:  # the recorded call reports it, with the user's line
             return None
         cls = type(leaves[0])

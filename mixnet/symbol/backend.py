@@ -118,10 +118,10 @@ class _Runner:
         key = tuple([(tuple(each.shape), np.dtype(each.dtype)) for each in inputs])
         inferred = self._structs.get(key)
         if inferred is None:
-            given = iter(key)
+            remaining = iter(key)
             held = self.arrays
             known = [
-                (held[n.name].shape, held[n.name].dtype) if n.name in held else next(given)
+                (held[n.name].shape, held[n.name].dtype) if n.name in held else next(remaining)
                 for n in self.graph.inputs
             ]
             specs = Facts(inputs=known).specs(self.graph, drawing=False)

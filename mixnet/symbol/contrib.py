@@ -73,7 +73,7 @@ class _Body:
 
     def __init__(self, name: str, function: Callable[[Variables], Any]):
         self.mark = current_names().get(None, name)
-        self._given: set[Node] = set()
+        self._own_variables: set[Node] = set()
         with AttrScope(**{_MARK: self.mark}), calls_watched() as called:
             outputs = [
                 each if self._is_own(each) else apply("identity", each)
@@ -96,7 +96,7 @@ class _Body:
             Node(None, name=f"{each.name}-{i}", attrs=node_attributes())
             for i, each in enumerate(symbols)
         ]
-        self._given.update(nodes)
+        self._own_variables.update(nodes)
         return [Symbol([Entry(node)]) for node in nodes]
 
     def _is_own(self, symbol: Symbol) -> bool:
@@ -106,7 +106,7 @@ class _Body:
     def _move(self, node: Node) -> None:
         if node.is_variable:
             self._moved[node] = node
-            if node not in self._given:
+            if node not in self._own_variables:
                 self.captured[node.name] = Entry(node)
         elif node.attrs.get(_MARK) == self.mark:
             self._moved[node] = node.replaced(tuple(self._at(entry) for entry in node.inputs))
@@ -130,8 +130,8 @@ def _node(
     kind: str, bodies: Sequence[_Body], inputs: Sequence[Entry], attributes: dict[str, Any]
 ) -> Symbol:
     op = find(kind)
-    given = {**attributes, "subgraphs": tuple(body.subgraph for body in bodies)}
-    statics, scalars = op.bind(given)
+    all_attributes = {**attributes, "subgraphs": tuple(body.subgraph for body in bodies)}
+    statics, scalars = op.bind(all_attributes)
     attrs = {**node_attributes(), **{key: to_text(each) for key, each in attributes.items()}}
     attrs["num_args"] = str(len(inputs) + len(bodies))
     name = current_names().get(None, kind)
@@ -193,9 +193,9 @@ def foreach(
     return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
 
 
-def _check_read(body: _Body, names: Sequence[str], given: Sequence[Any]) -> None:
+def _check_read(body: _Body, names: Sequence[str], required: Sequence[Any]) -> None:
     """Raise CheckError unless the body reads all slices and states."""
-    for name, place in zip(given, body.places(names), strict=True):
+    for name, place in zip(required, body.places(names), strict=True):
         if place < 0:
             raise CheckError(
                 f"foreach: the body does not read {name!r}; leave it out of data and init_states, or "

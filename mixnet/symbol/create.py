@@ -41,8 +41,8 @@ def arange(
     dtype: DTypeLike = None,
 ) -> Symbol:
     """A symbol of numbers from ``start`` up to ``stop``."""
-    given = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
-    return apply("_arange", **given, infer_range=infer_range, dtype=as_dtype(dtype).name)
+    attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "name": name}
+    return apply("_arange", **attributes, infer_range=infer_range, dtype=as_dtype(dtype).name)
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: DTypeLike = None, **kwargs: object) -> Symbol:
@@ -59,8 +59,8 @@ def linspace(
     dtype: DTypeLike = None,
 ) -> Symbol:
     """A symbol of ``num`` evenly spaced numbers from ``start`` to ``stop``."""
-    given = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "name": name}
-    return apply("_linspace", **given, dtype=as_dtype(dtype).name)
+    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "name": name}
+    return apply("_linspace", **attributes, dtype=as_dtype(dtype).name)
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: object) -> Symbol:

@@ -98,17 +98,17 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
     inputs = (*symbol._arguments(), *symbol._state_variables())
     latest: dict[Node, Entry] = {}
 
-    def change(node: Node, given: tuple[Entry, ...]) -> Node:
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         if not node.op.states:
-            return node if given == node.inputs else node.replaced(given)
+            return node if inputs == node.inputs else node.replaced(inputs)
         if training is None:
-            written = node.op.written(node.statics, len(given))
+            written = node.op.written(node.statics, len(inputs))
         else:
-            written = node.op.changed(in_mode(node, training), len(given))
+            written = node.op.changed(in_mode(node, training), len(inputs))
         states = {place: node.inputs[place].node for place in written}
         now = [
             latest.get(states[place], entry) if place in states else entry
-            for place, entry in enumerate(given)
+            for place, entry in enumerate(inputs)
         ]
         rebuilt = node if tuple(now) == node.inputs else node.replaced(tuple(now))
         for place, index in written.items():
@@ -456,8 +456,8 @@ class Executor:
         if self._gradient_op is None:
             self._gradient_op = self._watched_gradients()
         op, entries = self._gradient_op
-        given = out_grads or [each.ones_like() for each in self._outputs]
-        handles = [*self._arg_dict.values(), *self._aux_dict.values(), *given]
+        gradients = out_grads or [each.ones_like() for each in self._outputs]
+        handles = [*self._arg_dict.values(), *self._aux_dict.values(), *gradients]
         with RecordingScope(False, True):
             values, _ = call_graph(op, [handle._read() for handle in handles], self._ctx)
         for entry, value in zip(entries, values, strict=True):
@@ -493,11 +493,11 @@ class Executor:
         Raises:
             MXNetError: a name is none of the executor's, unless ``allow_extra_params``.
         """
-        for given, own, kind in (
+        for source, own, kind in (
             (arg_params, self._arg_dict, "argument"),
             (aux_params or {}, self._aux_dict, "auxiliary state"),
         ):
-            for name, array in given.items():
+            for name, array in source.items():
                 if name in own:
                     array.copyto(own[name])
                 elif not allow_extra_params:
@@ -646,55 +646,59 @@ def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
     return names, aux_names
 
 
-def _named(names: Sequence[str], given: Any, what: str, complete: bool) -> dict[str, NDArray]:
-    if isinstance(given, (list, tuple)):
-        if len(given) != len(names):
+def _named(names: Sequence[str], arrays: Any, what: str, complete: bool) -> dict[str, NDArray]:
+    if isinstance(arrays, (list, tuple)):
+        if len(arrays) != len(names):
             raise AttributeValueError(
-                f"bind: {what} has {len(given)} arrays, the symbol {len(names)}."
+                f"bind: {what} has {len(arrays)} arrays, the symbol {len(names)}."
             )
-        given = {name: array for name, array in zip(names, given, strict=True) if array is not None}
-    missing = [name for name in names if name not in given]
+        arrays = {
+            name: array for name, array in zip(names, arrays, strict=True) if array is not None
+        }
+    missing = [name for name in names if name not in arrays]
     if complete and missing:
         raise AttributeValueError(f"bind: {what} has no array for {', '.join(missing)}.")
-    return {name: given[name] for name in names if name in given}
+    return {name: arrays[name] for name in names if name in arrays}
 
 
-def _groups(called: str, given: object) -> dict[str, Context]:
-    if given is None:
+def _groups(called: str, group2ctx: object) -> dict[str, Context]:
+    if group2ctx is None:
         return {}
-    if not isinstance(given, Mapping) or not all(isinstance(c, Context) for c in given.values()):
+    if not isinstance(group2ctx, Mapping) or not all(
+        isinstance(c, Context) for c in group2ctx.values()
+    ):
         raise AttributeTypeError(
-            f"{called}: group2ctx={given!r} must be a dict from names of groups to contexts, as in "
+            f"{called}: group2ctx={group2ctx!r} must be a dict from names of groups to contexts, as in "
             f"{{'stage1': mx.cpu(1)}}."
         )
-    return dict(given)
+    return dict(group2ctx)
 
 
 _REQUESTS = ("write", "add", "null")
 
 
-def requests_by_name(names: Sequence[str], given: Any) -> dict[str, str]:
+def requests_by_name(names: Sequence[str], grad_req: Any) -> dict[str, str]:
     """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict.
 
     Raises:
         AttributeValueError: a request is not 'write', 'add' or 'null'.
     """
-    asked = [given] if isinstance(given, str) else given
-    for each in asked.values() if isinstance(asked, Mapping) else asked:
+    requests = [grad_req] if isinstance(grad_req, str) else grad_req
+    for each in requests.values() if isinstance(requests, Mapping) else requests:
         if each not in _REQUESTS:
             raise AttributeValueError(
                 f"grad_req={each!r} is not one of {', '.join(map(repr, _REQUESTS))}."
             )
-    if isinstance(given, str):
-        return dict.fromkeys(names, given)
-    if isinstance(given, (list, tuple)):
-        if len(given) != len(names):
+    if isinstance(grad_req, str):
+        return dict.fromkeys(names, grad_req)
+    if isinstance(grad_req, (list, tuple)):
+        if len(grad_req) != len(names):
             raise AttributeValueError(
-                f"grad_req has {len(given)} entries for the {len(names)} arguments "
+                f"grad_req has {len(grad_req)} entries for the {len(names)} arguments "
                 f"{', '.join(names)}; give one for each in this order, or a dict by name."
             )
-        return dict(zip(names, given, strict=True))
-    return {name: given.get(name, "null") for name in names}
+        return dict(zip(names, grad_req, strict=True))
+    return {name: grad_req.get(name, "null") for name in names}
 
 
 def simple_bind(
@@ -730,7 +734,7 @@ def simple_bind(
     context = as_context(ctx)
     names, aux_names = _names_of("simple_bind", self)
     # programs give the label's shape to symbols that end before the loss
-    given = kwargs
+    all_shapes = kwargs
     unread = [name for name in kwargs if name not in {*names, *aux_names}]
     kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
     shapes, aux_shapes = _shapes_to_bind(self, kwargs)
@@ -741,7 +745,7 @@ def simple_bind(
             f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "
             f"{', '.join(kwargs) or 'nothing'}; give them by name."
             + "".join(
-                f" {name}={given[name]!r} was not read: the symbol has no such variable."
+                f" {name}={all_shapes[name]!r} was not read: the symbol has no such variable."
                 + did_you_mean(name, unknown)
                 for name in unread
             )
@@ -785,14 +789,14 @@ def simple_bind(
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
-def _shapes_to_bind(symbol: Symbol, given: Mapping[str, Any]) -> tuple[Any, Any]:
+def _shapes_to_bind(symbol: Symbol, known: Mapping[str, Any]) -> tuple[Any, Any]:
     """Shapes of arguments and of auxiliary states, None where something stays unknown.
 
     Raises:
         BindingError: shapes contradict each other; names the node.
     """
     try:
-        shapes, _, aux_shapes = symbol._shapes(**given)
+        shapes, _, aux_shapes = symbol._shapes(**known)
     except ShapeError as error:
         raise BindingError(str(error)) from None
     return shapes, aux_shapes
@@ -819,7 +823,7 @@ def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: DTypeLik
     return zeros_of(stype, shape, context, dtype)
 
 
-def _storage_types(symbol: Symbol, given: Mapping[str, str] | None) -> dict[str, str]:
+def _storage_types(symbol: Symbol, stype_dict: Mapping[str, str] | None) -> dict[str, str]:
     """Storage types of variables that are not dense: as given, or as the variables say."""
     codes = {str(code): stype for stype, code in STORAGE.items()}
     declared = {
@@ -827,7 +831,7 @@ def _storage_types(symbol: Symbol, given: Mapping[str, str] | None) -> dict[str,
         for node in symbol.graph.nodes
         if node.is_variable and node.attrs.get("__storage_type__") in codes
     }
-    return {**declared, **(given or {})}
+    return {**declared, **(stype_dict or {})}
 
 
 def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

@@ -49,7 +49,7 @@ def memory_plan(
         ShapeError: the shapes given do not determine all others, or do not fit.
     """
     requests = requests_by_name(self.list_arguments(), grad_req)
-    self._given(
+    self._known_by_name(
         "infer_shape", "shapes", (), shapes
     )  # a name that the symbol does not have is an error
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
@@ -67,9 +67,9 @@ def plan_of(
     training: bool | None = None,
 ) -> MemoryPlan:
     """The plan of a symbol; ``training`` is the mode if no gradient is requested."""
-    wanted = {name: each for name, each in requests.items() if each != "null"}
+    gradient_requests = {name: each for name, each in requests.items() if each != "null"}
     if training is None:
-        training = bool(wanted)
+        training = bool(gradient_requests)
     inferred = infer(set_training(symbol.graph, training), shapes, dtypes, np.dtype("float32"))
     by_name: dict[str, Known] = {KEY_NAME: KEY_SPEC}
     unknown = []
@@ -91,7 +91,7 @@ def plan_of(
     def inputs_of(nodes: tuple[Node, ...]) -> list[Known]:
         return [by_name[node.name] for node in nodes]
 
-    if not wanted:
+    if not gradient_requests:
         if recompute:
             raise AttributeValueError(
                 "memory_plan: recompute is about gradients, but none is asked for; pass "
@@ -99,7 +99,7 @@ def plan_of(
             )
         return plan_memory(graph, inputs_of(graph.inputs), inplace, co_share)
     outputs = Facts(inputs=inputs_of(graph.inputs)).specs(graph)
-    whole = training_graph(graph, wanted, recompute_mode(recompute))
+    whole = training_graph(graph, gradient_requests, recompute_mode(recompute))
     for start, head in zip(whole.heads, graph.heads, strict=False):
         by_name[start.name] = outputs[head]
     for name, before in zip(whole.added_to, whole.sums, strict=True):

@@ -72,8 +72,8 @@ def _either(
     names: tuple[str, str] = ("left", "right"),
 ) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: object) -> Any:
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        lhs, rhs = given[names[0]], given[names[1]]
+        operands = {**dict(zip(names, args, strict=False)), **kwargs}
+        lhs, rhs = operands[names[0]], operands[names[1]]
         if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
             return apply(two, lhs, rhs)
         if isinstance(lhs, Symbol):
@@ -136,14 +136,14 @@ def split_v2(
 ) -> Symbol:
     """Split along ``axis`` into equal parts, or before each of several indices."""
     if isinstance(indices_or_sections, int):
-        given: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
+        attributes: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (tuple, list)):
-        given = {"indices": (0, *indices_or_sections), "sections": 0}
+        attributes = {"indices": (0, *indices_or_sections), "sections": 0}
     else:
         raise AttributeValueError(
             "split_v2: indices_or_sections must be a whole number or a tuple."
         )
-    return apply("_split_v2", ary, **given, axis=axis, squeeze_axis=squeeze_axis)
+    return apply("_split_v2", ary, **attributes, axis=axis, squeeze_axis=squeeze_axis)
 
 
 def _split_method(self: Symbol, *args: Any, **kwargs: Any) -> Symbol:

@@ -234,14 +234,14 @@ class Symbol:
         for value in (*args, *kwargs.values()):
             if not isinstance(value, Symbol):
                 raise AttributeTypeError(f"Compose expects symbols, not {value!r}.")
-        given = dict(zip(variables, args, strict=False))
+        substitutes = dict(zip(variables, args, strict=False))
         by_name = {node.name: node for node in variables}
         for key, value in kwargs.items():
             if key not in by_name:
                 raise AttributeTypeError(
                     f"compose: there is no variable {key!r}; the symbol has {', '.join(by_name)}."
                 )
-            given[by_name[key]] = value
+            substitutes[by_name[key]] = value
         replaced: dict[Node, Entry | Node] = {}
 
         def moved(entry: Entry) -> Entry:
@@ -250,8 +250,8 @@ class Symbol:
 
         heads = {entry.node for entry in self._heads}
         for node in self.graph.nodes:
-            if node in given:
-                replaced[node] = given[node]._entry()
+            if node in substitutes:
+                replaced[node] = substitutes[node]._entry()
             elif node.is_variable:
                 replaced[node] = node
             else:
@@ -272,7 +272,7 @@ class Symbol:
 
     # ---- inference ----------------------------------------------------------------------------
 
-    def _given(
+    def _known_by_name(
         self, method: str, what: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Known facts about variables, by name, from positional or keyword arguments."""
@@ -287,8 +287,8 @@ class Symbol:
                     f"{method}: there is no variable {key!r}; the symbol has "
                     f"{', '.join(sorted(known))}.{did_you_mean(key, known)}"
                 )
-        given = {**dict(zip(self.list_arguments(), args, strict=False)), **kwargs}
-        return {name: value for name, value in given.items() if value is not None}
+        by_name = {**dict(zip(self.list_arguments(), args, strict=False)), **kwargs}
+        return {name: value for name, value in by_name.items() if value is not None}
 
     def _inferred(self, shapes: Mapping[str, Any], dtypes: Any = None) -> Inference:
         return infer(self.graph, shapes, dtypes, zero_is_known=is_np_shape())
@@ -303,7 +303,7 @@ class Symbol:
 
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
         """
-        shapes = self._given("infer_shape", "shapes", args, kwargs)
+        shapes = self._known_by_name("infer_shape", "shapes", args, kwargs)
         shapes_inferred = self._inferred(shapes).shapes
         unknown = None if is_np_shape() else ()
 
@@ -343,8 +343,8 @@ class Symbol:
         return arguments, outputs, states
 
     def _dtypes_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        given = self._given("infer_type", "dtypes", args, kwargs)
-        return {name: as_dtype(dtype) for name, dtype in given.items()}
+        by_name = self._known_by_name("infer_type", "dtypes", args, kwargs)
+        return {name: as_dtype(dtype) for name, dtype in by_name.items()}
 
     def infer_type_partial(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_type``, with None for dtypes that cannot be inferred."""
@@ -560,10 +560,10 @@ def Variable(
     """
     if not isinstance(name, str):
         raise AttributeTypeError(f"Variable: name must be a string, not {type(name).__name__}.")
-    for key, given in (attr or {}).items():
-        if not isinstance(given, str):
+    for key, setting in (attr or {}).items():
+        if not isinstance(setting, str):
             raise AttributeValueError(
-                f"Variable {name!r}: attribute {key}={given!r} must be a string; give {str(given)!r}."
+                f"Variable {name!r}: attribute {key}={setting!r} must be a string; give {str(setting)!r}."
             )
     attrs = node_attributes(attr)
     if stype is not None:
@@ -695,9 +695,9 @@ def compose(
     for variable in own_variables:
         variable.made_from(node)
     note_call(node)
-    given = inputs.values() if isinstance(inputs, Mapping) else inputs
+    symbols = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
-    kind = next((type(each) for each in given if type(each) is not Symbol), Symbol)
+    kind = next((type(each) for each in symbols if type(each) is not Symbol), Symbol)
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
 
 
@@ -742,14 +742,14 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
         kwargs.pop("out", None)
         if op.variadic:
             kwargs.pop(op.num_args or "", None)
-            given: Any = kwargs.pop(op.variadic, args)
-            given = (
-                list(given[0])
-                if len(given) == 1 and isinstance(given[0], (list, tuple))
-                else list(given)
+            operands: Any = kwargs.pop(op.variadic, args)
+            operands = (
+                list(operands[0])
+                if len(operands) == 1 and isinstance(operands[0], (list, tuple))
+                else list(operands)
             )
-            symbols: Any = [each for each in given if isinstance(each, Symbol)]
-            rest = [each for each in given if not isinstance(each, Symbol)]
+            symbols: Any = [each for each in operands if isinstance(each, Symbol)]
+            rest = [each for each in operands if not isinstance(each, Symbol)]
             for each in rest:
                 if hasattr(each, "asnumpy"):
                     raise NotAnArrayError(

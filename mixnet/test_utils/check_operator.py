@@ -58,20 +58,20 @@ def _placed(values: Mapping[str, Any], ctx: Context, dtype: DTypeLike) -> dict[s
     }
 
 
-def _by_name(names: Sequence[str], given: Any, what: str) -> dict[str, Any]:
+def _by_name(names: Sequence[str], arrays: Any, what: str) -> dict[str, Any]:
     """A list or a dict of values as a dict.
 
     Raises:
         ValueError: a dict has other names.
     """
-    if isinstance(given, Mapping):
-        if set(given) != set(names):
+    if isinstance(arrays, Mapping):
+        if set(arrays) != set(names):
             raise ValueError(
                 f"The {what} of the symbol and the names given do not match. The symbol has "
-                f"{', '.join(names) or 'none'}; given were {', '.join(given) or 'none'}."
+                f"{', '.join(names) or 'none'}; given were {', '.join(arrays) or 'none'}."
             )
-        return dict(given)
-    return dict(zip(names, given, strict=False))
+        return dict(arrays)
+    return dict(zip(names, arrays, strict=False))
 
 
 def _parse_location(
@@ -104,11 +104,11 @@ def _parse_aux_states(
         return {}
     assert dtype in _FLOATS or dtype == "asnumpy", f"dtype={dtype} is not float16, 32 or 64."
     names = sym.list_auxiliary_states()
-    given = aux_states
+    states = aux_states
     if not isinstance(aux_states, Mapping) and len(aux_states) < len(names):
         missing = names[len(aux_states)]
         raise ValueError(f"aux_states has no value for {missing!r}; give {', '.join(names)}.")
-    return _placed(_by_name(names, given, "auxiliary states"), ctx or current_context(), dtype)
+    return _placed(_by_name(names, states, "auxiliary states"), ctx or current_context(), dtype)
 
 
 def numeric_grad(
@@ -308,11 +308,11 @@ def check_symbolic_forward(
     arguments = _parse_location(sym, location, ctx, dtype)
     states = _parse_aux_states(sym, aux_states, ctx, dtype)
     names = sym.list_outputs()
-    wanted = [expected[name] for name in names] if isinstance(expected, Mapping) else expected
+    references = [expected[name] for name in names] if isinstance(expected, Mapping) else expected
     gradients = {name: zeros(each.shape, ctx, each.dtype) for name, each in arguments.items()}
     executor = sym.bind(ctx, args=arguments, args_grad=gradients, aux_states=states)  # type: ignore[attr-defined]
     executor.forward(is_train=False)
-    for name, expect, actual in zip(names, wanted, executor.outputs, strict=False):
+    for name, expect, actual in zip(names, references, executor.outputs, strict=False):
         labels = (f"EXPECTED_{name}", f"FORWARD_{name}")
         assert_almost_equal(_as(expect, dtype), actual, rtol, atol, labels, equal_nan=equal_nan)
     return executor.outputs
@@ -366,14 +366,14 @@ def check_symbolic_backward(
     arguments = _parse_location(sym, location, ctx, dtype)
     states = _parse_aux_states(sym, aux_states, ctx, dtype)
     names = sym.list_arguments()
-    wanted = (
+    references = (
         dict(expected)
         if isinstance(expected, Mapping)
         else dict(zip(names, expected, strict=False))
     )
     before: dict[str, np.ndarray] = {}
     gradients: dict[str, NDArray] = {}
-    for name, expect in wanted.items():
+    for name, expect in references.items():
         expect = _asnumpy(expect)
         start = np.random.normal(size=expect.shape)
         before[name] = np.asarray(start, arguments[name].dtype)
@@ -393,7 +393,7 @@ def check_symbolic_backward(
     executor.forward(is_train=True)
     executor.backward(_heads(sym, out_grads, executor, ctx, dtype))
     actual = {name: executor.grad_dict[name] for name in gradients}
-    for name, expect in wanted.items():
+    for name, expect in references.items():
         request = requests[name]
         if request == "null":
             assert_almost_equal(
@@ -419,12 +419,12 @@ def _heads(
     if out_grads is None:
         return None
     names = sym.list_outputs()
-    given = [out_grads[each] for each in names] if isinstance(out_grads, Mapping) else out_grads
+    gradients = [out_grads[each] for each in names] if isinstance(out_grads, Mapping) else out_grads
     return [
         each
         if isinstance(each, NDArray)
         else array(each, ctx=ctx, dtype=np.asarray(each).dtype if dtype == "asnumpy" else dtype)
-        for each in given
+        for each in gradients
     ]
 
 

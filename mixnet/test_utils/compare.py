@@ -168,19 +168,19 @@ def _message(a: ArrayLike, b: ArrayLike, text: str) -> str:
         return npt.build_err_msg([a, b], err_msg=text)
 
 
-def _worst_places(found: np.ndarray, limit: int) -> tuple[list[tuple[int, ...]], bool]:
+def _worst_places(errors: np.ndarray, limit: int) -> tuple[list[tuple[int, ...]], bool]:
     """Indices that are too far off, the worst first, NaN before all, and whether there are more.
 
     With a ``limit`` one place beyond it is counted, which shows that there are more.
     """
-    flat = np.where(np.isnan(found), np.inf, found).ravel()
+    flat = np.where(np.isnan(errors), np.inf, errors).ravel()
     bad = np.flatnonzero(flat > 1)
     bad = bad[np.argsort(-flat[bad], kind="stable")]
     # Among infinite ones NaN comes first.
-    bad = bad[np.argsort(~np.isnan(found.ravel()[bad]), kind="stable")]
+    bad = bad[np.argsort(~np.isnan(errors.ravel()[bad]), kind="stable")]
     more = 0 < limit < len(bad)
     bad = bad[: limit + 1] if more else bad
-    return [tuple(int(e) for e in np.unravel_index(each, found.shape)) for each in bad], more
+    return [tuple(int(e) for e in np.unravel_index(each, errors.shape)) for each in bad], more
 
 
 def assert_allclose(

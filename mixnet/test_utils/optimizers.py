@@ -60,14 +60,14 @@ def compare_optimizer(
         own = [each.tostype("default") if dense else each.copy() for each in weights]
         own = [each.copy() for each in own]
         states = [optimizer.create_state_multi_precision(i, each) for i, each in enumerate(own)]
-        given = [each.tostype("default") if dense else each.copy() for each in gradients]
+        gradient_copies = [each.tostype("default") if dense else each.copy() for each in gradients]
         if dense:
-            for i, each in enumerate(zip(own, given, states, strict=True)):
+            for i, each in enumerate(zip(own, gradient_copies, states, strict=True)):
                 optimizer.update_multi_precision(i, *each)
         elif many or ntensors > 1:
-            optimizer.update_multi_precision(list(range(ntensors)), own, given, states)
+            optimizer.update_multi_precision(list(range(ntensors)), own, gradient_copies, states)
         else:
-            optimizer.update_multi_precision(0, own[0], given[0], states[0])
+            optimizer.update_multi_precision(0, own[0], gradient_copies[0], states[0])
         results.append((own, states))
     (own1, states1), (own2, states2) = results
     if compare_states:

@@ -68,16 +68,16 @@ def environment(*args: Any) -> Iterator[None]:
         AssertionError: anything else.
     """
     if len(args) == 1 and isinstance(args[0], dict):
-        wanted = dict(args[0])
+        variables = dict(args[0])
     elif len(args) == 2:
-        wanted = {args[0]: args[1]}
+        variables = {args[0]: args[1]}
     else:
         raise AssertionError(
             f"environment takes a dict, or a name and a value; {len(args)} argument(s) were given."
         )
-    before = {name: getenv(name) for name in wanted}
+    before = {name: getenv(name) for name in variables}
     try:
-        for name, value in wanted.items():
+        for name, value in variables.items():
             setenv(name, value)
         yield
     finally:

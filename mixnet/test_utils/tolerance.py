@@ -73,8 +73,8 @@ def get_tolerance(dat: Any, tol: Any, default_tol: Mapping[np.dtype, float]) -> 
     if isinstance(tol, numbers.Number):
         return tol  # type: ignore[return-value]
     dtype = np.dtype("float64") if isinstance(dat, numeric_types) else effective_dtype(dat)
-    given = {} if tol is None else tol
-    return given.get(dtype, default_tol[dtype])
+    tolerances = {} if tol is None else tol
+    return tolerances.get(dtype, default_tol[dtype])
 
 
 def get_tols(

@@ -214,24 +214,24 @@ def _places(
         up[b].append((a, weight))
     for sweep in range(10):
         for row in rows if sweep % 2 == 0 else rows[::-1]:
-            wanted = []
+            targets = []
             for i in row:
                 near = up[i] + down[i] if sweep >= 8 else up[i] if sweep % 2 == 0 else down[i]
                 total = sum(weight for _, weight in near)
                 want = sum(x[j] * weight for j, weight in near) / total if total else x[i]
-                wanted.append((want, total or 0.05))
-            for i, place in zip(row, _spread(row, wanted, distance), strict=True):
+                targets.append((want, total or 0.05))
+            for i, place in zip(row, _spread(row, targets, distance), strict=True):
                 x[i] = place
     return x
 
 
 def _spread(
-    row: Sequence[int], wanted: Sequence[tuple[float, float]], distance: object
+    row: Sequence[int], targets: Sequence[tuple[float, float]], distance: object
 ) -> list[float]:
     """Places in order and at distance, nearest to the wanted ones in weighted least squares."""
     shifts: list[float] = []
     groups: list[list[float]] = []  # weighted sum, weight, number of members
-    for k, (want, weight) in enumerate(wanted):
+    for k, (want, weight) in enumerate(targets):
         shifts.append(shifts[-1] + distance(row[k - 1], row[k]) if k else 0.0)  # type: ignore[operator]
         groups.append([weight * (want - shifts[k]), weight, 1])
         while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:

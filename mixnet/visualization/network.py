@@ -125,9 +125,9 @@ def plot_network(
     return picture
 
 
-def _dtypes(symbol: Symbol, given: Mapping[str, Any]) -> dict[Entry, str]:
+def _dtypes(symbol: Symbol, known: Mapping[str, Any]) -> dict[Entry, str]:
     internals = symbol.get_internals()
-    _, dtypes, _ = internals.infer_type(**given)
+    _, dtypes, _ = internals.infer_type(**known)
     if dtypes is None:
         raise ShapeError("Input type is incomplete")
     pairs = zip(internals._heads, dtypes, strict=True)

@@ -42,22 +42,22 @@ def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rows
 
 
-def shapes_of(symbol: Symbol, given: Mapping[str, Any]) -> Mapping[Entry, Any]:
+def shapes_of(symbol: Symbol, known: Mapping[str, Any]) -> Mapping[Entry, Any]:
     """Shapes of every output of every node.
 
     Args:
         symbol: the network.
-        given: shapes of its inputs by name.
+        known: shapes of its inputs by name.
 
     Raises:
         ShapeError: they do not determine all others, or do not fit.
     """
-    if not isinstance(given, Mapping):
+    if not isinstance(known, Mapping):
         raise AttributeTypeError(
-            f"shape is a dict from names of inputs to shapes, such as {{'data': (1, 10)}}, not {given!r:.60}."
+            f"shape is a dict from names of inputs to shapes, such as {{'data': (1, 10)}}, not {known!r:.60}."
         )
-    symbol._given("infer_shape", "shapes", (), given)  # raises for a name that is not there
-    shapes = infer(symbol.graph, given).shapes
+    symbol._known_by_name("infer_shape", "shapes", (), known)  # raises for a name that is not there
+    shapes = infer(symbol.graph, known).shapes
     unknown = [n.name for n in symbol.graph.nodes if not is_known(shapes.get(Entry(n)))]
     if unknown:
         raise ShapeError(f"Input shape is incomplete: give the shape of {', '.join(unknown[:6])}.")

@@ -19,10 +19,10 @@ def main(arguments: list[str] | None = None) -> int:
     frozen.add_argument("notebook", type=Path, nargs="+")
     paged = parts.add_parser("page", help="write NOTEBOOK.html: interactive, no kernel, no network")
     paged.add_argument("notebook", type=Path, nargs="+")
-    given = parser.parse_args(arguments)
-    for path in given.notebook:
+    options = parser.parse_args(arguments)
+    for path in options.notebook:
         try:
-            if given.what == "freeze":
+            if options.what == "freeze":
                 print(freeze_file(path))
             else:
                 target = path.with_suffix(".html")

@@ -235,20 +235,20 @@ def limits(payload: dict[str, Any], state: dict[str, Any]) -> dict[str, tuple[in
     return figures
 
 
-def _settings(payload: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+def _settings(payload: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     known = _SLIDERS[payload["operator"]]
-    if unknown := set(given) - set(known):
+    if unknown := set(changes) - set(known):
         raise AttributeValueError(
             f"{payload['operator']} has no {', '.join(sorted(unknown))}; it has {', '.join(known)}."
         )
     state = {**known}
     if payload["operator"] == "attention":
         state |= {"queries": len(payload["queries"]), "keys": len(payload["keys"])}
-        state["length"] = given.get("keys", state["keys"])
+        state["length"] = changes.get("keys", state["keys"])
     elif "weight" in payload:
         state |= {"kernel": len(payload["weight"][0][0])}
         state["channels"] = min(len(payload["input"]), len(payload["weight"][0]))
-    state |= given
+    state |= changes
     for name, choices in _CHOICES.items():
         if name in state and state[name] not in choices:
             raise AttributeValueError(

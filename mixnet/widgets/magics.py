@@ -36,12 +36,12 @@ def run_cell(cell: str) -> Any:
     return result.result
 
 
-def register(given: Any = None) -> None:
+def register(ipython: Any = None) -> None:
     """Give a shell all cell magics; the running one by default (none: nothing happens)."""
-    given = shell() if given is None else given
-    if given is not None:
+    ipython = shell() if ipython is None else ipython
+    if ipython is not None:
         for name, function in _MAGICS.items():
-            given.register_magic_function(function, "cell", name)
+            ipython.register_magic_function(function, "cell", name)
 
 
 def shell() -> Any:

@@ -483,7 +483,7 @@ def test_who_waits_asks_and_may_be_told_that_nothing_will_come(threaded: Engine)
         if len(asked) == 2:
             ends[0](ValueError("given up"))
 
-    threaded.push_async(ends.append, (), (var,), asked=ask)
+    threaded.push_async(ends.append, (), (var,), on_wait=ask)
     threaded.push(lambda: None, (var,), (after,))
     with pytest.raises(ValueError, match="given up"):
         threaded.wait_for_var(after)
@@ -546,7 +546,7 @@ def test_the_end_of_the_process_asks_too() -> None:
         "engine, ends = ThreadedEngine(), []\n"
         "def ask(seconds):\n"
         "    ends[0](ValueError('given up'))\n"
-        "engine.push_async(ends.append, (), (Var('v'),), asked=ask)\n"
+        "engine.push_async(ends.append, (), (Var('v'),), on_wait=ask)\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0 and "nobody waited for it: ValueError: given up" in done.stderr

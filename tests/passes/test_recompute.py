@@ -168,7 +168,7 @@ def temporary_bytes(forward: GraphOp, arrays: list[mx.nd.NDArray]) -> int:
     node = Node(forward, (), (), tuple(Entry(each) for each in inputs), "forward")
     head = apply("ones_like", Entry(node))
     wanted = tuple(range(len(arrays)))
-    made = forward.backward_node(node, [head], forward._wanted)
+    made = forward.backward_node(node, [head], forward._wrt)
     graph = Graph(tuple(Entry(made, i) for i in range(len(wanted))), tuple(inputs))
     run = lower(pipeline.run(graph, "segment", Facts()))
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in arrays]

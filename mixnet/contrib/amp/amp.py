@@ -153,13 +153,13 @@ def init_trainer(optimizer_or_trainer: Any) -> None:
     trainer._amp_original_scale = trainer._scale
 
 
-def _as_trainer(given: object) -> Trainer:
-    if isinstance(given, Trainer):
-        return given
-    if isinstance(given, Optimizer):
+def _as_trainer(optimizer_or_trainer: object) -> Trainer:
+    if isinstance(optimizer_or_trainer, Trainer):
+        return optimizer_or_trainer
+    if isinstance(optimizer_or_trainer, Optimizer):
         raise AttributeTypeError("AMP is currently only compatible with Gluon Trainer")
     raise AttributeTypeError(
-        f"optimizer_or_trainer should be a Gluon Trainer, instead is {type(given).__name__}"
+        f"optimizer_or_trainer should be a Gluon Trainer, instead is {type(optimizer_or_trainer).__name__}"
     )
 
 
@@ -223,11 +223,11 @@ def _check_lists(target_dtype: DTypeLike, low: Names, full: Names, conditional: 
         "fp32_ops": set(list_fp32_ops(target_dtype) if full is None else full),
         "conditional_fp32_ops": {name for name, _, _ in conditional or ()},
     }
-    given = set().union(*lists.values())
-    if not given <= known:
+    listed = set().union(*lists.values())
+    if not listed <= known:
         raise CheckError(
             f"Can only choose ops from amp.list_lp16_ops, list_fp32_ops, list_lp16_fp32_ops and "
-            f"list_conditional_fp32_ops of {target_dtype}. Op {given - known} not in any of them"
+            f"list_conditional_fp32_ops of {target_dtype}. Op {listed - known} not in any of them"
         )
     pairs = [(a, b) for a in lists for b in lists if a > b]
     for first, second in pairs:
@@ -316,8 +316,8 @@ def convert_model(
     """
     if not isinstance(sym, Symbol):
         raise CheckError("First argument to convert_model should be Symbol")
-    for name, given in (("arg_params", arg_params), ("aux_params", aux_params)):
-        if not isinstance(given, dict):
+    for name, parameters in (("arg_params", arg_params), ("aux_params", aux_params)):
+        if not isinstance(parameters, dict):
             raise CheckError(f"{name} should be a dict of names to NDArrays")
     data = [name for name in sym.list_arguments() if name not in arg_params]
     converted = convert_symbol(
@@ -332,8 +332,11 @@ def convert_model(
     )
     low = low_variables(converted.graph, target_dtype) if cast_optional_params else set()
     arguments, states = (
-        {name: each.astype(target_dtype) if name in low else each for name, each in given.items()}
-        for given in (arg_params, aux_params)
+        {
+            name: each.astype(target_dtype) if name in low else each
+            for name, each in parameters.items()
+        }
+        for parameters in (arg_params, aux_params)
     )
     return converted, arguments, states
 

@@ -128,11 +128,11 @@ def _with_arguments_of(first: Callable[P, R]) -> Callable[[Callable[..., R]], Ca
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
-                given = signature.bind(*args, **kwargs)
+                bound = signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise AttributeTypeError(f"{function.__name__}: {error}.") from None
-            given.apply_defaults()
-            return function(**given.arguments)
+            bound.apply_defaults()
+            return function(**bound.arguments)
 
         call.__signature__ = signature  # type: ignore[attr-defined]
         return call

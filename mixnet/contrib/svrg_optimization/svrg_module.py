@@ -69,11 +69,11 @@ class SVRGModule(Module):
         compression_params: Mapping[str, Any] | None = None,
         update_freq: int | None = None,
     ):
-        given = (
+        arguments = (
             symbol, data_names, label_names, logger, context, work_load_list, fixed_param_names,
             state_names, group2ctxs, compression_params,
         )  # fmt: skip
-        super().__init__(*given)
+        super().__init__(*arguments)
         if not isinstance(update_freq, int):
             raise AttributeTypeError(
                 "update_freq in SVRGModule must be an integer to represent the frequency for "
@@ -85,7 +85,7 @@ class SVRGModule(Module):
                 "for calculating full gradients"
             )
         self.update_freq = update_freq
-        self._mod_aux = Module(*given)
+        self._mod_aux = Module(*arguments)
         self._param_dict: Any = None
         self._ctx_len = len(self._context)
 
@@ -107,13 +107,13 @@ class SVRGModule(Module):
         grad_req: str | Sequence[str] | Mapping[str, str] = "write",
     ) -> None:
         """Make executors for both sets of parameters; see ``Module``."""
-        given = (
+        arguments = (
             data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module,
             grad_req,
         )  # fmt: skip
-        super().bind(*given)
+        super().bind(*arguments)
         if for_training and not self._mod_aux.binded:
-            self._mod_aux.bind(*given)
+            self._mod_aux.bind(*arguments)
 
     def reshape(
         self,
@@ -170,12 +170,12 @@ class SVRGModule(Module):
         names = [*group.param_names, *(f"{name}_full" for name in group.param_names)]
         copies = self._ctx_len if kvstore is None else 1
         idx2name = {i * copies + k: name for k in range(copies) for i, name in enumerate(names)}
-        given = dict(optimizer_params)
-        given.setdefault("rescale_grad", 1.0 / batch_size)
+        settings = dict(optimizer_params)
+        settings.setdefault("rescale_grad", 1.0 / batch_size)
         if optimizer != _SVRGOptimizer.__name__:
             raise CheckError(f"{optimizer} is not the optimizer of SVRG.")
         return _SVRGOptimizer(
-            default_optimizer=default_opt, sym=self.symbol, param_idx2name=idx2name, **given
+            default_optimizer=default_opt, sym=self.symbol, param_idx2name=idx2name, **settings
         )
 
     # ---- running --------------------------------------------------------------------------------

@@ -252,11 +252,11 @@ class _TokenEmbedding(vocab.Vocabulary):
             MXNetError: the list is empty.
         """
         one = not isinstance(tokens, list)
-        wanted = [tokens] if one else tokens
-        if not wanted:
+        token_list = [tokens] if one else tokens
+        if not token_list:
             raise MXNetError("get_vecs_by_tokens: the list of tokens is empty.")
         numbers = []
-        for token in wanted:
+        for token in token_list:
             number = self._token_to_idx.get(token)
             if number is None and lower_case_backup:
                 number = self._token_to_idx.get(token.lower())
@@ -280,8 +280,8 @@ class _TokenEmbedding(vocab.Vocabulary):
         if self._idx_to_vec is None:
             raise CheckError("update_token_vectors: there are no vectors yet.")
         one = not isinstance(tokens, list) or len(tokens) == 1
-        wanted = tokens if isinstance(tokens, list) else [tokens]
-        shape = (len(wanted), self.vec_len)
+        token_list = tokens if isinstance(tokens, list) else [tokens]
+        shape = (len(token_list), self.vec_len)
         good = isinstance(new_vectors, NDArray) and (
             new_vectors.shape == shape or (one and new_vectors.shape == shape[1:])
         )
@@ -291,7 +291,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 f"{getattr(new_vectors, 'shape', type(new_vectors).__name__)}."
             )
         numbers = []
-        for token in wanted:
+        for token in token_list:
             if token not in self._token_to_idx:
                 raise AttributeValueError(
                     f"The token {token!r} is unknown. To change the vector of all unknown tokens, "

@@ -67,10 +67,10 @@ class Program:
         self.layers: list[dict[str, Any]] = []
         self._steps: list[Any] = []
         values: dict[Entry, int] = {}
-        (given,) = network.inputs
+        (data_input,) = network.inputs
         for node in network.graph.inputs:
-            if node.name == given.name:
-                self.input = values[Entry(node)] = self._value(given.shape, given.dtype)
+            if node.name == data_input.name:
+                self.input = values[Entry(node)] = self._value(data_input.shape, data_input.dtype)
             elif node.name in network.params:
                 values[Entry(node)] = self.constant(network.params[node.name])
         for node in Graph(network.graph.heads).nodes:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def refused(
     block: Block,
     function: Callable[..., Any],
-    given: Sequence[Any],
+    arguments: Sequence[Any],
     parameters: Mapping[str, Any] | None = None,
 ) -> AttributeTypeError | None:
     """The error if a block's function does not accept its arguments; None if it does.
@@ -25,7 +25,7 @@ def refused(
     Args:
         block: the block.
         function: its ``forward``, or its ``hybrid_forward`` for an ``F``.
-        given: the inputs.
+        arguments: the inputs.
         parameters: its parameters by name, of ``hybrid_forward``.
     """
     try:
@@ -51,7 +51,7 @@ def refused(
     inputs = [each for each in takes if each.name not in parameters]
     required = [each.name for each in inputs if each.default is each.empty]
     many = inspect.Parameter.VAR_POSITIONAL in anything
-    if len(required) <= len(given) and (many or len(given) <= len(inputs)):
+    if len(required) <= len(arguments) and (many or len(arguments) <= len(inputs)):
         return None
     called = ", ".join(each.name for each in inputs)
     if isinstance(function, functools.partial) and not inputs:
@@ -60,19 +60,19 @@ def refused(
             f"hybrid_forward(self, x)."
         )
     return AttributeTypeError(
-        f"{title} is called with ({called}{', ...' if many else ''}), but got {len(given)} "
-        f"input{'' if len(given) == 1 else 's'}."
+        f"{title} is called with ({called}{', ...' if many else ''}), but got {len(arguments)} "
+        f"input{'' if len(arguments) == 1 else 's'}."
     )
 
 
-def not_arrays(block: Block, given: Any) -> str:
+def not_arrays(block: Block, arguments: Any) -> str:
     """The error message for a call of a block without arrays.
 
     Args:
         block: the block.
-        given: the arguments of the call.
+        arguments: the arguments of the call.
     """
-    kinds = ", ".join(_kind(each) for each in given) or "nothing"
+    kinds = ", ".join(_kind(each) for each in arguments) or "nothing"
     return (
         f"{type(block).__name__} takes at least one NDArray or Symbol, but got {kinds}. Make an array "
         f"with mx.nd.array(...)."

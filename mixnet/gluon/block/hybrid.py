@@ -349,19 +349,19 @@ class HybridBlock(Block):
             outputs = at_once(leaves)
             if outputs is not None:
                 return unflatten(iter(outputs), composition.outputs)
-        given = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
-        results = call(*[given[name] for name in names])
+        by_name = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
+        results = call(*[by_name[name] for name in names])
         outputs = results if isinstance(results, list) else [results]
         return unflatten(iter(outputs), composition.outputs)
 
     def _call_by_operator(
         self, composition: Composition, program: Program, leaves: Sequence[NDArray]
     ) -> Any:
-        given = dict(zip(composition.names, leaves, strict=True))
+        by_name = dict(zip(composition.names, leaves, strict=True))
         handles = program.parameter_handles(leaves[0].context)
-        given.update({p.name: h for p, h in zip(program.parameters, handles, strict=True)})
+        by_name.update({p.name: h for p, h in zip(program.parameters, handles, strict=True)})
         cls = NDArray if leaves[0]._is_sparse else type(leaves[0])
-        outputs = run_symbol(composition.symbol, given, cls, self._op_hook)
+        outputs = run_symbol(composition.symbol, by_name, cls, self._op_hook)
         return unflatten(iter(outputs), composition.outputs)
 
     def _program(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
@@ -596,9 +596,11 @@ class HybridBlock(Block):
         dtypes = {name: leaf._spec.dtype for name, leaf in zip(names, leaves, strict=False)}
         for name, each in self.collect_params().items():
             dtypes[name] = as_dtype(each.dtype)
-        wanted = {n: grad_req for n, p in self.collect_params().items() if p.grad_req != "null"}
+        all_requests = {
+            n: grad_req for n, p in self.collect_params().items() if p.grad_req != "null"
+        }
         arguments = set(composition.symbol.list_arguments())
-        requests = {name: each for name, each in wanted.items() if name in arguments}
+        requests = {name: each for name, each in all_requests.items() if name in arguments}
         return plan_of(composition.symbol, requests, shapes, dtypes, inplace, co_share, recompute)
 
     def to_symbol(self, *inputs: Any) -> Symbol:
@@ -772,9 +774,9 @@ class HybridBlock(Block):
                 structure = (tuple, (NDArray,) * len(arrays))
                 program = self._trace(specs, structure, training)
                 names = [each.name for each in program.parameters]
-                given = [*arrays, *[params[name] for name in names]]
-                given += [value.array for value in program.captured]
-                if len(given) < len(program.graph.inputs):  # the graph draws
+                values = [*arrays, *[params[name] for name in names]]
+                values += [value.array for value in program.captured]
+                if len(values) < len(program.graph.inputs):  # the graph draws
                     if key is None and not training:  # dropout draws nothing when predicting
                         key = jax.numpy.zeros(2, jax.numpy.uint32)
                     if key is None:
@@ -783,8 +785,8 @@ class HybridBlock(Block):
                         )
                     typed = jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
                     words = jax.random.key_data(key) if typed else key
-                    given.append(jax.numpy.append(words, jax.numpy.uint32(0)))
-                results = lower(program.graph)(given, ())
+                    values.append(jax.numpy.append(words, jax.numpy.uint32(0)))
+                results = lower(program.graph)(values, ())
             count = program.graph.num_outputs
             output = unflatten(iter(results[:count]), program.outputs)
             if not states:

@@ -171,15 +171,15 @@ class SymbolBlock(HybridBlock):
                 f"{len(inputs)}."
             )
         first = _first(self, inputs)
-        given: dict[str, Any] = dict(zip(self._inputs, inputs, strict=True))
+        by_name: dict[str, Any] = dict(zip(self._inputs, inputs, strict=True))
         if isinstance(first, Symbol):
             own = {each.name: each.var() for each in self._params.values()}
             known = set(self._symbol.list_inputs())
-            composed = self._symbol(**{n: s for n, s in {**given, **own}.items() if n in known})
+            composed = self._symbol(**{n: s for n, s in {**by_name, **own}.items() if n in known})
             return composed if self._single else list(composed)
         waiting = [each for each in self._params.values() if not each._arrays]
         if waiting:
-            shapes = {name: array.shape for name, array in given.items()}
+            shapes = {name: array.shape for name, array in by_name.items()}
             inferred = infer(self._symbol.graph, shapes).shapes
             for node in self._symbol.graph.nodes:
                 if node.is_variable and node.name in self._params:
@@ -189,7 +189,7 @@ class SymbolBlock(HybridBlock):
             for each in waiting:
                 each._finish_deferred_init()
         handles = {name: each.data(first.context) for name, each in self._params.items()}
-        outputs = run_symbol(self._symbol, given | handles, type(first))
+        outputs = run_symbol(self._symbol, by_name | handles, type(first))
         return outputs[0] if self._single else outputs
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:

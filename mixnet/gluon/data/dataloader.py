@@ -227,7 +227,7 @@ class _MultiWorkerIter:
         self._workers = loader._start_workers()
         self._batches = iter(loader._batch_sampler)
         self._seed = loader._next_seed()
-        self._asked = 0
+        self._iterations = 0
         with loader._whole():
             for _ in range(max(1, loader._prefetch)):
                 self._ask()
@@ -242,9 +242,9 @@ class _MultiWorkerIter:
         numbers = next(self._batches, None)
         if numbers is not None:
             # By the batch, not by the worker: the numbers drawn do not depend on who is quicker.
-            seed = zlib.crc32(f"{self._seed} {self._asked}".encode())
+            seed = zlib.crc32(f"{self._seed} {self._iterations}".encode())
             self._jobs.append(self._workers.submit(numbers, seed))
-            self._asked += 1
+            self._iterations += 1
 
     def __next__(self) -> Any:
         if not self._jobs:

@@ -39,25 +39,25 @@ def extract(archive: str, root: str, names: Sequence[str]) -> None:
     Raises:
         MXNetError: a file is not in the archive.
     """
-    wanted = set(names)
+    remaining = set(names)
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as packed:
             for info in packed.infolist():
                 base = os.path.basename(info.filename)
-                if base in wanted:
+                if base in remaining:
                     with packed.open(info) as source:
                         _write(source, os.path.join(root, base))
-                    wanted.discard(base)
+                    remaining.discard(base)
     else:
         with tarfile.open(archive) as tar:
             for member in tar:
                 base = os.path.basename(member.name)
-                content = tar.extractfile(member) if base in wanted else None
+                content = tar.extractfile(member) if base in remaining else None
                 if content is not None:
                     _write(content, os.path.join(root, base))
-                    wanted.discard(base)
-    if wanted:
-        raise MXNetError(f"{archive} does not contain {', '.join(sorted(wanted))}.")
+                    remaining.discard(base)
+    if remaining:
+        raise MXNetError(f"{archive} does not contain {', '.join(sorted(remaining))}.")
 
 
 def _write(source: IO[bytes], path: str) -> None:

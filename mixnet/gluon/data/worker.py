@@ -82,13 +82,13 @@ class _Pickler(pickle.Pickler):
         super().__init__(file, protocol=5)
         self.arrays: list[np.ndarray] = []
 
-    def reducer_override(self, found: Any) -> Any:
+    def reducer_override(self, obj: Any) -> Any:
         """Replace arrays by their index."""
-        if isinstance(found, NDArray) and not found._is_sparse:
-            array = state.trace.array(found._read())
-            return _take_array, (self._number(array), type(found))
-        if type(found) is np.ndarray and found.dtype.kind in "fiub":
-            return _take_numpy, (self._number(found),)
+        if isinstance(obj, NDArray) and not obj._is_sparse:
+            array = state.trace.array(obj._read())
+            return _take_array, (self._number(array), type(obj))
+        if type(obj) is np.ndarray and obj.dtype.kind in "fiub":
+            return _take_numpy, (self._number(obj),)
         return NotImplemented
 
     def _number(self, array: np.ndarray) -> int:

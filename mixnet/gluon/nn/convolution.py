@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 Size = int | tuple[int, ...] | list[int]
 
 
-def sizes(given: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]:
+def sizes(size: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]:
     """One number for each of ``count`` axes.
 
     Raises:
         CheckError: neither one number nor ``count``; also an AssertionError.
     """
-    values = (given,) * count if isinstance(given, (int, np.integer)) else tuple(given)
+    values = (size,) * count if isinstance(size, (int, np.integer)) else tuple(size)
     if len(values) != count:
-        raise CheckError(f"{name} is one number or {count}, not {given}.")
+        raise CheckError(f"{name} is one number or {count}, not {size}.")
     return values
 
 
@@ -57,16 +57,16 @@ def weight_shape(
     return (first, *kernel, second) if layout.endswith("C") else (first, second, *kernel)
 
 
-def convolution_repr(block: Any, weight: Any, given: dict[str, Any], bias: Any) -> str:
+def convolution_repr(block: Any, weight: Any, settings: dict[str, Any], bias: Any) -> str:
     """The repr of a convolutional layer."""
-    shape, count = weight.shape, len(given["kernel"])
+    shape, count = weight.shape, len(settings["kernel"])
     parts = [f"{shape[1] or None} -> {shape[0]}"]  # not known yet: 0, and -1 by NumPy's rules
-    parts += [f"kernel_size={given['kernel']}", f"stride={given['stride']}"]
+    parts += [f"kernel_size={settings['kernel']}", f"stride={settings['stride']}"]
     for key, label, usual in (("pad", "padding", 0), ("dilate", "dilation", 1)):
-        if given[key] != (usual,) * count:
-            parts.append(f"{label}={given[key]}")
-    if given["num_group"] != 1:
-        parts.append(f"groups={given['num_group']}")
+        if settings[key] != (usual,) * count:
+            parts.append(f"{label}={settings[key]}")
+    if settings["num_group"] != 1:
+        parts.append(f"groups={settings['num_group']}")
     if bias is None:
         parts.append("bias=False")
     if block.act:
@@ -134,8 +134,8 @@ class _Conv(HybridBlock):
         self, F: ModuleType, x: Tensor, weight: Tensor, bias: Tensor | None = None
     ) -> Any:
         """The convolution, then the activation."""
-        given = (x, weight) if bias is None else (x, weight, bias)
-        out = getattr(F, self._op_name)(*given, name="fwd", **self._kwargs)
+        arrays = (x, weight) if bias is None else (x, weight, bias)
+        out = getattr(F, self._op_name)(*arrays, name="fwd", **self._kwargs)
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:

@@ -59,8 +59,8 @@ class Embedding(HybridBlock):
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        given = self._kwargs
+        settings = self._kwargs
         return (
-            f"{type(self).__name__}({given['input_dim']} -> {given['output_dim']}, "
-            f"{given['dtype']})"
+            f"{type(self).__name__}({settings['input_dim']} -> {settings['output_dim']}, "
+            f"{settings['dtype']})"
         )

@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from mixnet.gluon.block.tensor import Tensor
 
 
-def _name(given: object, namespaces: Any) -> str:
+def _name(function: object, namespaces: Any) -> str:
     """The name of a function.
 
     Raises:
         CheckError: the name is not in all namespaces.
         ValueError: it is neither a function nor a name.
     """
-    if isinstance(given, str):
+    if isinstance(function, str):
         for namespace in namespaces:
-            if not hasattr(namespace, given):
+            if not hasattr(namespace, function):
                 raise CheckError(
-                    f"{given!r} is not an operator of {namespace.__name__}; see its dir()."
+                    f"{function!r} is not an operator of {namespace.__name__}; see its dir()."
                 )
-        return given
-    if not callable(given):
+        return function
+    if not callable(function):
         raise AttributeValueError(
-            f"A Lambda takes a function or the name of an operator, not {given} of type "
-            f"{type(given)}."
+            f"A Lambda takes a function or the name of an operator, not {function} of type "
+            f"{type(function)}."
         )
-    return getattr(given, "__name__", type(given).__name__)
+    return getattr(function, "__name__", type(function).__name__)
 
 
 class Lambda(Block):

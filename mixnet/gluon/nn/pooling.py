@@ -58,12 +58,12 @@ class _Pooling(HybridBlock):
         return F.Pooling(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        given = self._kwargs
+        settings = self._kwargs
         return (
-            f"{type(self).__name__}(size={given['kernel']}, stride={given['stride']}, "
-            f"padding={given['pad']}, ceil_mode={given['pooling_convention'] == 'full'}, "
-            f"global_pool={given['global_pool']}, pool_type={given['pool_type']}, "
-            f"layout={given['layout']})"
+            f"{type(self).__name__}(size={settings['kernel']}, stride={settings['stride']}, "
+            f"padding={settings['pad']}, ceil_mode={settings['pooling_convention'] == 'full'}, "
+            f"global_pool={settings['global_pool']}, pool_type={settings['pool_type']}, "
+            f"layout={settings['layout']})"
         )
 
 

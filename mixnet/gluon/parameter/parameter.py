@@ -91,10 +91,10 @@ class Parameter:
         self.lr_mult = lr_mult
         self.wd_mult = wd_mult
         self.init = init
-        for label, given in (("stype", stype), ("grad_stype", grad_stype)):
-            if given not in _STORAGE:
+        for label, storage in (("stype", stype), ("grad_stype", grad_stype)):
+            if storage not in _STORAGE:
                 raise CheckError(
-                    f"Parameter {name}: {label}={given!r} is not one of the storage types "
+                    f"Parameter {name}: {label}={storage!r} is not one of the storage types "
                     f"{', '.join(_STORAGE)}."
                 )
         self._stype = stype
@@ -136,17 +136,17 @@ class Parameter:
 
     @shape.setter
     def shape(self, new_shape: Sequence[int]) -> None:
-        given = tuple(int(extent) for extent in new_shape)
+        needed = tuple(int(extent) for extent in new_shape)
         known = self._shape
         if known is not None and (
-            len(known) != len(given)
-            or any(old not in (-1, 0, new) for old, new in zip(known, given, strict=True))
+            len(known) != len(needed)
+            or any(old not in (-1, 0, new) for old, new in zip(known, needed, strict=True))
         ):
             raise CheckError(
-                f"Parameter {self.name} has shape {known}, but {given} is needed. Give the data "
+                f"Parameter {self.name} has shape {known}, but {needed} is needed. Give the data "
                 f"the shape it had before, or make the layer with other sizes."
             )
-        self._shape = given
+        self._shape = needed
 
     @property
     def dtype(self) -> Any:
@@ -244,9 +244,9 @@ class Parameter:
             return
         if not self._is_shape_known():
             raise DeferredInitializationError(self._waits())
-        init, contexts, default_init, given = self._deferred_init
+        init, contexts, default_init, initial = self._deferred_init
         self._deferred_init = ()
-        data = given
+        data = initial
         reserved, self._reserved = self._reserved, None
         with untraced(), RecordingScope(False, None), drawing_from(reserved):
             if data is None:
@@ -259,7 +259,7 @@ class Parameter:
                     initializer.create(default_init)(desc, data)
                 else:  # it goes by names: Mixed, Load
                     initializer.create(init)(initializer.InitDesc(self.name), data)
-            self._init_impl(data, contexts, fresh=given is None)
+            self._init_impl(data, contexts, fresh=initial is None)
 
     def _init_impl(self, data: NDArray, contexts: list[Context], fresh: bool = False) -> None:
         """Create the arrays from a value."""

@@ -128,8 +128,8 @@ class ParameterDict:
         if not isinstance(parameter, Constant):
             raise CheckError(f"'{name}' is a parameter, not a constant: use another name.")
         if value is not None:
-            given = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
-            if given.shape != parameter.shape or (given != parameter.value.asnumpy()).any():
+            numbers = value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
+            if numbers.shape != parameter.shape or (numbers != parameter.value.asnumpy()).any():
                 raise CheckError(
                     f"Constant '{name}' already exists with another value: use another name."
                 )

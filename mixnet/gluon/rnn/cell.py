@@ -76,8 +76,8 @@ class RecurrentCell(Block):
         states = []
         for info in self.state_info(batch_size):
             self._init_counter += 1
-            given = {**(info or {}), **kwargs}
-            state = func(name=f"{self._prefix}begin_state_{self._init_counter}", **given)
+            arguments = {**(info or {}), **kwargs}
+            state = func(name=f"{self._prefix}begin_state_{self._init_counter}", **arguments)
             states.append(state.as_np_ndarray() if is_np_array() else state)
         return states
 
@@ -172,19 +172,19 @@ class RecurrentCell(Block):
         if not isinstance(inputs, NDArray) or not inputs.ndim:
             return None
         batch, title = inputs.shape[0], type(self).__name__
-        wanted = [each["shape"] for each in self.state_info(batch)]
-        if not isinstance(states, (list, tuple)) or len(states) != len(wanted):
+        shapes = [each["shape"] for each in self.state_info(batch)]
+        if not isinstance(states, (list, tuple)) or len(states) != len(shapes):
             count = len(states) if isinstance(states, (list, tuple)) else "no list"
             return ShapeError(
-                f"{title} takes a list of {len(wanted)} state(s), as begin_state(batch_size={batch}) "
+                f"{title} takes a list of {len(shapes)} state(s), as begin_state(batch_size={batch}) "
                 f"makes it, but got {count}."
             )
-        if wanted and inputs.ndim != len(wanted[0]):
+        if shapes and inputs.ndim != len(shapes[0]):
             return ShapeError(
-                f"{title} takes the inputs of one step, which have {len(wanted[0])} axes, not "
+                f"{title} takes the inputs of one step, which have {len(shapes[0])} axes, not "
                 f"{inputs.shape}. unroll(length, inputs) takes a sequence."
             )
-        for i, (state, shape) in enumerate(zip(states, wanted, strict=True)):
+        for i, (state, shape) in enumerate(zip(states, shapes, strict=True)):
             if isinstance(state, NDArray) and state.shape != tuple(shape):
                 return ShapeError(
                     f"{title}: state {i} has shape {state.shape}, inputs {inputs.shape} need "

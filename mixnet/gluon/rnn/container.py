@@ -190,12 +190,12 @@ class BidirectionalCell(HybridRecurrentCell):
         states = first_states(self, F, begin_state, steps, batch)
         forward, backward = self._children.values()
         count = len(forward.state_info(batch))  # type: ignore[attr-defined]
-        given: Any = {"layout": layout, "valid_length": valid_length}
+        options: Any = {"layout": layout, "valid_length": valid_length}
         left, left_states = forward.unroll(  # type: ignore[attr-defined]
-            length, steps, states[:count], merge_outputs=merge_outputs, **given
+            length, steps, states[:count], merge_outputs=merge_outputs, **options
         )
         right, right_states = backward.unroll(  # type: ignore[attr-defined]
-            length, turned, states[count:], merge_outputs=False, **given
+            length, turned, states[count:], merge_outputs=False, **options
         )
         if merge_outputs is None:
             merge_outputs = isinstance(left, TENSORS)

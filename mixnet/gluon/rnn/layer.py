@@ -316,11 +316,11 @@ class _RNNLayer(HybridBlock):
             outputs = swap(outputs, 0, 1)
         return outputs if isinstance(states, _Zeros) else (outputs, after)
 
-    def _vector(self, F: ModuleType, given: dict[str, Any]) -> Any:
+    def _vector(self, F: ModuleType, parameters: dict[str, Any]) -> Any:
         """All parameters as one vector, as the operator needs them: weights, then biases."""
         weights = ("i2h_weight", "h2h_weight", *(["h2r_weight"] if self._projection_size else []))
         parts = [
-            given[f"{side}{layer}_{kind}"]
+            parameters[f"{side}{layer}_{kind}"]
             for kinds in (weights, ("i2h_bias", "h2h_bias"))
             for layer in range(self._num_layers)
             for side in "lr"[: self._dir]

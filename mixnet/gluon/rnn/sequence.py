@@ -34,9 +34,9 @@ def operators_of(data: Any) -> Any:
     return sym if isinstance(data, Symbol) else nd
 
 
-def as_list(given: object) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     """One array or several as a list."""
-    return list(given) if isinstance(given, (list, tuple)) else [given]
+    return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
 def split(F: ModuleType, data: Tensor, length: int, axis: int, squeeze: Any = 1) -> list[Any]:
@@ -123,10 +123,10 @@ def backwards(F: ModuleType, steps: list[Any], length: int, valid_length: Tensor
     return split(F, turned, length, 0, True)
 
 
-def first_states(cell: Any, F: ModuleType, given: object, data: object, batch: int) -> Any:
+def first_states(cell: Any, F: ModuleType, states: object, data: object, batch: int) -> Any:
     """The given states, or zeros on the data's context."""
-    if given is not None:
-        return given
+    if states is not None:
+        return states
     if F is sym:
         return cell.begin_state(func=sym.zeros, batch_size=batch)
     with as_list(data)[0].context:

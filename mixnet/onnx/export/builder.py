@@ -63,21 +63,21 @@ class Builder:
 
     # ---- names ----------------------------------------------------------------------------------
 
-    def fresh(self, wanted: str) -> str:
-        """``wanted``, with a number appended if another value has that name."""
-        name, number = wanted, 0
+    def fresh(self, base: str) -> str:
+        """``base``, with a number appended if another value has that name."""
+        name, number = base, 0
         while name in self._taken:
             number += 1
-            name = f"{wanted}_{number}"
+            name = f"{base}_{number}"
         self._taken.add(name)
         return name
 
-    def fresh_step(self, wanted: str) -> str:
+    def fresh_step(self, base: str) -> str:
         """A name for a node, numbered where another has it: a layer that is called twice is two nodes."""
-        name, number = wanted, 0
+        name, number = base, 0
         while name in self._steps_taken:
             number += 1
-            name = f"{wanted}_{number}"
+            name = f"{base}_{number}"
         self._steps_taken.add(name)
         return name
 
@@ -187,8 +187,8 @@ class Builder:
 
     # ---- the finished graph ---------------------------------------------------------------------
 
-    def rename(self, value: str, wanted: str, since: int) -> str:
-        """Rename the result of one of the steps from index ``since`` to ``wanted``.
+    def rename(self, value: str, base: str, since: int) -> str:
+        """Rename the result of one of the steps from index ``since`` to ``base``.
 
         If that is not possible, add a node ``Identity`` with that name.
         """
@@ -200,7 +200,7 @@ class Builder:
             value = self.Identity(value)
             steps = self.steps[-1:]
             maker = steps[0]
-        name = self.fresh(wanted)
+        name = self.fresh(base)
         for step in steps:
             step.inputs = [name if each == value else each for each in step.inputs]
             step.outputs = [name if each == value else each for each in step.outputs]

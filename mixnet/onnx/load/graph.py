@@ -219,8 +219,10 @@ class Reading:
 
     def _no_axes(self, inputs: Sequence[Any]) -> bool:
         """Whether none of a node's inputs has axes; a symbol is among them."""
-        given = [each for each in inputs if each is not None]
-        return any(isinstance(each, Symbol) for each in given) and all(map(self.is_scalar, given))
+        present = [each for each in inputs if each is not None]
+        return any(isinstance(each, Symbol) for each in present) and all(
+            map(self.is_scalar, present)
+        )
 
     def _converted(self, call: Call) -> Any:
         node = call.node
@@ -328,17 +330,17 @@ def read_graph(
 
 
 def _shape_of(info: Any, shapes: Mapping[str, Any] | None) -> tuple[int, ...]:
-    wanted = (shapes or {}).get(info.name)
+    override = (shapes or {}).get(info.name)
     dims = info.type.tensor_type.shape.dim
-    if wanted is not None:
-        if len(wanted) != len(dims) or any(
-            d.dim_value and d.dim_value != e for d, e in zip(dims, wanted, strict=True)
+    if override is not None:
+        if len(override) != len(dims) or any(
+            d.dim_value and d.dim_value != e for d, e in zip(dims, override, strict=True)
         ):
             said = tuple(d.dim_value or d.dim_param or "?" for d in dims)
             raise ShapeError(
-                f"Input {info.name!r} is {said} in the file, which the shape {tuple(wanted)} does not fit."
+                f"Input {info.name!r} is {said} in the file, which the shape {tuple(override)} does not fit."
             )
-        return tuple(int(each) for each in wanted)
+        return tuple(int(each) for each in override)
     if any(d.dim_value < 0 for d in dims):
         raise FileFormatError(f"Input {info.name!r} has a negative extent; the file is damaged.")
     return tuple(int(d.dim_value) or 1 for d in dims)

@@ -82,14 +82,14 @@ def _(g: Reading, call: Call) -> Any:
         (n - 1) * s + (k - 1) * d + 1 + e
         for n, s, k, d, e in zip(g.shape(call.x)[2:], strides, kernel, dilate, extra, strict=True)
     ]
-    how, wanted = call.get("auto_pad", "NOTSET"), call.get("output_shape")
-    if wanted or how.startswith("SAME"):
-        wanted = list(wanted or [n * s for n, s in zip(g.shape(call.x)[2:], strides, strict=True)])[
-            -count:
-        ]
-        extra = [e + max(w - o, 0) for e, w, o in zip(extra, wanted, whole, strict=True)]
-        whole = [max(w, o) for w, o in zip(wanted, whole, strict=True)]
-        total = [max(w - o, 0) for w, o in zip(whole, wanted, strict=True)]
+    how, output_shape = call.get("auto_pad", "NOTSET"), call.get("output_shape")
+    if output_shape or how.startswith("SAME"):
+        output_shape = list(
+            output_shape or [n * s for n, s in zip(g.shape(call.x)[2:], strides, strict=True)]
+        )[-count:]
+        extra = [e + max(w - o, 0) for e, w, o in zip(extra, output_shape, whole, strict=True)]
+        whole = [max(w, o) for w, o in zip(output_shape, whole, strict=True)]
+        total = [max(w - o, 0) for w, o in zip(whole, output_shape, strict=True)]
         small, large = [t // 2 for t in total], [t - t // 2 for t in total]
         before, after = (large, small) if how != "SAME_UPPER" else (small, large)
     inputs = call.inputs[1:]

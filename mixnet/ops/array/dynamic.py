@@ -91,7 +91,7 @@ def unique(
     results = jnp.unique(data, True, True, True, axis, size=count)
     values, first, inverse, counts = results
     extras = [(return_index, first), (return_inverse, inverse), (return_counts, counts)]
-    outputs = [each.reshape(-1).astype(jnp.int64) for asked, each in extras if asked]
+    outputs = [each.reshape(-1).astype(jnp.int64) for requested, each in extras if requested]
     return (values, *outputs)
 
 

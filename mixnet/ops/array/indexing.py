@@ -132,9 +132,9 @@ def one_hot(
     """
     # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
     shape = (*indices.shape, depth)
-    wanted = jax.lax.convert_element_type(indices, jnp.int64)
-    wanted = jax.lax.broadcast_in_dim(wanted, shape, range(indices.ndim))
-    hot = jax.lax.eq(wanted, jax.lax.broadcasted_iota(jnp.int64, shape, indices.ndim))
+    positions = jax.lax.convert_element_type(indices, jnp.int64)
+    positions = jax.lax.broadcast_in_dim(positions, shape, range(indices.ndim))
+    hot = jax.lax.eq(positions, jax.lax.broadcasted_iota(jnp.int64, shape, indices.ndim))
     on, off = (jax.lax.full(shape, np.float64(each)) for each in (on_value, off_value))
     return jax.lax.convert_element_type(jax.lax.select(hot, on, off), dtype)
 
@@ -351,11 +351,11 @@ def index_copy(old_tensor, index_vector, new_tensor):
 
     Source: MXNet operator ``_contrib_index_copy``.
     """
-    wanted = (*index_vector.shape, *old_tensor.shape[1:])
-    if index_vector.ndim != 1 or new_tensor.shape != wanted:
+    expected = (*index_vector.shape, *old_tensor.shape[1:])
+    if index_vector.ndim != 1 or new_tensor.shape != expected:
         raise ShapeError(
             f"_contrib_index_copy: new_tensor is {new_tensor.shape}, but index_vector "
-            f"{index_vector.shape} (one axis) and old_tensor {old_tensor.shape} need {wanted}."
+            f"{index_vector.shape} (one axis) and old_tensor {old_tensor.shape} need {expected}."
         )
     extent = old_tensor.shape[0]
     index = index_vector.astype(jnp.int64)

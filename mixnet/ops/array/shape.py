@@ -31,8 +31,8 @@ from mixnet.ops.schema.rewrites import TRANSPOSE, Rewrites, alone, free_of_codes
 from mixnet.ops.schema.shape_constraints import joined, same_inputs, same_number
 
 
-def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:
-    """The shape that MXNet's reshape codes mean for an array of shape ``given``.
+def target_shape(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:
+    """The shape that MXNet's reshape codes mean for an array of shape ``shape``.
 
     0 keeps the axis; -1 is what is left; -2 keeps all axes left; -3 joins two axes; -4 splits one
     into the two numbers after it. ``reverse`` reads from the last axis on.
@@ -40,15 +40,15 @@ def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) 
     Raises:
         ShapeError: the codes do not fit.
     """
-    source, wanted = list(given), list(codes)
+    source, target = list(shape), list(codes)
     if reverse:
         source.reverse()
-        wanted = _reversed_codes(wanted)
+        target = _reversed_codes(target)
     out: list[int] = []
     at, i, unknown = 0, 0, -1
     try:
-        while i < len(wanted):
-            code = wanted[i]
+        while i < len(target):
+            code = target[i]
             if code > 0:
                 out.append(code)
                 at += 1
@@ -68,7 +68,7 @@ def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) 
                 out.append(source[at] * source[at + 1])
                 at += 2
             elif code == -4:
-                left, right = wanted[i + 1], wanted[i + 2]
+                left, right = target[i + 1], target[i + 2]
                 left = source[at] // right if left == -1 else left
                 right = source[at] // left if right == -1 else right
                 if left * right != source[at]:
@@ -85,7 +85,7 @@ def target_shape(given: tuple[int, ...], codes: tuple[int, ...], reverse: bool) 
         out = [-1]
     if math.prod(out) != math.prod(source):
         raise ShapeError(
-            f"Reshape: an array of shape {given} ({math.prod(given)} elements) cannot become "
+            f"Reshape: an array of shape {shape} ({math.prod(shape)} elements) cannot become "
             f"{codes}{' read from the last axis' if reverse else ''}."
         )
     return tuple(reversed(out)) if reverse else tuple(out)
@@ -155,21 +155,21 @@ _codes = target_shape
 
 
 def _former_target(
-    given: tuple[int, ...], wanted: tuple[int, ...], keep_highest: bool
+    shape: tuple[int, ...], target: tuple[int, ...], keep_highest: bool
 ) -> tuple[int, ...]:
     """The shape that ``target_shape`` means, which came before the codes: one 0 is what is left.
 
     Raises:
         ShapeError: it has another number of elements, or several extents are not known.
     """
-    out = [*given[:1], *wanted[1:]] if keep_highest else list(wanted)
+    out = [*shape[:1], *target[1:]] if keep_highest else list(target)
     if out.count(0) == 1:
         rest = math.prod(extent for extent in out if extent)
-        out[out.index(0)] = math.prod(given) // rest
-    if math.prod(out) != math.prod(given):
+        out[out.index(0)] = math.prod(shape) // rest
+    if math.prod(out) != math.prod(shape):
         raise ShapeError(
-            f"Reshape: an array of shape {given} ({math.prod(given)} elements) cannot become "
-            f"target_shape={wanted}{', keep_highest=True' if keep_highest else ''}. Give shape=, "
+            f"Reshape: an array of shape {shape} ({math.prod(shape)} elements) cannot become "
+            f"target_shape={target}{', keep_highest=True' if keep_highest else ''}. Give shape=, "
             f"whose codes say what is kept."
         )
     return tuple(out)

@@ -42,15 +42,15 @@ def _count(num_outputs: int) -> int:
     return num_outputs
 
 
-def _as_declared(found: list[Any], states: list[Any]) -> list[Any]:
+def _as_declared(results: list[Any], states: list[Any]) -> list[Any]:
     """New states in the dtypes of the old ones, as a loop must carry them."""
-    for i, (new, old) in enumerate(zip(found, states, strict=True)):
+    for i, (new, old) in enumerate(zip(results, states, strict=True)):
         if new.shape != old.shape:
             raise ShapeError(
                 f"a loop must keep the shapes of its states: state {i} has shape {old.shape}, the "
                 f"body returned {new.shape}."
             )
-    return [new.astype(old.dtype) for new, old in zip(found, states, strict=True)]
+    return [new.astype(old.dtype) for new, old in zip(results, states, strict=True)]
 
 
 @op("_foreach", num_args="num_args", outputs=_count)

@@ -187,8 +187,8 @@ def custom(
     structs = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
     structs += [_TICKET, *[jax.ShapeDtypeStruct(e.shape, e.dtype) for e in data[count:]]]
 
-    def call(*given: Any) -> list[np.ndarray]:
-        arrays = [np.asarray(each) for each in given]
+    def call(*values: Any) -> list[np.ndarray]:
+        arrays = [np.asarray(each) for each in values]
         with keep_errors(op_type):
             outputs, ticket, states = runner.forward(
                 training, instance, arrays[:count], arrays[count:]
@@ -215,8 +215,8 @@ def _(heads, outputs, *data, op_type, parameters, instance, registration, traini
     made, count = len(runner.outputs), len(runner.arguments)
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in data[:count]]
 
-    def call(*given: Any) -> list[np.ndarray]:
-        arrays = iter([np.asarray(each) for each in given])
+    def call(*values: Any) -> list[np.ndarray]:
+        arrays = iter([np.asarray(each) for each in values])
         ticket = float(next(arrays)[0])
         parts = [
             [next(arrays) for _ in range(each)] for each in (made, count, made, len(runner.states))

@@ -20,9 +20,9 @@ def batch_norm_gradient(
     eps: float,
     fix_gamma: bool,
     wide: str,
-    wanted: Sequence[int],
+    wrt: Sequence[int],
 ) -> tuple[Any, ...]:
-    """Gradients of data, gamma, beta and the moving statistics (0 to 4), those of ``wanted``.
+    """Gradients of data, gamma, beta and the moving statistics (0 to 4), those of ``wrt``.
 
     Two sums over the data and one pass, from the formulas of Ioffe and Szegedy (2015), section 3;
     differentiating the forward computation step by step takes five.
@@ -41,13 +41,11 @@ def batch_norm_gradient(
     total, product = jnp.sum(g, others), jnp.sum(g * normal, others)
     none = jnp.zeros_like(total)
     gradients = {1: none if fix_gamma else product, 2: total, 3: none, 4: none}
-    if 0 in wanted:
+    if 0 in wrt:
         factor = scale if fix_gamma else scale * gamma
         inner = g - (total / count).reshape(shape) - normal * (product / count).reshape(shape)
         gradients[0] = (inner * factor.reshape(shape)).astype(data.dtype)
-    return tuple(
-        gradients[i] if i in (0, 3, 4) else gradients[i].astype(gamma.dtype) for i in wanted
-    )
+    return tuple(gradients[i] if i in (0, 3, 4) else gradients[i].astype(gamma.dtype) for i in wrt)
 
 
 def fold(weight: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, var: jax.Array,

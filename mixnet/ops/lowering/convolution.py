@@ -233,13 +233,13 @@ def _gradient_by_columns(
     zero = jnp.zeros((), head.dtype)
     total = None
     for down, across in itertools.product(*map(range, counts)):
-        given = jnp.einsum("bhwgf,gfcij->bhiwjgc", head, kernel[:, :, :, down, :, across])
+        term = jnp.einsum("bhwgf,gfcij->bhiwjgc", head, kernel[:, :, :, down, :, across])
         widths = [
             (i * s - p, n - (i * s - p) - length, 0)
             for i, s, p, n, length in zip((down, across), stride, pad, extents, inner, strict=True)
         ]
-        given = lax.pad(given.reshape(batch, *inner, -1), zero, ((0, 0, 0), *widths, (0, 0, 0)))
-        total = given if total is None else total + given
+        term = lax.pad(term.reshape(batch, *inner, -1), zero, ((0, 0, 0), *widths, (0, 0, 0)))
+        total = term if total is None else total + term
     return total
 
 

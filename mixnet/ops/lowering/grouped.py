@@ -155,20 +155,20 @@ def gradients_as_written(
     data: jax.Array,
     weight: jax.Array,
     *,
-    wanted: Sequence[int],
+    wrt: Sequence[int],
     stride: Sequence[int],
     dilate: Sequence[int],
     pad: Sequence[int],
     groups: int,
     channels_last: bool,
 ) -> tuple[Any, ...]:
-    """Gradients of data, weight and bias (0 to 2), those of ``wanted``, in the operator's layout."""
+    """Gradients of data, weight and bias (0 to 2), those of ``wrt``, in the operator's layout."""
     head, data = data_to_last(head, channels_last), data_to_last(data, channels_last)
     weight = weight_to_first(weight, channels_last)
     window: dict[str, Any] = {"stride": stride, "dilate": dilate, "groups": groups}
     window["pads"] = [(p, p) for p in pad]
     results = []
-    for position in wanted:
+    for position in wrt:
         if position == 0:
             gradient = data_gradient(head, weight, extents=data.shape[1:-1], **window)
             results.append(data_as_called(gradient, channels_last))
@@ -287,10 +287,10 @@ def _weight_gradient_by_samples(
 
     def add(i: Any, totals: list[Any]) -> list[Any]:
         sample = lax.dynamic_index_in_dim(data, i, 0, keepdims=False)
-        given = lax.dynamic_index_in_dim(head, i, 0, keepdims=False).astype(wide)
+        sample_head = lax.dynamic_index_in_dim(head, i, 0, keepdims=False).astype(wide)
         sample = jnp.repeat(sample, filters // channels, -1).astype(wide)
         parts = _met(sample, kernel, places, stride, dilate)
-        return [total + part * given for total, part in zip(totals, parts, strict=True)]
+        return [total + part * sample_head for total, part in zip(totals, parts, strict=True)]
 
     zeros = [jnp.zeros((*places, filters), wide)] * math.prod(kernel)
     totals = lax.fori_loop(0, head.shape[0], add, zeros)

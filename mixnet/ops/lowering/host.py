@@ -77,8 +77,8 @@ def _normalize(data: np.ndarray, *, mean: tuple[float, ...], std: tuple[float, .
         return NotImplemented
     channels = data.shape[-3]
     parts = []
-    for given in (mean, std):
-        numbers = given[:1] if len(set(given)) == 1 else given
+    for values in (mean, std):
+        numbers = values[:1] if len(set(values)) == 1 else values
         if channels not in (1, 3) or len(numbers) not in (1, channels):
             return NotImplemented
         parts.append(np.asarray(numbers, np.float32).reshape(-1, 1, 1))

@@ -44,8 +44,10 @@ def prepare(*arrays: Any, body: Any, by_channel: bool) -> tuple[Any, Any, Any]:
         by_channel: whether each channel has steps of its own.
     """
     parts = parts_of(body)
-    given = dict(zip(weight_names(parts), arrays, strict=True))
-    weight, bias = folded_weights(parts, given.pop("weight"), given.pop("bias", None), **given)
+    by_name = dict(zip(weight_names(parts), arrays, strict=True))
+    weight, bias = folded_weights(
+        parts, by_name.pop("weight"), by_name.pop("bias", None), **by_name
+    )
     steps = weight_steps(weight, by_channel)
     if bias is None:
         bias = jnp.zeros(weight.shape[0], weight.dtype)

@@ -64,7 +64,7 @@ def gradients(
     data: Any,
     weight: Any,
     *,
-    wanted: Sequence[int],
+    wrt: Sequence[int],
     stride: Sequence[int],
     dilate: Sequence[int],
     pad: Sequence[int],
@@ -73,13 +73,13 @@ def gradients(
     data_method: str,
     weight_method: str,
 ) -> tuple[Any, ...]:
-    """Gradients of data, weight and bias (0 to 2), those of ``wanted``, in the operator's layout."""
+    """Gradients of data, weight and bias (0 to 2), those of ``wrt``, in the operator's layout."""
     head, data = data_to_last(head, channels_last), data_to_last(data, channels_last)
     weight = weight_to_first(weight, channels_last)
     window = _window(stride, dilate, pad, groups)
     depth = {"stride": stride[0], "dilate": dilate[0], "pad": pad[0]}
     results = []
-    for position in wanted:
+    for position in wrt:
         if position == 0:
             gradient = _data_gradient(head, data.shape, weight, depth, window, data_method)
             results.append(data_as_called(gradient, channels_last))

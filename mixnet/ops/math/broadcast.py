@@ -83,12 +83,12 @@ def broadcast_to(data, *, shape: Extents = ()):
     """
     if len(shape) != data.ndim:
         raise ShapeError(f"broadcast_to: {data.shape} does not have as many axes as {shape}.")
-    wanted = [n or d for n, d in zip(shape, data.shape, strict=True)]
-    if any(d not in (1, n) for n, d in zip(wanted, data.shape, strict=True)):
+    target = [n or d for n, d in zip(shape, data.shape, strict=True)]
+    if any(d not in (1, n) for n, d in zip(target, data.shape, strict=True)):
         raise ShapeError(
             f"broadcast_to: data {data.shape} cannot become {shape}; only axes of extent 1 are repeated."
         )
-    return _repeat("broadcast_to", data, wanted)
+    return _repeat("broadcast_to", data, target)
 
 
 @op("broadcast_axis", booleans=False, aliases=["broadcast_axes"], method=True, flops=0)

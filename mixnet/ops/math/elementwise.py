@@ -434,7 +434,9 @@ def zeros_like(data):
     passes_gradient=True,
     flops=0,
     rewrites=Rewrites(
-        unchanged=lambda *, given, dtype: given is not None and given == jnp.dtype(dtype),
+        unchanged=lambda *, input_dtype, dtype: (
+            input_dtype is not None and input_dtype == jnp.dtype(dtype)
+        ),
         constant=lambda data, *, dtype: exactly(data, dtype),
     ),
     shape_constraint=same_as_first,
@@ -449,11 +451,11 @@ def cast(data, *, dtype: DType):
 
 def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
     """A cast as MXNet's: numbers out of an integer type's range wrap."""
-    wanted = jnp.dtype(dtype)
-    if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(wanted, jnp.integer):
+    target_dtype = jnp.dtype(dtype)
+    if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(target_dtype, jnp.integer):
         # What no whole number stands for becomes the least one, as processors have it.
         data = jnp.where(jnp.isfinite(data), data, -(2.0**63)).astype(jnp.int64)
-    return data.astype(wanted)
+    return data.astype(target_dtype)
 
 
 @op(

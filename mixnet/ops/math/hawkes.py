@@ -48,9 +48,9 @@ def hawkesll(lda, alpha, beta, state, lags, marks, valid_length, max_time):
         decay = -beta * time[:, None]
         return state * jnp.exp(decay), -(alpha * state * jnp.expm1(decay)).sum(-1)
 
-    def one(carry: jax.Array, given: jax.Array) -> tuple[Any, None]:
+    def one(carry: jax.Array, event: jax.Array) -> tuple[Any, None]:
         likelihood, state, time = carry
-        number, lag, mark = given
+        number, lag, mark = event
         after, passed = waited(state, lag)
         rate = lda[rows, mark] + alpha[mark] * beta[mark] * after[rows, mark]
         updated = (

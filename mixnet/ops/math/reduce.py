@@ -25,10 +25,10 @@ def axes_of(name: str, ndim: int, axis: Any, exclude: bool = False) -> tuple[int
     Raises:
         AxisError: an axis is given twice.
     """
-    given = tuple(range(ndim)) if axis is None or axis == () else axis
-    axes_reduced = tuple(sorted({each % ndim for each in given})) if ndim else ()
-    if ndim and len(axes_reduced) < len(given):
-        raise AxisError(f"{name}: axes {given} name an axis of {ndim} twice.")
+    axes = tuple(range(ndim)) if axis is None or axis == () else axis
+    axes_reduced = tuple(sorted({each % ndim for each in axes})) if ndim else ()
+    if ndim and len(axes_reduced) < len(axes):
+        raise AxisError(f"{name}: axes {axes} name an axis of {ndim} twice.")
     if exclude and axis not in (None, ()):
         axes_reduced = tuple(i for i in range(ndim) if i not in axes_reduced)
     return axes_reduced

@@ -117,8 +117,8 @@ def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
     Source: MXNet operator ``_contrib_interleaved_matmul_encdec_qk``.
     """
     name = "interleaved_matmul_encdec_qk"
-    (asked,) = _apart(name, queries, heads, 1)
-    return _scores(name, asked, _apart(name, keys_values, heads, 2)[0])
+    (query_heads,) = _apart(name, queries, heads, 1)
+    return _scores(name, query_heads, _apart(name, keys_values, heads, 2)[0])
 
 
 @op(

@@ -96,10 +96,10 @@ def col2im(
     def take(images: jax.Array) -> Any:
         return _columns(images, kernel, stride, dilate, pad)
 
-    wanted = jax.eval_shape(take, images).shape
-    if wanted != data.shape:
+    expected = jax.eval_shape(take, images).shape
+    if expected != data.shape:
         raise ShapeError(
             f"col2im: data are {data.shape}, but output_size={output_size} and the kernel's "
-            f"attributes need {wanted}."
+            f"attributes need {expected}."
         )
     return jax.linear_transpose(take, images)(data)[0]

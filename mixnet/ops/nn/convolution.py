@@ -20,17 +20,17 @@ from mixnet.ops.schema.shape_constraints import window
 _SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
-def spatial(name: str, given: tuple[int, ...], count: int, default: int) -> tuple[int, ...]:
+def spatial(name: str, values: tuple[int, ...], count: int, default: int) -> tuple[int, ...]:
     """One number for each spatial axis; ``default`` if none are given.
 
     Raises:
         ShapeError: there are as many as no array of these axes has.
     """
-    if not given:
+    if not values:
         return (default,) * count
-    if len(given) != count:
-        raise ShapeError(f"{name} has {len(given)} numbers, but kernel has {count} axes.")
-    return given
+    if len(values) != count:
+        raise ShapeError(f"{name} has {len(values)} numbers, but kernel has {count} axes.")
+    return values
 
 
 def check_reach(
@@ -111,11 +111,11 @@ def convolution(
             f"Convolution: data {data.shape} must have {axes + 2} axes for kernel {kernel}: "
             f"batch, channels and {axes} spatial."
         )
-    wanted = _weight_shape(data.shape, kernel, num_filter, num_group, layout)
-    if weight.shape != wanted:
+    expected = _weight_shape(data.shape, kernel, num_filter, num_group, layout)
+    if weight.shape != expected:
         raise ShapeError(
             f"Convolution: weight is {weight.shape}, but data {data.shape}, num_filter="
-            f"{num_filter}, num_group={num_group} and kernel {kernel} need {wanted}."
+            f"{num_filter}, num_group={num_group} and kernel {kernel} need {expected}."
         )
     pads, dilates = spatial("pad", pad, axes, 0), spatial("dilate", dilate, axes, 1)
     extents = data.shape[1:-1] if _is_last(layout) else data.shape[2:]
@@ -244,11 +244,11 @@ def deconvolution(
         )
     if _is_last(layout):
         data, weight = jnp.moveaxis(data, -1, 1), jnp.moveaxis(weight, -1, 1)
-    wanted = (data.shape[1], num_filter // num_group, *kernel)
-    if weight.shape != wanted:
+    expected = (data.shape[1], num_filter // num_group, *kernel)
+    if weight.shape != expected:
         raise ShapeError(
             f"Deconvolution: weight is {weight.shape}, but {data.shape[1]} channels, num_filter="
-            f"{num_filter}, num_group={num_group} and kernel {kernel} need {wanted}, channels first."
+            f"{num_filter}, num_group={num_group} and kernel {kernel} need {expected}, channels first."
         )
     strides = spatial("stride", stride, axes, 1)
     dilates = spatial("dilate", dilate, axes, 1)

@@ -83,8 +83,8 @@ def ctc_loss(
     chosen = jnp.clip(states, 0, classes - 1)[None]
     emitted = jnp.take_along_axis(logs, jnp.broadcast_to(chosen, (time, *states.shape)), 2)
 
-    def one(reached: Any, given: jax.Array) -> tuple[Any, None]:
-        step, emitted = given
+    def one(reached: Any, inputs: jax.Array) -> tuple[Any, None]:
+        step, emitted = inputs
         never = jnp.full((batch, 2), _NEVER, reached.dtype)
         previous = jnp.concatenate([never[:, :1], reached[:, :-1]], 1)
         skipped = jnp.concatenate([never, reached[:, :-2]], 1)[:, : reached.shape[1]]

@@ -25,14 +25,14 @@ def _extents(
     pad: Any,
 ) -> tuple[int, ...]:
     """Height and width of the result."""
-    given = (data[2:], kernel, _two(stride, 1), _two(dilate, 1), _two(pad, 0))
+    sizes = (data[2:], kernel, _two(stride, 1), _two(dilate, 1), _two(pad, 0))
     return tuple(
-        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in zip(*given, strict=True)
+        (n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, d, p in zip(*sizes, strict=True)
     )
 
 
-def _two(given: Any, default: int) -> tuple[int, ...]:
-    return spatial("stride, dilate or pad", given, 2, default)
+def _two(value: Any, default: int) -> tuple[int, ...]:
+    return spatial("stride, dilate or pad", value, 2, default)
 
 
 def _shapes(
@@ -79,7 +79,7 @@ def _check(
 def _convolve(
     operator: str,
     data: Any,
-    given: dict[str, Any],
+    arrays: dict[str, Any],
     zeros_outside: bool,
     *,
     kernel: Any,
@@ -94,16 +94,16 @@ def _convolve(
 ) -> Any:
     """The convolution; ``zeros_outside`` fades to 0 within an element outside, else cut off."""
     groups, parts = num_group, num_deformable_group
-    given = {**given, "bias": None if no_bias else given["bias"]}
+    arrays = {**arrays, "bias": None if no_bias else arrays["bias"]}
     _check(operator, data, kernel, num_filter, groups, parts)
-    wanted = _shapes(data.shape, kernel, stride, dilate, pad, num_filter, groups, parts)
-    for name, each in given.items():
-        if each is not None and each.shape != wanted[name]:
+    expected = _shapes(data.shape, kernel, stride, dilate, pad, num_filter, groups, parts)
+    for name, each in arrays.items():
+        if each is not None and each.shape != expected[name]:
             raise ShapeError(
                 f"{operator}: {name} is {each.shape}, but data {data.shape} with these attributes "
-                f"needs {wanted[name]}."
+                f"needs {expected[name]}."
             )
-    offset, weight, mask = given["offset"], given["weight"], given.get("mask")
+    offset, weight, mask = arrays["offset"], arrays["weight"], arrays.get("mask")
     batch, channels, height, width = data.shape
     rows, columns = offset.shape[2:]
     area = kernel[0] * kernel[1]
@@ -144,7 +144,7 @@ def _convolve(
     if mask is not None:
         value = value * mask.reshape(batch, parts, 1, *kernel, rows, columns)
     value = value.reshape(batch, groups, channels // groups * area, rows, columns)
-    return _filtered(value, weight, given["bias"])
+    return _filtered(value, weight, arrays["bias"])
 
 
 def _filtered(value: jax.Array, weight: jax.Array, bias: jax.Array | None) -> Any:
@@ -195,11 +195,11 @@ def deformable_convolution(
 
     Source: MXNet operator ``_contrib_DeformableConvolution``.
     """
-    given = {"offset": offset, "weight": weight, "bias": bias}
+    arrays = {"offset": offset, "weight": weight, "bias": bias}
     return _convolve(
         "_contrib_DeformableConvolution",
         data,
-        given,
+        arrays,
         False,
         kernel=kernel,
         stride=stride,
@@ -236,8 +236,8 @@ def modulated_deformable_convolution(
 
     Source: MXNet operator ``_contrib_ModulatedDeformableConvolution``.
     """
-    given = {"offset": offset, "mask": mask, "weight": weight, "bias": bias}
-    return _convolve("_contrib_ModulatedDeformableConvolution", data, given, True, **attributes)
+    arrays = {"offset": offset, "mask": mask, "weight": weight, "bias": bias}
+    return _convolve("_contrib_ModulatedDeformableConvolution", data, arrays, True, **attributes)
 
 
 for _operator in (deformable_convolution, modulated_deformable_convolution):

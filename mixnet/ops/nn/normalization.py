@@ -135,10 +135,10 @@ def group_norm(
             f"GroupNorm: data {data.shape} must have the axes (batch, channels, ...), three or "
             f"more, with channels that num_groups={num_groups} divides."
         )
-    for name, given in (("gamma", gamma), ("beta", beta)):
-        if given.shape != (num_groups,):
+    for name, parameter in (("gamma", gamma), ("beta", beta)):
+        if parameter.shape != (num_groups,):
             raise ShapeError(
-                f"GroupNorm: {name} is {given.shape}, but num_groups={num_groups} needs "
+                f"GroupNorm: {name} is {parameter.shape}, but num_groups={num_groups} needs "
                 f"{(num_groups,)}: MXNet has one number for each group, not for each channel."
             )
     grouped = data.reshape(data.shape[0], num_groups, -1)

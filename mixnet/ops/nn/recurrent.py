@@ -109,8 +109,8 @@ def _scan(
         lengths: steps of each sequence, ``(batch,)``, or None.
     """
 
-    def one(carry: jax.Array, given: jax.Array) -> tuple[Any, Any]:
-        time, inputs = given
+    def one(carry: jax.Array, step: jax.Array) -> tuple[Any, Any]:
+        time, inputs = step
         product = jnp.einsum("dno,dgo->dng", carry[0], weight)
         after, out = _after_product(settings, time, lengths, inputs, product, carry, projection)
         return after, (out, (product, carry))
@@ -138,9 +138,9 @@ def _layer_backward(settings: _Settings, kept: Any, heads: jax.Array) -> tuple[A
     (inputs, weight, projection, _, _, lengths), (products, carries) = kept
     outs_slope, hidden_slope, cell_slope = heads
 
-    def one(slopes: Any, given: jax.Array) -> tuple[Any, Any]:
+    def one(slopes: Any, step: jax.Array) -> tuple[Any, Any]:
         after, projection_slope = slopes
-        out, time, inputs, product, carry = given
+        out, time, inputs, product, carry = step
 
         def forward(*parts: jax.Array) -> Any:
             return _after_product(settings, time, lengths, *parts)
@@ -154,8 +154,8 @@ def _layer_backward(settings: _Settings, kept: Any, heads: jax.Array) -> tuple[A
 
     times = jnp.arange(inputs.shape[0])
     start = (hidden_slope, cell_slope), None if projection is None else jnp.zeros_like(projection)
-    given = outs_slope, times, inputs, products, carries
-    (first, projection_slope), (inputs, products) = loops.scan(one, start, given, reverse=True)
+    scanned = outs_slope, times, inputs, products, carries
+    (first, projection_slope), (inputs, products) = loops.scan(one, start, scanned, reverse=True)
     slope = jnp.einsum("tdng,tdno->dgo", products, carries[0]).astype(weight.dtype)
     return inputs, slope, projection_slope, *first, None
 

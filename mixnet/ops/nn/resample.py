@@ -254,24 +254,24 @@ def bilinear_resize(
     if not jnp.issubdtype(data.dtype, jnp.floating):
         raise DTypeError(f"_contrib_BilinearResize2D: data are {data.dtype}; cast them to float32.")
     if mode == "like":
-        wanted = like.shape[2:]
+        size = like.shape[2:]
     else:
         scales = (scale_height, scale_width)
-        given = (height, width)
+        requested_size = (height, width)
         if None in scales and (mode == "odd_scale" or scales != (None, None)):
             raise OperatorValueError(
                 f"_contrib_BilinearResize2D: mode={mode!r} with scale_height={scale_height} and "
                 f"scale_width={scale_width}; give both scales."
             )
-        wanted = tuple(
+        size = tuple(
             _extent(n, mode, target, scale)
-            for n, target, scale in zip(data.shape[2:], given, scales, strict=True)
+            for n, target, scale in zip(data.shape[2:], requested_size, scales, strict=True)
         )
-    if min(wanted) < 1:
+    if min(size) < 1:
         raise OperatorValueError(
-            f"_contrib_BilinearResize2D: height and width {wanted} must be 1 or more."
+            f"_contrib_BilinearResize2D: height and width {size} must be 1 or more."
         )
-    for axis, out in zip((2, 3), wanted, strict=True):
+    for axis, out in zip((2, 3), size, strict=True):
         extent = data.shape[axis]
         if align_corners:
             position = np.arange(out) * ((extent - 1) / max(out - 1, 1))

@@ -87,21 +87,21 @@ def _weibull(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Arra
 def _array_inputs(names: Sequence[str]) -> Callable[..., tuple[str, ...]]:
     """Which arrays a call takes: one for each of these parameters that is not a number."""
 
-    def arguments(**given: Any) -> tuple[str, ...]:
-        return _INPUTS[: sum(given[name] is None for name in names)]
+    def arguments(**attributes: Any) -> tuple[str, ...]:
+        return _INPUTS[: sum(attributes[name] is None for name in names)]
 
     parameters = [attribute(name, Any) for name in names]
     arguments.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return arguments
 
 
-def _parameters(name: str, given: dict[str, Any], inputs: Sequence[Any]) -> list[Any]:
+def _parameters(name: str, parameters: dict[str, Any], inputs: Sequence[Any]) -> list[Any]:
     """The parameters in order: numbers as they are, the others from the inputs."""
     arrays = iter([each for each in inputs if each is not None])
-    values = [next(arrays, None) if each is None else each for each in given.values()]
+    values = [next(arrays, None) if each is None else each for each in parameters.values()]
     if any(each is None for each in values) or next(arrays, None) is not None:
         raise OperatorTypeError(
-            f"{name}: give each of {', '.join(given)} either as a number or as an array."
+            f"{name}: give each of {', '.join(parameters)} either as a number or as an array."
         )
     return values
 
@@ -143,10 +143,10 @@ def _declare(
     """
 
     def drawn(
-        *inputs: jax.Array, size: Any, ctx: str, key: Any, dtype: Any = None, **given: Any
+        *inputs: jax.Array, size: Any, ctx: str, key: Any, dtype: Any = None, **attributes: Any
     ) -> Any:
         dtype = floating(name, dtype)
-        values = [parameter(each, dtype) for each in _parameters(name, given, inputs)]
+        values = [parameter(each, dtype) for each in _parameters(name, attributes, inputs)]
         shape = _full_shape(name, size, values, batch)
         return draw(key, shape, working_dtype(dtype), *values).astype(dtype)
 
@@ -219,12 +219,12 @@ def bernoulli(
     """
     name = "_npi_bernoulli"
     one_of(name, dtype, ("bool", "float16", "float32", "float64", "int32", "uint8"))
-    given = input1
-    if given is None:
-        given = logit if is_logit else prob
-    if given is None:
+    value = input1
+    if value is None:
+        value = logit if is_logit else prob
+    if value is None:
         raise OperatorTypeError(f"{name}: give prob, logit or an array of either.")
-    chance = parameter(given, "float32")
+    chance = parameter(value, "float32")
     if is_logit:
         chance = jax.nn.sigmoid(chance)
     shape = _full_shape(name, size, [chance], False)

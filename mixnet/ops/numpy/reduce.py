@@ -57,14 +57,16 @@ def sum_(
     Source: MXNet operator ``_np_sum``.
     """
     axes = numpy_axes("sum", a.ndim, axis)
-    wanted = _summed_dtype(a, dtype)
-    total = jnp.sum(a, axes, dtype=_inner_dtype(a, wanted), keepdims=keepdims)
-    return to_dtype(total, wanted) + _start(initial, 0, wanted)
+    result_dtype = _summed_dtype(a, dtype)
+    total = jnp.sum(a, axes, dtype=_inner_dtype(a, result_dtype), keepdims=keepdims)
+    return to_dtype(total, result_dtype) + _start(initial, 0, result_dtype)
 
 
-def _inner_dtype(a: jax.Array, wanted: Any) -> Any:
+def _inner_dtype(a: jax.Array, result_dtype: Any) -> Any:
     """What is computed in: fractions are cut off the result, not off the numbers."""
-    return jnp.float64 if _is_float(a) and jnp.issubdtype(wanted, jnp.integer) else wanted
+    return (
+        jnp.float64 if _is_float(a) and jnp.issubdtype(result_dtype, jnp.integer) else result_dtype
+    )
 
 
 def _start(initial: float | None, neutral: int, dtype: DTypeLike) -> Any:
@@ -85,9 +87,9 @@ def prod(
     Source: MXNet operator ``_np_prod``.
     """
     axes = numpy_axes("prod", a.ndim, axis)
-    wanted = _summed_dtype(a, dtype)
-    product = jnp.prod(a, axes, dtype=_inner_dtype(a, wanted), keepdims=keepdims)
-    return to_dtype(product, wanted) * _start(initial, 1, wanted)
+    result_dtype = _summed_dtype(a, dtype)
+    product = jnp.prod(a, axes, dtype=_inner_dtype(a, result_dtype), keepdims=keepdims)
+    return to_dtype(product, result_dtype) * _start(initial, 1, result_dtype)
 
 
 def _declare_extreme(name: str, function: Callable[..., Any], meet: Any, text: str) -> None:
@@ -143,11 +145,11 @@ def mean(
 
     Source: MXNet operator ``_npi_mean``.
     """
-    wanted = dtype or (a.dtype if _is_float(a) else jnp.float32)
+    result_dtype = dtype or (a.dtype if _is_float(a) else jnp.float32)
     axes = numpy_axes("mean", a.ndim, axis)
-    if not _is_float(a) and jnp.issubdtype(wanted, jnp.integer):  # the sum has the dtype too
-        return jnp.mean(a, axes, dtype=wanted, keepdims=keepdims)
-    return to_dtype(_average(a, axes, _inner_dtype(a, wanted), keepdims), wanted)
+    if not _is_float(a) and jnp.issubdtype(result_dtype, jnp.integer):  # the sum has the dtype too
+        return jnp.mean(a, axes, dtype=result_dtype, keepdims=keepdims)
+    return to_dtype(_average(a, axes, _inner_dtype(a, result_dtype), keepdims), result_dtype)
 
 
 def _average(a: Any, axes: tuple[int, ...], dtype: Any, keepdims: bool = False) -> Any:
@@ -185,10 +187,10 @@ def _declare_spread(name: str, finish: Any, text: str) -> None:
         if a.dtype == jnp.bool_:
             raise DTypeError(f"{name} takes numbers, not booleans; cast with astype().")
         axes = numpy_axes(name, a.ndim, axis)
-        wanted = jnp.dtype(dtype or a.dtype)
-        inner = wanted if jnp.issubdtype(wanted, jnp.floating) else jnp.dtype("float64")
+        result_dtype = jnp.dtype(dtype or a.dtype)
+        inner = result_dtype if jnp.issubdtype(result_dtype, jnp.floating) else jnp.dtype("float64")
         result = finish(_variance(a.astype(inner), axes, ddof, keepdims))
-        return to_dtype(result, wanted)
+        return to_dtype(result, result_dtype)
 
     spread.__doc__ = (
         f"{text} Along axes, all by default; the sum is divided by the count less ``ddof``. "
@@ -292,19 +294,19 @@ def percentile(
     """
     if q_scalar is not None and not 0 <= q_scalar <= 100:
         raise OperatorValueError(f"percentile: q={q_scalar} is not between 0 and 100.")
-    wanted = jnp.asarray(q_scalar if q is None else q)
+    percentages = jnp.asarray(q_scalar if q is None else q)
     numbers = a if a.dtype == jnp.float64 else a.astype(jnp.float32)
     axes = numpy_axes("percentile", a.ndim, axis)
-    wanted = wanted.astype(numbers.dtype)
+    percentages = percentages.astype(numbers.dtype)
 
     def by(method: str) -> Any:
-        return jnp.percentile(numbers, wanted, axes, method=method, keepdims=keepdims)
+        return jnp.percentile(numbers, percentages, axes, method=method, keepdims=keepdims)
 
     if interpolation != "nearest":
         return by(interpolation).astype(numbers.dtype)
     # Half way between two elements MXNet takes the upper one.
     lower, higher = by("lower"), by("higher")
-    place = wanted / 100 * (math.prod(a.shape[each] for each in axes) - 1)
+    place = percentages / 100 * (math.prod(a.shape[each] for each in axes) - 1)
     upper = place - jnp.floor(place) >= 0.5
     upper = upper.reshape(*upper.shape, *[1] * (lower.ndim - upper.ndim))
     return jnp.where(upper, higher, lower).astype(numbers.dtype)
@@ -320,10 +322,10 @@ def diff(a, *, n: Count = 1, axis: Axis = -1):
 
 
 def _ends(to_begin_arr_given: bool, to_end_arr_given: bool) -> tuple[str, ...]:
-    given: tuple[str, ...] = ("input1",)
+    names: tuple[str, ...] = ("input1",)
     if to_begin_arr_given:
-        given += ("input2",)
-    return (*given, "input3") if to_end_arr_given else given
+        names += ("input2",)
+    return (*names, "input3") if to_end_arr_given else names
 
 
 @op("_npi_ediff1d", booleans=False, arguments=_ends)

@@ -165,7 +165,7 @@ def _insert(
 
 def _check_values(values: tuple[int, ...], places: tuple[int, ...]) -> None:
     pairs = zip(reversed(values), reversed(places), strict=False)
-    if len(values) > len(places) or any(given not in (1, room) for given, room in pairs):
+    if len(values) > len(places) or any(count not in (1, room) for count, room in pairs):
         raise ShapeError(
             f"insert: values of shape {values} are put where there is room for {places}, the number of "
             f"positions first; give that shape, or one number."

@@ -37,14 +37,14 @@ def check_two_axes(name: str, data: jax.Array, first: int, second: int) -> None:
         )
 
 
-def filled_shape(name: str, shape: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...]:
-    """``wanted`` with its one -1 replaced by what is left of ``shape``."""
-    size, known = math.prod(shape), math.prod(n for n in wanted if n != -1)
-    if wanted.count(-1) == 1 and known and size % known == 0:
-        wanted = tuple(size // known if n == -1 else n for n in wanted)
-    if any(n < 0 for n in wanted) or math.prod(wanted) != size:
-        raise ShapeError(f"{name}: {size} elements of shape {shape} do not fit into {wanted}.")
-    return wanted
+def filled_shape(name: str, shape: tuple[int, ...], target: tuple[int, ...]) -> tuple[int, ...]:
+    """``target`` with its one -1 replaced by what is left of ``shape``."""
+    size, known = math.prod(shape), math.prod(n for n in target if n != -1)
+    if target.count(-1) == 1 and known and size % known == 0:
+        target = tuple(size // known if n == -1 else n for n in target)
+    if any(n < 0 for n in target) or math.prod(target) != size:
+        raise ShapeError(f"{name}: {size} elements of shape {shape} do not fit into {target}.")
+    return target
 
 
 @op(

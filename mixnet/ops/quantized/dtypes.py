@@ -35,5 +35,5 @@ def with_ranges(
 
 def out_type(attributes: Mapping[str, Any]) -> str | None:
     """The attribute ``out_type`` where it names a dtype."""
-    asked = attributes["out_type"]
-    return None if asked == "auto" else asked
+    dtype = attributes["out_type"]
+    return None if dtype == "auto" else dtype

@@ -188,7 +188,9 @@ def _statistics(subgraphs: Any, with_bn: bool) -> list[int]:
 @op(
     "_sg_mkldnn_conv",
     num_args=None,
-    dtypes=Dtypes(result=lambda given: "float32" if given["enable_float_output"] else None),
+    dtypes=Dtypes(
+        result=lambda attributes: "float32" if attributes["enable_float_output"] else None
+    ),
     outputs=_outputs,
     output_names=_output_names,
     states=_statistics,
@@ -229,35 +231,35 @@ def fused_convolution(
     """
     parts = parts_of(subgraphs[0])
     names = body_order(parts)
-    given = dict(zip(names, data, strict=False))
-    states = [given["mean"], given["var"]] if with_bn else []
+    arrays = dict(zip(names, data, strict=False))
+    states = [arrays["mean"], arrays["var"]] if with_bn else []
     if not quantized:
-        return (*fused_floats(parts, given, convolution.function), *states)
+        return (*fused_floats(parts, arrays, convolution.function), *states)
     ranges = data[len(names) :]
     out = quantized_layer(
-        parts, given, ranges, exact_convolution, min_calib_range, max_calib_range, enable_float_output
+        parts, arrays, ranges, exact_convolution, min_calib_range, max_calib_range, enable_float_output
     )  # fmt: skip
     return (*out, *states)
 
 
-def fused_floats(parts: Parts, given: dict[str, Any], layer: Any) -> tuple[Any]:
+def fused_floats(parts: Parts, arrays: dict[str, Any], layer: Any) -> tuple[Any]:
     """The layers in floats."""
-    weight, bias = _weights(parts, given)
+    weight, bias = _weights(parts, arrays)
     known = parts.layer.op.keywords(parts.layer.statics) | {"no_bias": bias is None}
-    values = activated(parts.act, layer(given["data"], weight, bias, **known))
+    values = activated(parts.act, layer(arrays["data"], weight, bias, **known))
     if parts.sum is not None:
-        values = activated(parts.post_act, values + given["sum"])
+        values = activated(parts.post_act, values + arrays["sum"])
     return (values,)
 
 
-def _weights(parts: Parts, given: dict[str, Any]) -> tuple[Any, Any]:
-    norm = {name: given[name] for name in ("gamma", "beta", "mean", "var") if name in given}
-    return folded_weights(parts, given["weight"], given.get("bias"), **norm)
+def _weights(parts: Parts, arrays: dict[str, Any]) -> tuple[Any, Any]:
+    norm = {name: arrays[name] for name in ("gamma", "beta", "mean", "var") if name in arrays}
+    return folded_weights(parts, arrays["weight"], arrays.get("bias"), **norm)
 
 
 def quantized_layer(
     parts: Parts,
-    given: dict[str, Any],
+    arrays: dict[str, Any],
     ranges: Any,
     products: Any,
     low: float | None,
@@ -269,7 +271,7 @@ def quantized_layer(
 
     Args:
         parts: of the subgraph.
-        given: arrays by name.
+        arrays: arrays by name.
         ranges: ends of the ranges of data and of what is added.
         products: gives the sums of products of data and the weight's integers, as whole numbers.
         low: least number measured, None if none was.
@@ -277,14 +279,24 @@ def quantized_layer(
         as_floats: whether floats are returned.
         channel_axis: axis of channels of data and result.
     """
-    data = given["data"]
+    data = arrays["data"]
     _check("A fused layer", data)
     measured = low is not None and high is not None
-    weight, bias = _weights(parts, given)
+    weight, bias = _weights(parts, arrays)
     steps = weight_steps(weight, measured or as_floats)
     sums = products(data, whole_weights(weight, steps), parts)
     return quantized_result(
-        parts, data, sums, steps, bias, given.get("sum"), ranges, low, high, as_floats, channel_axis
+        parts,
+        data,
+        sums,
+        steps,
+        bias,
+        arrays.get("sum"),
+        ranges,
+        low,
+        high,
+        as_floats,
+        channel_axis,
     )
 
 
@@ -371,7 +383,9 @@ def _exact_affine(data: jax.Array, weight: jax.Array, parts: Parts) -> Any:
 @op(
     "_sg_mkldnn_fully_connected",
     num_args=None,
-    dtypes=Dtypes(result=lambda given: "float32" if given["enable_float_output"] else None),
+    dtypes=Dtypes(
+        result=lambda attributes: "float32" if attributes["enable_float_output"] else None
+    ),
     outputs=_outputs,
     output_names=_output_names,
     differentiable=False,
@@ -406,21 +420,21 @@ def fused_fully_connected(
     """
     parts = parts_of(subgraphs[0])
     names = body_order(parts)
-    given = dict(zip(names, data, strict=False))
+    arrays = dict(zip(names, data, strict=False))
     if not quantized:
-        return fused_floats(parts, given, fully_connected.function)
+        return fused_floats(parts, arrays, fully_connected.function)
     ranges = data[len(names) :]
     if channel_wise_quantize:
         return quantized_layer(
-            parts, given, ranges, _exact_affine, min_calib_range, max_calib_range, enable_float_output, -1
+            parts, arrays, ranges, _exact_affine, min_calib_range, max_calib_range, enable_float_output, -1
         )  # fmt: skip
-    _check("A fused layer", given["data"])
-    step = data_step(given["data"], *ranges[:2])
+    _check("A fused layer", arrays["data"])
+    step = data_step(arrays["data"], *ranges[:2])
     weight_step = farthest(*ranges[2:4]) / LIMITS["int8"][1]
     scale = (step * weight_step).astype(jnp.float32)
-    values = _exact_affine(given["data"], given["weight"], parts).astype(jnp.float32) * scale
+    values = _exact_affine(arrays["data"], arrays["weight"], parts).astype(jnp.float32) * scale
     if parts.has_bias:
-        values = values + given["bias"] * (farthest(*ranges[4:6]) / LIMITS["int8"][1])
+        values = values + arrays["bias"] * (farthest(*ranges[4:6]) / LIMITS["int8"][1])
     values = activated(parts.act, values)
     if enable_float_output:
         return (values,)

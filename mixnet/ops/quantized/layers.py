@@ -451,11 +451,11 @@ def quantized_elemwise_add(
     _two("quantized_elemwise_add", lhs, rhs, lhs_min, lhs_max, rhs_min, rhs_max)
     total = lhs.astype(jnp.float64) * _scale(lhs, lhs_min, lhs_max)
     total = total + rhs.astype(jnp.float64) * _scale(rhs, rhs_min, rhs_max)
-    given = given_range(min_calib_range, max_calib_range)
-    if given:
+    calibrated = given_range(min_calib_range, max_calib_range)
+    if calibrated:
         dtype = _common(lhs, rhs)
-        result = clipped(jnp.round(total * ratio(STEPS[dtype], farthest(*given))), dtype)
-        return result, *_ends(*given)
+        result = clipped(jnp.round(total * ratio(STEPS[dtype], farthest(*calibrated))), dtype)
+        return result, *_ends(*calibrated)
     end = farthest(lhs_min, lhs_max) + farthest(rhs_min, rhs_max)
     return _as_int32(jnp.round(total * ratio(INT32_STEPS, end))), *_ends(-end, end)
 
@@ -463,7 +463,9 @@ def quantized_elemwise_add(
 @op(
     "_contrib_quantized_elemwise_mul",
     any_layout=True,
-    dtypes=with_ranges(lambda given: "float32" if given["enable_float_output"] else "int32"),
+    dtypes=with_ranges(
+        lambda attributes: "float32" if attributes["enable_float_output"] else "int32"
+    ),
     **{**_OUTPUTS, "outputs": lambda enable_float_output: 1 if enable_float_output else 3},
     in_amp_lists=False,
 )
@@ -496,10 +498,10 @@ def quantized_elemwise_mul(
     scale = _scale(lhs, lhs_min, lhs_max) * _scale(rhs, rhs_min, rhs_max)
     if enable_float_output:
         return (product * scale).astype(jnp.float32)
-    given = given_range(min_calib_range, max_calib_range)
-    if given:
-        factor = scale * ratio(STEPS["int8"], farthest(*given))
-        return clipped(jnp.trunc(product * factor), "int8"), *_ends(*given)
+    calibrated = given_range(min_calib_range, max_calib_range)
+    if calibrated:
+        factor = scale * ratio(STEPS["int8"], farthest(*calibrated))
+        return clipped(jnp.trunc(product * factor), "int8"), *_ends(*calibrated)
     return product, *_product_range((lhs, lhs_min, lhs_max), (rhs, rhs_min, rhs_max))
 
 
@@ -551,8 +553,8 @@ def quantized_batch_norm(
     """
     check_whole("quantized_batch_norm", data=data)
     check_range("quantized_batch_norm", min_data, max_data)
-    given = given_range(min_calib_range, max_calib_range)
-    if given is None:
+    calibrated = given_range(min_calib_range, max_calib_range)
+    if calibrated is None:
         raise OperatorValueError(
             "contrib.quantized_batch_norm: give min_calib_range and max_calib_range, the range of "
             "the result that was measured before; it is not measured here."
@@ -575,10 +577,10 @@ def quantized_batch_norm(
     shift = beta - moving_mean * factor
     # MXNet then has oneDNN normalize by a variance of 1, which adds eps once more.
     factor = factor * jax.lax.rsqrt(1 + jnp.asarray(eps, factor.dtype))
-    steps = ratio(STEPS["int8"], farthest(*given))
+    steps = ratio(STEPS["int8"], farthest(*calibrated))
     out = data * (factor * _scale(data, min_data, max_data) * steps).reshape(shape)
     result = clipped(jnp.round(out + (shift * steps).reshape(shape)), "int8")
-    return result, *_ends(*given), moving_mean, moving_var
+    return result, *_ends(*calibrated), moving_mean, moving_var
 
 
 @quantized_batch_norm.infer_inputs

@@ -144,16 +144,16 @@ def quantize_v2(
 
     Source: MXNet operator ``_contrib_quantize_v2``.
     """
-    given = given_range(min_calib_range, max_calib_range)
+    calibrated = given_range(min_calib_range, max_calib_range)
     whole = str(data.dtype)
     if whole in LIMITS:
         steps = jnp.asarray(STEPS[whole], jnp.float32)
-        low, high = given or (-steps if whole == "int8" else 0 * steps, steps)
+        low, high = calibrated or (-steps if whole == "int8" else 0 * steps, steps)
         return data, low.reshape((1,)), high.reshape((1,))
     dtype = out_type
     if dtype == "auto":
-        dtype = "uint8" if given and (min_calib_range or 0) >= 0 else "int8"
-    low, high = given or (data.min(), data.max())
+        dtype = "uint8" if calibrated and (min_calib_range or 0) >= 0 else "int8"
+    low, high = calibrated or (data.min(), data.max())
     end = farthest(low, high)
     result = _rounded(data, STEPS[dtype], end, dtype)
     return result, *_range_of(dtype, low, high, end)
@@ -253,12 +253,12 @@ def requantize(
             f"contrib.quantized_conv return."
         )
     check_range("requantize", min_range, max_range)
-    given = given_range(min_calib_range, max_calib_range)
+    calibrated = given_range(min_calib_range, max_calib_range)
     dtype = out_type
     if dtype == "auto":
-        dtype = "uint8" if given and (min_calib_range or 0) >= 0 else "int8"
+        dtype = "uint8" if calibrated and (min_calib_range or 0) >= 0 else "int8"
     values = data.astype(jnp.float32) * (farthest(min_range, max_range) / INT32_STEPS)
-    end = farthest(*given) if given else jnp.abs(values).max()
+    end = farthest(*calibrated) if calibrated else jnp.abs(values).max()
     result = _rounded(values, LIMITS[dtype][1], end, dtype)
     return result, *_range_of(dtype, 0 * end, end, end)
 

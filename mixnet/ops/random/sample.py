@@ -182,8 +182,8 @@ def _drawn(
     dtype: DTypeLike,
     parameters: Any,
 ) -> Any:
-    given = [parameter(each, dtype) for each in parameters]
-    return distribution.draw(key, shape, working_dtype(dtype), *given).astype(dtype)
+    values = [parameter(each, dtype) for each in parameters]
+    return distribution.draw(key, shape, working_dtype(dtype), *values).astype(dtype)
 
 
 _KEY = attribute("key", Any)
@@ -195,14 +195,16 @@ def _declare(name: str, distribution: Distribution) -> None:
     text = distribution.draw.__doc__ or ""
     random, like, sample = f"_random_{name}", f"_random_{name}_like", f"_sample_{name}"
 
-    def draw(*, shape: Any, ctx: str, dtype: Any, key: Any, **given: Any) -> Any:
+    def draw(*, shape: Any, ctx: str, dtype: Any, key: Any, **attributes: Any) -> Any:
         dtype = floating(random, dtype)
-        return _drawn(distribution, key, shape, dtype, [given[each] for each in names])
+        return _drawn(distribution, key, shape, dtype, [attributes[each] for each in names])
 
-    def draw_like(data: jax.Array, *, key: Any, **given: Any) -> Any:
+    def draw_like(data: jax.Array, *, key: Any, **attributes: Any) -> Any:
         if not jnp.issubdtype(data.dtype, jnp.floating):
             raise DTypeError(f"{like}: data is {data.dtype}; give an array of floating point.")
-        return _drawn(distribution, key, data.shape, data.dtype, [given[each] for each in names])
+        return _drawn(
+            distribution, key, data.shape, data.dtype, [attributes[each] for each in names]
+        )
 
     def draw_each(*arrays: jax.Array, shape: Any, dtype: Any, key: Any) -> Any:
         dtype = floating(sample, dtype)

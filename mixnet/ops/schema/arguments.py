@@ -40,12 +40,12 @@ def check_arguments(init: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(init)
     def checking(self: Any, *args: Any, **kwargs: object) -> None:
         try:
-            given = signature.bind(self, *args, **kwargs).arguments
+            arguments = signature.bind(self, *args, **kwargs).arguments
         except TypeError:
-            given = {}  # Python's own words say what is missing
+            arguments = {}  # Python's own words say what is missing
         for name, each in attributes().items():
-            if name in given:
-                each.parse(given[name], type(self).__name__)
+            if name in arguments:
+                each.parse(arguments[name], type(self).__name__)
         init(self, *args, **kwargs)
 
     return checking

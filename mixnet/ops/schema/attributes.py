@@ -170,12 +170,12 @@ class Attribute:
         return in_short(self.limits) if self.limits else str(self.axis or "")
 
     def _out_of_range(self, value: object, operator: str, size: str = "") -> AttributeValueError:
-        wanted = in_words(self.kind + size, self.limits) + (", or None" if self.optional else "")
+        expected = in_words(self.kind + size, self.limits) + (", or None" if self.optional else "")
         default = (
             "" if self.required or self.default is None else f" Its default is {self.default!r}."
         )
         return OperatorValueError(
-            f"{operator}: {self.name}={value!r} is out of range; give {wanted}.{default}"
+            f"{operator}: {self.name}={value!r} is out of range; give {expected}.{default}"
         )
 
 

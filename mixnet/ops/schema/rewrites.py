@@ -27,7 +27,7 @@ class Rewrites:
 
     Args:
         unchanged: whether a call returns its first array as it is. Beside attributes a rule may
-            name ``count``, how many arrays there are, and ``given``, the dtype of the first one,
+            name ``count``, how many arrays there are, and ``input_dtype``, the dtype of the first one,
             None where it is not known.
         only_gradient: the first array is returned as it is, always, and only its gradient is another: a graph
             that nobody differentiates any more can do without.
@@ -71,16 +71,18 @@ def names(rule: Rule) -> tuple[str, ...] | None:
     return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
 
 
-def ask(rule: Rule, known: Mapping[str, Any], given: Sequence[Any] = ()) -> Any:
+def ask(rule: Rule, known: Mapping[str, Any], positional: Sequence[Any] = ()) -> Any:
     """The answer of a rule for a call.
 
     Args:
         rule: of an operator's ``Rewrites``.
         known: the attributes by name, and whatever else the rule may name.
-        given: what the rule takes by place, such as the arrays of one that computes.
+        positional: what the rule takes by place, such as the arrays of one that computes.
     """
-    wanted = names(rule)
-    return rule(*given, **(known if wanted is None else {name: known[name] for name in wanted}))
+    accepted = names(rule)
+    return rule(
+        *positional, **(known if accepted is None else {name: known[name] for name in accepted})
+    )
 
 
 # ---- rules that several operators share ------------------------------------------------------------
@@ -101,8 +103,8 @@ def neutral(number: float) -> Rule:
     would become integers.
     """
 
-    def unchanged(*, given: np.dtype | None, scalar: float | None) -> bool:
-        return scalar == number and given is not None and given.kind != "b"
+    def unchanged(*, input_dtype: np.dtype | None, scalar: float | None) -> bool:
+        return scalar == number and input_dtype is not None and input_dtype.kind != "b"
 
     return unchanged
 

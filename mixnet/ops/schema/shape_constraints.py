@@ -147,7 +147,7 @@ def window(
         return
     axes = len(data) - 2
     steps, gaps, pads = (
-        tuple(given or (usual,) * axes) for given, usual in ((stride, 1), (dilate, 1), (pad, 0))
+        tuple(value or (usual,) * axes) for value, usual in ((stride, 1), (dilate, 1), (pad, 0))
     )
     extents = [
         (size - 1) * gap + 1 - 2 * padded + extent - 1

@@ -14,7 +14,7 @@ Types = Sequence[str]
 Attributes = Mapping[str, Any]
 
 
-class Asked(NamedTuple):
+class StorageQuery(NamedTuple):
     """The call whose storage types a rule decides.
 
     Attributes:
@@ -44,8 +44,8 @@ class Storage:
 
     def __init__(
         self,
-        output: Callable[[Asked], str | None],
-        gradients: Callable[[Asked], Sequence[str]] | None = None,
+        output: Callable[[StorageQuery], str | None],
+        gradients: Callable[[StorageQuery], Sequence[str]] | None = None,
         on_stored: bool = False,
         rows_alone: bool = False,
     ):
@@ -54,13 +54,13 @@ class Storage:
 
     def output(self, types: Types, attributes: Attributes) -> str | None:
         """Storage type of the outputs; None where the operator runs on dense copies."""
-        return self._output(Asked(types, attributes))
+        return self._output(StorageQuery(types, attributes))
 
-    def gradients(self, asked: Asked) -> Sequence[str]:
+    def gradients(self, query: StorageQuery) -> Sequence[str]:
         """Storage type of the gradient of each input."""
         if self._gradients is None:
-            return [DENSE] * len(asked.types)
-        return self._gradients(asked)
+            return [DENSE] * len(query.types)
+        return self._gradients(query)
 
 
 def all_dense(types: Types) -> bool:

@@ -144,11 +144,11 @@ class _Followed:
 
     def _common(self, values: Sequence[int]) -> Axes:
         """Axes of values that are combined element by element."""
-        given = [self._axes(value) for value in values if self.specs[value][0]]
-        if not given:
+        layouts = [self._axes(value) for value in values if self.specs[value][0]]
+        if not layouts:
             return ()
-        common: list[int | None] = list(given[0])
-        for other in given[1:]:
+        common: list[int | None] = list(layouts[0])
+        for other in layouts[1:]:
             for place, axis in enumerate(other):
                 if axis is not None and common[place] not in (None, axis):
                     raise _Unlike
@@ -178,5 +178,5 @@ class _Followed:
         actual = self._axes(value)
         if len(actual) != len(axes):
             raise _Unlike
-        if any(axis not in (None, wanted) for axis, wanted in zip(actual, axes, strict=True)):
+        if any(axis not in (None, expected) for axis, expected in zip(actual, axes, strict=True)):
             raise _Unlike

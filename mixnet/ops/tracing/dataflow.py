@@ -80,12 +80,12 @@ class Program:
         return Program(self.specs, self.constants, steps, tuple(inputs), tuple(outputs))
 
     def needed(
-        self, wanted: Iterable[int], known: Collection[int] = ()
+        self, outputs: Iterable[int], known: Collection[int] = ()
     ) -> tuple[list[Step], set[int]]:
-        """The steps that compute the values ``wanted``, and the inputs and known values they read.
+        """The steps that compute the values ``outputs``, and the inputs and known values they read.
 
         Args:
-            wanted: numbers of values.
+            outputs: numbers of values.
             known: values that need not be computed.
         """
         missing: set[int] = set()
@@ -95,7 +95,7 @@ class Program:
         def need(value: int) -> None:
             (used if value in known else missing).add(value)
 
-        for value in wanted:
+        for value in outputs:
             need(value)
         for step in reversed(self.steps):
             if not missing.isdisjoint(step.outputs):
@@ -222,10 +222,10 @@ class _Writer:
         self.constants[number] = value
         return number
 
-    def write(self, closed: ClosedJaxpr, given: Sequence[int]) -> list[int]:
+    def write(self, closed: ClosedJaxpr, operands: Sequence[int]) -> list[int]:
         # Programs call each other a few levels deep, never as deep as graphs are.
         jaxpr = closed.jaxpr
-        known: dict[Any, int] = dict(zip(jaxpr.invars, given, strict=True))
+        known: dict[Any, int] = dict(zip(jaxpr.invars, operands, strict=True))
         for variable, value in zip(jaxpr.constvars, closed.consts, strict=True):
             known[variable] = self.constant(value, variable.aval)
 
@@ -274,9 +274,9 @@ def program(op: Operator, statics: Statics, inputs: Sequence[Known], scalars: in
 def written_out(jaxpr: ClosedJaxpr) -> Program:
     """A jaxpr as a program."""
     writer = _Writer()
-    given = tuple(writer.value(each.aval) for each in jaxpr.jaxpr.invars)
-    outputs = tuple(writer.write(jaxpr, given))
-    return Program(writer.specs, writer.constants, writer.steps, given, outputs)
+    inputs = tuple(writer.value(each.aval) for each in jaxpr.jaxpr.invars)
+    outputs = tuple(writer.write(jaxpr, inputs))
+    return Program(writer.specs, writer.constants, writer.steps, inputs, outputs)
 
 
 def trace(run: Callable[..., Any], inputs: Sequence[Known], scalars: int) -> Program:

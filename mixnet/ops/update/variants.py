@@ -35,8 +35,8 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
     arrays = [*own, "weight32", *rule.arrays[len(own) :]]
     states = [*rule.states, "weight32"] if writes_weight else rule.states
 
-    def update(*given: Any, **attributes: Any) -> Any:
-        placed = dict(zip(arrays, given, strict=True))
+    def update(*values: Any, **attributes: Any) -> Any:
+        placed = dict(zip(arrays, values, strict=True))
         weight = placed["weight"]
         placed["weight"] = placed["weight32"]
         results = rule.function(*[placed[each] for each in rule.arrays], **attributes)

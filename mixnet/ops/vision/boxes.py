@@ -176,17 +176,19 @@ def box_decode(
     return to_corners(placed(centers, scaled, clip))
 
 
-def placed(anchors: jax.Array, given: jax.Array, most: float = -1.0) -> Any:
+def placed(anchors: jax.Array, predicted: jax.Array, most: float = -1.0) -> Any:
     """The opposite of :func:`offsets`, all by center and size.
 
     Args:
         anchors: ``(..., 4)``.
-        given: offsets, ``(..., 4)``.
+        predicted: offsets, ``(..., 4)``.
         most: limit of the exponents of the sizes, none if not positive.
     """
-    powers = jnp.minimum(given[..., 2:], most) if most > 0 else given[..., 2:]
+    powers = jnp.minimum(predicted[..., 2:], most) if most > 0 else predicted[..., 2:]
     sizes = anchors[..., 2:]
-    return jnp.concatenate([anchors[..., :2] + given[..., :2] * sizes, jnp.exp(powers) * sizes], -1)
+    return jnp.concatenate(
+        [anchors[..., :2] + predicted[..., :2] * sizes, jnp.exp(powers) * sizes], -1
+    )
 
 
 @op("_contrib_bipartite_matching", outputs=2, differentiable=False)

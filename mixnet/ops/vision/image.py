@@ -62,12 +62,12 @@ def normalize(data, *, mean: tuple[float, ...] = (0.0,) * 4, std: tuple[float, .
         )
     channels = data.shape[-3]
     parts = []
-    for name, given in (("mean", mean), ("std", std)):
+    for name, values in (("mean", mean), ("std", std)):
         # The defaults have four numbers that are all the same.
-        numbers = given[:1] if len(set(given)) == 1 else given
+        numbers = values[:1] if len(set(values)) == 1 else values
         if len(numbers) not in (1, channels):
             raise OperatorValueError(
-                f"_image_normalize: {name}={given} must have 1 or {channels} number(s), as data "
+                f"_image_normalize: {name}={values} must have 1 or {channels} number(s), as data "
                 f"{data.shape} has channels."
             )
         parts.append(jnp.asarray(numbers, jnp.float32).reshape(-1, 1, 1))

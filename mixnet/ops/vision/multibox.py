@@ -161,23 +161,23 @@ def multibox_target(
             empty = ~taken
         any_box = real[0]
         taken, empty = taken & any_box, empty & any_box
-        wanted = offsets(to_centers(anchors), to_centers(chosen[:, 1:5]))
-        wanted = wanted / jnp.array(variances, wanted.dtype)
-        mask = jnp.broadcast_to(taken[:, None], wanted.shape)
+        targets = offsets(to_centers(anchors), to_centers(chosen[:, 1:5]))
+        targets = targets / jnp.array(variances, targets.dtype)
+        mask = jnp.broadcast_to(taken[:, None], targets.shape)
         classes = jnp.where(empty, 0, ignore_label)
         return (
-            jnp.where(mask, wanted, 0).reshape(-1),
-            mask.astype(wanted.dtype).reshape(-1),
-            jnp.where(taken, chosen[:, 0] + 1, classes).astype(wanted.dtype),
+            jnp.where(mask, targets, 0).reshape(-1),
+            mask.astype(targets.dtype).reshape(-1),
+            jnp.where(taken, chosen[:, 0] + 1, classes).astype(targets.dtype),
         )
 
     def _hardest(scores: jax.Array, candidates: jax.Array, positives: jax.Array) -> Any:
         """Candidates that the classifier gives the least probability of background."""
-        wanted = jnp.floor(positives * negative_mining_ratio).astype(jnp.int64)
+        count = jnp.floor(positives * negative_mining_ratio).astype(jnp.int64)
         background = jax.nn.softmax(scores, 0)[0]
         order = jnp.argsort(jnp.where(candidates, background, jnp.inf))
         rank = jnp.argsort(order)
-        return candidates & (rank < wanted)
+        return candidates & (rank < count)
 
     return jax.vmap(picture)(label, cls_pred)
 
@@ -244,10 +244,10 @@ def multibox_detection(
         beaten = overlaps(some[:, 2:], every[:, 2:]) >= nms_threshold
         return beaten if force_suppress else beaten & (some[:, None, 0] == every[None, :, 0])
 
-    def picture(scores: jax.Array, given: jax.Array) -> Any:
+    def picture(scores: jax.Array, predicted: jax.Array) -> Any:
         best = scores[1:].max(0)
         is_object = best >= threshold
-        scaled = given.reshape(-1, 4) * jnp.array(variances, given.dtype)
+        scaled = predicted.reshape(-1, 4) * jnp.array(variances, predicted.dtype)
         boxes = to_corners(placed(to_centers(anchor[0]), scaled))
         if clip:
             boxes = jnp.clip(boxes, 0, 1)

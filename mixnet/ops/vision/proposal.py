@@ -61,8 +61,8 @@ def _propose(
     x, y = np.meshgrid(np.arange(width), np.arange(height))
     shift = np.stack([x, y, x, y], -1)[:, :, None] * stride
     every = jnp.asarray((shift + anchors).reshape(-1, 4), deltas.dtype)
-    given = deltas.reshape(count, 4, height, width).transpose(2, 3, 0, 1).reshape(-1, 4)
-    boxes = every + given if iou_loss else _moved(every, given)
+    moves = deltas.reshape(count, 4, height, width).transpose(2, 3, 0, 1).reshape(-1, 4)
+    boxes = every + moves if iou_loss else _moved(every, moves)
     edge = jnp.stack([info[1], info[0], info[1], info[0]]) - 1
     boxes = jnp.clip(boxes, 0, edge)
     # A map may be larger than its picture, where pictures of a batch were padded to one shape.
@@ -105,12 +105,12 @@ def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
         batch, _, height, width = cls_prob.shape
         count = len(scales) * len(ratios)
         check(batch)
-        wanted = (batch, 2 * count, height, width), (batch, 4 * count, height, width), (batch, 3)
-        given = cls_prob.shape, bbox_pred.shape, im_info.shape
-        if given != wanted:
+        expected = (batch, 2 * count, height, width), (batch, 4 * count, height, width), (batch, 3)
+        shapes = cls_prob.shape, bbox_pred.shape, im_info.shape
+        if shapes != expected:
             raise ShapeError(
                 f"{name}: {len(scales)} scales and {len(ratios)} ratios are {count} anchors, for "
-                f"which cls_prob, bbox_pred and im_info must be {wanted}, not {given}."
+                f"which cls_prob, bbox_pred and im_info must be {expected}, not {shapes}."
             )
         propose = functools.partial(
             _propose,

@@ -61,16 +61,18 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
         for op, statics, numbers, places, scope, kept, source in steps:
             with jax.named_scope(scope):
                 inputs = [results[i][j] for i, j in places]
-                given = [scalars[s] if type(s) is ScalarSlot else s for s in numbers]
+                node_scalars = [scalars[s] if type(s) is ScalarSlot else s for s in numbers]
                 # Nodes are in topological order: the operation has left its pull before its gradient asks.
                 if source is not None:
-                    _, headed, wanted = statics
-                    results.append(pulls[source](inputs[: len(headed)], headed, wanted))
+                    _, headed, wrt = statics
+                    results.append(pulls[source](inputs[: len(headed)], headed, wrt))
                 elif kept is not None:
-                    outputs, pulls[len(results)] = with_gradients(op, statics, given, inputs, *kept)
+                    outputs, pulls[len(results)] = with_gradients(
+                        op, statics, node_scalars, inputs, *kept
+                    )
                     results.append(outputs)
                 else:
-                    results.append(op.apply(statics, inputs, given))
+                    results.append(op.apply(statics, inputs, node_scalars))
         return [results[i][j] for i, j in heads]
 
     return run
@@ -102,8 +104,8 @@ def _expression(op: Operator, statics: Statics, scalars: Sequence[Any], inputs: 
 def _shared(forward_of: dict[Node, Node]) -> dict[Node, tuple[tuple[int, ...], tuple[int, ...]]]:
     """For each such operation: outputs with head gradients, and inputs whose gradients are needed."""
     headed: dict[Node, set[int]] = {}
-    wanted: dict[Node, set[int]] = {}
+    wrt: dict[Node, set[int]] = {}
     for node, forward in forward_of.items():
         headed.setdefault(forward, set()).update(node.statics[1])
-        wanted.setdefault(forward, set()).update(node.statics[2])
-    return {each: (tuple(sorted(headed[each])), tuple(sorted(wanted[each]))) for each in headed}
+        wrt.setdefault(forward, set()).update(node.statics[2])
+    return {each: (tuple(sorted(headed[each])), tuple(sorted(wrt[each]))) for each in headed}

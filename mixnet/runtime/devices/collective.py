@@ -231,28 +231,28 @@ def broadcast(
         priority: of the task.
     """
     copies: list[list[Any]] = [[None] * len(contexts) for contexts in targets]
-    wanted: list[tuple[int, int]] = []
+    pending: list[tuple[int, int]] = []
     for i, (value, contexts) in enumerate(zip(values, targets, strict=True)):
         for k, context in enumerate(contexts):
             if context is value.spec.context:
                 copies[i][k] = value
             else:
-                wanted.append((i, k))
-    if not wanted:
+                pending.append((i, k))
+    if not pending:
         return copies
-    numbers = list(dict.fromkeys(i for i, _ in wanted))
+    numbers = list(dict.fromkeys(i for i, _ in pending))
     place = {number: at for at, number in enumerate(numbers)}
-    specs = [Spec.of(values[i].spec.shape, values[i].spec.dtype, targets[i][k]) for i, k in wanted]
+    specs = [Spec.of(values[i].spec.shape, values[i].spec.dtype, targets[i][k]) for i, k in pending]
     devices = [spec.context.device for spec in specs]
 
     def work(arrays: list[Any]) -> list[Any]:
         with jax.enable_x64(True):
-            return jax.device_put([arrays[place[i]] for i, _ in wanted], devices)  # type: ignore[no-any-return]
+            return jax.device_put([arrays[place[i]] for i, _ in pending], devices)  # type: ignore[no-any-return]
 
     made = later(
         "broadcast", [values[i] for i in numbers], specs, work, "communication", priority, "copy"
     )
-    for (i, k), value, device in zip(wanted, made, devices, strict=True):
+    for (i, k), value, device in zip(pending, made, devices, strict=True):
         value.shared = values[i].spec.context.device is device  # one buffer, two values
         copies[i][k] = value
     return copies

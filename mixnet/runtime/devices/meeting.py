@@ -78,7 +78,9 @@ class Meeting:
             self._go_on()
 
         var = part.holder.var
-        current.engine.push_async(start, reads, (var,), "communication", 0, var.name, self._asked)
+        current.engine.push_async(
+            start, reads, (var,), "communication", 0, var.name, self._report_absent
+        )
 
     def _go_on(self) -> None:
         """Push the exchange, if all devices have arrived and their values are computed.
@@ -125,7 +127,7 @@ class Meeting:
         with jax.enable_x64(True):
             return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
 
-    def _asked(self, seconds: float) -> None:
+    def _report_absent(self, seconds: float) -> None:
         """A result is being waited for; abort if the other devices will not arrive."""
         if self._var.pushed:
             current.engine.settle(self._var)  # which exchanges here, if no worker does
@@ -259,7 +261,7 @@ class _Taped(Operator):
         name, count, exchange = statics
         return [_exchanged(name, count, exchange, tuple(values))]
 
-    def backward_node(self, node: Node, heads: Sequence[Entry | None], wanted: Any) -> Node:
+    def backward_node(self, node: Node, heads: Sequence[Entry | None], wrt: Any) -> Node:
         """The meeting in which the devices exchange the gradients of their results."""
         (head,) = heads
         assert head is not None

@@ -112,18 +112,18 @@ class Interpreter:
         if self._has_run and self._run is None:
             self._run = _written_out(self._steps, len(arrays), self._heads)
         self._has_run = True
-        given = [np.asarray(array) for array in arrays]
-        results = on_numpy.quietly(self._run or self._stepwise, scalars, given)
+        host_arrays = [np.asarray(array) for array in arrays]
+        results = on_numpy.quietly(self._run or self._stepwise, scalars, host_arrays)
         return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
 
     def _stepwise(self, scalars: Sequence[Any], arrays: list[Any]) -> list[Any]:
         values = dict(enumerate(arrays))
         arrays.clear()
         for run, inputs, numbers, outputs, last_read in self._steps:
-            given = [values[i] for i in inputs]
+            operands = [values[i] for i in inputs]
             for number in numbers:
-                given.append(scalars[number] if type(number) is int else np.float64(number))
-            values.update(zip(outputs, run(*given), strict=True))
+                operands.append(scalars[number] if type(number) is int else np.float64(number))
+            values.update(zip(outputs, run(*operands), strict=True))
             for i in last_read:
                 del values[i]
         return [values[head] for head in self._heads]
@@ -144,15 +144,15 @@ def _written_out(
         lines.append(" a.clear()")
     for number, (run, inputs, scalars, outputs, last_read) in enumerate(steps):
         names[f"f{number}"] = run
-        given = [f"v{i}" for i in inputs]
+        operands = [f"v{i}" for i in inputs]
         for k, each in enumerate(scalars):
             if type(each) is int:
-                given.append(f"s[{each}]")
+                operands.append(f"s[{each}]")
             else:
                 names[f"c{number}_{k}"] = np.float64(each)
-                given.append(f"c{number}_{k}")
+                operands.append(f"c{number}_{k}")
         results = "".join(f"v{i}, " for i in outputs)
-        lines.append(f" {results}= f{number}({', '.join(given)})")
+        lines.append(f" {results}= f{number}({', '.join(operands)})")
         if last_read:
             lines.append(f" {' = '.join(f'v{i}' for i in last_read)} = None")
     lines.append(f" return [{', '.join(f'v{head}' for head in heads)}]")
@@ -290,8 +290,8 @@ def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
 def _runner_of_rule(
     rule: Callable[..., Any], op: Operator, statics: Statics, arrays: int
 ) -> Runner:
-    def run(*given: Any) -> tuple[Any, ...]:
-        results = rule(*given[:arrays], **op.keywords(statics, given[arrays:]))
+    def run(*values: Any) -> tuple[Any, ...]:
+        results = rule(*values[:arrays], **op.keywords(statics, values[arrays:]))
         return results if isinstance(results, tuple) else (results,)
 
     return Runner(run, 3e-6, calls_python=op.calls_python)
@@ -309,9 +309,9 @@ def _compiled_alone(
     call = compile_for(program, scalars, specs, context)
     arrays = len(specs)
 
-    def run(*given: Any) -> list[Any]:
-        placed = [to_device(each, spec) for each, spec in zip(given, specs, strict=False)]
-        numbers = np.array(given[arrays:], np.float64)
+    def run(*values: Any) -> list[Any]:
+        placed = [to_device(each, spec) for each, spec in zip(values, specs, strict=False)]
+        numbers = np.array(values[arrays:], np.float64)
         with jax.enable_x64(True):  # the vector of numbers stays one of doubles
             return [np.asarray(each) for each in call(numbers, *placed)]
 

@@ -248,15 +248,17 @@ def _compile(graph: Graph, key: tuple[Any, ...], source: Source) -> Callable[...
     split = None if donated else prepared.cut(graph)
     if split is None:
         return _program(graph, source.scalars, specs, context, donated)
-    given = [specs[i] for i in split.places]
+    input_specs = [specs[i] for i in split.places]
     first = lower(split.first)
     with jax.enable_x64(True):
-        structs: Any = jax.eval_shape(lambda *arrays: first(arrays, ()), *[s.struct for s in given])
+        structs: Any = jax.eval_shape(
+            lambda *arrays: first(arrays, ()), *[s.struct for s in input_specs]
+        )
     result_specs = [Spec.of(each.shape, each.dtype, context) for each in structs]
     # Not the key of the whole program: one for another batch size reads the same weights.
-    which = split.key, tuple(given)
+    which = split.key, tuple(input_specs)
     if which not in _preparations:
-        _preparations[which] = prepared.Preparation(_program(split.first, 0, given, context))
+        _preparations[which] = prepared.Preparation(_program(split.first, 0, input_specs, context))
     rest = _program(split.rest, source.scalars, [*specs, *result_specs], context)
     return prepared.Prepared(_preparations[which], rest, split.places)
 

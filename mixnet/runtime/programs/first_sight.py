@@ -78,10 +78,10 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
         slot = at = 0
         for number, item in enumerate(program):
             call = item[0]
-            given = [known[place] for place in item[1:]]
+            operands = [known[place] for place in item[1:]]
             numbers = scalars[at : at + call.num_scalars]
             at += call.num_scalars
-            results = _single(call)(numbers, *given)
+            results = _single(call)(numbers, *operands)
             for result in results:
                 if slot in last or slot in returned:
                     known[slot] = result

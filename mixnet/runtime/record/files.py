@@ -13,7 +13,7 @@ from mixnet.engine.variable import Var
 from mixnet.runtime.value.later import variables_of
 from mixnet.runtime.value.value import Value
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 _variables: weakref.WeakValueDictionary[str, _FileVar] = weakref.WeakValueDictionary()
 
 
@@ -81,14 +81,14 @@ def write(
     return Saving(name, var)
 
 
-def read(path: str | os.PathLike[str], work: Callable[[], Found]) -> Found:
+def read(path: str | os.PathLike[str], work: Callable[[], Answer]) -> Answer:
     """The result of ``work``, run after all pending writes of the file.
 
     Raises:
         Exception: the error of a failed write, unless it has been reported already: then the file
             is read as it was before.
     """
-    results: list[Found] = []
+    results: list[Answer] = []
     var = variable(path)
     if is_told(var.error):
         var.error = None

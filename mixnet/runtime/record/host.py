@@ -59,10 +59,10 @@ class HostRun:
         rule = ON_HOST.get(op.name)
         if rule is not None:
             if op.takes_key:
-                *given, stream = arrays
+                *inputs, stream = arrays
                 keywords = op.keywords(statics, scalars[:-1])
                 results = rule(
-                    *given, key=fold_in(stream[:2], int(stream[2]) + int(scalars[-1])), **keywords
+                    *inputs, key=fold_in(stream[:2], int(stream[2]) + int(scalars[-1])), **keywords
                 )
             else:
                 results = rule(*arrays, **op.keywords(statics, scalars))
@@ -175,18 +175,18 @@ def on_host(alone: bool = False) -> Iterator[None]:
         state.trace, state.recording = before, recording
 
 
-def put_on_device(found: Any) -> None:
+def put_on_device(value: Any) -> None:
     """Move the arrays in nested lists, tuples and dictionaries from the host to their devices."""
-    if isinstance(found, (list, tuple)):
-        for each in found:
+    if isinstance(value, (list, tuple)):
+        for each in value:
             put_on_device(each)
-    elif isinstance(found, dict):
-        for each in found.values():
+    elif isinstance(value, dict):
+        for each in value.values():
             put_on_device(each)
-    elif type(getattr(getattr(found, "_value", None), "array", None)) is np.ndarray:
-        link = found._link
+    elif type(getattr(getattr(value, "_value", None), "array", None)) is np.ndarray:
+        link = value._link
         if link is None or link.base is None:  # else: a view, which reads its base
-            found._value = on_device(found._value)
+            value._value = on_device(value._value)
 
 
 @contextmanager

@@ -144,11 +144,11 @@ class Team:
         def start(done: Done) -> None:
             engine.push(partial(run_and_end, done), (), turns, "communication", name=name)
 
-        def asked(seconds: float) -> None:
+        def on_wait(seconds: float) -> None:
             for turn in turns:
                 engine.settle(turn)
 
-        engine.push_async(start, reads, writes, "communication", 0, name, asked)
+        engine.push_async(start, reads, writes, "communication", 0, name, on_wait)
 
     def fail(self, error: BaseException) -> None:
         """Record that an input of a program could not be computed."""
@@ -455,11 +455,11 @@ class _Program:
 
     def _numbers(self, scalars: Sequence[float]) -> Any:
         """The numbers on all devices; they seldom change from step to step."""
-        given = tuple(scalars)
-        if self._scalars is None or self._scalars[0] != given:
-            data = np.array(given, np.float64)
+        key = tuple(scalars)
+        if self._scalars is None or self._scalars[0] != key:
+            data = np.array(key, np.float64)
             on_mesh = jax.make_array_from_callback(data.shape, self.scalar_sharding, lambda _: data)
-            self._scalars = given, on_mesh
+            self._scalars = key, on_mesh
         return self._scalars[1]
 
 

@@ -52,8 +52,8 @@ def measured_size(op: Any, statics: Any, values: Sequence[Value]) -> int:
         )
     arrays = map(_Readable, values)
     try:
-        given = dict(zip(op.argument_names(statics), arrays, strict=False))
-        return op.measure(given, op.keywords(statics))
+        by_name = dict(zip(op.argument_names(statics), arrays, strict=False))
+        return op.measure(by_name, op.keywords(statics))
     except Exception as error:
         problem = explained(op, statics, tuple([each.spec for each in values]), error)
         raise problem from problem.__cause__

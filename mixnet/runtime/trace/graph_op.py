@@ -71,7 +71,7 @@ class GraphOp(Operator):
         self._kept_shares: tuple[float | None, ...] | None = None
         self.passed: frozenset[Node] = frozenset()  # whose gradients backward makes
         self._forward: GraphOp = self
-        self._wanted: tuple[int, ...] = ()
+        self._wrt: tuple[int, ...] = ()
         self._kept: dict[Entry, int] = {}
         self._for_backward: dict[tuple[int, ...], GraphOp] = {}
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
@@ -135,32 +135,32 @@ class GraphOp(Operator):
 
     # ---- backward -----------------------------------------------------------------------------
 
-    def for_backward(self, wanted: tuple[int, ...]) -> GraphOp:
-        """The same operator with the residuals that gradients of the inputs ``wanted`` need."""
-        extended = self._for_backward.get(wanted)
+    def for_backward(self, wrt: tuple[int, ...]) -> GraphOp:
+        """The same operator with the residuals that gradients of the inputs ``wrt`` need."""
+        extended = self._for_backward.get(wrt)
         if extended is None:
             count = self.graph.num_outputs
             passed: list[Node] = []
             headed = tuple(range(count))
-            entries, starts = self._gradients(headed, wanted, passed)
+            entries, starts = self._gradients(headed, wrt, passed)
             residuals = self._forward_entries(entries)
             heads = (*self.graph.heads, *residuals)
             graph = Graph(heads, self.graph.inputs, count, self.graph.states)
             extended = GraphOp(graph, self.name, len(residuals))
-            extended._forward, extended._wanted = self, wanted
-            extended._derived[headed, wanted] = entries, starts, residuals
+            extended._forward, extended._wrt = self, wrt
+            extended._derived[headed, wrt] = entries, starts, residuals
             extended.passed = frozenset(passed)
             # Residuals come last, so outputs and states have the numbers that they had.
             first = count + len(self.graph.states)
             extended._kept = {entry: first + i for i, entry in enumerate(residuals)}
-            self._for_backward[wanted] = extended
+            self._for_backward[wrt] = extended
         return extended
 
     def _gradients(
-        self, headed: tuple[int, ...], wanted: Sequence[int], passed: list[Node] | None = None
+        self, headed: tuple[int, ...], wrt: Sequence[int], passed: list[Node] | None = None
     ) -> tuple[list[Entry], list[Node]]:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
-        variables = [Entry(self.graph.inputs[i]) for i in wanted]
+        variables = [Entry(self.graph.inputs[i]) for i in wrt]
         heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
         gradients = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
@@ -173,10 +173,10 @@ class GraphOp(Operator):
         return entries, starts
 
     def _row_gradients(
-        self, headed: tuple[int, ...], wanted: Sequence[int]
+        self, headed: tuple[int, ...], wrt: Sequence[int]
     ) -> tuple[list[Entry], list[Node], list[int]]:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
-        variables = [Entry(self.graph.inputs[i]) for i in wanted]
+        variables = [Entry(self.graph.inputs[i]) for i in wrt]
         heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
         gradients = differentiate(heads, [Entry(n) for n in starts], variables, variables, again)
@@ -201,7 +201,7 @@ class GraphOp(Operator):
 
     def names_rows(self, position: int) -> bool:
         """Whether the gradient of an input can be row-sparse: only suitable operators read it."""
-        if position not in self._wanted:
+        if position not in self._wrt:
             return False
         if position not in self._by_rows:
             entry = Entry(self.graph.inputs[position])
@@ -228,15 +228,15 @@ class GraphOp(Operator):
         return self._reading(op, inputs, residuals, node, heads), self._pairs[headed, tuple(rows)]
 
     def backward_node(
-        self, node: Node, heads: Sequence[Entry | None], wanted: Sequence[int]
+        self, node: Node, heads: Sequence[Entry | None], wrt: Sequence[int]
     ) -> Node | None:
         """The node of this graph's backward graph, reading residuals of ``node``."""
-        if not set(wanted) <= set(self._wanted):
+        if not set(wrt) <= set(self._wrt):
             return None  # recorded without residuals: differentiated as a function instead
         headed = tuple(i for i, head in enumerate(heads) if head is not None)
         if any(i >= self.graph.num_outputs for i in headed):
             return None  # second derivatives reach residuals
-        op, inputs, residuals = self._backward_op(headed, tuple(wanted))
+        op, inputs, residuals = self._backward_op(headed, tuple(wrt))
         return self._reading(op, inputs, residuals, node, heads)
 
     def _reading(
@@ -248,23 +248,23 @@ class GraphOp(Operator):
         heads: Sequence[Entry | None],
     ) -> Node:
         """The node of a backward graph: heads, residuals of ``node`` and its inputs come in."""
-        given = [head for head in heads if head is not None]
-        given += [Entry(node, self._kept[entry]) for entry in kept]
-        given += [node.inputs[i] for i in inputs]
+        entries = [head for head in heads if head is not None]
+        entries += [Entry(node, self._kept[entry]) for entry in kept]
+        entries += [node.inputs[i] for i in inputs]
         scalars = node.scalars if op.takes_key else ()
-        return Node(op, (), scalars, tuple(given), op.name)
+        return Node(op, (), scalars, tuple(entries), op.name)
 
     def _backward_op(
-        self, headed: tuple[int, ...], wanted: tuple[int, ...], by_rows: bool = False
+        self, headed: tuple[int, ...], wrt: tuple[int, ...], by_rows: bool = False
     ) -> tuple[GraphOp, list[int], list[Entry]]:
-        key = (headed, wanted, by_rows)
+        key = (headed, wrt, by_rows)
         if key not in self._backward:
-            derived = None if by_rows else self._derived.pop((headed, wanted), None)
+            derived = None if by_rows else self._derived.pop((headed, wrt), None)
             if by_rows:
-                entries, starts, counts = self._forward._row_gradients(headed, wanted)
-                self._pairs[headed, wanted] = counts
+                entries, starts, counts = self._forward._row_gradients(headed, wrt)
+                self._pairs[headed, wrt] = counts
             elif derived is None:
-                entries, starts = self._forward._gradients(headed, wanted)
+                entries, starts = self._forward._gradients(headed, wrt)
             else:
                 entries, starts, _ = derived
             residuals = self._forward._forward_entries(entries) if derived is None else derived[2]
@@ -345,38 +345,38 @@ def call_graph(
         values: one for each input except the key.
         context: to run on.
     """
-    given = tuple(values)
+    inputs = tuple(values)
     scalars: tuple[float, ...] = ()
     if op.key is not None:
         key, draw = next_draw(context, op.draws())
-        given = (*given[: op.key], key, *given[op.key :])
+        inputs = (*inputs[: op.key], key, *inputs[op.key :])
         scalars = (draw,)
     count = op.graph.num_outputs
     if by_operator.on and state.trace is None:
         with bulk(1):
-            outputs = _record_operators(op, given, scalars, context)
+            outputs = _record_operators(op, inputs, scalars, context)
         return outputs[:count], outputs[count:]
     if op.is_over_devices and state.trace is None and state.isolation is None:
-        outputs = _record_operators(op, given, scalars, context)
+        outputs = _record_operators(op, inputs, scalars, context)
         return outputs[:count], outputs[count:]
     if state.recording and state.trace is None:
-        wanted = tuple(i for i, value in enumerate(given) if value.node is not None)
-        if wanted:
-            op = op.for_backward(wanted)
-    outputs = record(op, (), scalars, given, None if given else context)
+        wrt = tuple(i for i, value in enumerate(inputs) if value.node is not None)
+        if wrt:
+            op = op.for_backward(wrt)
+    outputs = record(op, (), scalars, inputs, None if inputs else context)
     return outputs[:count], outputs[count : count + len(op.states)]
 
 
 def _record_operators(
-    op: GraphOp, given: Sequence[Value], scalars: tuple[float, ...], context: Context
+    op: GraphOp, inputs: Sequence[Value], scalars: tuple[float, ...], context: Context
 ) -> list[Value]:
     """Record the operations of a graph as if they were called one after another."""
     graph = op.graph
     results: dict[Node, Sequence[Value]] = {
-        node: (value,) for node, value in zip(graph.inputs, given, strict=True)
+        node: (value,) for node, value in zip(graph.inputs, inputs, strict=True)
     }
     if op.key is not None:
-        results[graph.inputs[op.key]] = record(ADVANCE, (), scalars[-1:], (given[op.key],))
+        results[graph.inputs[op.key]] = record(ADVANCE, (), scalars[-1:], (inputs[op.key],))
     for node in graph.nodes:
         if node.is_variable:
             continue
@@ -387,7 +387,7 @@ def _record_operators(
             where = None if values else context
             results[node] = record(node.op, node.statics, node.scalars, values, where)
     # Every output is a value of its own, as those of a program are.
-    taken = {id(value) for value in given}
+    taken = {id(value) for value in inputs}
     outputs = []
     for entry in graph.heads:
         value = results[entry.node][entry.index]

@@ -115,11 +115,11 @@ def later(
         values.append(value)
     line = user_source() if logs else None
     reads = variables_of(sources, "copy to another device")
-    given = list(sources)
+    inputs = list(sources)
 
     def run() -> None:
-        arrays = work(arrays_of(given, name))
-        given.clear()
+        arrays = work(arrays_of(inputs, name))
+        inputs.clear()
         for log in logs:
             for spec, array in zip(specs, arrays, strict=True):
                 log.made(array, kind, line, spec.context)
@@ -143,11 +143,11 @@ def later(
     def start(done: Done) -> None:
         push(partial(run_and_end, done), (), turns, resource, priority=priority, name=name)
 
-    def asked(seconds: float) -> None:
+    def on_wait(seconds: float) -> None:
         for turn in turns:
             current.engine.settle(turn)  # which runs it here, if no worker does
 
-    current.engine.push_async(start, reads, writes, resource, priority, name, asked)
+    current.engine.push_async(start, reads, writes, resource, priority, name, on_wait)
     return values
 
 

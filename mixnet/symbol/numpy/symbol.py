@@ -31,14 +31,14 @@ class _Symbol(Symbol):
     ) -> Any:
         attributes = {k: v for k, v in attributes.items() if k != "ctx"}
         if op.variadic:
-            given: Any = list(symbols)
+            operands: Any = list(symbols)
         else:
             statics, _ = op.bind(attributes)
-            given = dict(zip(op.argument_names(statics), symbols, strict=False))
+            operands = dict(zip(op.argument_names(statics), symbols, strict=False))
         called = called or op.name
         for prefix in ("_npi_", "_np_", "_npx_"):
             called = called.removeprefix(prefix)
-        return cls(compose(op, called, given, attributes)._heads)
+        return cls(compose(op, called, operands, attributes)._heads)
 
     @classmethod
     def _from_source(cls, source: Any, context: Any = None, dtype: Any = None) -> Any:

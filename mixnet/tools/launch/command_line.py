@@ -68,70 +68,70 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 all workers ended well; that of the worker that failed first; 68 nothing was started; 130 Ctrl-C.
     """
     made = parser()
-    given = made.parse_args(arguments)
-    if given.command[:1] == ["--"]:
-        del given.command[0]
-    if not given.command or given.num_workers < 1:
+    options = made.parse_args(arguments)
+    if options.command[:1] == ["--"]:
+        del options.command[0]
+    if not options.command or options.num_workers < 1:
         made.error(
             "give -n of 1 or more, and the program to start: mixnet-launch -n 2 python train.py"
         )
     try:
-        return _launch(given)
+        return _launch(options)
     except MXNetError as error:
         print(f"mixnet-launch: {error}", file=sys.stderr)
         return getattr(error, "exit_code", LaunchError.exit_code)
 
 
-def _launch(given: argparse.Namespace) -> int:
-    plan = _plan(given)
+def _launch(options: argparse.Namespace) -> int:
+    plan = _plan(options)
     if plan.launcher == "k8s":
         print(manifest(plan), end="")
         return 0
-    if given.dry_run:
+    if options.dry_run:
         for command in copying(plan):
             print(" ".join(command))
-        for process in _processes(plan, given):
+        for process in _processes(plan, options):
             print(process)
         return 0
     check(plan)
     for command in copying(plan):
         _run(command)
-    for attempt in range(given.max_restarts + 1):
-        code = Supervisor().run(_processes(plan, given))
-        if code == 0 or code in (130, 143) or attempt == given.max_restarts:
+    for attempt in range(options.max_restarts + 1):
+        code = Supervisor().run(_processes(plan, options))
+        if code == 0 or code in (130, 143) or attempt == options.max_restarts:
             break
         print(
-            f"mixnet-launch: start {attempt + 2} of {given.max_restarts + 1}, from the last checkpoint",
+            f"mixnet-launch: start {attempt + 2} of {options.max_restarts + 1}, from the last checkpoint",
             flush=True,
         )
         plan = replace(plan, port=new_port(plan.root))
     return code
 
 
-def _plan(given: argparse.Namespace) -> Plan:
-    hosts = read_hosts(given.hostfile) if given.hostfile else ()
-    launcher = "local" if given.launcher == "ssh" and not hosts else given.launcher
+def _plan(options: argparse.Namespace) -> Plan:
+    hosts = read_hosts(options.hostfile) if options.hostfile else ()
+    launcher = "local" if options.launcher == "ssh" and not hosts else options.launcher
     root = "127.0.0.1" if launcher == "local" else own_address(hosts)
-    named = [text for text in given.env if ":" not in text]
+    named = [text for text in options.env if ":" not in text]
     return Plan(
-        command=tuple(given.command),
-        workers=given.num_workers,
-        servers=given.num_servers or 0,
+        command=tuple(options.command),
+        workers=options.num_workers,
+        servers=options.num_servers or 0,
         launcher=launcher,
         hosts=hosts,
         root=root,
         port=0 if launcher == "k8s" else new_port(root),
-        folder=given.sync_dst_dir,
+        folder=options.sync_dst_dir,
         passed=tuple(named),
-        for_all=_pairs("--env", [text for text in given.env if ":" in text]),
-        for_workers=_pairs("--env-worker", given.env_worker),
-        for_servers=_pairs("--env-server", given.env_server),
+        for_all=_pairs("--env", [text for text in options.env if ":" in text]),
+        for_workers=_pairs("--env-worker", options.env_worker),
+        for_servers=_pairs("--env-server", options.env_server),
     )
 
 
-def _processes(plan: Plan, given: argparse.Namespace) -> list:
+def _processes(plan: Plan, options: argparse.Namespace) -> list:
     scheduler, *others = processes(plan)
-    more = _pairs("--env-scheduler", given.env_scheduler)
+    more = _pairs("--env-scheduler", options.env_scheduler)
     return [replace(scheduler, environment={**scheduler.environment, **more}), *others]
 
 

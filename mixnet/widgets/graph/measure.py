@@ -62,21 +62,21 @@ def _times(graph: Graph, inputs: Sequence[Known]) -> dict[str, float]:
         for node in graph.nodes:
             if node.is_variable or getattr(node.op, "calls_python", False):
                 continue
-            given = tuple(specs[entry] for entry in node.inputs)
-            key = (node.op, node.statics, given)
+            input_specs = tuple(specs[entry] for entry in node.inputs)
+            key = (node.op, node.statics, input_specs)
             if key not in known:
-                known[key] = _time(node, given)
+                known[key] = _time(node, input_specs)
             times[graph.names[node]] = known[key]
     return times
 
 
-def _time(node: Node, given: Sequence[Known]) -> float:
+def _time(node: Node, input_specs: Sequence[Known]) -> float:
     scalars = _scalars(node)
 
     def call(*arrays: Any) -> Any:
         return node.op.apply(node.statics, arrays, scalars)
 
-    arrays = [jax.numpy.zeros(shape, np.dtype(dtype)) for shape, dtype in given]
+    arrays = [jax.numpy.zeros(shape, np.dtype(dtype)) for shape, dtype in input_specs]
     compiled = jax.jit(call, keep_unused=True).lower(*arrays).compile()
     jax.block_until_ready(compiled(*arrays))
     times: list[float] = []
@@ -123,7 +123,7 @@ def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
 def _with_numbers(graph: Graph) -> Graph:
     """The graph with numbers in place of places in a vector of scalars."""
 
-    def change(node: Node, given: tuple[Entry, ...]) -> Node:
-        return Node(node.op, node.statics, tuple(_scalars(node)), given, node.name, node.attrs)
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        return Node(node.op, node.statics, tuple(_scalars(node)), inputs, node.name, node.attrs)
 
     return graph.rebuild(change)

@@ -53,23 +53,23 @@ def of_block(
     leaves, structure = flatten(arrays)
     calls = Calls(block, loss)
 
-    def forward(*given: Any) -> Any:
+    def forward(*arguments: Any) -> Any:
         if loss is None:
-            return block(*given)
-        return calls.outside(loss, calls.run(block, given[:-1]), given[-1])
+            return block(*arguments)
+        return calls.outside(loss, calls.run(block, arguments[:-1]), arguments[-1])
 
     parameters = {each.name: each for each in block.collect_params().values()}
     for each in block._walk():
         parameters.update({one.name: one for one in each._reg_params.values()})
-    asked = [name for name, each in parameters.items() if each.grad_req != "null"]
-    notes = [] if not train or asked else ["There are no gradients: no parameter requires one."]
+    trainable = [name for name, each in parameters.items() if each.grad_req != "null"]
+    notes = [] if not train or trainable else ["There are no gradients: no parameter requires one."]
     count = len(leaves)
     try:
         with calls, source_lines(boundary):
             composition = Composition(forward, structure, count)
             calls.note(composition.symbol)
     except Exception as reason:
-        return _traced(block, inputs, train, forward, calls, boundary, reason, asked)
+        return _traced(block, inputs, train, forward, calls, boundary, reason, trainable)
     names = dict(zip(composition.names, leaves, strict=True))
     shapes: dict[str, Any] = {n: tuple(leaf.shape) for n, leaf in names.items()}
     dtypes = {n: np.dtype(leaf.dtype) for n, leaf in names.items()}
@@ -82,7 +82,7 @@ def of_block(
     symbol = parts.symbol if boxes else composition.symbol
     for name, each in parts.arrays.items():
         shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
-    rows = composed(symbol, shapes, dtypes, train, asked, title, "block")
+    rows = composed(symbol, shapes, dtypes, train, trainable, title, "block")
     rows.data, rows.weights = frozenset(composition.names), frozenset(parameters)
     _place(rows, calls, composition.symbol.graph, inputs, parts)
     rows.notes += [each for each in (*notes, parts.note()) if each]
@@ -121,9 +121,9 @@ def _as_structs(inputs: Sequence[Any]) -> tuple[Any, ...]:
         structs.append(_Struct(each, "float32") if is_shape else each)
     leaves, _ = flatten(tuple(structs))
     if not leaves:
-        given = ", ".join(type(each).__name__ for each in inputs) or "nothing"
+        kinds = ", ".join(type(each).__name__ for each in inputs) or "nothing"
         raise AttributeTypeError(
-            f"GraphView: a block takes NDArrays, or shapes such as (1, 3, 224, 224), not {given}."
+            f"GraphView: a block takes NDArrays, or shapes such as (1, 3, 224, 224), not {kinds}."
         )
     return tuple(structs)
 
@@ -136,7 +136,7 @@ def _traced(
     calls: Calls,
     boundary: FrameType,
     reason: Exception,
-    asked: Sequence[str],
+    trainable: Sequence[str],
 ) -> Pictured:
     """Rows of a block that takes arrays only: its forward runs on placeholders."""
     leaves, structure = flatten(tuple(inputs))
@@ -160,7 +160,7 @@ def _traced(
     if len(known) < len(graph.inputs):
         known.append(KEY_SPEC)
     if train:
-        rows = with_gradients(graph, known, asked, block.name, "block")
+        rows = with_gradients(graph, known, trainable, block.name, "block")
     else:
         rows = rows_of(graph, specs_of(graph, known), block.name, "block")
         rows.graph, rows.inputs = graph, known

@@ -67,18 +67,21 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
     for node in graph.nodes:
         if node.is_variable:
             continue
-        given = tuple(specs[entry] for entry in node.inputs)
+        input_specs = tuple(specs[entry] for entry in node.inputs)
         inner = getattr(node.op, "graph", None)
         rule = getattr(node.op, "output_specs", None)
         if inner is not None:
-            known = specs_of(inner, given)
+            known = specs_of(inner, input_specs)
             outputs = [known[head] for head in inner.heads]
         elif rule is not None and node.op.name.startswith("_backward"):
-            outputs = rule(node.statics, given)
+            outputs = rule(node.statics, input_specs)
         else:
-            keyless = node.op.takes_key and given[-1:] != (KEY_SPEC,)
-            given, scalars = (*given, KEY_SPEC) if keyless else given, len(node.scalars) + keyless
-            outputs = evaluate(node.op, node.statics, given, scalars)
+            keyless = node.op.takes_key and input_specs[-1:] != (KEY_SPEC,)
+            input_specs, scalars = (
+                (*input_specs, KEY_SPEC) if keyless else input_specs,
+                len(node.scalars) + keyless,
+            )
+            outputs = evaluate(node.op, node.statics, input_specs, scalars)
         specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
     return specs
 

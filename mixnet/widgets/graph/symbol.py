@@ -32,21 +32,21 @@ def of_symbol(
     """Rows of a symbol with shapes or arrays by name; what a backend computes is a box that opens."""
     title = symbol.name or "group"
     symbol, held = spelled_out(symbol)
-    given = inputs_by_name("GraphView", inputs, named)
+    by_name = inputs_by_name("GraphView", inputs, named)
     known = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
-    for name in given:
+    for name in by_name:
         if name not in known:
             raise AttributeTypeError(
                 f"GraphView: the symbol has no input {name!r}; it has {', '.join(known)}."
             )
-    shapes = {n: tuple(getattr(each, "shape", each)) for n, each in given.items()}
-    dtypes = {n: np.dtype(each.dtype) for n, each in given.items() if hasattr(each, "dtype")}
+    shapes = {n: tuple(getattr(each, "shape", each)) for n, each in by_name.items()}
+    dtypes = {n: np.dtype(each.dtype) for n, each in by_name.items() if hasattr(each, "dtype")}
     for name, each in held.items():
         shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
     arguments = [n for n in symbol.list_arguments() if not n.endswith("label")]
-    asked = [n for n in arguments if n not in given] or arguments
-    rows = composed(symbol, shapes, dtypes, train, asked, title, "symbol")
-    rows.data = frozenset(name for name in known if name in given or name.endswith("label"))
+    trainable = [n for n in arguments if n not in by_name] or arguments
+    rows = composed(symbol, shapes, dtypes, train, trainable, title, "symbol")
+    rows.data = frozenset(name for name in known if name in by_name or name.endswith("label"))
     return rows
 
 
@@ -65,7 +65,7 @@ def composed(
     shapes: Mapping[str, Any],
     dtypes: Mapping[str, np.dtype],
     train: bool,
-    asked: Sequence[str],
+    trainable: Sequence[str],
     title: str,
     kind: str,
 ) -> Pictured:
@@ -95,7 +95,7 @@ def composed(
         run = assign_keys(unplaced_graph(symbol, train))
         inputs = [known(node.name) for node in run.inputs] if complete else None
     if train and failed is None:
-        rows = with_gradients(run, inputs, asked, title, kind)
+        rows = with_gradients(run, inputs, trainable, title, kind)
     elif complete:
         # Forward alone is shown as composed, without the states' new values as heads.
         specs = specs_of(symbol.graph, [known(node.name) for node in symbol.graph.inputs])
@@ -119,10 +119,10 @@ def composed(
 
 
 def with_gradients(
-    graph: Graph, inputs: list[Known] | None, asked: Sequence[str], title: str, kind: str
+    graph: Graph, inputs: list[Known] | None, trainable: Sequence[str], title: str, kind: str
 ) -> Pictured:
     """Rows of a graph and of the gradients of some inputs."""
-    whole = training_graph(graph, dict.fromkeys(asked, "write"))
+    whole = training_graph(graph, dict.fromkeys(trainable, "write"))
     specs = None
     known = None
     if inputs is not None:

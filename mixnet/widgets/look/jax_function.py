@@ -157,15 +157,15 @@ class _Reading:
             zip((*jaxpr.constvars, *jaxpr.invars), arguments, strict=True)
         )
         for equation in jaxpr.eqns:
-            given = [known[each] for each in equation.invars if not isinstance(each, Literal)]
+            entries = [known[each] for each in equation.invars if not isinstance(each, Literal)]
             program = called(equation)
-            if program is not None and len(given) == len(equation.invars):
+            if program is not None and len(entries) == len(equation.invars):
                 constants = [self._constant(each) for each in program.consts]
                 name = equation.params.get("name")  # of a function under jax.jit
                 block = inside if name is None else f"{self._fresh(f'{inside}{name}')}/"
-                results = self.run(program, [*constants, *given], block)
+                results = self.run(program, [*constants, *entries], block)
             else:
-                node = self._node(equation, jaxpr, given, inside)
+                node = self._node(equation, jaxpr, entries, inside)
                 results = [Entry(node, i) for i in range(len(equation.outvars))]
             known.update(zip(equation.outvars, results, strict=True))
         return [
@@ -173,9 +173,9 @@ class _Reading:
             for each in jaxpr.outvars
         ]
 
-    def _node(self, equation: Any, jaxpr: Jaxpr, given: Sequence[Entry], inside: str) -> Node:
+    def _node(self, equation: Any, jaxpr: Jaxpr, inputs: Sequence[Entry], inside: str) -> Node:
         name = self._fresh(f"{inside}{equation.primitive.name}")
-        node = Node(Primitive(equation, jaxpr), (), (), tuple(given), name)
+        node = Node(Primitive(equation, jaxpr), (), (), tuple(inputs), name)
         place = line_of(equation, _is_programs)
         if place is not None:
             node.source = Source(*place)

@@ -23,19 +23,19 @@ def source_of(
     The lines are the code of the target, and all lines that rows come from: where an operation is called,
     and where the layer that called it was made.
     """
-    wanted: dict[str, set[int]] = {}
+    lines_of: dict[str, set[int]] = {}
     for code in [] if target is None else codes_of(target):
         try:
             text, first = inspect.getsourcelines(code)
         except (OSError, TypeError):
             continue  # typed at a prompt, or made by exec: there is no text
         first = max(first, 1)
-        wanted.setdefault(code.co_filename, set()).update(range(first, first + len(text)))
+        lines_of.setdefault(code.co_filename, set()).update(range(first, first + len(text)))
     places = [_places(row["source"]) for row in rows]
     for place in places:
         for file, line in place:
-            wanted.setdefault(file, set()).add(line)
-    number = {file: i for i, file in enumerate(wanted)}
+            lines_of.setdefault(file, set()).add(line)
+    number = {file: i for i, file in enumerate(lines_of)}
     files = [
         {
             "file": os.path.basename(known_as(file)),
@@ -44,7 +44,7 @@ def source_of(
                 for line in sorted(lines)
             ],
         }
-        for file, lines in wanted.items()
+        for file, lines in lines_of.items()
     ]
     return files, [[[number[file], line] for file, line in place] for place in places]
 

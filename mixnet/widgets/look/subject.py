@@ -26,7 +26,7 @@ from mixnet.symbol.symbol import Symbol, load
 from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.graph.target import pictured
 from mixnet.widgets.look import jax_function, torch_module
-from mixnet.widgets.memory.plans import Asked, payload_of
+from mixnet.widgets.memory.plans import PlanRequest, payload_of
 
 Values = Mapping[str, np.ndarray]
 
@@ -112,9 +112,9 @@ def _of_file(
     shapes = {name: tuple(getattr(each, "shape", each)) for name, each in named.items()}
     symbol, arguments, states, names = load_model(path, shapes)
     parameters = {**arguments, **states}
-    given = dict(zip(names, inputs, strict=False)) | dict(named)
-    missing = [name for name in names if name not in given]
-    subject = _of_symbol(symbol, (), train, given, boundary, parameters)
+    by_name = dict(zip(names, inputs, strict=False)) | dict(named)
+    missing = [name for name in names if name not in by_name]
+    subject = _of_symbol(symbol, (), train, by_name, boundary, parameters)
     if missing:
         subject.notes.append(
             f"{', '.join(missing)}: the file's own shape; pass {missing[0]}=array to see numbers."
@@ -127,15 +127,15 @@ def _of_symbol(
     symbol: Symbol, inputs: Sequence[Any], train: bool, named: Mapping[str, Any], boundary: FrameType,
     parameters: Mapping[str, NDArray],
 ) -> Subject:  # fmt: skip
-    given = dict(named)
+    by_name = dict(named)
     for each in inputs:
         if not isinstance(each, Mapping):
             raise AttributeTypeError(
                 f"look: a symbol takes arrays or shapes by name, such as {symbol.list_arguments()[0]}=x, not "
                 f"{type(each).__name__} by position."
             )
-        given.update(each)
-    known = {**parameters, **given}
+        by_name.update(each)
+    known = {**parameters, **by_name}
     picture = pictured(symbol, (), train, None, known, boundary)
     picture.data = picture.data - frozenset(parameters)
     subject = Subject(picture)
@@ -148,7 +148,9 @@ def _of_symbol(
     shapes = {name: known[name] for name in symbol.list_arguments() if name in known}
     shapes |= {name: known[name] for name in symbol.list_auxiliary_states() if name in known}
     subject.values = _values(picture, arrays)
-    subject.memory = lambda: payload_of(Asked(symbol, (), train, None, shapes, boundary), False)
+    subject.memory = lambda: payload_of(
+        PlanRequest(symbol, (), train, None, shapes, boundary), False
+    )
     subject.staged = lambda: stages(symbol, known, train=train, run=False)
     return subject
 
@@ -194,7 +196,9 @@ def _of_block(
         return _values(picture, arrays)
 
     subject.values, subject.again = again(inputs), again
-    subject.memory = lambda: payload_of(Asked(block, inputs, train, loss, {}, boundary), False)
+    subject.memory = lambda: payload_of(
+        PlanRequest(block, inputs, train, loss, {}, boundary), False
+    )
     subject.staged = lambda: stages(block, *inputs, train=train, loss=loss, run=False)
     return subject
 
@@ -308,9 +312,9 @@ def _values(made: Pictured, arrays: Mapping[str, NDArray]) -> Values | None:
     assert made.graph is not None and made.inputs is not None
     values_of: dict[str, np.ndarray] = {}
     for node, (shape, dtype) in zip(made.graph.inputs, made.inputs, strict=True):
-        given = arrays.get(node.name)
-        if given is not None:
-            values_of[node.name] = given.asnumpy()
+        array = arrays.get(node.name)
+        if array is not None:
+            values_of[node.name] = array.asnumpy()
         elif dtype == np.uint32 and node.name.endswith("key"):
             values_of[node.name] = np.zeros(shape, dtype)
         elif node.name.startswith("gradient of output"):

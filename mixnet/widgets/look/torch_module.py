@@ -111,20 +111,20 @@ class Aten(Operator):
     def run_on_host(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Compute with torch on the CPU, from NumPy arrays; the program's random state is unchanged."""
         torch = sys.modules["torch"]
-        given = {node: _tensor(each) for node, each in zip(self._tensors, arrays, strict=True)}
+        tensors = {node: _tensor(each) for node, each in zip(self._tensors, arrays, strict=True)}
         seeded = _has_tag(self.call.target, "nondeterministic_seeded")
         with torch.no_grad(), torch.random.fork_rng([]) if seeded else contextlib.nullcontext():
-            results = _called(self.call, given)
+            results = _called(self.call, tensors)
         return [_array(each) for each in _tensors_in(results)]
 
     def attributes_as_text(self) -> dict[str, str]:
         """Arguments that are not tensors."""
         names = [each.name for each in self.call.target._schema.arguments]
-        given = {**dict(zip(names, self.call.args, strict=False)), **self.call.kwargs}
+        arguments = {**dict(zip(names, self.call.args, strict=False)), **self.call.kwargs}
         tensors = set(self._tensors)
         return {
             name: str(value)[:80]
-            for name, value in given.items()
+            for name, value in arguments.items()
             if value is not None and not tensors.intersection(_nodes_in(value))
         }
 
@@ -200,8 +200,8 @@ def _exported(module: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> A
     try:
         with warnings.catch_warnings(), torch.no_grad(), torch.random.fork_rng([]):
             warnings.simplefilter("ignore")
-            given = tuple(_as_tensor(each) for each in inputs)
-            exported = export(module, given, {k: _as_tensor(v) for k, v in named.items()})
+            tensors = tuple(_as_tensor(each) for each in inputs)
+            exported = export(module, tensors, {k: _as_tensor(v) for k, v in named.items()})
             return exported.run_decompositions({})
     except MXNetError:
         raise
@@ -305,11 +305,11 @@ class _Reading:
         )
         path = self._path(call)
         inside = "/".join(path) + "/" if path else ""
-        given = tuple(entry for n in tensors for entry in entries[n][:1] if entry is not None)
+        inputs = tuple(entry for n in tensors for entry in entries[n][:1] if entry is not None)
         op = Aten(call, tensors, specs)
         # What a module makes alone is called as the module is, see ``widgets.graph.blocks.labels_of``.
         own = "fwd" if path and self._calls[path] == 1 else op.name.strip("_")
-        node = Node(op, (), (), given, self._fresh(inside + own))
+        node = Node(op, (), (), inputs, self._fresh(inside + own))
         place = _line(call.meta.get("stack_trace") or "")
         if place is not None:
             node.source = place
@@ -338,7 +338,7 @@ class _Reading:
         """A tensor for each variable of the graph."""
         from torch.utils._pytree import tree_leaves
 
-        given = {
+        by_name = {
             spec.arg.name: leaf
             for spec, leaf in zip(
                 [s for s in self._program.graph_signature.input_specs if s.kind.name == "USER_INPUT"],
@@ -347,7 +347,7 @@ class _Reading:
         }  # fmt: skip
         held = {**self._program.state_dict, **self._program.constants}
         return [
-            _as_tensor(given[call.name]) if spec.target is None else held[spec.target]
+            _as_tensor(by_name[call.name]) if spec.target is None else held[spec.target]
             for call, spec in zip(self.placeholders, self._kinds, strict=True)
         ]
 

@@ -104,14 +104,14 @@ class Look(View):
             MXNetError: nothing is called so.
         """
         names, labels = self.payload["graph"]["names"], self.payload["labels"]
-        asked = [n for n in names if name in (n, labels.get(n))]
-        if not asked:
+        matches = [n for n in names if name in (n, labels.get(n))]
+        if not matches:
             raise MXNetError(
                 f"nothing is named {name!r}; the names are {', '.join(labels.values() or names)}."
             )
-        number, memory = names.index(asked[0]), self.payload["memory"]
+        number, memory = names.index(matches[0]), self.payload["memory"]
         steps = [] if memory is None else memory["graphs"][0]["steps"]["name"]
-        at = steps.index(asked[0]) if asked[0] in steps else self.state.get("at")
+        at = steps.index(matches[0]) if matches[0] in steps else self.state.get("at")
         self.choose(node=number, at=at, line=None, piece=None)
 
     def summary(self) -> str:

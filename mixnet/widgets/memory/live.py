@@ -184,16 +184,17 @@ _HELD = 8  # arrays whose holders are looked for
 
 
 def _holders(
-    log: MemoryLog, found: list[Allocation], graph: dict[str, Any]
+    log: MemoryLog, allocations: list[Allocation], graph: dict[str, Any]
 ) -> dict[str, list[str]]:
     """What refers to the largest live arrays, by their number in the view."""
     alive = {record.id: key for key, record in log._known.copy().items()}
-    if len(found) > LIMIT:
+    if len(allocations) > LIMIT:
         return {}
     largest = sorted(
-        (i for i, each in enumerate(found) if each.id in alive), key=lambda i: -found[i].bytes
+        (i for i, each in enumerate(allocations) if each.id in alive),
+        key=lambda i: -allocations[i].bytes,
     )
-    references = {i: log._references.get(alive[found[i].id]) for i in largest[:_HELD]}
+    references = {i: log._references.get(alive[allocations[i].id]) for i in largest[:_HELD]}
     arrays = {i: reference() for i, reference in references.items() if reference is not None}
     arrays = {i: array for i, array in arrays.items() if array is not None}
     held = of_buffers(list(arrays.values()))

@@ -38,7 +38,7 @@ SMALL = 100
 """Operations of a graph that XLA compiles in a second or two."""
 
 
-class Asked:
+class PlanRequest:
     """A network, and the shapes and requests that its memory is planned for.
 
     Args:
@@ -75,7 +75,7 @@ class Asked:
                         f"it as {name}=(32, 10)."
                     )
             self.shapes = {n: s.shape if n in arrays else tuple(s) for n, s in shapes.items()}
-            target._given(
+            target._known_by_name(
                 "infer_shape", "shapes", (), self.shapes
             )  # a name that the symbol does not have is an error
             self.symbol, self.name = target, target.name or "group"
@@ -103,15 +103,15 @@ class Asked:
             )
         leaves, structure = flatten(tuple(inputs))
         if not leaves or (loss is not None and len(inputs) < 2):
-            given = ", ".join(type(each).__name__ for each in inputs) or "nothing"
+            kinds = ", ".join(type(each).__name__ for each in inputs) or "nothing"
             raise AttributeTypeError(
-                f"{self._who}: {block.name} got {given}. Pass the arrays that "
+                f"{self._who}: {block.name} got {kinds}. Pass the arrays that "
                 f"you would call it with, such as mx.nd.zeros((32, 784)), followed by the label "
                 f"if there is a loss."
             )
 
-        def with_loss(*given: Any) -> Any:
-            return loss(block.forward(*given[:-1]), given[-1])
+        def with_loss(*arguments: Any) -> Any:
+            return loss(block.forward(*arguments[:-1]), arguments[-1])
 
         forward = block.forward if loss is None else with_loss
         try:
@@ -147,11 +147,11 @@ class Asked:
         )
 
 
-def payload_of(asked: Asked, xla: bool | None) -> dict[str, Any]:
+def payload_of(request: PlanRequest, xla: bool | None) -> dict[str, Any]:
     """The payload of all plans; see :class:`~mixnet.widgets.memory.MemoryView`.
 
     Args:
-        asked: what is planned.
+        request: what is planned.
         xla: compile the graph for XLA's figure; None: where it is small.
     """
     table = Table()
@@ -161,9 +161,9 @@ def payload_of(asked: Asked, xla: bool | None) -> dict[str, Any]:
     plain: MemoryPlan | None = None
     for name, ways in PLANS.items():
         again = "recompute" in ways
-        if again and not any(each != "null" for each in asked.requests.values()):
+        if again and not any(each != "null" for each in request.requests.values()):
             continue
-        plan = asked.plan(**ways)
+        plan = request.plan(**ways)
         if again not in graph_of:
             graph_of[again] = len(graphs)
             graphs.append(_graph(plan, again, table))
@@ -173,8 +173,8 @@ def payload_of(asked: Asked, xla: bool | None) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "unit": "step",
-        "name": asked.name,
-        "train": asked.train,
+        "name": request.name,
+        "train": request.train,
         **table.to_dict(),
         "graphs": graphs,
         "plans": plans,
@@ -279,13 +279,13 @@ def _plan(name: str, plan: MemoryPlan, graph: int) -> dict[str, Any]:
     }
 
 
-def _by_xla(plan: MemoryPlan, wanted: bool | None) -> dict[str, Any]:
+def _by_xla(plan: MemoryPlan, requested: bool | None) -> dict[str, Any]:
     """Temporaries and outputs of the same graph as one program of XLA's; only what it takes
     where it is asked.
     """
-    if wanted is None:
-        wanted = len(plan.schedule.steps) <= SMALL
-    if not wanted:
+    if requested is None:
+        requested = len(plan.schedule.steps) <= SMALL
+    if not requested:
         return {"xla": None, "note": "not measured: pass xla=True to compile the network"}
     graph, arrays = plan.schedule.graph, plan.schedule.arrays
     inputs = [next(a for e, a in arrays.items() if e.node is node) for node in graph.inputs]

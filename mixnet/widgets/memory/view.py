@@ -17,7 +17,7 @@ from mixnet.widgets.memory.picture import (
     source_text,
     than,
 )
-from mixnet.widgets.memory.plans import SCHEMA, Asked, payload_of
+from mixnet.widgets.memory.plans import SCHEMA, PlanRequest, payload_of
 from mixnet.widgets.sight import sight
 from mixnet.widgets.view import View
 
@@ -72,8 +72,8 @@ class MemoryView(View):
         self, target: object, *inputs: Any, train: bool = True, loss: object = None,
         xla: bool | None = None, **shapes: Any,
     ):  # fmt: skip
-        asked = Asked(target, inputs, train, loss, shapes, sys._getframe())
-        super().__init__(payload_of(asked, xla), {"plan": "both"})
+        request = PlanRequest(target, inputs, train, loss, shapes, sys._getframe())
+        super().__init__(payload_of(request, xla), {"plan": "both"})
 
     @staticmethod
     def live(log: MemoryLog | None = None, ctx: Context | None = None) -> MemoryView:

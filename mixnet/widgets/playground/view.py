@@ -86,10 +86,10 @@ class Playground(Look):
             or len(inputs) < 2
             or not all(isinstance(each, NDArray) for each in inputs)
         ):
-            given = ", ".join(type(each).__name__ for each in (net, *inputs))
+            kinds = ", ".join(type(each).__name__ for each in (net, *inputs))
             raise AttributeTypeError(
                 f"Playground: expected a HybridBlock and a batch of arrays with the labels last, such as "
-                f"Playground(net, x, y), got {given}."
+                f"Playground(net, x, y), got {kinds}."
             )
         self._net, self._batch = net, tuple(inputs)
         self._loss = SoftmaxCrossEntropyLoss() if loss is None else loss

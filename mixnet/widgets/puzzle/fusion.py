@@ -217,7 +217,7 @@ def xla_groups(items: Items, plan: MemoryPlan) -> list[Piece]:
     function = lower(graph)
     with jax.enable_x64(True), compiled_anew():
         text = (
-            jax.jit(lambda *given: function(given, ()), keep_unused=True)
+            jax.jit(lambda *arrays: function(arrays, ()), keep_unused=True)
             .lower(*structs)
             .compile()
             .as_text()

@@ -160,8 +160,8 @@ def _fusion(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]
         )
 
 
-def _scores(svg: Svg, payload: dict[str, Any], found: dict[str, Any]) -> None:
-    own = {"name": "this answer", "means": "", "score": found["score"]}
+def _scores(svg: Svg, payload: dict[str, Any], answer: dict[str, Any]) -> None:
+    own = {"name": "this answer", "means": "", "score": answer["score"]}
     rows = [own, *payload["references"]]
     most = max(each["score"] for each in rows) or 1
     x = _LEFT + _AREA + 40
@@ -187,7 +187,7 @@ def _scores(svg: Svg, payload: dict[str, Any], found: dict[str, Any]) -> None:
             "c1 s-line" if not i else "c0 s-line",
             each["means"] or None,
         )
-    for i, each in enumerate(found["conflicts"][:2]):
+    for i, each in enumerate(answer["conflicts"][:2]):
         svg.text(
             x, _TOP + 22 + 36 * len(rows) + 16 * i, short("! " + each["text"], 46), "f-hot", 10.5
         )

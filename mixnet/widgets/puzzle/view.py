@@ -8,7 +8,7 @@ from typing import Any
 
 from mixnet.base import AttributeValueError
 from mixnet.units import size_text
-from mixnet.widgets.memory.plans import Asked
+from mixnet.widgets.memory.plans import PlanRequest
 from mixnet.widgets.puzzle import fusion, memory, tasks
 from mixnet.widgets.puzzle.picture import picture, score_text
 from mixnet.widgets.puzzle.ready import NETWORKS, TASKS
@@ -79,8 +79,8 @@ class Puzzle(View):
             puzzle_tasks = _tasks(title, tasks.checked(rows), usual if threads is None else threads)
         elif name in NETWORKS:
             kind, title, make, shapes, train = NETWORKS[name]
-            asked = Asked(make(), (), train, None, shapes, sys._getframe(), "Puzzle")
-            puzzle_tasks = _network(asked, kind, 2 if threads is None else threads, title)
+            request = PlanRequest(make(), (), train, None, shapes, sys._getframe(), "Puzzle")
+            puzzle_tasks = _network(request, kind, 2 if threads is None else threads, title)
         else:
             ready = ", ".join([*NETWORKS, *TASKS])
             raise AttributeValueError(
@@ -120,8 +120,8 @@ class Puzzle(View):
         if kind not in KINDS:
             raise AttributeValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}.")
         frame = sys._getframe()
-        asked = Asked(target, inputs, train, loss, shapes, frame, "Puzzle")
-        return cls._of_payload(_network(asked, kind, threads, asked.name), answers)
+        request = PlanRequest(target, inputs, train, loss, shapes, frame, "Puzzle")
+        return cls._of_payload(_network(request, kind, threads, request.name), answers)
 
     @classmethod
     def of_tasks(
@@ -231,9 +231,9 @@ _TO_DO = {
 }
 
 
-def _network(asked: Asked, kind: str, threads: int, name: str) -> dict[str, Any]:
+def _network(request: PlanRequest, kind: str, threads: int, name: str) -> dict[str, Any]:
     """The payload of a network's puzzle."""
-    plan = asked.plan()
+    plan = request.plan()
     extra: dict[str, Any] = {}
     if kind == "memory":
         items = memory.items_of(plan)

@@ -285,14 +285,14 @@ def _use(model: Mapping[str, Any], n: int) -> str:
 
 
 def _checked_topology(
-    given: Topology | None, runs: list[dict[str, Any]], model: dict[str, Any] | None
+    topology: Topology | None, runs: list[dict[str, Any]], model: dict[str, Any] | None
 ) -> Topology | None:
-    if given is not None:
-        if not isinstance(given, Topology):
+    if topology is not None:
+        if not isinstance(topology, Topology):
             raise AttributeTypeError(
-                f"topology: expected what mx.distributed.topology returns, not {type(given).__name__}."
+                f"topology: expected what mx.distributed.topology returns, not {type(topology).__name__}."
             )
-        return given
+        return topology
     sizes = [(model or {}).get("bytes"), *(run["bytes"] for run in runs)]
     size = next((each for each in sizes if each), None)
     if size is None or not 0 < size < 1e15:

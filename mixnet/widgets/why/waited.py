@@ -23,13 +23,13 @@ def waited(payload: Payload) -> Iterator[tuple[str, list[str]]]:
         longest = sorted((i for i, each in enumerate(total) if each > 0), key=lambda i: -total[i])
         if not longest:
             continue
-        asked = longest[:MOST]
-        causes, busy = _causes(run, set(asked)), _Lanes(run)
-        for i in asked:
+        operations = longest[:MOST]
+        causes, busy = _causes(run, set(operations)), _Lanes(run)
+        for i in operations:
             yield f"{r}/{i}", _answer(run, i, causes.get(i, []), busy)
 
 
-def _causes(run: Payload, asked: set[int]) -> dict[int, list[tuple[int, int, bool]]]:
+def _causes(run: Payload, operations: set[int]) -> dict[int, list[tuple[int, int, bool]]]:
     """The tasks before each: number, variable, and whether the later one writes; the last to end
     comes first.
     """
@@ -37,7 +37,7 @@ def _causes(run: Payload, asked: set[int]) -> dict[int, list[tuple[int, int, boo
     modes = dict(zip(zip(deps["op"], deps["var"], strict=True), deps["mode"], strict=True))
     causes_of: dict[int, list[tuple[int, int, bool]]] = {}
     for earlier, op, var in dependencies(run):
-        if op in asked and earlier != op and _end(run, earlier) > run["ops"]["pushed"][op]:
+        if op in operations and earlier != op and _end(run, earlier) > run["ops"]["pushed"][op]:
             causes_of.setdefault(op, []).append((earlier, var, bool(modes[op, var])))
     for causes in causes_of.values():
         causes.sort(key=lambda cause: -_end(run, cause[0]))

@@ -209,7 +209,7 @@ def test_groups_in_other_dimensions_and_layouts(channels, extents, kernel, layou
     head = normal(*expected.shape, seed=2)
     same = {**window, "groups": groups, "channels_last": is_last}
     close(grouped.convolution_as_written(data, weight, bias, **same), expected)
-    gradients = grouped.gradients_as_written(head, data, weight, wanted=(0, 1, 2), **same)
+    gradients = grouped.gradients_as_written(head, data, weight, wrt=(0, 1, 2), **same)
     for found, wanted in zip(gradients, pull(head), strict=True):
         close(found, wanted)
 
@@ -327,7 +327,7 @@ def test_batch_norm_gradient(fix_gamma, axis) -> None:
     expected = pull(head)
     for wanted in ((0, 1, 2), (2, 0), (1,)):
         found = batch_norm.batch_norm_gradient(
-            head, data, gamma, axis=axis, eps=1e-3, fix_gamma=fix_gamma, wide="float32", wanted=wanted
+            head, data, gamma, axis=axis, eps=1e-3, fix_gamma=fix_gamma, wide="float32", wrt=wanted
         )  # fmt: skip
         for i, each in zip(wanted, found, strict=True):
             close(each, expected[i])

@@ -36,8 +36,8 @@ def import_to_gluon(
     """
     symbol, arguments, states, names = load_model(model_file, input_shapes)
     block = SymbolBlock(symbol, [Variable(name) for name in names if name in symbol.list_inputs()])
-    given = ctx if isinstance(ctx, (list, tuple)) else [ctx]
-    devices = [current_context() if each is None else as_context(each) for each in given]
+    contexts = ctx if isinstance(ctx, (list, tuple)) else [ctx]
+    devices = [current_context() if each is None else as_context(each) for each in contexts]
     for name, parameter in block.collect_params().items():
         value = {**arguments, **states}[name]
         parameter.shape, parameter.dtype = value.shape, value.dtype

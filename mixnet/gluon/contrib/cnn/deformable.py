@@ -92,21 +92,21 @@ class _Deformable(HybridBlock):
                 self.act = Activation(activation, prefix=activation + "_")
 
     def _own(
-        self, name: str, shape: tuple[int, ...], init: Initializer | str | None, wanted: bool
+        self, name: str, shape: tuple[int, ...], init: Initializer | str | None, needed: bool
     ) -> None:
         parameter: Any = None
-        if wanted:
+        if needed:
             parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)
         setattr(self, name, parameter)
 
     def _offsets(self, F: ModuleType, x: Tensor, weight: Tensor, bias: Tensor) -> Any:
-        given = (x, weight) if bias is None else (x, weight, bias)
-        return F.Convolution(*given, cudnn_off=True, **self._kwargs_offset)
+        arrays = (x, weight) if bias is None else (x, weight, bias)
+        return F.Convolution(*arrays, cudnn_off=True, **self._kwargs_offset)
 
     def _deformed(self, F: ModuleType, inputs: tuple[Any, ...], bias: Tensor) -> Any:
-        given = inputs if bias is None else (*inputs, bias)
+        arrays = inputs if bias is None else (*inputs, bias)
         operator = getattr(F.contrib, self._op_name)
-        out = operator(*given, name="fwd", **self._kwargs_deformable_conv)
+        out = operator(*arrays, name="fwd", **self._kwargs_deformable_conv)
         return out if self.act is None else self.act(out)
 
 

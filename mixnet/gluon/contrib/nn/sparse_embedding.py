@@ -56,8 +56,8 @@ class SparseEmbedding(Block):
         return nd.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        given = self._kwargs
+        settings = self._kwargs
         return (
-            f"{type(self).__name__}({given['input_dim']} -> {given['output_dim']}, "
-            f"{given['dtype']})"
+            f"{type(self).__name__}({settings['input_dim']} -> {settings['output_dim']}, "
+            f"{settings['dtype']})"
         )

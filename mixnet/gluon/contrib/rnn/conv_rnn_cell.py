@@ -29,14 +29,14 @@ __all__ = [
 ]
 
 
-def _extents(given: Any, dims: int, what: str) -> tuple[int, ...]:
-    if isinstance(given, int):
-        return (given,) * dims
-    if len(given) != dims:
+def _extents(value: Any, dims: int, what: str) -> tuple[int, ...]:
+    if isinstance(value, int):
+        return (value,) * dims
+    if len(value) != dims:
         raise CheckError(
-            f"{what}={given} of a convolution over {dims} axes: give a number, or {dims} of them."
+            f"{what}={value} of a convolution over {dims} axes: give a number, or {dims} of them."
         )
-    return tuple(given)
+    return tuple(value)
 
 
 def _steps(size: int, kernel: int, pad: int, dilate: int) -> int:
@@ -129,9 +129,9 @@ class _BaseConvRNNCell(HybridRecurrentCell):
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states, ...)."
         )
 
-    def _maps(self, F: Any, inputs: Any, state: Any, given: Any) -> tuple[Any, Any]:
+    def _maps(self, F: Any, inputs: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
         """The convolutions of the inputs and of the state."""
-        i2h_weight, h2h_weight, i2h_bias, h2h_bias = given
+        i2h_weight, h2h_weight, i2h_bias, h2h_bias = parameters
         step = f"t{self._counter}_"
         i2h = F.Convolution(
             data=inputs, weight=i2h_weight, bias=i2h_bias, name=step + "i2h", **self._i2h
@@ -157,8 +157,8 @@ class _ConvRNNCell(_BaseConvRNNCell):
         h2h_bias: Tensor,
     ) -> Any:
         """Output and new state, which are the same."""
-        given = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        i2h, h2h = self._maps(F, inputs, states[0], given)
+        parameters = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        i2h, h2h = self._maps(F, inputs, states[0], parameters)
         name = f"t{self._counter}_out"
         output = self._get_activation(F, i2h + h2h, self._activation, name=name)
         return output, [output]
@@ -186,8 +186,8 @@ class _ConvLSTMCell(_BaseConvRNNCell):
     ) -> Any:
         """Output, and the new state and cell state."""
         step = f"t{self._counter}_"
-        given = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        i2h, h2h = self._maps(F, inputs, states[0], given)
+        parameters = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        i2h, h2h = self._maps(F, inputs, states[0], parameters)
         parts = F.SliceChannel(
             i2h + h2h, num_outputs=4, axis=self._channel_axis, name=step + "slice"
         )
@@ -220,8 +220,8 @@ class _ConvGRUCell(_BaseConvRNNCell):
     ) -> Any:
         """Output and new state, which are the same."""
         step = f"t{self._counter}_"
-        given = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
-        i2h, h2h = self._maps(F, inputs, states[0], given)
+        parameters = (i2h_weight, h2h_weight, i2h_bias, h2h_bias)
+        i2h, h2h = self._maps(F, inputs, states[0], parameters)
         cut = {"num_outputs": 3, "axis": self._channel_axis}
         reset_in, update_in, new_in = F.SliceChannel(i2h, name=step + "i2h_slice", **cut)
         reset_h, update_h, new_h = F.SliceChannel(h2h, name=step + "h2h_slice", **cut)

@@ -80,11 +80,11 @@ def _while(
     return _result(run, equation)
 
 
-def _where_going(going: Any, found: Sequence[Any], carried: Sequence[Any]) -> list[Any]:
-    shapes = [going.shape + (1,) * (each.ndim - going.ndim) for each in found]
+def _where_going(going: Any, results: Sequence[Any], carried: Sequence[Any]) -> list[Any]:
+    shapes = [going.shape + (1,) * (each.ndim - going.ndim) for each in results]
     return [
         np.where(going.reshape(shape), new, old)
-        for shape, new, old in zip(shapes, found, carried, strict=True)
+        for shape, new, old in zip(shapes, results, carried, strict=True)
     ]
 
 

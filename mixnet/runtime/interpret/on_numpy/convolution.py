@@ -244,7 +244,7 @@ class _Convolution:
             spread_out = np.zeros((groups, batch, filters, *reached), x.dtype)
         each = groups * filters * math.prod(taps) * math.prod(extents)
         for part in _slices(batch, _CHUNK // each):
-            given = self._given(x[:, part], w, last)
+            contributions = self._contributions(x[:, part], w, last)
             for first in itertools.product(*[range(0, taps[i], together[i]) for i in axes]):
                 to = tuple(
                     slice(f * d, f * d + (n - 1) * a + c, a if c == 1 else 1)
@@ -254,7 +254,9 @@ class _Convolution:
                 )
                 runs = [slice(f, f + c) for f, c in zip(first, together, strict=True)]
                 places = spread_out[:, part][(slice(None),) * 3 + to]
-                _add_runs(places, given[(slice(None),) * 3 + tuple(runs)], extents, together)
+                _add_runs(
+                    places, contributions[(slice(None),) * 3 + tuple(runs)], extents, together
+                )
         return self._cut(spread_out, taps)
 
     def _cut(self, made: Any, taps: Sequence[int]) -> Any:
@@ -273,7 +275,7 @@ class _Convolution:
             return made[(slice(None),) * 3 + cut]
         return padded(made, 0, [(0, 0, 0)] * 3 + config)
 
-    def _given(self, x: Any, w: Any, last: bool) -> Any:
+    def _contributions(self, x: Any, w: Any, last: bool) -> Any:
         """The data times each tap, counted from the last: (groups, batch, filters, *taps, *extents)."""
         groups, batch, features, *extents = x.shape
         filters, taps = w.shape[1], w.shape[3:]
@@ -297,21 +299,25 @@ class _Convolution:
         return products if turned else np.flip(products, list(range(3, 3 + len(taps))))
 
 
-def _add_runs(places: Any, given: Any, extents: Sequence[int], together: Sequence[int]) -> None:
+def _add_runs(
+    places: Any, contributions: Any, extents: Sequence[int], together: Sequence[int]
+) -> None:
     """Add the contributions of data elements to runs of adjacent positions.
 
     Args:
         places: ``(groups, batch, filters, *(extent * together))``; changed.
-        given: ``(groups, batch, filters, *taps, *extents)``, at most ``together`` taps.
+        contributions: ``(groups, batch, filters, *taps, *extents)``, at most ``together`` taps.
         extents: of the data.
         together: how many places each element has.
     """
     axes = range(len(extents))
     split = [n for each in zip(extents, together, strict=True) for n in each]
     view = places.reshape(*places.shape[:3], *split)  # a view: each axis is only divided
-    reached = [each for i in axes for each in (slice(None), slice(given.shape[3 + i]))]
+    reached = [each for i in axes for each in (slice(None), slice(contributions.shape[3 + i]))]
     view = view[(slice(None),) * 3 + tuple(reached)]
-    view += given.transpose(0, 1, 2, *[axis for i in axes for axis in (3 + len(axes) + i, 3 + i)])
+    view += contributions.transpose(
+        0, 1, 2, *[axis for i in axes for axis in (3 + len(axes) + i, 3 + i)]
+    )
 
 
 def _slices(count: int, length: int) -> Iterator[slice]:

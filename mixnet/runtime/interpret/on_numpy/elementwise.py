@@ -112,9 +112,9 @@ def _divide_signed(x: np.ndarray, y: np.ndarray) -> Any:
     return _unless_zero(y, np.floor_divide(x - np.fmod(x, y), y), y.dtype.type(-1))
 
 
-def _unless_zero(y: np.ndarray, found: Any, instead: Any) -> Any:
+def _unless_zero(y: np.ndarray, values: Any, instead: Any) -> Any:
     zero = y == 0
-    return np.where(zero, instead, found) if zero.any() else found
+    return np.where(zero, instead, values) if zero.any() else values
 
 
 @rule("rem")

@@ -123,11 +123,11 @@ class _Flat:
 
     def steps(self, outputs: Sequence[int]) -> list[Step]:
         """The steps needed for these results."""
-        wanted = set(outputs)
+        needed = set(outputs)
         live = []
         for each in reversed(self.equations):
-            if not wanted.isdisjoint(each[2]):
-                wanted.update(each[1])
+            if not needed.isdisjoint(each[2]):
+                needed.update(each[1])
                 live.append(each)
         steps: list[Step] = []
         known = self.known

@@ -160,8 +160,8 @@ def _select_and_scatter(equation: Equation, select_prim: object, **params: Any) 
         finite = kind.kind in "iu" or np.isfinite(head).all()
         result = np.zeros_like(x, kind)
         for number, windows, elements in selection.taps():
-            chosen, given = winner[windows] == number, head[windows]
-            result[elements] += chosen * given if finite else np.where(chosen, given, kind.type(0))
+            chosen, heads = winner[windows] == number, head[windows]
+            result[elements] += chosen * heads if finite else np.where(chosen, heads, kind.type(0))
         return result.astype(source.dtype, copy=False)
 
     return run

@@ -75,14 +75,14 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
     if all(s == 1 for s in params["window_strides"]):
         # Or from the data's side: what each of its elements gives to all filters and taps.
         taps = met // max(1, weight[numbers.rhs_spec[1]])
-        given = math.prod(data) * taps * (filters // groups)
-        spread = given * 3 // 2 // max(1, weight[numbers.rhs_spec[1]])
+        products = math.prod(data) * taps * (filters // groups)
+        spread = products * 3 // 2 // max(1, weight[numbers.rhs_spec[1]])
         dilation = params["lhs_dilation"]
         extents = [data[axis] for axis in numbers.lhs_spec[2:]]
         if skips_zeros(dilation, extents, [out[axis] for axis in numbers.out_spec[2:]]) or (
             math.prod(dilation) == 1 and spread < windows
         ):
-            return given, spread
+            return products, spread
     return met * places, windows
 
 
