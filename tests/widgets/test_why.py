@@ -8,6 +8,7 @@ import mixnet as mx
 from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon import nn
 from mixnet.runtime.compile import watch
+from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import executable_cache, how
 from mixnet.widgets import EngineTimeline, HybridizeStepper, MemoryView, ScalingView, View, page
 from mixnet.widgets.why.ask import MOST_PRINTED, printed
@@ -257,7 +258,7 @@ class TestInterpretedOrCompiled:
 
     def test_a_large_program_is_compiled_at_once(self) -> None:
         key = [(None,)] * 3, (), (), mx.cpu(), (0, 0)
-        slow = type("Slow", (), {"work": 2.0, "compiling": 0.1, "is_python": False})
+        slow = type("Slow", (), {"cost": Cost(2.0, 1.0, 0.1), "is_python": False})
         slow.__len__ = lambda self: 3
         assert "one interpreted run is estimated at 2 s" in how.sentence(
             executable_cache._first(key, slow())

@@ -24,7 +24,8 @@ from mixnet.passes.inline import ADVANCE
 from mixnet.runtime.compile.ahead import compile_for
 from mixnet.runtime.devices.to_device import to_device
 from mixnet.runtime.interpret import on_numpy
-from mixnet.runtime.interpret.patience import compile_seconds
+from mixnet.runtime.interpret.on_numpy.work import OF_PROGRAM, OF_RULE, Cost, elementwise, total
+from mixnet.runtime.interpret.patience import WHOLE_SECONDS
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
 
@@ -37,14 +38,12 @@ class Runner(NamedTuple):
 
     Args:
         run: NumPy arrays, then numbers, to NumPy arrays.
-        work: estimate of the seconds that a run takes.
-        is_fused: whether it works element by element, so that the compiler makes it a part of a loop.
+        cost: estimates of the seconds of a run, and of compiling it as a part of a program.
         calls_python: whether the operator runs Python, and this does so without a detour.
     """
 
     run: Callable[..., Sequence[Any]]
-    work: float
-    is_fused: bool = False
+    cost: Cost
     calls_python: bool = False
 
 
@@ -69,8 +68,8 @@ class _Operation(NamedTuple):
 class Interpreter:
     """A segment's program as a list of steps, called like a compiled one.
 
-    ``work`` and ``compiling`` estimate the seconds of a run, and of compiling it. ``is_python``:
-    all that it does is to call Python, which a compiled program would do no quicker.
+    ``cost`` estimates the seconds of a run, and of compiling it. ``is_python``: all that it does is
+    to call Python, which a compiled program would do no quicker.
 
     Args:
         program: operations ``(call, *slots of the inputs)``, as a segment has them.
@@ -97,8 +96,8 @@ class Interpreter:
         heads = [at[slot] for slot in slots]
         self._heads = heads
         self._specs = [Spec.of(*writer.specs[head], context) for head in heads]
-        self._steps, self.work, fused, draws, python = writer.steps(heads, context)
-        self.compiling = compile_seconds(len(self._steps), fused, draws)
+        self._steps, costs, python = writer.steps(heads, context)
+        self.cost = total([*costs, Cost(0, 0, WHOLE_SECONDS)])
         self.is_python = python == len(self._steps) > 0
         self._run: Callable[..., Sequence[Any]] | None = None
         self._has_run = False
@@ -209,29 +208,24 @@ class _Writer:
                 number[node] = self.write(node.op, node.statics, places, numbers)
         return [number[entry.node][entry.index] for entry in graph.heads]
 
-    def steps(
-        self, heads: Sequence[int], context: Context
-    ) -> tuple[list[Step], float, int, int, int]:
-        """The operations that the heads need, the estimated seconds of a run, and how many
-        operations are fused, draw, and run Python.
-        """
+    def steps(self, heads: Sequence[int], context: Context) -> tuple[list[Step], list[Cost], int]:
+        """The operations that the heads need, their costs, and how many of them run Python."""
         needed = set(heads)
         steps: list[Step] = []
-        work, fused, draws, python = 0.0, 0, 0, 0
+        costs: list[Cost] = []
+        python = 0
         for op, statics, inputs, scalars, outputs in reversed(self.operations):
             if needed.isdisjoint(outputs):
                 continue
             known = tuple([self.specs[i] for i in inputs])
             runner = runner_of(op, statics, known, len(scalars), context)
-            work += runner.work
-            fused += runner.is_fused
-            draws += op.takes_key
+            costs.append(runner.cost)
             python += runner.calls_python
             fresh = {*inputs, *outputs} - needed
             needed.update(inputs)
             steps.append(Step(runner.run, inputs, scalars, outputs, tuple(fresh)))
         steps.reverse()
-        return steps, work, fused, draws, python
+        return steps, costs, python
 
 
 # Signs of the vectors are free: NumPy's may be others than XLA's, and must not change when it takes over.
@@ -265,7 +259,7 @@ def runner_of(
                 rejects = op.takes_key and "while" in names and not op.draws_apart
                 if rejects or not names.isdisjoint(_AMBIGUOUS):
                     raise on_numpy.NoRuleError("what must not depend on the last bit")
-                runner = Runner(on_numpy.closed(jaxpr), on_numpy.work(jaxpr))
+                runner = Runner(on_numpy.closed(jaxpr), on_numpy.cost(jaxpr))
         except on_numpy.NoRuleError:
             runner = _compiled_alone(op, statics, inputs, scalars, context)
         if len(_runners) >= _MOST_RUNNERS:
@@ -284,7 +278,7 @@ def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
             _forms.clear()
         known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
     equations = len(form.jaxpr.jaxpr.eqns)
-    return Runner(known[1], equations * (2e-6 + math.prod(shape) * 1e-9), is_fused=True)
+    return Runner(known[1], elementwise(equations, math.prod(shape)))
 
 
 def _runner_of_rule(
@@ -294,7 +288,7 @@ def _runner_of_rule(
         results = rule(*values[:arrays], **op.keywords(statics, values[arrays:]))
         return results if isinstance(results, tuple) else (results,)
 
-    return Runner(run, 3e-6, calls_python=op.calls_python)
+    return Runner(run, OF_RULE, calls_python=op.calls_python)
 
 
 def _compiled_alone(
@@ -315,7 +309,7 @@ def _compiled_alone(
         with jax.enable_x64(True):  # the vector of numbers stays one of doubles
             return [np.asarray(each) for each in call(numbers, *placed)]
 
-    return Runner(run, 1e-4)
+    return Runner(run, OF_PROGRAM)
 
 
 def clear() -> None:

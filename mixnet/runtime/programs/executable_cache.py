@@ -122,11 +122,11 @@ def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> How:
         return How("compiled", "setting" if on_cpu else "platform", len(operations))
     if interpreter.is_python:
         return How("interpreted", "python", len(operations))
-    work, compiling = interpreter.work, interpreter.compiling
-    runs = patience.interpreted_runs(work, compiling)
+    cost = interpreter.cost
+    runs = patience.interpreted_runs(cost)
     if runs:
-        return How("interpreted", "worth", len(interpreter), work, compiling, runs)
-    return How("compiled", "slow", len(interpreter), work, compiling)
+        return How("interpreted", "worth", len(interpreter), cost.work, cost.compiling, runs)
+    return How("compiled", "slow", len(interpreter), cost.work, cost.compiling)
 
 
 def _by_operator(key: tuple[Any, ...]) -> How:
@@ -177,7 +177,7 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
         program.how = how.decided(segment.source, before._replace(way="compiled", because="runs"))
 
     program.how = before._replace(way="compiling", because="runs")
-    program.runs = patience.runs_meanwhile(interpreter.work, interpreter.compiling)
+    program.runs = patience.runs_meanwhile(interpreter.cost)
     program.change = take_over
 
 

@@ -15,8 +15,8 @@ class How(NamedTuple):
         way: ``interpreted``, ``compiling`` (interpreted while another thread compiles it), ``compiled``, or
             ``by operator`` (a compiled program for each operation).
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
-            (they have cost as much), ``slow`` (one interpreted run would take too long),
-            ``platform`` (nothing is interpreted there), ``setting`` (everything shall be
+            (a compiled program would have saved as much in them), ``slow`` (one interpreted run
+            would take too long), ``platform`` (nothing is interpreted there), ``setting`` (everything shall be
             compiled), ``python`` (another library computes it, so there is nothing to compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
@@ -86,16 +86,17 @@ def sentence(how: How | list[Any]) -> str:
         )
     if way == "interpreted":
         return (
-            f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {many} both "
-            "have cost the same, and it is compiled."
+            f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {many} a "
+            "compiled program would have saved that, and it is compiled."
         )
     if way == "compiling":
         return (
-            f"It was still interpreted, while another thread compiled it: {many} had cost as much "
-            f"as compiling ({estimate})."
+            f"It was still interpreted, while another thread compiled it: in {many} a "
+            f"compiled program would have saved what compiling costs ({estimate})."
         )
     reasons = {
-        "runs": f"after {many} that were interpreted, which cost about as much as compiling: {estimate}",
+        "runs": f"after {many} that were interpreted, in which it would have saved what compiling costs: "
+        f"{estimate}",
         "slow": f"before its first run: {estimate}, and a run above a second is not interpreted where "
         "compiling is quicker",
         "platform": "before its first run: only programs of CPUs are interpreted",

@@ -7,7 +7,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.ops.registry import find
 from mixnet.runtime.compile import background
-from mixnet.runtime.interpret import interpreter, patience
+from mixnet.runtime.interpret import interpreter, on_numpy, patience
 from mixnet.runtime.programs import executable_cache
 
 
@@ -87,8 +89,8 @@ def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
 
 
 def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 3)
-    monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 4)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda cost: 3)
+    monkeypatch.setattr(patience, "runs_meanwhile", lambda cost: 4)
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
     ways = []
@@ -106,8 +108,8 @@ def test_what_the_compiler_refuses_is_told_when_it_should_take_over(
     def refuse(*_: object) -> None:
         raise RuntimeError("no compiler today")
 
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 1)
-    monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 1)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda cost: 1)
+    monkeypatch.setattr(patience, "runs_meanwhile", lambda cost: 1)
     monkeypatch.setattr(executable_cache, "_compiled", refuse)
     x = nd.array([1.0, 2.0])
     for _ in range(2):
@@ -127,8 +129,8 @@ def test_an_interrupt_of_the_change_leaves_it_to_the_next_run(
             raise KeyboardInterrupt
         return real(job)
 
-    monkeypatch.setattr(patience, "interpreted_runs", lambda work, compiling: 1)
-    monkeypatch.setattr(patience, "runs_meanwhile", lambda work, compiling: 1)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda cost: 1)
+    monkeypatch.setattr(patience, "runs_meanwhile", lambda cost: 1)
     monkeypatch.setattr(executable_cache.background, "submit", submit)
     x = nd.array([1.0, 2.0])
     (x - 5).asnumpy()
@@ -204,7 +206,7 @@ def test_the_end_of_a_process_waits_for_what_is_being_compiled() -> None:
 import time, mixnet as mx
 from mixnet import nd
 from mixnet.runtime.compile import background; from mixnet.runtime.interpret import patience
-patience.interpreted_runs = lambda work, compiling: 1
+patience.interpreted_runs = lambda cost: 1
 x = nd.ones((20, 20))
 def run():
     y = x
@@ -310,9 +312,32 @@ def test_an_interrupt_while_the_thread_starts_leaves_no_job_waiting(
 
 def test_operations_that_are_fused_cost_the_compiler_little() -> None:
     """So a chain of them is compiled after some hundred runs, and a chain of products after many more."""
-    assert patience.compile_seconds(100, 100, 0) < patience.compile_seconds(100, 0, 0) / 5
     context = mx.cpu().compute
     known = (((4, 4), np.dtype("float32")),) * 2
-    assert interpreter.runner_of(find("elemwise_add"), (), known, 0, context).is_fused
+    add = interpreter.runner_of(find("elemwise_add"), (), known, 0, context).cost
     statics, _ = find("dot").bind({})
-    assert not interpreter.runner_of(find("dot"), statics, known, 0, context).is_fused
+    product = interpreter.runner_of(find("dot"), statics, known, 0, context).cost
+    assert add.compiling < product.compiling / 2
+    assert 0 < add.saving <= add.work
+
+
+def test_a_convolution_costs_the_compiler_more_than_a_hundred_times_its_run() -> None:
+    """And a compiled one saves less than half of its run, since both use the same kind of kernels."""
+    statics, _ = find("Convolution").bind({"kernel": (3, 3), "num_filter": 64, "no_bias": True})
+    shapes = (((8, 64, 28, 28), np.dtype("float32")), ((64, 64, 3, 3), np.dtype("float32")))
+    cost = interpreter.runner_of(find("Convolution"), statics, shapes, 0, mx.cpu().compute).cost
+    product = 2 * 8 * 28 * 28 * 64 * 64 * 9
+    assert product / 2e11 < cost.work < product / 1e10
+    assert cost.compiling > 0.05
+    assert patience.interpreted_runs(cost) > cost.compiling / cost.work
+
+
+def test_the_estimate_of_a_loop_runs_its_body_each_round_and_compiles_it_once() -> None:
+    def loop(rounds: int) -> Any:
+        body = jax.make_jaxpr(
+            lambda x: jax.lax.scan(lambda c, _: (c @ c, None), x, length=rounds)[0]
+        )
+        return on_numpy.cost(body(np.zeros((16, 16), "float32")))
+
+    assert loop(40).work == pytest.approx(20 * loop(2).work)
+    assert loop(40).compiling == loop(2).compiling

@@ -25,4 +25,4 @@ from mixnet.runtime.interpret.on_numpy import (
 )
 from mixnet.runtime.interpret.on_numpy.run import closed, compiled, quietly
 from mixnet.runtime.interpret.on_numpy.table import RULES, NoRuleError
-from mixnet.runtime.interpret.on_numpy.work import work
+from mixnet.runtime.interpret.on_numpy.work import cost, work

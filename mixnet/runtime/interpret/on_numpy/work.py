@@ -1,20 +1,29 @@
-"""Estimated cost of a NumPy program, the same at every call and on every machine."""
+"""Estimated cost of a NumPy program and of compiling it, the same at every call and on every machine.
+
+The constants were fitted to some 400 programs of ``tests/benchmarks`` (docs/performance.md).
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import jax
 
-_BYTES_A_SECOND = 4e9
-_FLOPS_A_SECOND = 3e10
+_BYTES_A_SECOND = 8e9
+_FLOPS_A_SECOND = 6e10
 _STEP_SECONDS = 1.5e-6
+_FLOPS_SAVED = 0.3
+"""Share of the time of products that a compiled program saves: both use the same kind of kernels."""
+_BYTES_SAVED = 0.75
+"""Share of the time of moving data that it saves, by not storing what is between two operations."""
 _WHILE_ROUNDS = 10
 """Of a loop whose number of rounds is not known."""
 _FREE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "slice", "rev",
@@ -22,34 +31,80 @@ _FREE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "
          "random_unwrap", "optimization_barrier"}  # fmt: skip
 
 
-def work(jaxpr: Any) -> float:
-    """Estimated seconds of one run of a closed jaxpr: bytes, floating-point operations, steps.
+class Cost(NamedTuple):
+    """Estimates of one program, in seconds.
 
-    Loops count once for each round; branches as the longest of them.
+    Args:
+        work: of one interpreted run.
+        saving: by which a compiled run is shorter.
+        compiling: of the compiler, for what this adds to a program.
+    """
+
+    work: float
+    saving: float
+    compiling: float
+
+
+def cost(jaxpr: Any) -> Cost:
+    """Estimates for a closed jaxpr, from its bytes, floating-point operations and steps.
+
+    The rounds of a loop are run each, and compiled once; of branches the longest runs.
     """
     inside = getattr(jaxpr, "jaxpr", jaxpr)
-    return sum([_seconds(equation) for equation in inside.eqns])
+    return total([_equation(equation) for equation in inside.eqns])
 
 
-def _seconds(equation: Equation) -> float:
+def work(jaxpr: Any) -> float:
+    """Estimated seconds of one interpreted run of a closed jaxpr."""
+    return cost(jaxpr).work
+
+
+def elementwise(equations: int, elements: int) -> Cost:
+    """Estimates for operations that work element by element, on arrays of so many elements."""
+    seconds = equations * 2e-6
+    moving = equations * elements * 1e-9
+    return Cost(seconds + moving, seconds + _BYTES_SAVED * moving, equations * _COMPILE_SECONDS)
+
+
+def total(costs: Sequence[Cost], rounds: int = 1) -> Cost:
+    """Of operations that run one after another.
+
+    Args:
+        costs: one for each operation.
+        rounds: how often they run; they are compiled once.
+    """
+    work = rounds * sum([each.work for each in costs])
+    saving = rounds * sum([each.saving for each in costs])
+    return Cost(work, saving, sum([each.compiling for each in costs]))
+
+
+def _equation(equation: Equation) -> Cost:
     name, params = equation.primitive.name, equation.params
     if name in _FREE:
-        return _STEP_SECONDS
+        return Cost(_STEP_SECONDS, _STEP_SECONDS, _FREE_COMPILE_SECONDS)
     if name == "scan":
-        return params["length"] * (work(params["jaxpr"]) + 2 * _STEP_SECONDS)
+        step = Cost(2 * _STEP_SECONDS, 2 * _STEP_SECONDS, _COMPILE_SECONDS)
+        return total([cost(params["jaxpr"]), step], params["length"])
     if name == "while":
-        return _WHILE_ROUNDS * (work(params["cond_jaxpr"]) + work(params["body_jaxpr"]))
+        return total([cost(params["cond_jaxpr"]), cost(params["body_jaxpr"])], _WHILE_ROUNDS)
     if name == "cond":
-        return max(map(work, params["branches"])) + _STEP_SECONDS
+        branches = [cost(each) for each in params["branches"]]
+        compiling = sum([each.compiling for each in branches])
+        longest = max(branches)
+        return Cost(longest.work + _STEP_SECONDS, longest.saving + _STEP_SECONDS, compiling)
     if name == "custom_linear_solve":
-        return work(params["jaxprs"].solve)
+        return cost(params["jaxprs"].solve)
     inner = called(equation)
     if inner is not None:
-        return work(inner)
-    moved = sum([_bytes(v.aval) for v in (*equation.invars, *equation.outvars)])
-    flops = _FLOPS[name](equation) if name in _FLOPS else 0
-    windows = _COPIES[name](equation) if name in _COPIES else 0
-    return _STEP_SECONDS + (moved + windows) / _BYTES_A_SECOND + flops / _FLOPS_A_SECOND
+        return cost(inner)
+    sizes = sum([_bytes(v.aval) for v in (*equation.invars, *equation.outvars)])
+    flops = _FLOPS[name](equation) / _FLOPS_A_SECOND if name in _FLOPS else 0
+    moving = (sizes + (_COPIES[name](equation) if name in _COPIES else 0)) / _BYTES_A_SECOND
+    return Cost(
+        _STEP_SECONDS + moving + flops,
+        _STEP_SECONDS + _BYTES_SAVED * moving + _FLOPS_SAVED * flops,
+        _COMPILE.get(name, _COMPILE_SECONDS),
+    )
 
 
 def _bytes(aval: jax.core.ShapedArray) -> int:
@@ -129,3 +184,16 @@ _COPIES: dict[str, Any] = {
     "conv_general_dilated": _window_bytes, "select_and_scatter_add": _tap_bytes,
     "select_and_gather_add": _tap_bytes,
 }  # fmt: skip
+
+_COMPILE_SECONDS = 0.0025
+"""To compile one more equation: most of them become a part of an existing loop."""
+_FREE_COMPILE_SECONDS = 0.0005
+_COMPILE: dict[str, float] = {
+    "conv_general_dilated": 0.09, "dot_general": 0.006, "random_bits": 0.4, "sort": 0.03, "top_k": 0.03,
+    **dict.fromkeys(("gather", "scatter", "scatter-add", "dynamic_slice"), 0.008),
+}  # fmt: skip
+
+OF_RULE = Cost(3e-6, 3e-6, _COMPILE_SECONDS)
+"""Of an operator with a rule of its own for NumPy."""
+OF_PROGRAM = Cost(1e-4, 5e-5, 0.05)
+"""Of an operator that has to run as a compiled program of its own."""
