@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from mixnet.units import time_text
 
 
-class How(NamedTuple):
+class Decision(NamedTuple):
     """How a program runs.
 
     Args:
@@ -37,15 +37,15 @@ MOST_LINES = 2000
 MOST_OF_A_LINE = 5
 """Decisions of one line: the latest."""
 
-_of_lines: OrderedDict[str, deque[How]] = OrderedDict()
+_of_lines: OrderedDict[str, deque[Decision]] = OrderedDict()
 
 
-def decided(source: str | None, how: How) -> How:
+def decided(source: str | None, decision: Decision) -> Decision:
     """Record a decision for a line of the user's program.
 
     Args:
         source: ``file:line``; None: no line is known.
-        how: what was decided.
+        decision: what was decided.
     """
     if source is not None:
         history = _of_lines.get(source)
@@ -53,11 +53,11 @@ def decided(source: str | None, how: How) -> How:
             if len(_of_lines) >= MOST_LINES:
                 _of_lines.popitem(last=False)
             history = _of_lines[source] = deque(maxlen=MOST_OF_A_LINE)
-        history.append(how)
-    return how
+        history.append(decision)
+    return decision
 
 
-def of_lines() -> dict[str, list[How]]:
+def of_lines() -> dict[str, list[Decision]]:
     """Decisions by line, ``file:line``, the oldest first."""
     return {line: list(history) for line, history in _of_lines.copy().items()}
 
@@ -67,9 +67,9 @@ def clear() -> None:
     _of_lines.clear()
 
 
-def sentence(how: How | list[Any]) -> str:
+def sentence(decision: Decision | list[Any]) -> str:
     """A decision in words."""
-    way, because, operations, work, compiling, runs = how
+    way, because, operations, work, compiling, runs = decision
     one = "1 operation" if operations == 1 else f"{operations:,} operations"
     if way == "by operator":
         return (
@@ -78,7 +78,7 @@ def sentence(how: How | list[Any]) -> str:
             "compiling all as one. If the same operations come again, they are compiled as one program."
         )
     estimate = f"one interpreted run is estimated at {time_text(work)}, compiling at {time_text(compiling)}"
-    many = "1 run" if runs == 1 else f"{runs:,} runs"
+    runs_text = "1 run" if runs == 1 else f"{runs:,} runs"
     if because == "python":
         return (
             "It was interpreted: another library computes it, such as a backend, so there is "
@@ -86,16 +86,16 @@ def sentence(how: How | list[Any]) -> str:
         )
     if way == "interpreted":
         return (
-            f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {many} both "
+            f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {runs_text} both "
             "have cost the same, and it is compiled."
         )
     if way == "compiling":
         return (
-            f"It was still interpreted, while another thread compiled it: {many} had cost as much "
+            f"It was still interpreted, while another thread compiled it: {runs_text} had cost as much "
             f"as compiling ({estimate})."
         )
     reasons = {
-        "runs": f"after {many} that were interpreted, which cost about as much as compiling: {estimate}",
+        "runs": f"after {runs_text} that were interpreted, which cost about as much as compiling: {estimate}",
         "slow": f"before its first run: {estimate}, and a run above a second is not interpreted where "
         "compiling is quicker",
         "platform": "before its first run: only programs of CPUs are interpreted",
