@@ -152,7 +152,7 @@ class GraphOp(Operator):
             extended.passed = frozenset(passed)
             # Residuals come last, so outputs and states have the numbers that they had.
             first = count + len(self.graph.states)
-            extended._kept = {entry: first + i for i, entry in enumerate(residuals)}
+            extended._residual_index = {entry: first + i for i, entry in enumerate(residuals)}
             self._for_backward[wrt] = extended
         return extended
 
