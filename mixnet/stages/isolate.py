@@ -48,7 +48,7 @@ class Recorded:
 class HeldSegment(Segment):
     """A segment that runs only when a value is read, and is reported before it runs."""
 
-    __slots__ = ("isolation", "taken")
+    __slots__ = ("is_recorded", "isolation")
 
     def __init__(self, context: Context):
         super().__init__(context)
