@@ -211,23 +211,24 @@ class GradientError(MXNetError, mxnet_name="MXNetError"):
     """Autograd was used in a way that has no gradient."""
 
 
-def unknown_argument(made: object, name: str) -> AttributeTypeError:
+def unknown_argument(instance: object, name: str) -> AttributeTypeError:
     """The error for a keyword argument that no constructor of an object's class takes.
 
     Args:
-        made: the object.
+        instance: the object.
         name: the argument.
     """
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     names = {
         each.name
-        for cls in type(made).__mro__
+        for cls in type(instance).__mro__
         if "__init__" in vars(cls)
         for each in list(inspect.signature(vars(cls)["__init__"]).parameters.values())[1:]
         if each.kind in kinds
     }
     return AttributeTypeError(
-        f"{type(made).__name__} has no argument {name!r}." + did_you_mean(name, names, "It has {}.")
+        f"{type(instance).__name__} has no argument {name!r}."
+        + did_you_mean(name, names, "It has {}.")
     )
 
 
@@ -442,11 +443,11 @@ def build_param_doc(
         arg_descs: what they are.
         remove_dup: whether a name that comes again is left out.
     """
-    lines, seen = [], set()
+    lines, documented = [], set()
     for name, kind, sentence in zip(arg_names, arg_types, arg_descs, strict=True):
-        if remove_dup and name in seen:
+        if remove_dup and name in documented:
             continue
-        seen.add(name)
+        documented.add(name)
         lines += [f"{name} : {kind}", *([f"    {sentence}"] if sentence else [])]
     return "\n".join(["Parameters", "----------", *lines, ""])
 

@@ -188,8 +188,8 @@ def _exchange(exchange: Any, tensors: Sequence[NDArray], priority: int, name: st
     with RecordingScope(False, None):
         for bucket in buckets(values):
             row = [values[i] for i in bucket]
-            (made,) = _here().exchange(exchange, [row], priority, name)
-            for i, value in zip(bucket, made, strict=True):
+            (exchanged,) = _here().exchange(exchange, [row], priority, name)
+            for i, value in zip(bucket, exchanged, strict=True):
                 tensors[i]._store(value)
 
 

@@ -64,11 +64,11 @@ class Plan(NamedTuple):
         values += head_gradients
         for op, statics, numbers, inputs, call in self.steps:
             scalars = nodes[numbers].scalars if numbers >= 0 else ()
-            taken = tuple([values[i] for i in inputs])
+            operands = tuple([values[i] for i in inputs])
             if call is None:
-                values += record(op, statics, scalars, taken)
+                values += record(op, statics, scalars, operands)
             else:
-                values += record_call(call, scalars, taken)
+                values += record_call(call, scalars, operands)
         return [None if i is None else values[i] for i in self.results]
 
 
@@ -172,11 +172,11 @@ def make(
     for node, (numbers,) in zip(order, sources, strict=True):
         op, statics = node.op, node.statics
         inputs = tuple([place[entry] for entry in node.inputs])
-        taken = tuple([values[i] for i in inputs])
-        outputs = record(op, statics, node.scalars, taken)
+        operands = tuple([values[i] for i in inputs])
+        outputs = record(op, statics, node.scalars, operands)
         place.update({Entry(node, i): len(values) + i for i in range(len(outputs))})
         values += outputs
-        call = op.calls.get((statics, tuple([value.spec for value in taken]), None))
+        call = op.calls.get((statics, tuple([value.spec for value in operands]), None))
         if call is not None and call.parties is not None:
             call = None
         steps.append(Step(op, statics, numbers, inputs, call))

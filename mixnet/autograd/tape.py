@@ -407,7 +407,7 @@ def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:
     return record_operation(reshape, statics, (), (gradient,))[0]
 
 
-def _as_list(arrays: Any, what: str = "head") -> list[Any]:
+def _as_list(arrays: Any, role: str = "head") -> list[Any]:
     """Arrays in a list.
 
     Raises:
@@ -416,5 +416,5 @@ def _as_list(arrays: Any, what: str = "head") -> list[Any]:
     listed = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
     for i, each in enumerate(listed):
         if each is not None and not hasattr(each, "_read"):
-            raise NotAnArrayError(f"{what} {i} must be an NDArray, not {type(each).__name__}.")
+            raise NotAnArrayError(f"{role} {i} must be an NDArray, not {type(each).__name__}.")
     return listed

@@ -176,7 +176,7 @@ class Questions:
         first = min(
             self._open
         )  # what differs behind an open question may only follow from that one
-        texts = {str(who): str(each["text"]) for who, each in self._open[first].items()}
+        texts = {str(rank): str(each["text"]) for rank, each in self._open[first].items()}
         if len({each["digest"] for each in self._open[first].values()}) > 1:
             return {"differ": texts}
         if len(messages) < self._workers:
@@ -187,5 +187,5 @@ class Questions:
         later = min(self._open, default=number)
         others = self._open.get(later, {})
         if len({each["digest"] for each in others.values()}) > 1:
-            return {"differ": {str(who): str(each["text"]) for who, each in others.items()}}
+            return {"differ": {str(rank): str(each["text"]) for rank, each in others.items()}}
         return {"agreed": number}

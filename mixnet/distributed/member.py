@@ -39,7 +39,7 @@ class Member:
     def __init__(self, job: Job):
         self.job = job
         self.lost: MXNetError | None = None  # why the job cannot go on
-        self.told = threading.Event()  # set with ``lost``
+        self.loss_noted = threading.Event()  # set with ``lost``
         self.servers: dict[int, tuple[str, int]] = {}  # where they listen
         self.left: list[int] = []  # workers that have ended their programs
         self._owner = os.getpid()
@@ -132,7 +132,7 @@ class Member:
     def _lose(self, reason: str) -> None:
         if self.lost is None:
             self.lost = WorkerLostError(reason)
-            self.told.set()
+            self.loss_noted.set()
             self.agreement.wake()
 
     def fail(self, error: BaseException) -> None:
@@ -178,8 +178,8 @@ class Member:
 
 def _name(job: Job) -> str:
     """This process in error messages."""
-    who = f"rank {job.rank}" if job.rank is not None else f"this {job.role}"
-    return f"{who} on {platform.node()}"
+    title = f"rank {job.rank}" if job.rank is not None else f"this {job.role}"
+    return f"{title} on {platform.node()}"
 
 
 def _connected(job: Job, seconds: float) -> socket.socket:

@@ -324,7 +324,7 @@ class World:
     def failed(self, error: Exception) -> BaseException:
         """Translate an error of an exchange, and notify the others."""
         if self._why_over() is None:
-            self.member.told.wait(_PATIENCE)
+            self.member.loss_noted.wait(_PATIENCE)
         reason = self._why_over()
         self.broken = reason or WorkerLostError(self._reason(error))
         if reason is None:

@@ -41,8 +41,8 @@ class Peer:
     @property
     def name(self) -> str:
         """Its name in error messages."""
-        who = f"{self.role} {self.rank}" if self.role != "worker" else f"rank {self.rank}"
-        return f"{who} (process {self.pid} on {self.host})"
+        title = f"{self.role} {self.rank}" if self.role != "worker" else f"rank {self.rank}"
+        return f"{title} (process {self.pid} on {self.host})"
 
     def tell(self, **message: Any) -> None:
         """Send a message, if the process is still connected."""
@@ -156,9 +156,9 @@ class Scheduler:
 
     def _greet(self, peer: Peer) -> None:
         if peer.role == "server":
-            taken = {each.rank for each in self.servers}
-            if peer.rank is None or peer.rank in taken:  # one that was started again has its number
-                peer.rank = next(i for i in range(len(taken) + 1) if i not in taken)
+            ranks = {each.rank for each in self.servers}
+            if peer.rank is None or peer.rank in ranks:  # one that was started again has its number
+                peer.rank = next(i for i in range(len(ranks) + 1) if i not in ranks)
             self.servers.append(peer)
             if self._key:
                 peer.tell(serve={"key": self._key, "number": peer.rank})

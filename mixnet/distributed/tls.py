@@ -57,12 +57,12 @@ def context(is_server: bool) -> ssl.SSLContext | None:
     return settings
 
 
-def secured(connection: socket.socket, who: str, peer: str) -> socket.socket:
+def secured(connection: socket.socket, caller: str, peer: str) -> socket.socket:
     """The connection of a client with TLS, if certificates are set; otherwise as it is.
 
     Args:
         connection: just made, with a timeout.
-        who: this process in error messages.
+        caller: this process in error messages.
         peer: the other end in error messages.
 
     Raises:
@@ -78,7 +78,7 @@ def secured(connection: socket.socket, who: str, peer: str) -> socket.socket:
     except (ssl.SSLError, OSError) as error:
         reason = f"it does not speak TLS, or refuses our certificate: {refusal(error)}"
     connection.close()
-    raise JobError(f"{who} cannot trust {peer}: {reason}. {HOW}")
+    raise JobError(f"{caller} cannot trust {peer}: {reason}. {HOW}")
 
 
 def refusal(error: Exception) -> str:

@@ -358,8 +358,8 @@ class Engine(ABC):
         untold, self._untold = self._untold, []
         # One failure reaches everything that is computed from it: the same text is one line.
         for text, times in Counter(f"{type(each).__name__}: {each}" for each in untold).items():
-            what = "an operation" if times == 1 else f"{times} operations"
+            subject = "an operation" if times == 1 else f"{times} operations"
             print(
-                f"mixnet: {what} failed and nobody waited for {'it' if times == 1 else 'them'}: {text}",
+                f"mixnet: {subject} failed and nobody waited for {'it' if times == 1 else 'them'}: {text}",
                 file=sys.stderr,
             )

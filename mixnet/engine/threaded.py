@@ -443,13 +443,13 @@ class ThreadedEngine(Engine):
             MXNetError: they wait for this thread.
         """
         mine = set(self._running())
-        seen: set[Task] = set()
+        visited: set[Task] = set()
         stack = list(roots)
         while stack:
             task = stack.pop()
-            if task in seen:
+            if task in visited:
                 continue
-            seen.add(task)
+            visited.add(task)
             if task.state is State.READY:
                 return task
             if task in mine:

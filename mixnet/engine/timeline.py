@@ -23,7 +23,7 @@ class Timeline:
     ``write_numbers`` (the same variables' numbers, as names may be given twice), ``source``
     (``file:line`` of the user's code), ``error``, ``caller``: the operator in Python whose code
     pushed it, else empty, and ``how``: plain data on how its program ran (the fields of
-    :class:`mixnet.runtime.programs.how.How`), or None.
+    :class:`mixnet.runtime.programs.decision.Decision`), or None.
 
     ``watchers`` are called with every task that gets a row, where it ran, when its work has ended and
     before anybody who waits for it goes on; what they do is not in the row's time.
@@ -71,13 +71,13 @@ class Timeline:
             if self.on:
                 self._rows.append(_row_of_python(caller, started))
 
-    def note(self, how: Sequence[Any]) -> None:
+    def note(self, decision: Sequence[Any]) -> None:
         """Plain data about the program of the task that this thread is just ending, for its row."""
-        self._here.how = list(how)
+        self._here.decision = list(decision)
 
     def add(self, task: Task) -> None:
         """The row of a task that has just ended."""
-        how, self._here.how = getattr(self._here, "how", None), None
+        decision, self._here.decision = getattr(self._here, "decision", None), None
         assert task.stamps is not None
         # A row has four times, whatever came between: readers need no cases.
         while len(task.stamps) < 4:  # the work was interrupted
@@ -101,7 +101,7 @@ class Timeline:
                 "source": task.source,
                 "error": None if task.error is None else repr(task.error),
                 "caller": task.caller,
-                "how": how,
+                "how": decision,
             }
         )
 

@@ -110,13 +110,13 @@ def network_of(
 def read_in_prediction(graph: Graph) -> list[Node]:
     """Variables that a prediction reads: all but labels of loss heads, in the graph's order."""
     variables: dict[Node, None] = {}
-    seen: set[Node] = set()
+    visited: set[Node] = set()
     stack = [entry.node for entry in reversed(graph.heads)]
     while stack:
         node = stack.pop()
-        if node in seen:
+        if node in visited:
             continue
-        seen.add(node)
+        visited.add(node)
         if node.is_variable:
             variables[node] = None
             continue

@@ -27,13 +27,13 @@ _PNG, _JPEG, _WEBP, _OTHER = 8 * 1032, 512, 1 << 15, 8 * 1032
 PHOTOGRAPH = 100
 
 
-def decode(content: Any, mode: int, what: str = "Decoding failed", needed: bool = True) -> Any:
+def decode(content: Any, mode: int, failure: str = "Decoding failed", needed: bool = True) -> Any:
     """What OpenCV makes of the bytes of an image file.
 
     Args:
         content: bytes, or an array of them.
         mode: one of OpenCV's ``IMREAD_``.
-        what: beginning of messages.
+        failure: beginning of messages.
         needed: raise where the bytes are no image; else None stands for it.
 
     Raises:
@@ -43,19 +43,19 @@ def decode(content: Any, mode: int, what: str = "Decoding failed", needed: bool 
 
     data = np.frombuffer(content, np.uint8)
     if not data.size:
-        raise FileFormatError(f"{what}: the buffer of the image is empty.")
+        raise FileFormatError(f"{failure}: the buffer of the image is empty.")
     named = named_size(data)
     if named is not None:
         width, height, most = named
         if width * height > max(SMALL, most * data.size):
             raise FileFormatError(
-                f"{what}: the image claims a size of {width} x {height} pixels, which {data.size} "
+                f"{failure}: the image claims a size of {width} x {height} pixels, which {data.size} "
                 f"bytes cannot hold; it is damaged or forged."
             )
         allowed = config.get("MIXNET_IMAGE_MEGAPIXELS")
         if width * height > max(allowed * 1e6, PHOTOGRAPH * data.size):
             raise FileFormatError(
-                f"{what}: {data.size} bytes name an image of {width} x {height} pixels, more "
+                f"{failure}: {data.size} bytes name an image of {width} x {height} pixels, more "
                 f"than {PHOTOGRAPH} a byte "
                 f"and more than {allowed:g} million. If you trust the file, set MIXNET_IMAGE_MEGAPIXELS="
                 f"{-(-width * height // 1_000_000)}."
@@ -64,9 +64,11 @@ def decode(content: Any, mode: int, what: str = "Decoding failed", needed: bool 
         pixels = cv2.imdecode(data, mode) if _is_whole(data) else None
     except cv2.error as error:
         reason = " ".join(str(error).split())
-        raise FileFormatError(f"{what}: OpenCV does not decode the image: {reason}") from None
+        raise FileFormatError(f"{failure}: OpenCV does not decode the image: {reason}") from None
     if pixels is None and needed:
-        raise FileFormatError(f"{what}: {data.size} bytes are not an image that OpenCV can read.")
+        raise FileFormatError(
+            f"{failure}: {data.size} bytes are not an image that OpenCV can read."
+        )
     return pixels
 
 

@@ -89,12 +89,12 @@ _NOT_WRITTEN = "it was not written"
 
 
 @contextmanager
-def _named(fname: str | os.PathLike[str], what: str) -> Iterator[None]:
+def _named(fname: str | os.PathLike[str], failure: str) -> Iterator[None]:
     """Errors of the system get the name of the file that the caller gave."""
     try:
         yield
     except OSError as error:
-        reason = f"{what}: {error.strerror or error}"
+        reason = f"{failure}: {error.strerror or error}"
         if isinstance(error, FileNotFoundError):
             raise MissingFileError(fname, reason) from error
         kind = FilePermissionError if isinstance(error, PermissionError) else FileError

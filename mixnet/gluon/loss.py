@@ -95,9 +95,9 @@ def _reshape_like(F: ModuleType, x: Tensor, y: Tensor) -> Any:
     return F.reshape_like(x, y)
 
 
-def _as_kind(made: Any, like: Tensor) -> Any:
+def _as_kind(result: Any, like: Tensor) -> Any:
     """Convert an array or symbol to the semantics (NumPy's or MXNet's) of another."""
-    return made.as_np_ndarray() if isinstance(like, (np_ndarray, NumpySymbol)) else made
+    return result.as_np_ndarray() if isinstance(like, (np_ndarray, NumpySymbol)) else result
 
 
 class Loss(HybridBlock):

@@ -42,16 +42,16 @@ class Graph:
     @cached_property
     def names(self) -> dict[Node, str]:
         """A name for every node that no other has: its own, numbered where that is taken."""
-        taken: dict[str, int] = {}
+        uses: dict[str, int] = {}
         names: dict[Node, str] = {}
         for node in self.nodes:
             name = node.name or ("variable" if node.op is None else node.op.name)
-            number = taken.get(name, 0)
-            taken[name] = number + 1
-            while number and f"{name}_{number}" in taken:
+            number = uses.get(name, 0)
+            uses[name] = number + 1
+            while number and f"{name}_{number}" in uses:
                 number += 1
             names[node] = f"{name}_{number}" if number else name
-            taken.setdefault(names[node], 1)
+            uses.setdefault(names[node], 1)
         return names
 
     def with_heads(self, heads: Iterable[Entry]) -> Graph:
@@ -69,24 +69,24 @@ class Graph:
             change: returns a node with the same outputs, or the entries that replace them.
             variables: what stands for variables, where they do not stay.
         """
-        made: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
+        results: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
         # Where nodes know their lines: all nodes whose line is settled.
         lines: set[Node] = set()
         if any(hasattr(node, "line") for node in self.nodes):
-            replacements = [[Entry(v)] if isinstance(v, Node) else v for v in made.values()]
+            replacements = [[Entry(v)] if isinstance(v, Node) else v for v in results.values()]
             lines = {*self.nodes, *(entry.node for entries in replacements for entry in entries)}
 
         def moved(entry: Entry) -> Entry:
-            now = made[entry.node]
+            now = results[entry.node]
             if now is entry.node:
                 return entry
             return now[entry.index] if isinstance(now, tuple) else Entry(now, entry.index)
 
         for node in self.nodes:
             if node.is_variable:
-                made.setdefault(node, node)
+                results.setdefault(node, node)
             else:
-                made[node] = rebuilt = change(node, tuple(moved(entry) for entry in node.inputs))
+                results[node] = rebuilt = change(node, tuple(moved(entry) for entry in node.inputs))
                 if lines and rebuilt is not node:
                     _pass_on(node, rebuilt, lines)
         heads = tuple(moved(entry) for entry in self.heads)

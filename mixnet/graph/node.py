@@ -179,17 +179,17 @@ def topological(heads: Iterable[Node]) -> list[Node]:
     The walk keeps its own stack: a lazy chain is easily 10,000 nodes deep.
     """
     order: list[Node] = []
-    seen: set[Node] = set()
+    visited: set[Node] = set()
     for head in heads:
-        if head in seen:
+        if head in visited:
             continue
-        seen.add(head)
+        visited.add(head)
         stack: list[tuple[Node, Iterator[Entry]]] = [(head, iter(head.inputs))]
         while stack:
             node, pending = stack[-1]
             for entry in pending:
-                if entry.node not in seen:
-                    seen.add(entry.node)
+                if entry.node not in visited:
+                    visited.add(entry.node)
                     stack.append((entry.node, iter(entry.node.inputs)))
                     break
             else:

@@ -151,10 +151,10 @@ class _Reader:
         self.is_older = False
         self.written_by = VERSION
 
-    def wrong(self, what: str) -> FileFormatError:
+    def wrong(self, problem: str) -> FileFormatError:
         """The error for something that cannot be."""
         return FileFormatError(
-            f"{self.name} is corrupted: {self.place}: {what}. Save the symbol again with Symbol.save."
+            f"{self.name} is corrupted: {self.place}: {problem}. Save the symbol again with Symbol.save."
         )
 
     def field(self, row: Any, key: str, kind: type, kind_name: str, default: Any = None) -> Any:

@@ -246,9 +246,9 @@ class DefaultDetAugmenter:
         self, pixels: np.ndarray, objects: np.ndarray, draw: random.Random
     ) -> tuple[np.ndarray, np.ndarray]:
         h, w = pixels.shape[:2]
-        ways = list(self._samplers)
-        draw.shuffle(ways)
-        for way in ways:
+        samplers = list(self._samplers)
+        draw.shuffle(samplers)
+        for way in samplers:
             for _ in range(way.trials):
                 box = self._proposal(way, h, w, draw)
                 if box is None or not self._fits(way, box, objects):

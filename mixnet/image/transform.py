@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def _into(out: NDArray | np.ndarray | None, made: Any) -> Any:
+def _into(out: NDArray | np.ndarray | None, result: Any) -> Any:
     if out is None:
-        return made
-    out[:] = made
+        return result
+    out[:] = result
     return out
 
 

@@ -76,8 +76,8 @@ class Orthogonal(Initializer):
         else:
             drawn = random.normal(0.0, 1.0, (rows, columns), ctx=arr.context)
         left, _, right = np.linalg.svd(drawn.asnumpy(), full_matrices=False)
-        taken = left if left.shape == (rows, columns) else right
-        arr._write_all(array(self.scale * taken.reshape(arr.shape), arr.context))
+        basis = left if left.shape == (rows, columns) else right
+        arr._write_all(array(self.scale * basis.reshape(arr.shape), arr.context))
 
 
 @register

@@ -143,12 +143,14 @@ OfEachValue = TwoBit | OneBit | Half
 Compression = OfEachValue | PowerSGD
 
 
-def kept_shapes(how: Compression, shape: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
+def state_shapes(
+    compression: Compression, shape: Sequence[int]
+) -> tuple[tuple[int, ...], ...] | None:
     """Shapes of the state that a compression stores per array, the residual first; None: no compression."""
-    return how.kept(shape) if isinstance(how, PowerSGD) else (tuple(shape),)
+    return compression.state_shapes(shape) if isinstance(compression, PowerSGD) else (tuple(shape),)
 
 
-def _exchanged(how: TwoBit | OneBit, arrays: Sequence[Any]) -> tuple[Any, ...]:
+def _exchanged(compression: TwoBit | OneBit, arrays: Sequence[Any]) -> tuple[Any, ...]:
     """The computation of a device in an exchange: gradients and residuals in, sums and residuals out.
 
     Only words are sent. Each device adds the contributions of all, in rank order.
@@ -156,11 +158,11 @@ def _exchanged(how: TwoBit | OneBit, arrays: Sequence[Any]) -> tuple[Any, ...]:
     half = len(arrays) // 2
     sums, residuals = [], []
     for gradient, residual in zip(arrays[:half], arrays[half:], strict=True):
-        words, rest = how.encode(gradient, residual)
+        words, rest = compression.encode(gradient, residual)
         everyone = gather(words)
-        total = how.decode(everyone[0], gradient.shape, gradient.dtype)
+        total = compression.decode(everyone[0], gradient.shape, gradient.dtype)
         for rank in range(1, everyone.shape[0]):
-            total = total + how.decode(everyone[rank], gradient.shape, gradient.dtype)
+            total = total + compression.decode(everyone[rank], gradient.shape, gradient.dtype)
         sums.append(total)
         residuals.append(rest)
     return (*sums, *residuals)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.context import Context
-from mixnet.kvstore.compression import Compression, check_compressible, kept_shapes
+from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
 from mixnet.kvstore.local import Key, LocalStore, _plain
 from mixnet.kvstore.steps import StepsInOne
 from mixnet.ndarray.create import zeros
@@ -29,9 +29,9 @@ class DeviceStore(LocalStore):
         self._residuals: dict[Key, list[list[Value]]] = {}
         self._steps: StepsInOne = StepsInOne(self)
 
-    def compress(self, how: Compression) -> None:
+    def compress(self, compression: Compression) -> None:
         """Compress gradients from now on."""
-        self._compression, self.is_compressed = how, True
+        self._compression, self.is_compressed = compression, True
 
     def home(self, key: Key, values: Sequence[NDArray]) -> Context:
         """The context that stores the value of a key: the least loaded one of those that push it.
@@ -65,14 +65,14 @@ class DeviceStore(LocalStore):
         values = {key: [_plain(each) for each in group] for key, group in groups.items()}
         if self._compression is not None:
             return [self._compressed_sum(key, group, priority) for key, group in values.items()]
-        many = {key: group for key, group in values.items() if len(group) > 1}
-        sums = dict(zip(many, all_reduce(list(many.values()), priority), strict=True))
+        several = {key: group for key, group in values.items() if len(group) > 1}
+        sums = dict(zip(several, all_reduce(list(several.values()), priority), strict=True))
         return [sums.get(key, group) for key, group in values.items()]
 
     def _compressed_sum(self, key: Key, group: list[Value], priority: int) -> list[Value]:
         assert self._compression is not None
         check_compressible(key, group[0].spec)
-        shapes = kept_shapes(self._compression, group[0].spec.shape)
+        shapes = state_shapes(self._compression, group[0].spec.shape)
         if shapes is None:
             return all_reduce([group], priority)[0] if len(group) > 1 else group
         residuals = self._residuals.get(key)

@@ -30,7 +30,7 @@ from mixnet.distributed.processes import (
 )
 from mixnet.engine.current import current
 from mixnet.engine.variable import Var
-from mixnet.kvstore.compression import Compression, check_compressible, kept_shapes
+from mixnet.kvstore.compression import Compression, check_compressible, state_shapes
 from mixnet.kvstore.device import DeviceStore, _zeros
 from mixnet.kvstore.local import Key, LocalStore, _moved
 from mixnet.kvstore.power_sgd import PowerSGD
@@ -184,26 +184,26 @@ class OverProcesses(InJob):
         totals: dict[Key, list[Value]] = {}
         for bucket in buckets(values):
             row, names = [values[i] for i in bucket], [keys[i] for i in bucket]
-            made = self._sent(names, row, priority)
-            totals.update((key, [value]) for key, value in zip(names, made, strict=True))
+            exchanged = self._sent(names, row, priority)
+            totals.update((key, [value]) for key, value in zip(names, exchanged, strict=True))
         return [totals[key] for key in groups]
 
     def _sent(self, keys: Sequence[Key], row: list[Value], priority: int) -> list[Value]:
         """Sums over all processes, for a bucket of keys."""
-        how = self._sent_as
-        if how is None:
+        compression = self._sent_as
+        if compression is None:
             return self.world.exchange(sums, [row], priority, "all-reduce", keys)[0]
         for key, value in zip(keys, row, strict=True):
             check_compressible(key, value.spec)
-        if not isinstance(how, PowerSGD):
-            return self._compressed(how, keys, row, priority)
+        if not isinstance(compression, PowerSGD):
+            return self._compressed(compression, keys, row, priority)
         sums_of: dict[Key, Value] = {}
         plain = []
         for key, value in zip(keys, row, strict=True):
-            if how.kept(value.spec.shape) is None:
+            if compression.state_shapes(value.spec.shape) is None:
                 plain.append((key, value))
             else:  # its shape matters, so it travels by itself
-                sums_of[key] = self._compressed(how, [key], [value], priority)[0]
+                sums_of[key] = self._compressed(compression, [key], [value], priority)[0]
         if plain:
             names, rest = [key for key, _ in plain], [value for _, value in plain]
             (total,) = self.world.exchange(sums, [rest], priority, "all-reduce", names)
@@ -211,21 +211,21 @@ class OverProcesses(InJob):
         return [sums_of[key] for key in keys]
 
     def _compressed(
-        self, how: Compression, keys: Sequence[Key], row: list[Value], priority: int
+        self, compression: Compression, keys: Sequence[Key], row: list[Value], priority: int
     ) -> list[Value]:
         before = []
         for key, value in zip(keys, row, strict=True):
             residual = self._kept_back.get(key)
             if residual is None or residual[0].spec is not value.spec:
-                shapes = kept_shapes(how, value.spec.shape)
+                shapes = state_shapes(compression, value.spec.shape)
                 assert shapes is not None  # else it is not sent compressed
                 residual = [_zeros(value, shape) for shape in shapes]
             before.append(residual)
-        name = f"{how} all-reduce"
+        name = f"{compression} all-reduce"
         rows = [row, *map(list, zip(*before, strict=True))]
-        exchange: Any = how
-        if isinstance(how, PowerSGD):
-            exchange = Shaped(how, tuple(each[0].spec.shape for each in rows))
+        exchange: Any = compression
+        if isinstance(compression, PowerSGD):
+            exchange = Shaped(compression, tuple(each[0].spec.shape for each in rows))
         summed, *rest = self.world.exchange(exchange, rows, priority, name, keys)
         self._kept_back.update(zip(keys, map(list, zip(*rest, strict=True)), strict=True))
         return summed
@@ -333,9 +333,9 @@ class OverProcesses(InJob):
 
     # ---- compression ----------------------------------------------------------------------------
 
-    def compress(self, how: Compression) -> None:
+    def compress(self, compression: Compression) -> None:
         """Compress this process's contributions to sums from now on."""
-        self._sent_as, self.is_compressed = how, True
+        self._sent_as, self.is_compressed = compression, True
 
 
 class DistStore(OverProcesses, LocalStore):

@@ -186,20 +186,20 @@ class AsyncStore(InJob, LocalStore):
         else:
             self._tell("command", dict.fromkeys(range(self._servers.count), (head, body)))
 
-    def compress(self, how: Compression) -> None:
+    def compress(self, compression: Compression) -> None:
         """Compress gradients from now on.
 
         Raises:
             MXNetError: the compression is a sum over all workers.
         """
-        if isinstance(how, PowerSGD):
+        if isinstance(compression, PowerSGD):
             raise AttributeValueError(
                 "PowerSGD sums the gradients of all workers, but servers apply them one by one. "
                 "Use "
                 "'2bit', '1bit', 'fp16' or 'bf16' with 'dist_async', or PowerSGD with 'dist_sync'."
             )
-        self._how = how
-        self._tell("decode", dict.fromkeys(range(self._servers.count), how))
+        self._how = compression
+        self._tell("decode", dict.fromkeys(range(self._servers.count), compression))
 
     def server_processes(self) -> list[int]:
         """Process ids of the servers, each on its machine."""
@@ -364,8 +364,8 @@ class AsyncDeviceStore(AsyncStore, DeviceStore):
 
 
 @lru_cache
-def _encode(how: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
-    return jax.jit(how.encode)  # type: ignore[no-any-return]
+def _encode(compression: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
+    return jax.jit(compression.encode)  # type: ignore[no-any-return]
 
 
 def _part(whole: Any, part: Part) -> Any:

@@ -150,7 +150,7 @@ class LocalStore:
                 indices = host_indices(row_ids, out.context)
                 out._replace(RowSparseNDArray._make(data, (indices,), stored.shape))
 
-    def compress(self, how: Compression) -> None:
+    def compress(self, compression: Compression) -> None:
         """Compress gradients.
 
         Raises:
@@ -219,8 +219,8 @@ class LocalStore:
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> list[list[Value]]:
         """For each key the sum of its dense arrays, on one or several contexts, home first."""
         values = [[_plain(each) for each in group] for group in groups.values()]
-        many = [group for group in values if len(group) > 1]
-        sums = iter(sum_on_host(many, cpu(0), priority) if many else ())
+        several = [group for group in values if len(group) > 1]
+        sums = iter(sum_on_host(several, cpu(0), priority) if several else ())
         return [[next(sums)] if len(group) > 1 else group for group in values]
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:

@@ -35,7 +35,7 @@ class PowerSGD:
 
     rank: int
 
-    def kept(self, shape: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
+    def state_shapes(self, shape: Sequence[int]) -> tuple[tuple[int, ...], ...] | None:
         """Shapes of the state for the next step: residual and Q. None: the array is summed uncompressed."""
         rows, columns = _matrix(shape)
         if self.rank * (rows + columns) >= rows * columns:

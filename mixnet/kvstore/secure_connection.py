@@ -91,12 +91,12 @@ class SecureConnection:
         self._connection.close()
 
 
-def to_server(address: tuple[str, int], who: str, peer: str) -> Bytes:
+def to_server(address: tuple[str, int], caller: str, peer: str) -> Bytes:
     """A connection to a server.
 
     Args:
         address: where it listens.
-        who: this process in error messages.
+        caller: this process in error messages.
         peer: the server in error messages.
 
     Raises:
@@ -106,7 +106,7 @@ def to_server(address: tuple[str, int], who: str, peer: str) -> Bytes:
     plain = socket.create_connection(address, 5)
     try:
         keep_alive(plain)
-        connection = secured(plain, who, peer)
+        connection = secured(plain, caller, peer)
     except BaseException:
         plain.close()
         raise

@@ -94,8 +94,8 @@ class Servers:
     def _connect(self, number: int) -> Bytes:
         address = self.world.member.servers[number]
         peer = f"server {number} at {address[0]}:{address[1]}"
-        who = f"rank {self.world.rank}"
-        connection: Any = to_server(address, who, peer)
+        caller = f"rank {self.world.rank}"
+        connection: Any = to_server(address, caller, peer)
         try:
             answer_challenge(connection, self._key)
             deliver_challenge(connection, self._key)
@@ -107,7 +107,7 @@ class Servers:
             ) from None
         except ssl.SSLError as error:
             raise JobError(
-                f"{who}: {peer} refuses our certificate ({refusal(error)}). {HOW}"
+                f"{caller}: {peer} refuses our certificate ({refusal(error)}). {HOW}"
             ) from None
         return connection  # type: ignore[no-any-return]
 

@@ -56,14 +56,14 @@ class Values:
     Args:
         arrays: by key.
         updater: called with key, gradient and value.
-        made: the pickled updater, as received.
+        pickled: the updater, as received.
         turn: how many times it was set.
         decode: of compressed gradients.
     """
 
     arrays: dict[Key, NDArray] = field(default_factory=dict)
     updater: Callable[[Any, NDArray, NDArray], None] | None = None
-    made: bytes = b""
+    pickled: bytes = b""
     turn: int = 0
     decode: Any = None
 
@@ -194,7 +194,7 @@ class Shard:
     def _do_updater(self, values: Values, store: int, content: tuple[int, bytes]) -> None:
         turn, pickled = content
         if turn > values.turn:  # the first worker that says so; the others say the same
-            values.updater, values.made, values.turn = self._updater(pickled), pickled, turn
+            values.updater, values.pickled, values.turn = self._updater(pickled), pickled, turn
 
     def _do_command(self, values: Values, store: int, content: tuple[int, Any]) -> None:
         head, body = content
@@ -214,8 +214,8 @@ class Shard:
         if pickled:
             values.updater.optimizer = loads(pickled)
 
-    def _updater(self, made: bytes) -> Callable[[Any, NDArray, NDArray], None]:
-        updater = loads(made)
+    def _updater(self, pickled: bytes) -> Callable[[Any, NDArray, NDArray], None]:
+        updater = loads(pickled)
         return updater if callable(updater) else get_updater(updater)
 
     def _store(self, number: int) -> Values:
@@ -245,8 +245,8 @@ class Shard:
         for number in stores:
             values = self._stores[number]
             if isinstance(values.updater, Updater):  # it counts updates
-                values.made = dumps(values.updater.optimizer)
-            about = (number, values.made, values.turn, values.decode)
+                values.pickled = dumps(values.updater.optimizer)
+            about = (number, values.pickled, values.turn, values.decode)
             rows.append((f"store {number}", dumps(about)))
         rows.append(("progress", dumps(self._done)))
         database = self._database
@@ -267,7 +267,7 @@ class Shard:
         for (content,) in read("SELECT content FROM kept WHERE name LIKE 'store %'"):
             number, pickled, turn, decode = loads(content)
             values = self._store(number)
-            values.made, values.turn, values.decode = pickled, turn, decode
+            values.pickled, values.turn, values.decode = pickled, turn, decode
             if pickled:
                 values.updater = self._updater(pickled)
         for (content,) in read("SELECT content FROM kept WHERE name LIKE 'key %'"):

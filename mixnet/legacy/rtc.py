@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from mixnet.context import Context
 
 
-def _refuse(what: str) -> MXNetError:
+def _refuse(feature: str) -> MXNetError:
     return MXNetError(
-        f"{what}: CUDA source is left out of mixnet on purpose, see docs/from-mxnet.md. Write the "
+        f"{feature}: CUDA source is left out of mixnet on purpose, see docs/from-mxnet.md. Write the "
         f"kernel as a JAX function (Pallas for GPUs and TPUs) and register it with mx.ops.register."
     )
 

@@ -86,8 +86,12 @@ class PCC(EvalMetric):
             raise AttributeValueError(
                 f"PCC: a label is beyond the {len(confusion) - 1} columns of the predictions."
             )
-        seen = np.nonzero(confusion)
-        self._k = max(self._k, *(int(each.max()) + 1 for each in seen)) if len(seen[0]) else self._k
+        occupied = np.nonzero(confusion)
+        self._k = (
+            max(self._k, *(int(each.max()) + 1 for each in occupied))
+            if len(occupied[0])
+            else self._k
+        )
         self._all = _sum_of(self._all, confusion[: self._k, : self._k], self._k)
         self._own = _sum_of(self._own, confusion[: self._k, : self._k] * local, self._k)
 

@@ -32,9 +32,9 @@ def cross_entropy(label, pred, *, eps: float):
     )
 
 
-def _beyond(what: str) -> IndexingError:
+def _beyond(subject: str) -> IndexingError:
     return IndexingError(
-        f"{what} out of bounds: labels must be numbers of columns of the predictions."
+        f"{subject} out of bounds: labels must be numbers of columns of the predictions."
     )
 
 

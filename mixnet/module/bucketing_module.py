@@ -183,16 +183,18 @@ class BucketingModule(BaseModule):
         ):
             if parameters is None:
                 raise CheckError(f"{name} to be provided for BucketingModule.load_dict")
-        made = BucketingModule(sym_gen, default_bucket_key, **kwargs)
+        loaded = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         for key, symbol in sym_dict.items():
-            generated, data_names, label_names = made._call_sym_gen(key)
-            module = made._module(generated if symbol is None else symbol, data_names, label_names)
+            generated, data_names, label_names = loaded._call_sym_gen(key)
+            module = loaded._module(
+                generated if symbol is None else symbol, data_names, label_names
+            )
             module._arg_params, module._aux_params = arg_params, aux_params
             module.params_initialized = True
-            made._buckets[key] = module
-        made._curr_module = made._buckets[default_bucket_key]
-        made.params_initialized = True
-        return made
+            loaded._buckets[key] = module
+        loaded._curr_module = loaded._buckets[default_bucket_key]
+        loaded.params_initialized = True
+        return loaded
 
     # ---- what it is -----------------------------------------------------------------------------
 

@@ -37,17 +37,17 @@ BODY = "return (outputs, new states)"
 STEP = "return (step output, new loop variables)"
 
 
-def _flat(arrays: Any, what: str) -> tuple[list[Any], Any]:
-    """Arrays of nested lists, and how to nest others the same way; ``what`` they are, for an error."""
+def _flat(arrays: Any, role: str) -> tuple[list[Any], Any]:
+    """Arrays of nested lists, and how to nest others the same way; ``role`` they are, for an error."""
     if isinstance(arrays, NDArray):
         return [arrays], None
     if not isinstance(arrays, (list, tuple)):
         raise NotAnArrayError(
-            f"{what} is an array or a list of arrays, not {arrays!r:.60}. mx.nd.array makes arrays."
+            f"{role} is an array or a list of arrays, not {arrays!r:.60}. mx.nd.array makes arrays."
         )
     leaves, shape = [], []
     for each in arrays:
-        flat, nested = _flat(each, what)
+        flat, nested = _flat(each, role)
         leaves += flat
         shape.append((len(flat), nested))
     return leaves, shape
@@ -201,9 +201,9 @@ def while_loop(
     return _nested(stacked, out_shape), current[0] if single else current
 
 
-def _is_true(result: Any, what: str) -> bool:
+def _is_true(result: Any, role: str) -> bool:
     if isinstance(result, NDArray) and result.size != 1:
-        raise ShapeError(f"{what} has shape {result.shape}; it must be one number, 0 or not.")
+        raise ShapeError(f"{role} has shape {result.shape}; it must be one number, 0 or not.")
     return bool(result.item() if isinstance(result, NDArray) else result)
 
 

@@ -105,13 +105,13 @@ def _expand(key: object, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """The key as a tuple with one item for each axis: no Ellipsis, masks as index arrays."""
     parts = list(key) if isinstance(key, tuple) else [key]
     parts = [_host_index(each) for each in parts]
-    taken = sum(_axes_of(each) for each in parts)
+    indexed = sum(_axes_of(each) for each in parts)
     ellipses = [i for i, each in enumerate(parts) if each is Ellipsis]
     if len(ellipses) > 1:
         raise IndexingError("an index can have a single ellipsis ('...')")
-    if taken > len(shape):
-        raise IndexingError(f"too many indices: {taken} for an array of shape {shape}")
-    full = [slice(None)] * (len(shape) - taken)
+    if indexed > len(shape):
+        raise IndexingError(f"too many indices: {indexed} for an array of shape {shape}")
+    full = [slice(None)] * (len(shape) - indexed)
     if ellipses:
         parts[ellipses[0] : ellipses[0] + 1] = full
     else:

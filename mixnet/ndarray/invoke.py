@@ -128,7 +128,7 @@ def _run_and_write(
                     break
     results, values, outputs = _run(op, arrays, statics, scalars, context, cls)
     if changed:
-        share = op.kept(statics)
+        share = op.fraction_kept(statics)
         for place, index in changed.items():
             move(arrays[place], values[place], outputs[index], share, attempt)
     if out is None:

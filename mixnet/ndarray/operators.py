@@ -184,12 +184,12 @@ class Binary:
                 change(partial(update, left, right))
                 return left
             while True:  # the same for a plain array, which is quicker
-                seen = left._value
+                before = left._value
                 value = changed(left, right)
                 if state.recording:
                     left._check_write()
                     left._check_part(value)
-                if swap(left, seen, value):
+                if swap(left, before, value):
                     return left
 
         def changed(left: NDArray, right: object) -> Value:

@@ -201,36 +201,36 @@ class Reader:
         self.name = content.name
         self.at = 0
 
-    def corrupted(self, what: str) -> FileFormatError:
+    def corrupted(self, problem: str) -> FileFormatError:
         """The error for a file that says something impossible."""
         return FileFormatError(
-            f"{self.name} is corrupted: {what}, at byte {self.at} of {self.content.size}. Copy or "
+            f"{self.name} is corrupted: {problem}, at byte {self.at} of {self.content.size}. Copy or "
             f"save it again."
         )
 
-    def raw(self, size: int, what: str) -> bytes:
+    def raw(self, size: int, part: str) -> bytes:
         """The next ``size`` bytes."""
-        return self.content.read(self.skip(size, what), size)
+        return self.content.read(self.skip(size, part), size)
 
-    def skip(self, size: int, what: str) -> int:
+    def skip(self, size: int, part: str) -> int:
         """Step over the next ``size`` bytes; returns where they begin."""
         if size < 0 or self.at + size > self.content.size:
             raise FileFormatError(
-                f"{self.name} is truncated: {what} needs {size} bytes at byte {self.at}, but the "
+                f"{self.name} is truncated: {part} needs {size} bytes at byte {self.at}, but the "
                 f"file has {self.content.size}. Copy or save it again."
             )
         self.at += size
         return self.at - size
 
-    def take(self, fields: str, what: str) -> tuple[int, ...]:
+    def take(self, fields: str, part: str) -> tuple[int, ...]:
         """The next fields, as ``struct`` spells them."""
-        return struct.unpack("<" + fields, self.raw(struct.calcsize("<" + fields), what))
+        return struct.unpack("<" + fields, self.raw(struct.calcsize("<" + fields), part))
 
-    def count(self, what: str, least: int) -> int:
+    def count(self, part: str, least: int) -> int:
         """A count of things of at least ``least`` bytes each: more cannot follow than fit."""
-        (count,) = self.take("Q", what)
+        (count,) = self.take("Q", part)
         if count * least > self.content.size - self.at:
-            raise self.corrupted(f"{what} is {count}, more than can follow")
+            raise self.corrupted(f"{part} is {count}, more than can follow")
         return count
 
     def text(self) -> str:
@@ -241,28 +241,28 @@ class Reader:
         except UnicodeDecodeError:
             raise self.corrupted("a name is not UTF-8") from None
 
-    def shape(self, axes: int, code: str, what: str) -> tuple[int, ...]:
+    def shape(self, axes: int, code: str, part: str) -> tuple[int, ...]:
         """``axes`` extents."""
         if not 0 <= axes <= _MOST_AXES:
-            raise self.corrupted(f"{what} has {axes} axes")
-        shape = self.take(f"{axes}{code}", f"the shape of {what}")
+            raise self.corrupted(f"{part} has {axes} axes")
+        shape = self.take(f"{axes}{code}", f"the shape of {part}")
         if any(extent < 0 for extent in shape):
-            raise self.corrupted(f"{what} has shape {shape}")
+            raise self.corrupted(f"{part} has shape {shape}")
         return shape
 
-    def elements(self, shape: tuple[int, ...], code: int, what: str) -> np.ndarray:
+    def elements(self, shape: tuple[int, ...], code: int, part: str) -> np.ndarray:
         """The content of an array, where XLA reads it in place: there is no other copy."""
         if code not in BY_CODE:
-            raise self.corrupted(f"{what} has dtype code {code}")
+            raise self.corrupted(f"{part} has dtype code {code}")
         dtype = BY_CODE[code]
         if math.prod(filter(None, shape)) * dtype.itemsize > _MOST_BYTES:
-            raise self.corrupted(f"{what} has shape {shape}")  # also where it is empty
-        at = self.skip(math.prod(shape) * dtype.itemsize, f"the content of {what}")
+            raise self.corrupted(f"{part} has shape {shape}")  # also where it is empty
+        at = self.skip(math.prod(shape) * dtype.itemsize, f"the content of {part}")
         data = aligned_empty(shape, dtype)
         self.content.read_into(at, data)
         return data
 
-    def _check_shapes(self, what: str, later: bool) -> None:
+    def _check_shapes(self, part: str, later: bool) -> None:
         """Refuse an array whose shape would mean something else now than when it was saved.
 
         Raises:
@@ -273,7 +273,7 @@ class Reader:
         saved, now = ("on", "off") if later else ("off", "on")
         remedy = "mx.npx.set_np()" if later else "mx.npx.reset_np()"
         raise FileFormatError(
-            f"{self.name}: {what} was saved with numpy shapes {saved}, and they are {now}. Load it under "
+            f"{self.name}: {part} was saved with numpy shapes {saved}, and they are {now}. Load it under "
             f"`with mx.util.np_shape({later}):`, or call {remedy} before."
         )
 
@@ -284,45 +284,45 @@ class Reader:
             number: names it in errors.
             of_a_file: refuse shapes that were saved in another sense than that of now.
         """
-        what = f"array {number}"
-        (magic,) = self.take("I", what)
+        part = f"array {number}"
+        (magic,) = self.take("I", part)
         if of_a_file and magic in (_V2, _V3):
-            self._check_shapes(what, magic == _V3)
+            self._check_shapes(part, magic == _V3)
         if magic in (_V2, _V3):
-            (storage,) = self.take("i", what)
+            (storage,) = self.take("i", part)
             if storage not in (0, 1, 2):
-                raise self.corrupted(f"{what} has storage type {storage}")
+                raise self.corrupted(f"{part} has storage type {storage}")
             if storage:
-                return self.sparse(storage, what)
-            shape = self.shape(self.take("i", what)[0], "q", what)
+                return self.sparse(storage, part)
+            shape = self.shape(self.take("i", part)[0], "q", part)
         elif magic == _V1:
-            shape = self.shape(self.take("i", what)[0], "q", what)
+            shape = self.shape(self.take("i", part)[0], "q", part)
         else:  # the oldest format begins with the number of axes
-            shape = self.shape(magic, "I", what)
+            shape = self.shape(magic, "I", part)
         if not shape and magic != _V3:
             return _wrapped(np.zeros((), np.float32))  # "no array": nothing follows
-        _, _, code = self.take("iii", what)
-        return _wrapped(self.elements(shape, code, what))
+        _, _, code = self.take("iii", part)
+        return _wrapped(self.elements(shape, code, part))
 
-    def sparse(self, storage: int, what: str) -> NDArray:
+    def sparse(self, storage: int, part: str) -> NDArray:
         """A row_sparse (1) or csr (2) array, behind its storage type."""
-        stored = self.shape(self.take("i", what)[0], "q", what)
-        shape = self.shape(self.take("i", what)[0], "q", what)
-        _, _, code = self.take("iii", what)
+        stored = self.shape(self.take("i", part)[0], "q", part)
+        shape = self.shape(self.take("i", part)[0], "q", part)
+        _, _, code = self.take("iii", part)
         described = []
         for _ in range(storage):
-            (aux_code,) = self.take("i", what)
-            described.append((aux_code, self.shape(self.take("i", what)[0], "q", what)))
+            (aux_code,) = self.take("i", part)
+            described.append((aux_code, self.shape(self.take("i", part)[0], "q", part)))
         problem = _sparse_problem(storage, shape, stored, described)
         if problem:
-            raise self.corrupted(f"{what}: {problem}")
-        data = _wrapped(self.elements(stored, code, what))
-        aux = tuple(_wrapped(self.elements(each, kind, what)) for kind, each in described)
+            raise self.corrupted(f"{part}: {problem}")
+        data = _wrapped(self.elements(stored, code, part))
+        aux = tuple(_wrapped(self.elements(each, kind, part)) for kind, each in described)
         array = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
         try:
             array.check_format()
         except MXNetError as error:
-            raise self.corrupted(f"{what}: {error}") from None
+            raise self.corrupted(f"{part}: {error}") from None
         return array
 
 

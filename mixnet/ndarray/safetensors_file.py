@@ -113,9 +113,9 @@ def arrays_of(content: FileBytes | MemoryBytes) -> dict[str, NDArray]:
     return arrays
 
 
-def _damaged(content: FileBytes | MemoryBytes, what: str) -> FileFormatError:
+def _damaged(content: FileBytes | MemoryBytes, problem: str) -> FileFormatError:
     return FileFormatError(
-        f"{content.name} is not an intact safetensors file: {what}. Copy or save it again."
+        f"{content.name} is not an intact safetensors file: {problem}. Copy or save it again."
     )
 
 
@@ -147,19 +147,21 @@ class _Entry:
     """What the header says of one array."""
 
     def __init__(self, content: FileBytes | MemoryBytes, name: str, value: Any, start: int):
-        what = f"array {name!r:.60}"
+        title = f"array {name!r:.60}"
         try:
             code, shape, (begin, end) = value["dtype"], value["shape"], value["data_offsets"]
         except (TypeError, KeyError, ValueError):
-            raise _damaged(content, f"{what} does not have dtype, shape and data_offsets") from None
+            raise _damaged(
+                content, f"{title} does not have dtype, shape and data_offsets"
+            ) from None
         numbers = [*shape, begin, end] if isinstance(shape, list) else [None]
         if not all(type(n) is int and 0 <= n < 1 << 63 for n in numbers) or len(shape) > _MOST_AXES:
             raise _damaged(
-                content, f"{what} has shape {shape!r:.60} and offsets {begin!r:.30}, {end!r:.30}"
+                content, f"{title} has shape {shape!r:.60} and offsets {begin!r:.30}, {end!r:.30}"
             )
         if not isinstance(code, str) or code not in _DTYPES:
             raise DTypeError(
-                f"{content.name}: {what} has dtype {code!r:.30}, which arrays of mixnet cannot have; it "
+                f"{content.name}: {title} has dtype {code!r:.30}, which arrays of mixnet cannot have; it "
                 f"can be one of {', '.join(_DTYPES)}."
             )
         self.name, self.shape, self.dtype = name, tuple(shape), _DTYPES[code]
@@ -167,11 +169,11 @@ class _Entry:
         if math.prod(shape) * self.dtype.itemsize != end - begin or end > content.size - start:
             raise _damaged(
                 content,
-                f"{what} of shape {self.shape} and dtype {code} should lie at bytes {begin} to {end} of "
+                f"{title} of shape {self.shape} and dtype {code} should lie at bytes {begin} to {end} of "
                 f"{content.size - start}",
             )
         if math.prod(filter(None, shape)) >= 1 << 60:
-            raise _damaged(content, f"{what} has shape {self.shape}")  # also where it is empty
+            raise _damaged(content, f"{title} has shape {self.shape}")  # also where it is empty
 
 
 def _check_places(content: FileBytes | MemoryBytes, entries: Sequence[_Entry], size: int) -> None:

@@ -118,8 +118,8 @@ def _ndarray_cls(handle: object, writable: bool = True, stype: int = -1) -> Any:
 
 def _values(data: ArrayLike, context: Context, dtype: DTypeLike) -> NDArray:
     if isinstance(data, NDArray):
-        made = data.as_in_context(context)
-        return made.copy() if dtype is None else made.astype(dtype)
+        result = data.as_in_context(context)
+        return result.copy() if dtype is None else result.astype(dtype)
     values = np.asarray(data)
     kind = as_dtype(dtype) if dtype is not None else values.dtype
     if dtype is None and not isinstance(data, np.ndarray):

@@ -368,8 +368,8 @@ class CSRNDArray(BaseSparseNDArray):
         rows, columns = np.nonzero(dense.asnumpy())
         context = dense.context
         indices = host_indices(columns, context)
-        taken = invoke(find("_take_elements"), (dense, host_indices(rows, context), indices), {})
-        return cls._make(taken, (_starts(rows, dense.shape[0], context), indices), dense.shape)
+        elements = invoke(find("_take_elements"), (dense, host_indices(rows, context), indices), {})
+        return cls._make(elements, (_starts(rows, dense.shape[0], context), indices), dense.shape)
 
     @classmethod
     def _of(
@@ -430,10 +430,10 @@ class CSRNDArray(BaseSparseNDArray):
         if step != 1:
             raise AttributeValueError("A csr matrix is sliced with step 1.")
         if state.recording and self._is_taped():
-            taken: CSRNDArray = invoke(
+            part: CSRNDArray = invoke(
                 find("slice"), (self,), {"begin": (begin,), "end": (max(end, begin),)}
             )
-            return taken
+            return part
         return self._slice(begin, max(end, begin), 0, self.shape[1])
 
     def _slice(self, begin: int, end: int, left: int, right: int) -> CSRNDArray:
@@ -550,8 +550,8 @@ class RowSparseNDArray(BaseSparseNDArray):
                 where = host_indices(np.searchsorted(union, stored), self.context)
                 base = invoke(find("_put_rows"), (base, where, self._data), {})
         where = host_indices(np.searchsorted(union, rows), self.context)
-        put = invoke(find("_put_rows"), (base, where, data), {})
-        self._set(put, (host_indices(union, self.context),))
+        merged = invoke(find("_put_rows"), (base, where, data), {})
+        self._set(merged, (host_indices(union, self.context),))
 
     def _problem(self) -> str:
         rows = self._aux[0].asnumpy()

@@ -228,14 +228,14 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
         if right.shape != left.shape:
             axes = (1,) * (left.ndim - right.ndim) + right.shape
             spread = right.reshape(axes).broadcast_to(left.shape)
-        taken = invoke(find("_take_elements"), (spread, left._rows(), left._aux[1]), {})
-        data = left._data / taken if divide else left._data * taken
+        factors = invoke(find("_take_elements"), (spread, left._rows(), left._aux[1]), {})
+        data = left._data / factors if divide else left._data * factors
         return left._make(data, left._aux, left.shape)
     if divide or left.shape != right.shape:
         return NotImplemented
     if isinstance(left, RowSparseNDArray) and right.stype == "default":
-        taken = invoke(find("_take_rows"), (right, left._aux[0]), {})
-        return left._make(left._data * taken, left._aux, left.shape)
+        factors = invoke(find("_take_rows"), (right, left._aux[0]), {})
+        return left._make(left._data * factors, left._aux, left.shape)
     if left.stype == "default" and right._is_sparse:
         return _product(op, (right, left), attributes)
     if _same_kind(arrays, RowSparseNDArray):
@@ -247,8 +247,8 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
         data = None
         for each in (left, right):
             where = host_indices(np.searchsorted(_places(each), places), each.context)
-            taken = invoke(find("_take_rows"), (each._data, where), {})
-            data = taken if data is None else data * taken
+            factors = invoke(find("_take_rows"), (each._data, where), {})
+            data = factors if data is None else data * factors
         assert data is not None
         return _csr_at(data, places, left.shape)
     return NotImplemented
@@ -396,8 +396,8 @@ def _divided_rows(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any])
     if not isinstance(left, RowSparseNDArray):
         return NotImplemented
     divisor = _plain(right)
-    taken = invoke(find("_take_rows"), (divisor, left._aux[0]), {})
-    return left._make(left._data / taken, left._aux, left.shape)
+    divisors = invoke(find("_take_rows"), (divisor, left._aux[0]), {})
+    return left._make(left._data / divisors, left._aux, left.shape)
 
 
 @rule("take")
@@ -455,13 +455,13 @@ def _update(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> An
         data, numbers = gradient._data, gradient._aux[0]
     else:
         data, numbers = gradient._roomy
-    taken = [_rows_at(each, numbers) for each in holders]
-    new = invoke(op, (taken[0], data, *taken[1:]), attributes)
+    rows = [_rows_at(each, numbers) for each in holders]
+    new = invoke(op, (rows[0], data, *rows[1:]), attributes)
     _put_rows(weight, numbers, new)
     names = op.argument_names(op.bind(attributes)[0])
     for name in op.states:
         i = names.index(name)
-        _put_rows(arrays[i], numbers, taken[i - 1])
+        _put_rows(arrays[i], numbers, rows[i - 1])
     return weight
 
 

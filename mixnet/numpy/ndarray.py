@@ -426,11 +426,11 @@ def _check_c_order(name: str, order: str) -> None:
 def share(array: NDArray, cls: Any) -> Any:
     """A handle of another class on the storage of ``array``, with its place on the tape."""
     view = array._view(0, array.shape)
-    made = cls.__new__(cls)
-    made._value, made._link = view._value, view._link
+    shared = cls.__new__(cls)
+    shared._value, shared._link = view._value, view._link
     if array._link is not None and array._link.mark is not None:
-        made._link.mark = array._link.mark
-    return made
+        shared._link.mark = array._link.mark
+    return shared
 
 
 def _np_binary(name: str, reflected: str | None = None, scalar: str | None = None) -> Binary:

@@ -42,8 +42,8 @@ class _Writable:
 
     def __init__(self, data: np.ndarray):
         self._data = data  # keeps the memory
-        said = data.__array_interface__
-        self.__array_interface__ = {**said, "data": (said["data"][0], False)}
+        interface = data.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
 
 
 class _Runner:
@@ -120,9 +120,9 @@ class OpenVINO(ONNXBackend):
             return _Runner(compiled, names, openvino.Tensor)  # fails if it infers no static shapes
         except RuntimeError as error:
             lines = [line for line in str(error).splitlines() if line.strip()]
-            said = next((line for line in lines if "No conversion rule" in line), lines[-1])
+            reason = next((line for line in lines if "No conversion rule" in line), lines[-1])
             raise MXNetError(
-                f"OpenVINO cannot compile {model.graph.name!r}: {said.strip(' -')}. {_WITHOUT_IT}"
+                f"OpenVINO cannot compile {model.graph.name!r}: {reason.strip(' -')}. {_WITHOUT_IT}"
             ) from None
 
     @staticmethod

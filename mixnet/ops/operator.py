@@ -177,7 +177,7 @@ class Operator:
         """Those of the ``written`` inputs that this call gives another value."""
         return self.written(statics, num_inputs)
 
-    def kept(self, statics: Statics) -> float | None:
+    def fraction_kept(self, statics: Statics) -> float | None:
         """Share of a state that stays when backward moves it; None if states are written at once."""
         return None
 

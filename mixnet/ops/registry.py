@@ -72,8 +72,8 @@ class Op(Operator):
             after its outputs. For a variadic operator a function of the attributes that gives
             the inputs' places.
         moves: function of the attributes: whether a call changes the states; by default it does.
-        kept: attribute with the share of a state that stays when the call moves it. Such states move when
-            backward passes the call, not when it is made; None for states that are written at once.
+        fraction_kept: attribute with the share of a state that stays when the call moves it. Such states
+            move when backward passes the call, not when it is made; None for states written at once.
         outputs: number of outputs (states left out), or a function of the attributes.
         visible: number of outputs a caller sees, or a function of the attributes.
         output_names: suffixes of the outputs' names in a symbol, or a function of the attributes
@@ -153,7 +153,7 @@ class Op(Operator):
         aliases: Iterable[str] = (),
         states: Sequence[str] | Callable[..., Sequence[int]] = (),
         moves: Callable[..., bool] | None = None,
-        kept: str | None = None,
+        fraction_kept: str | None = None,
         outputs: int | Callable[..., int] = 1,
         visible: int | Callable[..., int] | None = None,
         output_names: Sequence[str] | Callable[..., Sequence[str]] = ("output",),
@@ -200,7 +200,7 @@ class Op(Operator):
         self.aliases = tuple(aliases)
         self._states = states if callable(states) else None
         self._moves = moves
-        self._kept = kept
+        self._fraction_kept = fraction_kept
         self._known_changes: dict[
             Any, dict[int, int]
         ] = {}  # asking costs more than recording an operation
@@ -639,9 +639,13 @@ class Op(Operator):
             self._known_changes[statics, num_inputs] = changes
         return changes
 
-    def kept(self, statics: Statics) -> float | None:
+    def fraction_kept(self, statics: Statics) -> float | None:
         """Share of a state that stays when backward moves it; None if the call writes its states."""
-        return None if self._kept is None else float(self.keywords(statics)[self._kept])
+        return (
+            None
+            if self._fraction_kept is None
+            else float(self.keywords(statics)[self._fraction_kept])
+        )
 
     def draws(self, statics: Statics) -> int:
         """How many numbers of the stream a call takes; 0 where it draws nothing.
@@ -777,8 +781,8 @@ class Op(Operator):
             outputs = forward(arrays, scalars, key)
             return outputs, (arrays, scalars, key, outputs)
 
-        def pull(kept: tuple, heads: tuple):
-            arrays, scalars, key, outputs = kept
+        def pull(residuals: tuple, heads: tuple):
+            arrays, scalars, key, outputs = residuals
             keywords = self.keywords(statics, scalars)
             if takes_key:
                 keywords[STREAM if self.takes_stream else KEY] = key

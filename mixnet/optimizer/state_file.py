@@ -102,8 +102,8 @@ _OWN_BYTES = 6144
 _MOST_SMALL = 50_000
 
 
-def _broken(what: str) -> FileFormatError:
-    return FileFormatError(f"The optimizer states are corrupted: {what}.")
+def _broken(problem: str) -> FileFormatError:
+    return FileFormatError(f"The optimizer states are corrupted: {problem}.")
 
 
 def _shown(value: object) -> str:
@@ -368,7 +368,7 @@ class _Reading:
         # Values that contain each other make no finite tree, and those that are shared on many
         # levels a tree without end.
         steps = 4 * self._machine.instructions + 1000
-        seen: set[int] = set()
+        visited: set[int] = set()
         levels: list[Iterator[Any]] = [iter([root])]
         while levels:
             value: Any = next(levels[-1], _END)
@@ -379,8 +379,8 @@ class _Reading:
             if steps < 0 or len(levels) > MOST_LEVELS:
                 raise _broken(f"values are nested more than {MOST_LEVELS} deep, or in themselves")
             if id(value) in self._objects:
-                if id(value) not in seen:
-                    seen.add(id(value))
+                if id(value) not in visited:
+                    visited.add(id(value))
                     levels.append(iter(self._attributes(value)))
             elif isinstance(value, dict):
                 levels.append(iter(value.values()))
@@ -388,7 +388,7 @@ class _Reading:
                 levels.append(iter(value))
             elif isinstance(value, Name):
                 raise _broken(f"{_shown(value)} is in place of a value")
-        return seen
+        return visited
 
     def _attributes(self, item: object) -> Collection[Any]:
         """The values of the attributes that an object will have."""

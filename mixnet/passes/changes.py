@@ -51,18 +51,18 @@ def nothing_changed(difference: dict[str, list[Any]]) -> bool:
     return not any(difference.values())
 
 
-def _outer(name: str, gone: set[str]) -> str | None:
+def _outer(name: str, removed: set[str]) -> str | None:
     """The node that is gone and that ``name`` is a part of: ``net`` of ``net/dense0``."""
     at = name.rfind("/")
     while at > 0:
-        if name[:at] in gone:
+        if name[:at] in removed:
             return name[:at]
         at = name.rfind("/", 0, at)
     # The key that a random block draws is called after the block.
-    return name.removesuffix("_key") if name.removesuffix("_key") in gone else None
+    return name.removesuffix("_key") if name.removesuffix("_key") in removed else None
 
 
-def _merged(before: Graph, gone: list[str], new: dict[str, Node]) -> dict[str, str]:
+def _merged(before: Graph, removed: list[str], new: dict[str, Node]) -> dict[str, str]:
     numbers = value_numbers(before)
     stands: dict[int, str] = {}
     for node, name in before.names.items():
@@ -70,7 +70,7 @@ def _merged(before: Graph, gone: list[str], new: dict[str, Node]) -> dict[str, s
             stands.setdefault(numbers[node], name)
     by_name = {name: node for node, name in before.names.items()}
     merged = {}
-    for name in gone:
+    for name in removed:
         into = stands.get(numbers[by_name[name]])
         if into is not None:
             merged[name] = into

@@ -436,7 +436,7 @@ class _Rewrite:
         measured = known["min_calib_range"] is not None and known["max_calib_range"] is not None
         names = integers.weight_names(parts)
         by_channel = measured or known["enable_float_output"]
-        made = Node(
+        fused = Node(
             integers.WEIGHTS,
             (("body", body), ("by_channel", by_channel)),
             (),
@@ -453,7 +453,7 @@ class _Rewrite:
         images = [by_name["data"], *[by_name[name] for name in ("sum",) if name in by_name]]
         data, *added = [self.images[each].last for each in images]
         inputs = (
-            data, *[Entry(made, i) for i in range(3)], *added, *[self.images[e].first for e in ranges],
+            data, *[Entry(fused, i) for i in range(3)], *added, *[self.images[e].first for e in ranges],
         )  # fmt: skip
         attributes = {
             "body": body,
@@ -634,16 +634,16 @@ def _image(op: Lowering, inputs: Sequence[Entry], attributes: dict[str, Any], no
     return Image(last=Entry(_lowered(op, inputs, attributes, node)))
 
 
-def _with_fusion(made: Node, fusion: str, operands: Sequence[Entry], node: Node) -> Image | None:
-    attributes = dict(made.statics)
+def _with_fusion(layer: Node, fusion: str, operands: Sequence[Entry], node: Node) -> Image | None:
+    attributes = dict(layer.statics)
     if not {"RELU", fusion}.isdisjoint(attributes["fusions"]):
         return None
     attributes["fusions"] = (*attributes["fusions"], fusion)
     fused = Node(
-        made.op,
+        layer.op,
         tuple(attributes.items()),
         (),
-        (*made.inputs, *operands),
-        f"{made.name}+{node.name.rpartition('/')[-1]}",
+        (*layer.inputs, *operands),
+        f"{layer.name}+{node.name.rpartition('/')[-1]}",
     )
-    return Image(last=Entry(fused.made_from(made)))
+    return Image(last=Entry(fused.made_from(layer)))

@@ -216,11 +216,11 @@ def _take_rows(
     rows = [i for i in positions if node.inputs[i] in by_rows]
     together = node.op.rows_node(node, arrived, rows) if rows else None
     if together is not None:
-        made, counts = together
+        row_node, counts = together
         at = 0
         for i, count in zip(rows, counts, strict=True):
             for _ in range(count):
-                by_rows[node.inputs[i]].append((Entry(made, at), Entry(made, at + 1)))
+                by_rows[node.inputs[i]].append((Entry(row_node, at), Entry(row_node, at + 1)))
                 at += 2
         return [i for i in positions if i not in rows]
     rest = []
@@ -229,14 +229,14 @@ def _take_rows(
         if entry not in by_rows:
             rest.append(i)
         elif arrived[0] is not None:
-            made = Node(
+            row_node = Node(
                 node.op.row_gradient,
                 node.statics,
                 node.scalars,
                 (arrived[0], *node.inputs),
                 f"{node.name}_rows",
             ).made_from(node)
-            by_rows[entry].append((Entry(made, 0), Entry(made, 1)))
+            by_rows[entry].append((Entry(row_node, 0), Entry(row_node, 1)))
     return rest
 
 

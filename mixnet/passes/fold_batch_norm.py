@@ -35,7 +35,7 @@ def fold_batch_norm(graph: Graph, facts: Facts | None = None) -> Graph:
             FOLD, statics, (), (weight, gamma, beta, mean, var, *bias), f"{node.name}_fold"
         )
         op = inner.op
-        made = Node(
+        layer = Node(
             op,
             op.rebind(inner.statics, no_bias=False),
             inner.scalars,
@@ -44,7 +44,7 @@ def fold_batch_norm(graph: Graph, facts: Facts | None = None) -> Graph:
             inner.attrs,
         ).made_from(inner)
         # Nobody reads the statistics (see ``_folds``); the moving ones stay as they are.
-        return Entry(made), mean, var, mean, var
+        return Entry(layer), mean, var, mean, var
 
     return graph.rebuild(change)
 

@@ -76,7 +76,7 @@ class _Chains:
             for entry in node.inputs:
                 self.readers.setdefault(entry, []).append(node)
         self.heads = set(graph.heads)
-        self.taken: set[Node] = set()
+        self.fused_nodes: set[Node] = set()
 
     def __iter__(self) -> Iterator[list[Node]]:
         for node in self.graph.nodes:
@@ -87,7 +87,7 @@ class _Chains:
                 yield self._taken(self._affine(node))
 
     def _taken(self, chain: list[Node]) -> list[Node]:
-        self.taken.update(chain)
+        self.fused_nodes.update(chain)
         return chain
 
     def _next(self, node: Node) -> Node | None:
@@ -95,7 +95,12 @@ class _Chains:
         readers = self.readers.get(Entry(node), [])
         others = node.op.num_outputs(node.statics, len(node.inputs))
         hidden = any(self.readers.get(Entry(node, i)) for i in range(1, others))
-        if len(readers) != 1 or hidden or Entry(node) in self.heads or readers[0] in self.taken:
+        if (
+            len(readers) != 1
+            or hidden
+            or Entry(node) in self.heads
+            or readers[0] in self.fused_nodes
+        ):
             return None
         return readers[0]
 

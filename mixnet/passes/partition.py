@@ -38,20 +38,20 @@ def partition(graph: Graph, takes: Callable[[Node], bool], make: Make) -> Graph:
         make: gives the node of a part; its outputs are the part's heads, its inputs ``Part.inputs``.
     """
     nodes = [node for node in graph.nodes if not node.is_variable]
-    taken = {node: takes(node) for node in nodes}
+    accepted = {node: takes(node) for node in nodes}
     level: dict[Node, int] = {}
     for node in nodes:
         level[node] = max(
             (
-                level[e.node] + (taken[e.node] != taken[node])
+                level[e.node] + (accepted[e.node] != accepted[node])
                 for e in node.inputs
                 if e.node in level
             ),
-            default=0 if taken[node] else 1,
+            default=0 if accepted[node] else 1,
         )
     groups: dict[int, list[Node]] = {}
     for node in nodes:
-        if taken[node]:
+        if accepted[node]:
             groups.setdefault(level[node], []).append(node)
     read = set(graph.heads)
     readers: dict[Entry, list[Node]] = {}

@@ -262,9 +262,9 @@ def _part(
     coming: Mapping[Entry, Node],
     leaving: Mapping[Entry, None],
     states: Sequence[int],
-    made: Mapping[Node, Node],
+    new_nodes: Mapping[Node, Node],
 ) -> Part:
     new = [graph.heads[graph.num_outputs + i] for i in states]
-    heads = tuple(Entry(made[e.node], e.index) for e in (*leaving, *new))
+    heads = tuple(Entry(new_nodes[e.node], e.index) for e in (*leaving, *new))
     inner = Graph(heads, tuple(coming.values()), len(leaving), tuple(states))
     return Part(key[1], inner, tuple(coming), tuple(leaving), tuple(states), key[2])

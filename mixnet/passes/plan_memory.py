@@ -112,9 +112,9 @@ class MemoryPlan:
 
     def __repr__(self) -> str:
         internal = sum(array.kind not in EXTERNAL for array in self.arrays)
-        ways = [name for name in ("inplace", "co_share", "recompute") if getattr(self, name)]
+        options = [name for name in ("inplace", "co_share", "recompute") if getattr(self, name)]
         lines = [
-            f"Memory plan of {len(self.steps)} operations ({', '.join(ways) or 'nothing shared'})",
+            f"Memory plan of {len(self.steps)} operations ({', '.join(options) or 'nothing shared'})",
             f"  internal arrays  {size_text(self.total_bytes)}: {internal} arrays in "
             f"{len(self.storages)} storages, at least {size_text(self.lower_bound_bytes)}",
             f"  arguments        {size_text(self.argument_bytes)}",

@@ -166,10 +166,10 @@ class _Rewrite:
             node = entry.node
             if node.is_variable and node.name in self.options.parameters:
                 self.quantized_parameters[node.name] = None
-                made = [
+                quantized = [
                     Entry(Node(None, name=f"{node.name}_quantize{s}")) for s in ("", "_min", "_max")
                 ]
-                self.whole[entry] = (made[0], made[1], made[2])
+                self.whole[entry] = (quantized[0], quantized[1], quantized[2])
             else:
                 name = output_name(entry)
                 self.measured[name] = None

@@ -72,26 +72,28 @@ def quantize_weights(graph: Graph, rows: Mapping[str, Rows]) -> Graph:
         weight = node.inputs[_WEIGHT].node if len(node.inputs) > _WEIGHT else None
         if weight is None or not weight.is_variable or weight.name not in rows:
             return node.replaced(inputs)
-        pair, how = pairs[weight.name], rows[weight.name]
+        pair, layout = pairs[weight.name], rows[weight.name]
         if node.op.name == EMBEDDING:
-            return _embedding(node, inputs[0], pair, how)
+            return _embedding(node, inputs[0], pair, layout)
         whole, step = pair
-        restored = _restored(f"{node.name}_weight_dequantize", Entry(whole), Entry(step), how)
+        restored = _restored(f"{node.name}_weight_dequantize", Entry(whole), Entry(step), layout)
         return node.replaced((inputs[0], Entry(restored), *inputs[2:]))
 
     return graph.rebuild(change)
 
 
-def _embedding(node: Node, data: Entry, pair: tuple[Node, Node], how: Rows) -> Node:
+def _embedding(node: Node, data: Entry, pair: tuple[Node, Node], layout: Rows) -> Node:
     """An embedding that takes rows of integers and of steps, so that no more is restored than is read."""
-    parts = (("quantize", pair[0], how.stored), ("step", pair[1], how.groups))
+    parts = (("quantize", pair[0], layout.stored), ("step", pair[1], layout.groups))
     rows = []
     for part, variable, extent in parts:
         attrs = {**node.attrs, "output_dim": str(extent), "sparse_grad": "False"}
         inputs = (data, Entry(variable))
         rows.append(Entry(make_node(EMBEDDING, f"{node.name}_{part}", inputs, attrs)))
-    return _restored(node.name, rows[0], rows[1], how)
+    return _restored(node.name, rows[0], rows[1], layout)
 
 
-def _restored(name: str, whole: Entry, step: Entry, how: Rows) -> Node:
-    return make_node(ROWS, name, (whole, step), {"bits": str(how.bits), "size": str(how.size)})
+def _restored(name: str, whole: Entry, step: Entry, layout: Rows) -> Node:
+    return make_node(
+        ROWS, name, (whole, step), {"bits": str(layout.bits), "size": str(layout.size)}
+    )

@@ -152,11 +152,11 @@ class Recomputation:
     """What gradients read in place of forward's nodes; made once for each gradient graph.
 
     Args:
-        kept: operations whose results are kept.
+        retained: operations whose results are kept.
     """
 
-    def __init__(self, kept: Collection[Node]):
-        self.kept = kept
+    def __init__(self, retained: Collection[Node]):
+        self.retained = retained
         self._again: dict[Node, Node] = {}
         self._late: dict[Entry, Entry] = {}
 
@@ -170,11 +170,11 @@ class Recomputation:
         """
         gradient = next(head for head in heads if head is not None)
         self._compute([entry.node for entry in node.inputs], gradient)
-        inputs = tuple(self._read(entry, gradient, node in self.kept) for entry in node.inputs)
+        inputs = tuple(self._read(entry, gradient, node in self.retained) for entry in node.inputs)
         return node if inputs == node.inputs else node.replaced(inputs)
 
     def _is_kept(self, node: Node) -> bool:
-        return node.is_variable or node in self.kept
+        return node.is_variable or node in self.retained
 
     def _read(self, entry: Entry, gradient: Entry, at_once: bool = False) -> Entry:
         if not self._is_kept(entry.node):

@@ -29,7 +29,7 @@ class Storage:
     last: int
     before: int
     users: int = 0
-    kept: bool = False  # it holds an output of the graph
+    holds_output: bool = False  # it holds an output of the graph
     arrays: list[Array] = field(default_factory=list)
     offset: int = 0
 
@@ -37,7 +37,7 @@ class Storage:
         """Let an array that ``step`` writes live here."""
         self.arrays.append(array)
         self.last = max(self.last, array.last)
-        self.kept |= array.kind == "output"
+        self.holds_output |= array.kind == "output"
         self.users |= 1 << step
         for reader in array.readers:
             self.users |= 1 << reader
@@ -70,7 +70,7 @@ def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
                 if array.kind == "internal":  # an output is an array of its own
                     array.kind = "view"
                     continue
-            if storage is None or (storage.kept and array.kind == "output"):
+            if storage is None or (storage.holds_output and array.kind == "output"):
                 rest.append((index, array))
             else:
                 storage.add(array, number)
@@ -94,7 +94,7 @@ def _free_input(
     for place in sorted(allowed):
         array = step.reads.get(place)
         storage = home.get(array) if array is not None else None
-        if storage is None or storage.kept or storage in written:
+        if storage is None or storage.holds_output or storage in written:
             continue
         if storage.users & ~(step.before | 1 << number):
             continue  # a step reads it later, or could run at the same time

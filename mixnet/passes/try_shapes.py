@@ -78,12 +78,12 @@ def _fits_together(
     known = {extent for shape in shapes.values() for extent in shape if extent > 0}
     if not known:
         return  # one alone would be a guess
-    seen = sorted(known | {1})
+    candidates = sorted(known | {1})
     choices = (
         dict(zip(chosen, extents, strict=True))
         for count in (1, 2)
         for chosen in combinations(places, count)
-        for extents in product(seen, repeat=count)
+        for extents in product(candidates, repeat=count)
     )
     enough = 0  # how many places had to be fixed
     for fixed in islice(choices, _MOST_TRIED):

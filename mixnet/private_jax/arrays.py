@@ -7,7 +7,7 @@ from typing import Any
 
 
 def batched_put() -> Callable[..., Any] | None:
-    """``put(aval, sharding, [data of each device], [device])``: an array; None where this JAX has none.
+    """``device_put(aval, sharding, [data of each device], [device])``; None where this JAX has none.
 
     ``jax.device_put`` then does the same, in ten times the time for a small array.
     """
@@ -15,8 +15,8 @@ def batched_put() -> Callable[..., Any] | None:
         from jaxlib._jax import batched_device_put
     except ImportError:
         return None
-    put: Callable[..., Any] = batched_device_put
-    return put
+    device_put: Callable[..., Any] = batched_device_put
+    return device_put
 
 
 def assembled() -> Callable[..., Any] | None:

@@ -121,14 +121,14 @@ class CheckedLock:
                 )
             waits_for[threading.get_ident()] = f"the lock {self.name!r}", time.monotonic()
         try:
-            taken = self._lock.acquire(blocking, timeout)
+            acquired = self._lock.acquire(blocking, timeout)
         finally:
             waits_for.pop(threading.get_ident(), None)
-        if taken:
+        if acquired:
             self.holder = threading.get_ident()
             self._depth += 1
             locks.append(self)
-        return taken
+        return acquired
 
     def release(self) -> None:
         """Give it back."""
@@ -172,11 +172,11 @@ def _held_here() -> list[CheckedLock]:
     return held.setdefault(threading.get_ident(), [])
 
 
-def about_to_wait(what: str, gives_back: Any = None) -> None:
+def about_to_wait(event: str, gives_back: Any = None) -> None:
     """Say what this thread is going to wait for; ``ends_waiting`` takes it back.
 
     Args:
-        what: for the report of who waits for whom.
+        event: for the report of who waits for whom.
         gives_back: a lock that is given back while the thread waits.
 
     Raises:
@@ -185,12 +185,12 @@ def about_to_wait(what: str, gives_back: Any = None) -> None:
     if checked:
         # Whoever is woken and goes to sleep again has waited all the time.
         _, since = waits_for.get(threading.get_ident(), ("", time.monotonic()))
-        waits_for[threading.get_ident()] = what, since
+        waits_for[threading.get_ident()] = event, since
         locks = [lock for lock in _held_here() if lock is not gives_back]
         if locks:
             ends_waiting()
             raise MXNetError(
-                f"A thread is about to wait for {what} while it holds the lock {locks[-1].name!r} "
+                f"A thread is about to wait for {event} while it holds the lock {locks[-1].name!r} "
                 "(mixnet/process/locks.py). This is a mistake in mixnet: please report it "
                 "with this traceback."
             )
@@ -211,8 +211,8 @@ def report() -> str:
         if locks:
             lines.append(f"  holds {', '.join(locks)}")
         if number in waits_for:
-            what, since = waits_for[number]
-            lines.append(f"  waits for {what}, for {time.monotonic() - since:.1f} s")
+            event, since = waits_for[number]
+            lines.append(f"  waits for {event}, for {time.monotonic() - since:.1f} s")
         lines += [line.rstrip() for line in traceback.format_stack(frame)]
     return "\n".join(lines)
 

@@ -39,8 +39,8 @@ def checked_pair(owner: str, name: str, pair: object, example: str) -> tuple[Any
         AttributeKindError: they are not two.
     """
     if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-        what = f"{len(pair)} things" if isinstance(pair, (list, tuple)) else _kind(pair)
-        raise AttributeKindError(f"{owner}: {name} returned {what}; let it {example}.")
+        description = f"{len(pair)} things" if isinstance(pair, (list, tuple)) else _kind(pair)
+        raise AttributeKindError(f"{owner}: {name} returned {description}; let it {example}.")
     return pair[0], pair[1]
 
 

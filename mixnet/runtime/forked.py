@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 _immortal: list[Any] = []
 
 
-def _refusal(what: str) -> MXNetError:
+def _refusal(action: str) -> MXNetError:
     return MXNetError(
         f"Process {os.getpid()} was forked from one that has computed with mixnet: it has none "
-        f"of XLA's threads, so it cannot {what}. Start it with "
+        f"of XLA's threads, so it cannot {action}. Start it with "
         f"multiprocessing.get_context('spawn') or "
         f"'forkserver', or fork before the first computation. Arrays that were computed before can be "
         f"read here, with asnumpy(), and computed with in NumPy."
     )
 
 
-def _refuse(what: str) -> Callable[..., NoReturn]:
+def _refuse(action: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **kwargs: object) -> NoReturn:
-        raise _refusal(what)
+        raise _refusal(action)
 
     return refuse
 

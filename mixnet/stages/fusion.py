@@ -150,12 +150,12 @@ def _sources(instruction: Instruction, program: Program) -> list[Instruction]:
     """What computes the operands, seen through views; parameters where nothing does."""
     sources: dict[str, Instruction] = {}
     stack = list(reversed(instruction.operands))
-    seen = set(stack)
+    visited = set(stack)
     while stack:
         each = program.instructions[stack.pop()]
         if each.opcode in VIEWS and each.operands:
-            new = [name for name in reversed(each.operands) if name not in seen]
-            seen.update(new)
+            new = [name for name in reversed(each.operands) if name not in visited]
+            visited.update(new)
             stack += new
         else:
             sources[each.name] = each

@@ -73,8 +73,8 @@ def attributes_of(node: Node) -> dict[str, str]:
 
 def _attribute_text(value: object) -> str:
     """An attribute; numbers that are inputs are places in a vector once a program is made."""
-    many = value if isinstance(value, tuple) else (value,)
-    if any(isinstance(each, (Dynamic, ScalarSlot)) for each in many):
+    items = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(each, (Dynamic, ScalarSlot)) for each in items):
         return "(input)"
     return f"{value:g}" if isinstance(value, float) else str(value)
 

@@ -97,13 +97,13 @@ class Program:
     def inside(self, instruction: Instruction) -> list[Instruction]:
         """The instructions of all computations that one runs, however deep."""
         instructions: list[Instruction] = []
-        stack, seen = list(instruction.calls), set(instruction.calls)
+        stack, visited = list(instruction.calls), set(instruction.calls)
         while stack:
             rows = self.computations.get(stack.pop(), [])
             instructions += rows
             for each in rows:
-                new = [name for name in each.calls if name not in seen]
-                seen.update(new)
+                new = [name for name in each.calls if name not in visited]
+                visited.update(new)
                 stack += new
         return instructions
 

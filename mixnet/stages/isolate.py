@@ -48,12 +48,12 @@ class Recorded:
 class HeldSegment(Segment):
     """A segment that runs only when a value is read, and is reported before it runs."""
 
-    __slots__ = ("isolation", "taken")
+    __slots__ = ("is_recorded", "isolation")
 
     def __init__(self, context: Context):
         super().__init__(context)
         self.isolation: Isolation = state.isolation
-        self.taken = False
+        self.is_recorded = False
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Run what is pending if its values are needed now; else only end the segment here.
@@ -118,9 +118,9 @@ class Isolation:
 
     def take(self, segment: HeldSegment, reason: str) -> None:
         """Note a segment that is about to run, or that would be."""
-        if segment.taken or not segment.entries:
+        if segment.is_recorded or not segment.entries:
             return
-        segment.taken = True
+        segment.is_recorded = True
         segment.read_entries()
         alive = [value for each in segment.references if (value := each()) is not None]
         slots = tuple(sorted({value.slot for value in alive}))
@@ -129,7 +129,7 @@ class Isolation:
             return
         graph = segment.graph(slots)
         key = (segment.program, slots, segment.context)
-        taken = Recorded(
+        recorded = Recorded(
             graph,
             segment.leaves,
             segment.scalars,
@@ -138,7 +138,7 @@ class Isolation:
             reason,
             is_compiled(key),
         )
-        self._recorded.append(taken)
+        self._recorded.append(recorded)
 
     def note(self, owner: object, attribute: str, value: object) -> None:
         """Keep what an object holds before it is written for the first time."""

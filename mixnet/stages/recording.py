@@ -113,7 +113,7 @@ def _record(
         The segment, and the names of its leaves by their ids.
     """
     inputs = [node.name for i, node in enumerate(op.graph.inputs) if i != op.key]
-    with isolated() as held:
+    with isolated() as isolation:
         leaves = []
         for value, mark in zip(values, marks, strict=True):
             if mark is None or mark.request == "null":
@@ -132,7 +132,7 @@ def _record(
             reached = [head for head in heads if head._read().node is not None]
             if reached:
                 run_backward(reached)
-        (recorded,) = held.programs()
+        (recorded,) = isolation.programs()
         del heads, gradients, states
     for leaf in recorded.leaves:
         names.setdefault(id(leaf), "random key" if leaf.spec.dtype == np.uint32 else "constant")
@@ -172,10 +172,10 @@ def _plain_names(graph: Graph) -> None:
         if isinstance(node.op, GraphOp):
             plain[node] = node.op.name  # the block's own, which ends in a number of its own
     several = Counter(plain.values())
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for node, name in plain.items():
-        node.name = f"{name}{seen[name]}" if several[name] > 1 else name
-        seen[name] += 1
+        node.name = f"{name}{counts[name]}" if several[name] > 1 else name
+        counts[name] += 1
 
 
 def _parameter_names(graph: Graph) -> None:
@@ -315,11 +315,11 @@ def _mark(handle: Any) -> Mark | None:
 # ---- symbols -------------------------------------------------------------------------------------
 
 
-def inputs_by_name(who: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+def inputs_by_name(caller: str, inputs: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
     """Inputs of a symbol, given as keywords or as mappings.
 
     Args:
-        who: name of the function, for its errors.
+        caller: name of the function, for its errors.
         inputs: mappings from names to arrays or shapes.
         named: more of them.
 
@@ -330,7 +330,7 @@ def inputs_by_name(who: str, inputs: Sequence[Any], named: Mapping[str, Any]) ->
     for each in inputs:
         if not isinstance(each, Mapping):
             raise AttributeTypeError(
-                f"{who}: the inputs of a symbol come by name, as data=(32, 10) or "
+                f"{caller}: the inputs of a symbol come by name, as data=(32, 10) or "
                 f"{{'data': array}}, not as {type(each).__name__}."
             )
         by_name.update(each)
@@ -410,11 +410,11 @@ def of_function(
     """
     leaves, _ = flatten((tuple(arrays), dict(keywords)))
     start = time.perf_counter()
-    with isolated() as held, source_lines(boundary), RecordingScope(None, training):
+    with isolated() as isolation, source_lines(boundary), RecordingScope(None, training):
         trains = bool(state.training)
         result = function(*arrays, **keywords)
         seconds = time.perf_counter() - start
-        recorded = held.programs()
+        recorded = isolation.programs()
         del result
     if not recorded:
         raise AttributeTypeError(

@@ -99,19 +99,19 @@ class _Runner:
             inputs: of that node.
         """
         rest = iter(inputs)
-        held = {
+        stored = {
             n: Node(None, name=f"{name}/{n.name}")
             for n in self.graph.inputs
             if n.name in self.arrays
         }
-        variables = {n: held[n] if n in held else (next(rest),) for n in self.graph.inputs}
+        variables = {n: stored[n] if n in stored else (next(rest),) for n in self.graph.inputs}
 
         def change(node: Node, entries: tuple[Entry, ...]) -> Node:
             scoped = f"{name}/{node.name}"
             spelled = Node(node.op, node.statics, node.scalars, entries, scoped, node.attrs)
             return spelled.made_from(node)
 
-        arrays = {each.name: self.arrays[node.name] for node, each in held.items()}
+        arrays = {each.name: self.arrays[node.name] for node, each in stored.items()}
         return self.graph.rebuild(change, variables), arrays
 
     def structs(self, inputs: Sequence[Any]) -> list[jax.ShapeDtypeStruct]:
@@ -119,9 +119,11 @@ class _Runner:
         inferred = self._structs.get(key)
         if inferred is None:
             remaining = iter(key)
-            held = self.arrays
+            stored = self.arrays
             known = [
-                (held[n.name].shape, held[n.name].dtype) if n.name in held else next(remaining)
+                (stored[n.name].shape, stored[n.name].dtype)
+                if n.name in stored
+                else next(remaining)
                 for n in self.graph.inputs
             ]
             specs = Facts(inputs=known).specs(self.graph, drawing=False)
@@ -150,16 +152,16 @@ class _Runner:
 def _node_of(backend: Backend, whole: Symbol, part: Part, arrays: Any, options: Any) -> Node:
     variables = zip(part.graph.inputs, part.inputs, strict=True)
     own = {v.name for v, e in variables if e.node.is_variable and v.name in arrays}
-    held = {name: arrays[name].asnumpy() for name in own}
+    stored = {name: arrays[name].asnumpy() for name in own}
     symbol = type(whole)(part.graph.heads)
     names = symbol.list_inputs()
     by_name = {v.name: v for v in part.graph.inputs}
     graph = Graph(part.graph.heads, tuple(by_name[name] for name in names))
     entries = dict(zip((v.name for v in part.graph.inputs), part.inputs, strict=True))
-    runner = _Runner(backend, symbol, graph, held, options)
+    runner = _Runner(backend, symbol, graph, stored, options)
     op = find(_PART)
     statics, scalars = op.bind({"part": runner})
-    inputs = tuple(entries[name] for name in names if name not in held)
+    inputs = tuple(entries[name] for name in names if name not in stored)
     return Node(op, statics, scalars, inputs, f"{type(backend).__name__.lower()}{part.number}")
 
 
@@ -169,18 +171,18 @@ def spelled_out(symbol: Symbol) -> tuple[Symbol, dict[str, Any]]:
 
     It is for the eye: computed, it would be XLA's again.
     """
-    held: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
         if node.op.name != _PART:
             return node.replaced(inputs)
         graph, arrays = node.op.keywords(node.statics)["part"].spelled_out(node.name, inputs)
-        held.update(arrays)
+        stored.update(arrays)
         return graph.heads
 
     if not any(node.op is not None and node.op.name == _PART for node in symbol.graph.nodes):
         return symbol, {}
-    return type(symbol)(symbol.graph.rebuild(change).heads), held
+    return type(symbol)(symbol.graph.rebuild(change).heads), stored
 
 
 def parts_of(symbol: Symbol) -> dict[str, str]:

@@ -31,21 +31,21 @@ BODY = "return (outputs, new states)"
 STEP = "return (step output, new loop variables)"
 
 
-def _flat(symbols: Any, what: str) -> tuple[list[Symbol], Any]:
-    """Single outputs of nested lists, and how to nest others the same way; ``what`` they are,
+def _flat(symbols: Any, role: str) -> tuple[list[Symbol], Any]:
+    """Single outputs of nested lists, and how to nest others the same way; ``role`` they are,
     for an error.
     """
     if isinstance(symbols, Symbol):
         return list(symbols), None if len(symbols) == 1 else [(1, None)] * len(symbols)
     if not isinstance(symbols, (list, tuple)):
         raise AttributeKindError(
-            f"{what} is a symbol or a list of symbols, not a {type(symbols).__name__}. mx.sym.var makes "
+            f"{role} is a symbol or a list of symbols, not a {type(symbols).__name__}. mx.sym.var makes "
             f"variables."
         )
     leaves: list[Symbol] = []
     shape = []
     for each in symbols:
-        flat, nested = _flat(each, what)
+        flat, nested = _flat(each, role)
         leaves += flat
         shape.append((len(flat), nested))
     return leaves, shape

@@ -646,18 +646,18 @@ def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
     return names, aux_names
 
 
-def _named(names: Sequence[str], arrays: Any, what: str, complete: bool) -> dict[str, NDArray]:
+def _named(names: Sequence[str], arrays: Any, role: str, complete: bool) -> dict[str, NDArray]:
     if isinstance(arrays, (list, tuple)):
         if len(arrays) != len(names):
             raise AttributeValueError(
-                f"bind: {what} has {len(arrays)} arrays, the symbol {len(names)}."
+                f"bind: {role} has {len(arrays)} arrays, the symbol {len(names)}."
             )
         arrays = {
             name: array for name, array in zip(names, arrays, strict=True) if array is not None
         }
     missing = [name for name in names if name not in arrays]
     if complete and missing:
-        raise AttributeValueError(f"bind: {what} has no array for {', '.join(missing)}.")
+        raise AttributeValueError(f"bind: {role} has no array for {', '.join(missing)}.")
     return {name: arrays[name] for name in names if name in arrays}
 
 

@@ -43,10 +43,10 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
             statics = tuple(spelled if each is bodies else each for each in statics)
         if op.variadic and op.num_args:
             attrs[op.num_args] = str(len(inputs) + len(bodies))
-        made = Node(op, statics, scalars, inputs, node.name, attrs).made_from(node)
+        rebuilt = Node(op, statics, scalars, inputs, node.name, attrs).made_from(node)
         if order is not None:
-            made.order = order
-        return made
+            rebuilt.order = order
+        return rebuilt
 
     return graph.rebuild(change)
 

@@ -273,12 +273,12 @@ class Symbol:
     # ---- inference ----------------------------------------------------------------------------
 
     def _known_by_name(
-        self, method: str, what: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+        self, method: str, facts: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Known facts about variables, by name, from positional or keyword arguments."""
         if args and kwargs:
             raise AttributeValueError(
-                f"{method}: pass the {what} in the order of list_arguments() or by name, not both."
+                f"{method}: pass the {facts} in the order of list_arguments() or by name, not both."
             )
         known = {*self.list_arguments(), *self.list_auxiliary_states()}
         for key in kwargs:
@@ -668,8 +668,8 @@ def compose(
                 f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
                 f"is not taken for one of the operator's."
             )
-    said = node_attributes({**(attr or {}), **users})
-    attrs = {**said, **{k: to_text(v) for k, v in own.items() if k not in said}}
+    stated = node_attributes({**(attr or {}), **users})
+    attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
     own_variables: list[Node] = []
     if op.variadic:
         assert not isinstance(inputs, Mapping)

@@ -58,7 +58,7 @@ def _placed(values: Mapping[str, Any], ctx: Context, dtype: DTypeLike) -> dict[s
     }
 
 
-def _by_name(names: Sequence[str], arrays: Any, what: str) -> dict[str, Any]:
+def _by_name(names: Sequence[str], arrays: Any, role: str) -> dict[str, Any]:
     """A list or a dict of values as a dict.
 
     Raises:
@@ -67,7 +67,7 @@ def _by_name(names: Sequence[str], arrays: Any, what: str) -> dict[str, Any]:
     if isinstance(arrays, Mapping):
         if set(arrays) != set(names):
             raise ValueError(
-                f"The {what} of the symbol and the names given do not match. The symbol has "
+                f"The {role} of the symbol and the names given do not match. The symbol has "
                 f"{', '.join(names) or 'none'}; given were {', '.join(arrays) or 'none'}."
             )
         return dict(arrays)
@@ -237,9 +237,9 @@ def check_numeric_gradient(
             raise KeyError(request)
         start = random_arrays(arguments[name].shape)
         before[name] = np.asarray(start, arguments[name].dtype)
-        made = array(before[name], ctx=ctx, dtype=arguments[name].dtype)
+        before_call = array(before[name], ctx=ctx, dtype=arguments[name].dtype)
         stype = (grad_stype_dict or {}).get(name, "default")
-        gradients[name] = made if stype == "default" else cast_storage(made, stype)
+        gradients[name] = before_call if stype == "default" else cast_storage(before_call, stype)
     executor = whole.bind(
         ctx,
         args=arguments,
@@ -377,9 +377,9 @@ def check_symbolic_backward(
         expect = _asnumpy(expect)
         start = np.random.normal(size=expect.shape)
         before[name] = np.asarray(start, arguments[name].dtype)
-        made = array(before[name], ctx=ctx, dtype=arguments[name].dtype)
+        initial = array(before[name], ctx=ctx, dtype=arguments[name].dtype)
         stype = (grad_stypes or {}).get(name, "default")
-        gradients[name] = made if stype == "default" else cast_storage(made, stype)
+        gradients[name] = initial if stype == "default" else cast_storage(initial, stype)
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)
     elif isinstance(grad_req, (list, tuple)):

@@ -49,8 +49,8 @@ def compare_optimizer(
     Raises:
         AssertionError: they differ.
     """
-    many = isinstance(shape, list)
-    shapes = shape if many else [shape] * ntensors
+    is_list = isinstance(shape, list)
+    shapes = shape if is_list else [shape] * ntensors
     assert len(shapes) == ntensors, f"{len(shapes)} shapes were given for {ntensors} weights."
     # A sparse weight has all its rows: a row that is not stored cannot be updated.
     weights = [_random(each, dtype, w_stype, 1.0) for each in shapes]
@@ -64,7 +64,7 @@ def compare_optimizer(
         if dense:
             for i, each in enumerate(zip(own, gradient_copies, states, strict=True)):
                 optimizer.update_multi_precision(i, *each)
-        elif many or ntensors > 1:
+        elif is_list or ntensors > 1:
             optimizer.update_multi_precision(list(range(ntensors)), own, gradient_copies, states)
         else:
             optimizer.update_multi_precision(0, own[0], gradient_copies[0], states[0])

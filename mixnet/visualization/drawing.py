@@ -77,18 +77,18 @@ def _svg(forward: Graph, whole: Graph, shapes: Mapping[Entry, Any]) -> str:
             else:
                 kinds.setdefault((i, j), ("gradient", entry))
     weights = [0.05 if kind == "kept" else 1.0 for kind, _ in kinds.values()]
-    laid = layered([(_WIDTH, _HEIGHT)] * len(nodes), list(kinds), weights=weights)
+    layout = layered([(_WIDTH, _HEIGHT)] * len(nodes), list(kinds), weights=weights)
     edges = [
         _edge(path if kind != "gradient" else path[::-1], kind, shapes.get(entry))
-        for (kind, entry), path in zip(kinds.values(), laid.paths, strict=True)
+        for (kind, entry), path in zip(kinds.values(), layout.paths, strict=True)
     ]
     boxes = [
         _box(node, *corner, node not in of_forward, shapes)
-        for node, corner in zip(nodes, laid.corners, strict=True)
+        for node, corner in zip(nodes, layout.corners, strict=True)
     ]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {laid.width:.0f} {laid.height:.0f}" '
-        f'width="{laid.width:.0f}" role="img" aria-label="graph of {len(nodes)} nodes" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" '
+        f'width="{layout.width:.0f}" role="img" aria-label="graph of {len(nodes)} nodes" '
         'style="max-width:100%;background:#fff" font-family="sans-serif">'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#777"/></marker></defs>'

@@ -164,13 +164,13 @@ def _ordered(level: Sequence[int], links: dict[tuple[int, int], float]) -> list[
     for a, b in links:
         down[a].append(b)
         up[b].append(a)
-    seen = [False] * len(level)
+    visited = [False] * len(level)
     for start in sorted(range(len(level)), key=lambda i: (level[i], i)):
         stack = [start]
         while stack:
             i = stack.pop()
-            if not seen[i]:
-                seen[i] = True
+            if not visited[i]:
+                visited[i] = True
                 rows[level[i]].append(i)
                 stack += reversed(down[i])
     place = [0.0] * len(level)

@@ -23,7 +23,7 @@ def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
         ShapeError: the shapes do not fit.
     """
     inferred = infer(symbol.graph, shapes).shapes
-    seen: set[Node] = set()
+    counted: set[Node] = set()
     rows = []
     for node in symbol.graph.nodes:
         if node.is_variable:
@@ -31,8 +31,8 @@ def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
         count = 0
         for entry in node.inputs:
             fresh = entry.node.is_variable and entry.node.name not in shapes
-            if fresh and entry.node not in seen and not entry.node.name.endswith("label"):
-                seen.add(entry.node)
+            if fresh and entry.node not in counted and not entry.node.name.endswith("label"):
+                counted.add(entry.node)
                 size = 1
                 for extent in inferred[entry]:
                     size *= extent

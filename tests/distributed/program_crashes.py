@@ -28,7 +28,7 @@ if is_first:
         mark.touch()
         os.kill(server, signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
-    world().member.told.wait(30)
+    world().member.loss_noted.wait(30)
     store.push("w", nd.ones(16))
     store.barrier()
     raise AssertionError("nobody said that rank 1 is lost")

@@ -115,9 +115,9 @@ def test_half_precision() -> None:
 def test_which_arrays_get_smaller() -> None:
     how = compression({"type": "powersgd", "rank": 2})
     assert isinstance(how, PowerSGD)
-    assert how.kept((100, 50)) == ((100, 50), (50, 2))
-    assert how.kept((8, 3, 5, 5)) == ((8, 3, 5, 5), (75, 2))
-    assert how.kept((4, 4)) is how.kept((100,)) is how.kept(()) is None
+    assert how.state_shapes((100, 50)) == ((100, 50), (50, 2))
+    assert how.state_shapes((8, 3, 5, 5)) == ((8, 3, 5, 5), (75, 2))
+    assert how.state_shapes((4, 4)) is how.state_shapes((100,)) is how.state_shapes(()) is None
 
 
 @pytest.mark.parametrize("rank", [0, -1, 1.5, True, "many", None])

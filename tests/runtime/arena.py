@@ -72,7 +72,7 @@ class _Run:
     def run(self) -> list[np.ndarray]:
         ending: dict[int, list[Any]] = {}
         for storage in self.plan.storages:
-            if not storage.kept:
+            if not storage.holds_output:
                 ending.setdefault(storage.last, []).append(storage)
         for number, step in enumerate(self.plan.schedule.steps):
             self.step(step)

@@ -9,7 +9,7 @@ from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon import nn
 from mixnet.runtime.compile import watch
 from mixnet.runtime.interpret.on_numpy.work import Cost
-from mixnet.runtime.programs import executable_cache, how
+from mixnet.runtime.programs import decision, executable_cache
 from mixnet.widgets import EngineTimeline, HybridizeStepper, MemoryView, ScalingView, View, page
 from mixnet.widgets.why.ask import MOST_PRINTED, printed
 from mixnet.widgets.why.fused import rule
@@ -252,7 +252,7 @@ class TestInterpretedOrCompiled:
         ]
         runs = said[0].split("After ")[1].split(" ")[0]
         assert f"after {runs} runs that were interpreted" in said[2]
-        *_, here = [each for each in how.of_lines() if __file__ in each]
+        *_, here = [each for each in decision.of_lines() if __file__ in each]
         (answer, *_) = mx.why(here.rsplit("/")[-1])
         assert answer.text == said[2] and answer.more == (f"Before: {said[0]}",)
 
@@ -260,7 +260,7 @@ class TestInterpretedOrCompiled:
         key = [(None,)] * 3, (), (), mx.cpu(), (0, 0)
         slow = type("Slow", (), {"cost": Cost(2.0, 1.0, 0.1), "is_python": False})
         slow.__len__ = lambda self: 3
-        assert "one interpreted run is estimated at 2 s" in how.sentence(
+        assert "one interpreted run is estimated at 2 s" in decision.sentence(
             executable_cache._first(key, slow())
         )
 

@@ -385,14 +385,14 @@ def convert_hybrid_block(
         cast_optional_params,
     )
     inputs = [Variable(name) for name in converted.list_inputs() if name not in own]
-    made = SymbolBlock(converted, inputs)
-    for name, each in made.collect_params().items():
+    result = SymbolBlock(converted, inputs)
+    for name, each in result.collect_params().items():
         value = arguments[name] if name in arguments else auxiliary[name]
         each.shape = value.shape
         each.cast(value.dtype)
         each.initialize(ctx=ctx)
         each.set_data(value)
-    return made
+    return result
 
 
 def convert_bucketing_module(

@@ -179,7 +179,7 @@ def _num_inputs(network: HybridBlock, most: int) -> int:
     forward = (
         network.hybrid_forward if type(network).forward is HybridBlock.forward else network.forward
     )
-    taken = [
+    network_inputs = [
         each
         for each in inspect.signature(forward).parameters.values()
         if each.kind is each.POSITIONAL_OR_KEYWORD
@@ -190,7 +190,7 @@ def _num_inputs(network: HybridBlock, most: int) -> int:
         each.kind is each.VAR_POSITIONAL for each in inspect.signature(forward).parameters.values()
     )
     first = 1 if type(network).forward is HybridBlock.forward else 0  # F
-    count = len(taken) - first
+    count = len(network_inputs) - first
     return max(1, most if several and not count else min(most, count))
 
 

@@ -146,7 +146,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         logging.info("Loading pre-trained token embedding vectors from %s", path)
         vectors: list[np.ndarray] = []
         unknown: np.ndarray | None = None
-        taken: set[str] = set()
+        loaded: set[str] = set()
         length = None
         first = len(self)
         for number, line in lines_of(opened(path), path, encoding):
@@ -163,7 +163,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                     f"{elem_delim!r} in between; {error}."
                 ) from None
             is_unknown = token == self.unknown_token
-            if (is_unknown and unknown is not None) or token in taken:
+            if (is_unknown and unknown is not None) or token in loaded:
                 warnings.warn(
                     f"Line {number} of {path}: {token} already has a vector; this one is ignored.",
                     stacklevel=4,
@@ -186,9 +186,9 @@ class _TokenEmbedding(vocab.Vocabulary):
                 elif token not in self._token_to_idx:
                     vectors.append(vector)
                     self._add(token)
-                    taken.add(token)
+                    loaded.add(token)
                 else:
-                    taken.add(token)  # a reserved token keeps the vector of unknown ones
+                    loaded.add(token)  # a reserved token keeps the vector of unknown ones
         if length is None:
             raise FileFormatError(f"{path} has no vectors.")
         self._vec_len = length

@@ -180,10 +180,10 @@ class Program:
         if any(each not in self.known for each in inputs):
             return None
         size = sum(self.known[each].nbytes for each in inputs)
-        made = sum(
+        produced = sum(
             int(np.prod(v.aval.shape)) * np.dtype(v.aval.dtype).itemsize for v in equation.outvars
         )
-        if made > max(size, _SMALL):
+        if produced > max(size, _SMALL):
             return None
         with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
             arrays = [self.known[each] for each in inputs]

@@ -50,8 +50,8 @@ def refused(
                 )
     inputs = [each for each in takes if each.name not in parameters]
     required = [each.name for each in inputs if each.default is each.empty]
-    many = inspect.Parameter.VAR_POSITIONAL in anything
-    if len(required) <= len(arguments) and (many or len(arguments) <= len(inputs)):
+    variadic = inspect.Parameter.VAR_POSITIONAL in anything
+    if len(required) <= len(arguments) and (variadic or len(arguments) <= len(inputs)):
         return None
     called = ", ".join(each.name for each in inputs)
     if isinstance(function, functools.partial) and not inputs:
@@ -60,7 +60,7 @@ def refused(
             f"hybrid_forward(self, x)."
         )
     return AttributeTypeError(
-        f"{title} is called with ({called}{', ...' if many else ''}), but got {len(arguments)} "
+        f"{title} is called with ({called}{', ...' if variadic else ''}), but got {len(arguments)} "
         f"input{'' if len(arguments) == 1 else 's'}."
     )
 

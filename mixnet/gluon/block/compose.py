@@ -147,9 +147,9 @@ def _flattened(output: object) -> tuple[list[Symbol], Any]:
     return [], ("constant", output)
 
 
-def _format(nested: object, what: str) -> Any:
+def _format(nested: object, role: str) -> Any:
     try:
-        return _flatten(nested, what)[1]
+        return _flatten(nested, role)[1]
     except ValueError:
         return None
 

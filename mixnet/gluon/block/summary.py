@@ -41,7 +41,7 @@ def summarize(root: Block, inputs: tuple[Any, ...]) -> None:
         CheckError: a block is hybridized, so that its parts do not run one by one.
     """
     rows: list[list[Any]] = []
-    seen: set[Any] = set()
+    counted: set[Any] = set()
     counts = {"total": 0, "trainable": 0, "shared": 0}
     handles: list[Any] = []
 
@@ -52,8 +52,8 @@ def summarize(root: Block, inputs: tuple[Any, ...]) -> None:
             own += size
             counts["total"] += size
             counts["trainable"] += 0 if each.grad_req == "null" else size
-            counts["shared"] += size if each in seen else 0
-            seen.add(each)
+            counts["shared"] += size if each in counted else 0
+            counted.add(each)
         rows.append([f"{type(block).__name__}-{len(rows) + 1}", _shapes(output), own])
 
     def watch(block: Block) -> None:

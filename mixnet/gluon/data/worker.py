@@ -334,13 +334,13 @@ class Workers:
         process = self._processes[worker]
         process.join(1)
         code = process.exitcode
-        how = f"exit status {code}"
+        cause = f"exit status {code}"
         if code is not None and code < 0:
-            how = f"signal {signal.Signals(-code).name}"
+            cause = f"signal {signal.Signals(-code).name}"
             if -code == signal.SIGKILL:
-                how += ", which the system sends when memory runs out"
+                cause += ", which the system sends when memory runs out"
         raise MXNetError(
-            f"{process.name} (process {process.pid}) died of {how}. The batch that it was "
+            f"{process.name} (process {process.pid}) died of {cause}. The batch that it was "
             f"preparing is lost. Use num_workers=0 to prepare samples in this process and see "
             f"the reason."
         )

@@ -105,10 +105,10 @@ class Builder:
         while names and not names[-1]:
             names.pop()
         name = self.fresh(f"{self.scope}/{op_type}")
-        made = [name] + [self.fresh(f"{name}_{i}") for i in range(1, outputs)]
+        results = [name] + [self.fresh(f"{name}_{i}") for i in range(1, outputs)]
         written = {key: value for key, value in attributes.items() if value is not None}
-        self.steps.append(Step(op_type, names, made, name, self.doc, written))
-        return made[0] if outputs == 1 else made
+        self.steps.append(Step(op_type, names, results, name, self.doc, written))
+        return results[0] if outputs == 1 else results
 
     def _folded(self, op_type: str, names: list[str], attributes: Any) -> np.ndarray | None:
         arrays = [self.known(name) for name in names]
@@ -156,11 +156,11 @@ class Builder:
             return value
         return self.Cast(value, to=type_code(dtype))
 
-    def permuted(self, value: str, order: Sequence[int], back: bool = False) -> str:
-        """A value whose axis ``i`` is axis ``order[i]`` of the given one, or ``back``; itself
+    def permuted(self, value: str, order: Sequence[int], inverse: bool = False) -> str:
+        """A value whose axis ``i`` is axis ``order[i]`` of the given one, or ``inverse``; itself
         where none moves.
         """
-        axes = [int(i) for i in (np.argsort(order) if back else order)]
+        axes = [int(i) for i in (np.argsort(order) if inverse else order)]
         return value if axes == sorted(axes) else self.Transpose(value, perm=axes)
 
     def reduce(self, op_type: str, value: str, axes: Iterable[int] | None, keep: bool) -> str:

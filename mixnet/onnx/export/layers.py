@@ -22,10 +22,10 @@ def channels_last(call: Call) -> bool:
     return layout is not None and layout.endswith("C")
 
 
-def _moved(b: Builder, value: str, rank: int, back: bool = False) -> str:
+def _moved(b: Builder, value: str, rank: int, inverse: bool = False) -> str:
     """Channels from the last axis to axis 1, or back."""
     order = [0, rank - 1, *range(1, rank - 1)]
-    return b.permuted(value, order, back)
+    return b.permuted(value, order, inverse)
 
 
 def _window(call: Call, name: str, count: int, default: int) -> list[int]:
@@ -161,7 +161,7 @@ def _(b: Builder, call: Call) -> str:
         x = b.cast(x, call.dtypes[1])
     result = b.BatchNormalization(x, gamma, *rest, epsilon=float(call["eps"]))
     result = b.cast(result, call.dtype, call.dtypes[1])
-    result = b.permuted(result, order, back=True)
+    result = b.permuted(result, order, inverse=True)
     return b.Relu(result) if call.node.op.name == "_contrib_BatchNormWithReLU" else result
 
 

@@ -229,13 +229,13 @@ def to_model(
     read = {node.name for node in read_in_prediction(graph)}
     walk = Walk(graph, [each for each in inputs if each.name in read], params, builder)
     heads = walk.run()
-    taken = {name for name, _, _ in builder.inputs} | set(builder.constants)
+    used = {name for name, _, _ in builder.inputs} | set(builder.constants)
     builder.doc = ""
     for name, value, entry in zip(names, heads, graph.heads, strict=True):
-        if value in taken or value != name:
+        if value in used or value != name:
             builder.scope = name
             value = builder.rename(builder.Identity(value), name, len(builder.steps) - 1)
-        taken.add(value)
+        used.add(value)
         dims = [d if d is not None else f"{value}_axis{i}" for i, d in enumerate(walk.shape(entry))]
         builder.outputs.append((value, walk.dtype(entry), dims))
     outputs = {name for name, _, _ in builder.outputs}

@@ -168,15 +168,15 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     )  # fmt: skip
     starts = b.cast(inputs[1], np.int64, dtype_of(indices))
     places, fits = _places(low, windows, starts, clip="FILL" not in str(params["mode"]))
-    taken = b.Gather(b.Reshape(inputs[0], [-1]), places, axis=0)
+    gathered = b.Gather(b.Reshape(inputs[0], [-1]), places, axis=0)
     if fits is None:
-        return taken
+        return gathered
     dtype = dtype_of(equation.outvars[0])
     value = _outside(dtype) if params["fill_value"] is None else params["fill_value"]
     if is_narrow(dtype):
-        wide = b.Where(fits, b.cast(taken, np.int64), b.constant(np.int64(value)))
+        wide = b.Where(fits, b.cast(gathered, np.int64), b.constant(np.int64(value)))
         return b.cast(wide, dtype)
-    return b.Where(fits, taken, b.constant(np.asarray(value, dtype)))
+    return b.Where(fits, gathered, b.constant(np.asarray(value, dtype)))
 
 
 def _outside(dtype: np.dtype) -> Any:

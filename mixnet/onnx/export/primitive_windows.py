@@ -32,7 +32,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     pads = [max(a, 0) for a, _ in padding] + [max(c, 0) for _, c in padding]
     sums = b.Conv(x, w, pads=pads, strides=list(params["window_strides"]),
                   dilations=list(params["rhs_dilation"]), group=groups)  # fmt: skip
-    return b.permuted(sums, out, back=True)
+    return b.permuted(sums, out, inverse=True)
 
 
 def _spread(low: Lowering, x: str, shape: Any, steps: Any) -> str:
@@ -86,5 +86,5 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
         x = b.MaxPool(x, kernel_shape=window, pads=pads, strides=strides, dilations=dilation)
         x = b.Neg(x) if name == "reduce_window_min" else x
     after = [equation.outvars[0].aval.shape[i] for i in order]
-    x = b.permuted(low.reshape(x, after), order, back=True)
+    x = b.permuted(low.reshape(x, after), order, inverse=True)
     return b.cast(x, dtype, compute)

@@ -84,7 +84,7 @@ class Reading:
         """The dtype of a value."""
         return value.dtype if isinstance(value, np.ndarray) else self._spec(value)[1]
 
-    def constant(self, value: Any, what: str) -> np.ndarray:
+    def constant(self, value: Any, role: str) -> np.ndarray:
         """An input that must be constant.
 
         Raises:
@@ -93,12 +93,12 @@ class Reading:
         if isinstance(value, np.ndarray):
             return value
         raise MXNetError(
-            f"{what} is computed from the model's inputs; it has to be a constant here"
+            f"{role} is computed from the model's inputs; it has to be a constant here"
         )
 
-    def ints(self, value: object, what: str) -> list[int]:
+    def ints(self, value: object, role: str) -> list[int]:
         """A constant input that is a list of integers."""
-        return [int(each) for each in self.constant(value, what).reshape(-1)]
+        return [int(each) for each in self.constant(value, role).reshape(-1)]
 
     # ---- values without axes --------------------------------------------------------------------
 
@@ -117,11 +117,11 @@ class Reading:
     # ---- bodies ---------------------------------------------------------------------------------
 
     def variable(
-        self, made: Symbol, shape: tuple[int, ...], dtype: np.dtype, scalar: bool
+        self, symbol: Symbol, shape: tuple[int, ...], dtype: np.dtype, scalar: bool
     ) -> Symbol:
         """A variable of a body, with its shape and dtype."""
-        self._specs[made._heads[0]] = (shape, dtype)
-        return cast("Symbol", self.mark_scalar(made, scalar))
+        self._specs[symbol._heads[0]] = (shape, dtype)
+        return cast("Symbol", self.mark_scalar(symbol, scalar))
 
     def inside(self, graph: Any, inputs: Sequence[Any]) -> tuple[Reading, list[Any]]:
         """Read a body with values for its inputs; what is known inside, and the outputs."""
@@ -336,9 +336,10 @@ def _shape_of(info: Any, shapes: Mapping[str, Any] | None) -> tuple[int, ...]:
         if len(override) != len(dims) or any(
             d.dim_value and d.dim_value != e for d, e in zip(dims, override, strict=True)
         ):
-            said = tuple(d.dim_value or d.dim_param or "?" for d in dims)
+            declared = tuple(d.dim_value or d.dim_param or "?" for d in dims)
             raise ShapeError(
-                f"Input {info.name!r} is {said} in the file, which the shape {tuple(override)} does not fit."
+                f"Input {info.name!r} is {declared} in the file, which the shape "
+                f"{tuple(override)} does not fit."
             )
         return tuple(int(each) for each in override)
     if any(d.dim_value < 0 for d in dims):

@@ -72,9 +72,9 @@ def from_proto(model: Any, path: str, shapes: Mapping[str, Any] | None = None) -
         raise FileFormatError(f"{path} is damaged: {text or type(error).__name__}.") from None
     states = set(symbol.list_auxiliary_states())
     read = [name for name in symbol.list_inputs() if name in reading.used]
-    made = {name: array(reading.used[name], dtype=reading.used[name].dtype) for name in read}
-    arguments = {name: each for name, each in made.items() if name not in states}
-    return symbol, arguments, {n: each for n, each in made.items() if n in states}, inputs
+    parameters = {name: array(reading.used[name], dtype=reading.used[name].dtype) for name in read}
+    arguments = {name: each for name, each in parameters.items() if name not in states}
+    return symbol, arguments, {n: each for n, each in parameters.items() if n in states}, inputs
 
 
 def _array(tensor: Any, folder: str, path: str) -> np.ndarray:
@@ -102,8 +102,8 @@ def _array(tensor: Any, folder: str, path: str) -> np.ndarray:
 
 def _outside(tensor: Any, folder: str, path: str) -> np.ndarray:
     """A parameter from an external file in the model's folder."""
-    said = {each.key: each.value for each in tensor.external_data}
-    location = said.get("location", "")
+    entries = {each.key: each.value for each in tensor.external_data}
+    location = entries.get("location", "")
     place = os.path.realpath(os.path.join(folder, location))
     if (
         not location
@@ -117,7 +117,7 @@ def _outside(tensor: Any, folder: str, path: str) -> np.ndarray:
     dtype = np.dtype(onnx_package().helper.tensor_dtype_to_np_dtype(tensor.data_type))
     count = int(np.prod(tensor.dims, dtype=np.float64))
     with opened(place) as file:
-        file.seek(int(said.get("offset", 0)))
+        file.seek(int(entries.get("offset", 0)))
         content = file.read(count * dtype.itemsize)
     if len(content) != count * dtype.itemsize:
         raise FileFormatError(

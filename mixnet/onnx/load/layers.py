@@ -24,16 +24,16 @@ def window(
         list(call.get("dilations", [1] * count)),
     )
     pads = list(call.get("pads", [0] * 2 * count))
-    how = call.get("auto_pad", "NOTSET")
-    if how.startswith("SAME"):
+    padding = call.get("auto_pad", "NOTSET")
+    if padding.startswith("SAME"):
         extents = g.shape(call.x)[2:]
         total = [
             max((math.ceil(n / s) - 1) * s + (k - 1) * d + 1 - n, 0)
             for n, s, k, d in zip(extents, strides, kernel, dilate, strict=True)
         ]
         small, large = [t // 2 for t in total], [t - t // 2 for t in total]
-        return strides, dilate, *((small, large) if how == "SAME_UPPER" else (large, small))
-    if how == "VALID":
+        return strides, dilate, *((small, large) if padding == "SAME_UPPER" else (large, small))
+    if padding == "VALID":
         pads = [0] * 2 * count
     return strides, dilate, pads[:count], pads[count:]
 
@@ -82,8 +82,8 @@ def _(g: Reading, call: Call) -> Any:
         (n - 1) * s + (k - 1) * d + 1 + e
         for n, s, k, d, e in zip(g.shape(call.x)[2:], strides, kernel, dilate, extra, strict=True)
     ]
-    how, output_shape = call.get("auto_pad", "NOTSET"), call.get("output_shape")
-    if output_shape or how.startswith("SAME"):
+    padding, output_shape = call.get("auto_pad", "NOTSET"), call.get("output_shape")
+    if output_shape or padding.startswith("SAME"):
         output_shape = list(
             output_shape or [n * s for n, s in zip(g.shape(call.x)[2:], strides, strict=True)]
         )[-count:]
@@ -91,7 +91,7 @@ def _(g: Reading, call: Call) -> Any:
         whole = [max(w, o) for w, o in zip(output_shape, whole, strict=True)]
         total = [max(w - o, 0) for w, o in zip(whole, output_shape, strict=True)]
         small, large = [t // 2 for t in total], [t - t // 2 for t in total]
-        before, after = (large, small) if how != "SAME_UPPER" else (small, large)
+        before, after = (large, small) if padding != "SAME_UPPER" else (small, large)
     inputs = call.inputs[1:]
     out = g.op(
         "Deconvolution", call.x, *inputs, kernel=tuple(kernel), stride=tuple(strides), dilate=tuple(dilate),

@@ -166,8 +166,8 @@ def _(g: Reading, call: Call) -> Any:
         if isinstance(places, np.ndarray)
         else g.op("Reshape", places, shape=(-1,))
     )
-    taken = g.op("take", x, places, axis=-1)
-    return g.op("Reshape", taken, shape=(1, -1)) if len(g.shape(x)) == 1 else taken
+    gathered = g.op("take", x, places, axis=-1)
+    return g.op("Reshape", gathered, shape=(1, -1)) if len(g.shape(x)) == 1 else gathered
 
 
 @reads("FeatureVectorizer", domain=LEARNED)
@@ -205,11 +205,11 @@ def _(g: Reading, call: Call) -> Any:
     same = g.op("Cast", g.op("_npi_equal", x, keys), dtype="int32")
     place = g.op("Cast", g.op("argmax", same, axis=-1), dtype="int64")
     known = g.op("max", same, axis=-1)
-    taken = g.op("take", values, place)
+    gathered = g.op("take", values, place)
     return g.op(
         "_npi_where",
         g.op("_npi_not_equal_scalar", known, scalar=0),
-        taken,
+        gathered,
         np.asarray([other], values.dtype),
     )
 

@@ -199,9 +199,9 @@ def _(g: Reading, call: Call) -> Any:
 
 def _written(g: Reading, call: Call, places: Any) -> Any:
     """The first input with the third one's elements at places."""
-    how, shape = call.get("reduction", "none"), g.shape(call.x)
-    if how != "none":
-        raise NotDefinedError(f"reduction={how!r}; only what replaces elements can be read")
+    reduction, shape = call.get("reduction", "none"), g.shape(call.x)
+    if reduction != "none":
+        raise NotDefinedError(f"reduction={reduction!r}; only what replaces elements can be read")
     return g.op("_scatter_set_nd", call.x, call.inputs[2], places, shape=shape)
 
 

@@ -93,9 +93,11 @@ def explained(error: Exception) -> Exception:
             forget_failed_callback()
             if not op_type:
                 return original.with_traceback(None)
-            made = MXNetError(f"Custom: {op_type!r} raised {type(original).__name__}: {original}")
-            made.__cause__ = original
-            return made
+            wrapped = MXNetError(
+                f"Custom: {op_type!r} raised {type(original).__name__}: {original}"
+            )
+            wrapped.__cause__ = original
+            return wrapped
     return error
 
 
@@ -212,22 +214,23 @@ def _(known, op_type, parameters, **others):
 @custom.set_gradient
 def _(heads, outputs, *data, op_type, parameters, instance, registration, training):
     runner = runner_of(op_type, parameters)
-    made, count = len(runner.outputs), len(runner.arguments)
+    result_count, count = len(runner.outputs), len(runner.arguments)
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in data[:count]]
 
     def call(*values: Any) -> list[np.ndarray]:
         arrays = iter([np.asarray(each) for each in values])
         ticket = float(next(arrays)[0])
         parts = [
-            [next(arrays) for _ in range(each)] for each in (made, count, made, len(runner.states))
+            [next(arrays) for _ in range(each)]
+            for each in (result_count, count, result_count, len(runner.states))
         ]
         with keep_errors(op_type):
             return runner.backward(ticket, *parts)
 
     # The states that the gradient sees are those that forward has left.
     results = jax.pure_callback(
-        call, structs, outputs[made], *heads[:made], *data[:count], *outputs[:made],
-        *outputs[made + 1 :],
+        call, structs, outputs[result_count], *heads[:result_count], *data[:count], *outputs[:result_count],
+        *outputs[result_count + 1 :],
     )  # fmt: skip
     return tuple(
         g if jnp.issubdtype(d.dtype, jnp.floating) else None

@@ -483,11 +483,11 @@ def _samples_last(data: jax.Array, groups: int) -> Any:
     each = channels // groups
     shape = (each, height, width, groups * batch)
 
-    def copy(i: jax.Array, made: jax.Array) -> Any:
+    def copy(i: jax.Array, copied: jax.Array) -> Any:
         row = lax.dynamic_index_in_dim(data, i, 1, keepdims=False)
         row = jnp.transpose(row.reshape(batch, width, groups, each), (3, 1, 2, 0))
         row = row.reshape(each, 1, width, groups * batch)
-        return lax.dynamic_update_slice_in_dim(made, row, i, 1)
+        return lax.dynamic_update_slice_in_dim(copied, row, i, 1)
 
     return lax.fori_loop(0, height, copy, jnp.zeros(shape, data.dtype))
 

@@ -99,8 +99,8 @@ def _extreme(function: Callable[..., Any], axis: tuple[int, ...], keepdims: bool
     def keep(data: jax.Array) -> Any:
         return forward(data), (data, function(data, axis, True))
 
-    def pull(kept: Any, head: jax.Array) -> Any:
-        data, best = kept
+    def pull(residuals: Any, head: jax.Array) -> Any:
+        data, best = residuals
         return ((data == best).astype(data.dtype) * head.reshape(best.shape),)
 
     forward.defvjp(keep, pull)

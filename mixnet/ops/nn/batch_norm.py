@@ -29,7 +29,7 @@ def _moves(training: bool, use_global_stats: bool) -> bool:
 _COMMON: dict[str, Any] = {
     "states": ["moving_mean", "moving_var"],
     "moves": _moves,
-    "kept": "momentum",
+    "fraction_kept": "momentum",
     "outputs": 3,
     "visible": _visible,
     "output_names": ["output", "mean", "var"],

@@ -88,8 +88,8 @@ def ctc_loss(
         never = jnp.full((batch, 2), _NEVER, reached.dtype)
         previous = jnp.concatenate([never[:, :1], reached[:, :-1]], 1)
         skipped = jnp.concatenate([never, reached[:, :-2]], 1)[:, : reached.shape[1]]
-        ways = jnp.stack([reached, previous, jnp.where(skips, skipped, _NEVER)])
-        after = jax.nn.logsumexp(ways, 0) + emitted
+        paths = jnp.stack([reached, previous, jnp.where(skips, skipped, _NEVER)])
+        after = jax.nn.logsumexp(paths, 0) + emitted
         return jnp.where((step < steps)[:, None], after, reached), None
 
     start = jnp.where(jnp.arange(states.shape[1]) < 2, emitted[0], _NEVER)

@@ -134,8 +134,8 @@ def _layer_forward(settings: _Settings, *arrays: jax.Array) -> tuple[Any, Any]:
     return tuple(results), (arrays, begun)
 
 
-def _layer_backward(settings: _Settings, kept: Any, heads: jax.Array) -> tuple[Any, ...]:
-    (inputs, weight, projection, _, _, lengths), (products, carries) = kept
+def _layer_backward(settings: _Settings, residuals: Any, heads: jax.Array) -> tuple[Any, ...]:
+    (inputs, weight, projection, _, _, lengths), (products, carries) = residuals
     outs_slope, hidden_slope, cell_slope = heads
 
     def one(slopes: Any, step: jax.Array) -> tuple[Any, Any]:

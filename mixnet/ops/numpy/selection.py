@@ -284,10 +284,12 @@ def boolean_mask_assign_tensor(data, mask, value, *, start_axis: int = 0):
         return jnp.where(over, _spread(value, data, start_axis, mask.ndim), data)
     # The n-th true place takes the n-th row; the others take any row and are not used.
     rank = jnp.maximum(jnp.cumsum(mask.reshape(-1)) - 1, 0)
-    taken = jnp.take(value, rank, axis=value.ndim - behind - 1, mode="clip")
-    shape = taken.shape[: value.ndim - behind - 1] + mask.shape + value.shape[value.ndim - behind :]
-    taken = taken.reshape(shape).astype(data.dtype)
-    return jnp.where(over, jnp.broadcast_to(taken, data.shape), data)
+    filled = jnp.take(value, rank, axis=value.ndim - behind - 1, mode="clip")
+    shape = (
+        filled.shape[: value.ndim - behind - 1] + mask.shape + value.shape[value.ndim - behind :]
+    )
+    filled = filled.reshape(shape).astype(data.dtype)
+    return jnp.where(over, jnp.broadcast_to(filled, data.shape), data)
 
 
 def _spread(value: Any, data: Any, start_axis: int, mask_axes: int) -> Any:

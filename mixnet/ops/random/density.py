@@ -43,8 +43,8 @@ def _poisson(sample: jax.Array, lam: jax.Array) -> Any:
 def _negative_binomial(sample: jax.Array, k: jax.Array, p: jax.Array) -> Any:
     """The probability of failures before success number ``k`` of probability ``p``."""
     sample = jax.lax.stop_gradient(sample)
-    ways = gammaln(sample + k) - gammaln(sample + 1) - gammaln(k)
-    return ways + k * jnp.log(p) + xlogy(sample, 1 - p)
+    log_count = gammaln(sample + k) - gammaln(sample + 1) - gammaln(k)
+    return log_count + k * jnp.log(p) + xlogy(sample, 1 - p)
 
 
 def _generalized_negative_binomial(sample: jax.Array, mu: jax.Array, alpha: jax.Array) -> Any:

@@ -160,11 +160,11 @@ def shape_free(closed: ClosedJaxpr, shape: tuple[int, ...]) -> ShapeFree | None:
     except _DependsError:
         return None
     jaxpr = closed.jaxpr
-    made = Jaxpr(
+    body = Jaxpr(
         jaxpr.constvars, jaxpr.invars, outputs, writer.equations, debug_info=jaxpr.debug_info
     )
     full = tuple(bool(each.aval.shape) for each in jaxpr.outvars)
-    return ShapeFree(ClosedJaxpr(made, closed.consts), full)
+    return ShapeFree(ClosedJaxpr(body, closed.consts), full)
 
 
 class _DependsError(Exception):

@@ -75,7 +75,7 @@ def several(
     """
 
     def update(*data: jax.Array, **attributes: Any) -> Any:
-        lists = {one: attributes.pop(many) for one, many in plural.items()}
+        lists = {one: attributes.pop(plural_name) for one, plural_name in plural.items()}
         return _update_all(name, rule, data, lists, attributes.pop(count), attributes)
 
     parameters = []

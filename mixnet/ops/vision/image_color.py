@@ -100,8 +100,8 @@ def _lighting(image: jax.Array, alpha: jax.Array) -> Any:
     return image + jnp.sum(_LIGHTING.astype(image.dtype) * alpha, -1)
 
 
-def _declare(what: str, change: Callable[[Any, Any], Any], text: str) -> Op:
-    name = f"_image_random_{what}"
+def _declare(quantity: str, change: Callable[[Any, Any], Any], text: str) -> Op:
+    name = f"_image_random_{quantity}"
 
     def random_change(data: jax.Array, *, min_factor: float, max_factor: float, key: Any) -> Any:
         _check(name, data)

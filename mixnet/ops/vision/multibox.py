@@ -151,24 +151,24 @@ def multibox_target(
         # An overlap of nothing is no reason for a pair.
         paired, _ = match(shared, 1e-6, min(shared.shape))
         best, nearest = shared.max(1), shared.argmax(1)
-        taken = paired >= 0
+        matched = paired >= 0
         if overlap_threshold > 0:
-            taken = taken | (best > overlap_threshold)
+            matched = matched | (best > overlap_threshold)
         chosen = rows[jnp.where(paired >= 0, paired, nearest)]
         if negative_mining_ratio > 0:
-            empty = _hardest(scores, ~taken & (best < negative_mining_thresh), taken.sum())
+            empty = _hardest(scores, ~matched & (best < negative_mining_thresh), matched.sum())
         else:
-            empty = ~taken
+            empty = ~matched
         any_box = real[0]
-        taken, empty = taken & any_box, empty & any_box
+        matched, empty = matched & any_box, empty & any_box
         targets = offsets(to_centers(anchors), to_centers(chosen[:, 1:5]))
         targets = targets / jnp.array(variances, targets.dtype)
-        mask = jnp.broadcast_to(taken[:, None], targets.shape)
+        mask = jnp.broadcast_to(matched[:, None], targets.shape)
         classes = jnp.where(empty, 0, ignore_label)
         return (
             jnp.where(mask, targets, 0).reshape(-1),
             mask.astype(targets.dtype).reshape(-1),
-            jnp.where(taken, chosen[:, 0] + 1, classes).astype(targets.dtype),
+            jnp.where(matched, chosen[:, 0] + 1, classes).astype(targets.dtype),
         )
 
     def _hardest(scores: jax.Array, candidates: jax.Array, positives: jax.Array) -> Any:

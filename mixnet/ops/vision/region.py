@@ -130,10 +130,10 @@ def roi_pooling(data, rois, *, pooled_size: Pair, spatial_scale: Share):
     places = each_region(largest, jax.lax.stop_gradient(data), rois)
     number = jnp.clip(rois[:, 0].astype(jnp.int32), 0, data.shape[0] - 1)
     plane = number[:, None] * data.shape[1] + jnp.arange(data.shape[1])
-    taken = data.reshape(-1)[
+    values = data.reshape(-1)[
         plane[:, :, None, None] * (height * width) + jnp.maximum(places - 1, 0)
     ]
-    return jnp.where(places > 0, taken, 0)
+    return jnp.where(places > 0, values, 0)
 
 
 def _hats(places: jax.Array, extent: int) -> Any:

@@ -128,14 +128,14 @@ def box_nms(
         return order[front], keep[front]
 
     batch = data.reshape(-1, count, width)
-    places, taken = jax.vmap(chosen)(jax.lax.stop_gradient(batch))
+    places, selected = jax.vmap(chosen)(jax.lax.stop_gradient(batch))
     sorted_rows = jnp.take_along_axis(batch, places[..., None], 1)
     if in_format != out_format:
         convert = to_centers if out_format == "center" else to_corners
         # MXNet's gradient passes the numbers of a box as they are, whatever their form.
         moved = jax.lax.stop_gradient(convert(sorted_rows[..., box]) - sorted_rows[..., box])
         sorted_rows = sorted_rows.at[..., box].add(moved)
-    sorted_rows = jnp.where(taken[..., None], sorted_rows, -1)
+    sorted_rows = jnp.where(selected[..., None], sorted_rows, -1)
     rest = ((0, 0), (0, count - looked), (0, 0))
     return jnp.pad(sorted_rows, rest, constant_values=-1).reshape(data.shape)
 

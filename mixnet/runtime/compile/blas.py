@@ -31,12 +31,12 @@ class _OneThread:
         functions = _functions()
         if functions is None:
             return
-        get, put = functions
+        get, set_threads = functions
         with self._lock:
             self._scopes += 1
             if self._scopes == 1:
                 self._before = get()
-                put(1)
+                set_threads(1)
 
     def __exit__(self, *_: object) -> None:
         functions = _functions()
@@ -75,8 +75,8 @@ def _functions() -> tuple[Any, Any] | None:
             continue
         for form in _FORMS:
             get = getattr(library, form.format("get_num_threads"), None)
-            put = getattr(library, form.format("set_num_threads"), None)
-            if get is not None and put is not None:
-                put.argtypes, put.restype = [ctypes.c_int], None
-                return get, put
+            set_threads = getattr(library, form.format("set_num_threads"), None)
+            if get is not None and set_threads is not None:
+                set_threads.argtypes, set_threads.restype = [ctypes.c_int], None
+                return get, set_threads
     return None

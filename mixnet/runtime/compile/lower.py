@@ -18,16 +18,16 @@ from mixnet.passes.differentiate import BackwardOp
 def scopes(graph: Graph) -> dict[Node, str]:
     """The name of every operation in a compiled program: unique, and without slashes."""
     names: dict[Node, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for node, name in graph.names.items():
         if node.is_variable:
             continue
         scope = plain = re.sub(r"[^\w.-]", "_", name)
         number = 1
         # XLA keeps the name with each instruction, and a name must lead back to one node.
-        while scope in taken:
+        while scope in used:
             scope, number = f"{plain}_{number}", number + 1
-        taken.add(scope)
+        used.add(scope)
         names[node] = scope
     return names
 
@@ -58,7 +58,7 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
     def run(arrays: Sequence[Any], scalars: Any = ()) -> list[Any]:
         results: list[Any] = [(array,) for array in arrays]
         pulls: dict[int, Callable[..., Any]] = {}
-        for op, statics, numbers, places, scope, kept, source in steps:
+        for op, statics, numbers, places, scope, shared, source in steps:
             with jax.named_scope(scope):
                 inputs = [results[i][j] for i, j in places]
                 node_scalars = [scalars[s] if type(s) is ScalarSlot else s for s in numbers]
@@ -66,9 +66,9 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
                 if source is not None:
                     _, headed, wrt = statics
                     results.append(pulls[source](inputs[: len(headed)], headed, wrt))
-                elif kept is not None:
+                elif shared is not None:
                     outputs, pulls[len(results)] = with_gradients(
-                        op, statics, node_scalars, inputs, *kept
+                        op, statics, node_scalars, inputs, *shared
                     )
                     results.append(outputs)
                 else:
@@ -80,7 +80,7 @@ def lower(graph: Graph) -> Callable[[Sequence[Any], Any], list[Any]]:
 
 def _forward_of(graph: Graph) -> dict[Node, Node]:
     """The operation whose gradient a node computes, if the graph has it before that node."""
-    seen: dict[Any, Node] = {}
+    first_of: dict[Any, Node] = {}
     forward_of: dict[Node, Node] = {}
     for node in graph.nodes:
         if node.is_variable:
@@ -88,11 +88,11 @@ def _forward_of(graph: Graph) -> dict[Node, Node]:
         if type(node.op) is BackwardOp:
             statics, headed, _ = node.statics
             key = _expression(node.op.forward, statics, node.scalars, node.inputs[len(headed) :])
-            forward = seen.get(key)
+            forward = first_of.get(key)
             # A gradient that itself reads residuals has none to offer: it is computed on its own.
             if forward is not None and forward not in forward_of:
                 forward_of[node] = forward
-        seen.setdefault(_expression(node.op, node.statics, node.scalars, node.inputs), node)
+        first_of.setdefault(_expression(node.op, node.statics, node.scalars, node.inputs), node)
     return forward_of
 
 

@@ -93,12 +93,12 @@ def difference(before: Any, now: Any) -> str:
         if a.op is not b.op:
             return f"operator {b.op.name} instead of {a.op.name}"
         if a.specs != b.specs:
-            for what, facts in _FACTS.items():
+            for aspect, facts in _FACTS.items():
                 was, is_now = (
                     ", ".join(str(facts(each)) for each in call.specs) for call in (a, b)
                 )
                 if was != is_now:
-                    return f"{b.op.name} gets {what} {is_now} instead of {was}"
+                    return f"{b.op.name} gets {aspect} {is_now} instead of {was}"
         if a.statics != b.statics:
             return f"{b.op.name} has {_attributes(a, b)}"
     if before[1] != now[1]:

@@ -63,8 +63,8 @@ def all_reduce(groups: Sequence[Sequence[Value]], priority: int = 0, name: str =
     sums: Groups = [[] for _ in groups]
     for number, bucket in enumerate(_buckets(groups)):
         values = [groups[place] for place in bucket]
-        made = run_on_mesh(_sum, values, priority - number, name or "all-reduce")
-        for place, each in zip(bucket, made, strict=True):
+        totals = run_on_mesh(_sum, values, priority - number, name or "all-reduce")
+        for place, each in zip(bucket, totals, strict=True):
             sums[place] = each
     return sums
 
@@ -249,10 +249,10 @@ def broadcast(
         with jax.enable_x64(True):
             return jax.device_put([arrays[place[i]] for i, _ in pending], devices)  # type: ignore[no-any-return]
 
-    made = later(
+    moved = later(
         "broadcast", [values[i] for i in numbers], specs, work, "communication", priority, "copy"
     )
-    for (i, k), value, device in zip(pending, made, devices, strict=True):
+    for (i, k), value, device in zip(pending, moved, devices, strict=True):
         value.shared = values[i].spec.context.device is device  # one buffer, two values
         copies[i][k] = value
     return copies

@@ -51,6 +51,6 @@ def pair(
             pairs.append((leaf, slot_left))
     # XLA is told of the leaves by their positions, which come in ascending order.
     pairs.sort()
-    taken = {slot for _, slot in pairs}
-    order = [slot for _, slot in pairs] + [slot for slot in slots if slot not in taken]
+    used = {slot for _, slot in pairs}
+    order = [slot for _, slot in pairs] + [slot for slot in slots if slot not in used]
     return tuple(order), tuple(leaf for leaf, _ in pairs)

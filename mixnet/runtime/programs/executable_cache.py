@@ -26,8 +26,8 @@ from mixnet.runtime.devices.host_memory import keep_freed_memory
 from mixnet.runtime.interpret import interpreter as interpret
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.interpret.interpreter import Interpreter
-from mixnet.runtime.programs import first_sight, how, prepared
-from mixnet.runtime.programs.how import How
+from mixnet.runtime.programs import first_sight, prepared
+from mixnet.runtime.programs.decision import Decision, decided
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
 
@@ -46,19 +46,19 @@ class Program:
         call: ``(scalars, *arrays) -> live outputs``.
         runs: runs that are left until it does; 0: never.
         change: what makes it the other one: gets the program, its key and a segment.
-        how: how it runs, and what decided that.
+        decision: how it runs, and what decided that.
     """
 
-    __slots__ = ("call", "change", "how", "runs")
+    __slots__ = ("call", "change", "decision", "runs")
 
     def __init__(
         self,
         call: Any,
         runs: int = 0,
         change: Callable[[Program, Any, Any], None] | None = None,
-        how: How | None = None,
+        decision: Decision | None = None,
     ):
-        self.call, self.runs, self.change, self.how = call, runs, change, how
+        self.call, self.runs, self.change, self.decision = call, runs, change, decision
 
 
 disk_cache.use()
@@ -101,12 +101,12 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     if first.way == "interpreted":
         program = Program(interpreter, first.runs, _compile_behind if first.runs else None, first)
     elif first_sight.runs_by_operator(key, operations):
-        how.decided(segment.source, _by_operator(key))
+        decided(segment.source, _by_operator(key))
         return first_sight.stepwise(operations, slots)
     else:
-        program = Program(None, how=first)
+        program = Program(None, decision=first)
         _compile_whole(program, key, segment)
-    how.decided(segment.source, first)
+    decided(segment.source, first)
     if len(_programs) >= MOST_PROGRAMS:
         forget_older_half()
         gc.collect()
@@ -114,29 +114,29 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     return program.call
 
 
-def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> How:
+def _first(key: tuple[Any, ...], interpreter: Interpreter | None) -> Decision:
     """How a program that was never seen begins, and why."""
     operations, _, _, context, _ = key
     if interpreter is None:
         on_cpu = context.device.platform == "cpu"
-        return How("compiled", "setting" if on_cpu else "platform", len(operations))
+        return Decision("compiled", "setting" if on_cpu else "platform", len(operations))
     if interpreter.is_python:
-        return How("interpreted", "python", len(operations))
+        return Decision("interpreted", "python", len(operations))
     cost = interpreter.cost
     runs = patience.interpreted_runs(cost)
     if runs:
-        return How("interpreted", "worth", len(interpreter), cost.work, cost.compiling, runs)
-    return How("compiled", "slow", len(interpreter), cost.work, cost.compiling)
+        return Decision("interpreted", "worth", len(interpreter), cost.work, cost.compiling, runs)
+    return Decision("compiled", "slow", len(interpreter), cost.work, cost.compiling)
 
 
-def _by_operator(key: tuple[Any, ...]) -> How:
-    return How("by operator", "worth", len(key[0]))
+def _by_operator(key: tuple[Any, ...]) -> Decision:
+    return Decision("by operator", "worth", len(key[0]))
 
 
-def how_it_runs(key: tuple[Any, ...]) -> How:
+def how_it_runs(key: tuple[Any, ...]) -> Decision:
     """How a segment that has just run did so; see :func:`executable` for the key."""
     program = _programs.get(key)
-    known = None if program is None else program.how
+    known = None if program is None else program.decision
     return known or _by_operator(key)
 
 
@@ -160,11 +160,11 @@ def _change(program: Program, key: tuple[Any, ...], segment: Any) -> None:
 
 def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> None:
     """Compile on another thread, and take over after some more runs."""
-    before = program.how
+    before = program.decision
     assert before is not None
     if not patience.interprets():
         _compile_whole(program, key, segment)
-        program.how = how.decided(segment.source, _first(key, None))
+        program.decision = decided(segment.source, _first(key, None))
         return
     interpreter = program.call
     assert isinstance(interpreter, Interpreter)
@@ -174,9 +174,9 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
 
     def take_over(program: Program, key: tuple[Any, ...], segment: Any) -> None:
         _set_compiled(program, key, segment, future.result)
-        program.how = how.decided(segment.source, before._replace(way="compiled", because="runs"))
+        program.decision = decided(segment.source, before._replace(way="compiled", because="runs"))
 
-    program.how = before._replace(way="compiling", because="runs")
+    program.decision = before._replace(way="compiling", because="runs")
     program.runs = patience.runs_meanwhile(interpreter.cost)
     program.change = take_over
 

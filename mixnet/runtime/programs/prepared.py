@@ -91,7 +91,7 @@ def cut(graph: Graph) -> Cut | None:
     return Cut(Graph(tuple(heads), tuple(own.values())), rest, read)
 
 
-class _Kept:
+class _Cached:
     """Cached results, with weak references to the arrays that they were computed from."""
 
     def __init__(
@@ -116,20 +116,20 @@ class Preparation:
 
     def __init__(self, call: Callable[..., Any]):
         self._call = call
-        self.kept: dict[tuple[int, ...], _Kept] = {}
+        self.cached: dict[tuple[int, ...], _Cached] = {}
 
     def __call__(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """The weights for these arrays."""
         key = tuple(map(id, arrays))
-        entry = self.kept.get(key)
+        entry = self.cached.get(key)
         # The number of a freed array may be that of a new one before the weak reference has said so.
         if entry is None or not entry.is_of(arrays):
             results = self._call(_NO_SCALARS, *arrays)
-            entry = self.kept[key] = _Kept(arrays, results, partial(self._forget, key))
+            entry = self.cached[key] = _Cached(arrays, results, partial(self._forget, key))
         return entry.results
 
     def _forget(self, key: tuple[int, ...], source: Any) -> None:
-        self.kept.pop(key, None)
+        self.cached.pop(key, None)
 
 
 class Prepared:

@@ -68,13 +68,13 @@ def copy_across(value: Value, context: Context) -> Value:
         result = copied(value, context)
         if result is not None:
             return result
-    made = _start(value, context)
+    arrived = _start(value, context)
     if state.recording and value.node is not None:
         statics = (value.spec.context, context)
         inputs = (Entry(value.node, value.index),)
-        made.node = Node(RECORDED, statics, (), inputs, RECORDED.name, None, (value,))
-        made.index = 0
-    return made
+        arrived.node = Node(RECORDED, statics, (), inputs, RECORDED.name, None, (value,))
+        arrived.index = 0
+    return arrived
 
 
 def _start(value: Value, context: Context) -> Value:

@@ -22,13 +22,13 @@ class Move:
         handle: the array that is the state: ``_read()``, ``_write(value)``.
         before: its value when the operation was called.
         after: the new value computed from that.
-        kept: fraction of ``before`` in ``after``.
+        fraction: fraction of ``before`` in ``after``.
     """
 
     handle: Any
     before: Value
     after: Value
-    kept: float
+    fraction: float
 
     def do(self) -> None:
         """Update the state, including other updates since the call."""
@@ -39,14 +39,14 @@ class Move:
         now, new = self.handle._read(), self.after
         if now is not self.before:
             (difference,) = record(find("elemwise_sub"), (), (), (now, self.before))
-            share = find("_mul_scalar").bind({"scalar": self.kept})
+            share = find("_mul_scalar").bind({"scalar": self.fraction})
             (difference,) = record(find("_mul_scalar"), *share, (difference,))
             (new,) = record(find("elemwise_add"), (), (), (self.after, difference))
         attempt.write(self.handle, new)
 
 
 def move(
-    handle: Any, before: Value, after: Value, kept: float | None, attempt: Change | None = None
+    handle: Any, before: Value, after: Value, fraction: float | None, attempt: Change | None = None
 ) -> None:
     """Update a state: now, or when backward passes the operation.
 
@@ -54,13 +54,13 @@ def move(
         handle: the array that is the state.
         before: the value that the operation read.
         after: the new value, detached from the tape. In a trace it is a head of the graph.
-        kept: fraction of ``before`` in ``after`` for a state that is updated in backward, otherwise None.
+        fraction: fraction of ``before`` in ``after`` for a state that is updated in backward, otherwise None.
         attempt: the change that writes the new value, if other arrays change with it.
     """
     node = after.node
     if state.trace is None:
         after.node = None
-    if kept is None or state.trace is not None:
+    if fraction is None or state.trace is not None:
         # States are no part of the tape: writing them while recording is what they are for.
         recording, state.recording = state.recording, False
         try:
@@ -71,7 +71,7 @@ def move(
         finally:
             state.recording = recording
     elif node is not None:
-        node.moves = (*moves_of(node), Move(handle, before, after, kept))
+        node.moves = (*moves_of(node), Move(handle, before, after, fraction))
 
 
 def moves_of(node: Node) -> tuple[Move, ...]:

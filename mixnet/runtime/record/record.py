@@ -128,10 +128,10 @@ def _brought(value: Value, context: Context) -> Value:
 
 def _over_devices(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]) -> list[Value]:
     """Record an operation in which devices exchange data: its parts before and after, on this device."""
-    how, (name, count) = call.op.over_devices, call.parties
-    (own,) = record(how.own, (), (), values[:1])
-    shared = meet_on_tape(name, count, how.exchange, own)
-    return record(how.rest, call.statics, scalars, (*values, shared))
+    plan, (name, count) = call.op.over_devices, call.parties
+    (own,) = record(plan.own, (), (), values[:1])
+    shared = meet_on_tape(name, count, plan.exchange, own)
+    return record(plan.rest, call.statics, scalars, (*values, shared))
 
 
 def record_small(call: Call, number: float | None, first: Value, second: Value | None) -> Value:
@@ -238,10 +238,10 @@ def _tape(
             inputs.append(_entry(Entry, (Node(None, name="constant"), 0)))
         else:
             inputs.append(_entry(Entry, (node, value.index)))
-    held = values
+    residuals = values
     if call.residuals:
-        held = (*values, *outputs[-call.residuals :])
-    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, held)
+        residuals = (*values, *outputs[-call.residuals :])
+    node = Node(call.op, call.statics, scalars, tuple(inputs), call.op.name, None, residuals)
     node.call = call
     for index, value in enumerate(outputs):
         value.node = node

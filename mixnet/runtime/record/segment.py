@@ -253,8 +253,8 @@ class Segment:
         self.end = ends[-1]
         self.scalars = list(chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
-        held = [each for some in references for each in some if each() is not None]
-        self.references = held + self.aliases
+        alive = [each for some in references for each in some if each() is not None]
+        self.references = alive + self.aliases
         self.sources = getattr(self.entries, "sources", {})
 
     def finish(self, reason: str, wait: bool = True) -> None:
@@ -395,9 +395,9 @@ class Segment:
 
     def _alive(self) -> tuple[int, ...]:
         """Slots of the outputs that are still referenced; the others are dropped."""
-        held = [(v.slot, r) for r in self.references if (v := r()) is not None]
-        self.references = [r for _, r in held]
-        return tuple(sorted({slot for slot, _ in held}))
+        alive = [(v.slot, r) for r in self.references if (v := r()) is not None]
+        self.references = [r for _, r in alive]
+        return tuple(sorted({slot for slot, _ in alive}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         """Compute the live outputs; after an interrupt, the remaining ones.

@@ -72,7 +72,7 @@ class GraphOp(Operator):
         self.passed: frozenset[Node] = frozenset()  # whose gradients backward makes
         self._forward: GraphOp = self
         self._wrt: tuple[int, ...] = ()
-        self._kept: dict[Entry, int] = {}
+        self._residual_index: dict[Entry, int] = {}
         self._for_backward: dict[tuple[int, ...], GraphOp] = {}
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
         self._by_rows: dict[int, bool] = {}
@@ -152,7 +152,7 @@ class GraphOp(Operator):
             extended.passed = frozenset(passed)
             # Residuals come last, so outputs and states have the numbers that they had.
             first = count + len(self.graph.states)
-            extended._kept = {entry: first + i for i, entry in enumerate(residuals)}
+            extended._residual_index = {entry: first + i for i, entry in enumerate(residuals)}
             self._for_backward[wrt] = extended
         return extended
 
@@ -243,13 +243,13 @@ class GraphOp(Operator):
         self,
         op: GraphOp,
         inputs: Sequence[int],
-        kept: Sequence[Entry],
+        residuals: Sequence[Entry],
         node: Node,
         heads: Sequence[Entry | None],
     ) -> Node:
         """The node of a backward graph: heads, residuals of ``node`` and its inputs come in."""
         entries = [head for head in heads if head is not None]
-        entries += [Entry(node, self._kept[entry]) for entry in kept]
+        entries += [Entry(node, self._residual_index[entry]) for entry in residuals]
         entries += [node.inputs[i] for i in inputs]
         scalars = node.scalars if op.takes_key else ()
         return Node(op, (), scalars, tuple(entries), op.name)
@@ -305,7 +305,7 @@ def _remaining(entry: Entry) -> float | None:
     share = 1.0
     while not entry.node.is_variable:
         node = entry.node
-        factor = node.op.kept(node.statics)
+        factor = node.op.fraction_kept(node.statics)
         if factor is None:
             return None
         # Operations in sequence: what remains of the first is reduced by the second.
@@ -387,13 +387,13 @@ def _record_operators(
             where = None if values else context
             results[node] = record(node.op, node.statics, node.scalars, values, where)
     # Every output is a value of its own, as those of a program are.
-    taken = {id(value) for value in inputs}
+    identities = {id(value) for value in inputs}
     outputs = []
     for entry in graph.heads:
         value = results[entry.node][entry.index]
-        if id(value) in taken:
+        if id(value) in identities:
             (value,) = record(find("_copy"), (), (), (value,))
-        taken.add(id(value))
+        identities.add(id(value))
         outputs.append(value)
     return outputs
 

@@ -81,8 +81,8 @@ def _plain(spec: Spec) -> dict[str, Any]:
 
 def _differences(name: str, old: Spec, new: Spec) -> list[str]:
     return [
-        f"{name}: {what} {was} -> {now}"
-        for what, was, now in (
+        f"{name}: {aspect} {was} -> {now}"
+        for aspect, was, now in (
             ("shape", old.shape, new.shape),
             ("dtype", old.dtype.name, new.dtype.name),
             ("context", old.context, new.context),

@@ -104,16 +104,16 @@ def assign(handle: Any, value: Value) -> None:
         replace(handle, value)
 
 
-def swap(handle: Any, seen: Value, value: Value) -> bool:
-    """``assign`` if the array still holds ``seen``; returns whether it did."""
+def swap(handle: Any, expected: Value, value: Value) -> bool:
+    """``assign`` if the array still holds ``expected``; returns whether it did."""
     segment = value.segment
     if segment is not None:
-        segment.replaces(value, seen)
+        segment.replaces(value, expected)
     with array_lock:
-        is_seen = handle._value is seen
-        if is_seen:
+        is_expected = handle._value is expected
+        if is_expected:
             replace(handle, value)
-    return is_seen
+    return is_expected
 
 
 def change(body: Callable[[Change], Any]) -> Any:

@@ -122,7 +122,7 @@ def later(
         inputs.clear()
         for log in logs:
             for spec, array in zip(specs, arrays, strict=True):
-                log.made(array, kind, line, spec.context)
+                log.created(array, kind, line, spec.context)
         holder.fill(arrays)
 
     push, writes = current.engine.push, (holder.var,)

@@ -37,15 +37,15 @@ def live_bytes(ctx: Context | None = None) -> int:
 def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     """Live arrays with their bytes on a device (on all if it is None)."""
     buffers = []
-    seen: set[int] = set()
+    pointers: set[int] = set()
     for array in jax.live_arrays():
         if array.is_deleted():
             continue
         if len(array.devices()) == 1 and array.is_ready():
             pointer = array.unsafe_buffer_pointer()
-            if pointer in seen and array.nbytes:
+            if pointer in pointers and array.nbytes:
                 continue
-            seen.add(pointer)
+            pointers.add(pointer)
         shards = [s for s in array.addressable_shards if device is None or s.device == device]
         if shards:
             buffers.append((array, sum(shard.data.nbytes for shard in shards)))
@@ -120,7 +120,7 @@ class MemoryLog:
 
     # ---- noting -------------------------------------------------------------------------------
 
-    def made(self, array: Any, name: str, source: Source | None, context: Context) -> None:
+    def created(self, array: Any, name: str, source: Source | None, context: Context) -> None:
         """Record a new array."""
         if id(array) not in self._known:
             self._add(array, name, source, str(context), array.nbytes)
@@ -252,7 +252,7 @@ def note(array: object, name: str, context: Context) -> None:
     if logs:
         source = user_source()
         for log in logs:
-            log.made(array, name, source, context)
+            log.created(array, name, source, context)
 
 
 def explained_shortage(error: Exception, context: Context, line: str | None) -> Exception:
@@ -299,7 +299,7 @@ def _first_line(reason: str) -> str:
 
 
 def note_results(
-    segment: Any, slots: Sequence[int], results: Sequence[Any], taken: Sequence[Any]
+    segment: Any, slots: Sequence[int], results: Sequence[Any], donated: Sequence[Any]
 ) -> None:
     """Add the results of a segment to the logs.
 
@@ -307,7 +307,7 @@ def note_results(
         segment: that ran.
         slots: of its live outputs.
         results: their arrays.
-        taken: arrays whose buffers were donated to the program.
+        donated: arrays whose buffers were donated to the program.
     """
     made_by = {}
     slot = 0
@@ -316,7 +316,7 @@ def note_results(
             made_by[slot] = (call.op.name, segment.sources.get(number))
             slot += 1
     for log in logs:
-        for array in taken:
+        for array in donated:
             log.freed(array)
         for slot, array in zip(slots, results, strict=True):
-            log.made(array, *made_by[slot], segment.context)
+            log.created(array, *made_by[slot], segment.context)

@@ -12,11 +12,11 @@ from mixnet.symbol.symbol import make_function
 
 
 def _make(op: Op, name: str) -> Any:
-    made = make_function(op, name)
+    compose = make_function(op, name)
 
-    @functools.wraps(made)
+    @functools.wraps(compose)
     def function(*args: Any, **kwargs: object) -> _Symbol:
-        return _Symbol(made(*args, **kwargs)._heads)
+        return _Symbol(compose(*args, **kwargs)._heads)
 
     return function
 

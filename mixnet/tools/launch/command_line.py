@@ -67,12 +67,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0 all workers ended well; that of the worker that failed first; 68 nothing was started; 130 Ctrl-C.
     """
-    made = parser()
-    options = made.parse_args(arguments)
+    argument_parser = parser()
+    options = argument_parser.parse_args(arguments)
     if options.command[:1] == ["--"]:
         del options.command[0]
     if not options.command or options.num_workers < 1:
-        made.error(
+        argument_parser.error(
             "give -n of 1 or more, and the program to start: mixnet-launch -n 2 python train.py"
         )
     try:

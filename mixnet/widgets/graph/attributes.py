@@ -9,27 +9,27 @@ from collections.abc import Mapping
 from mixnet.widgets.graph.rows import Pictured, twin
 
 
-def program_names(made: Pictured) -> dict[str, str]:
+def program_names(pictured: Pictured) -> dict[str, str]:
     """For rows of a network, by name: ``conv1`` of ``self.conv1``, ``conv1.act``, ``conv1.weight``.
 
     Where a block made several operations itself, the operation is added (``attention.softmax0``). Gradients
     are called as what they are of, with ``∇`` before it. Rows that stand in no block are left out.
     """
-    many = Counter(row["path"] for row in made.rows if row["part"] == "forward")
-    whole = made.blocks.get((), ("", ""))[1]
+    occurrences = Counter(row["path"] for row in pictured.rows if row["part"] == "forward")
+    whole = pictured.blocks.get((), ("", ""))[1]
     names: dict[str, str] = {}
-    for row in made.rows:
+    for row in pictured.rows:
         path = row["path"]
         if not path or row["part"] == "backward":
             continue
         # Where there is a loss, the network itself stands in a block of its name.
-        is_whole = bool(whole) and made.blocks.get(path[:1], ("", ""))[1] == whole
+        is_whole = bool(whole) and pictured.blocks.get(path[:1], ("", ""))[1] == whole
         parts = list(path[1:] if is_whole else path)
-        if row["op"] is None or many[path] > 1:
-            parts += filter(None, [_tail(row["name"], made.blocks, path)])
+        if row["op"] is None or occurrences[path] > 1:
+            parts += filter(None, [_tail(row["name"], pictured.blocks, path)])
         if parts:
             names[row["name"]] = ".".join(parts)
-    for row in made.rows:
+    for row in pictured.rows:
         own = twin(row["name"])
         if row["part"] == "backward" and own in names:
             names[row["name"]] = f"∇ {names[own]}"

@@ -120,7 +120,7 @@ def _is_box(path: Path, operations: Mapping[Path, Sequence[int]]) -> bool:
 
 def _folds(
     rows: Sequence[Mapping[str, Any]],
-    kept: set[Path],
+    retained: set[Path],
     operations: Mapping[Path, Sequence[int]],
     box: Any,
 ) -> dict[Path, tuple[Path, str, int, str]]:
@@ -139,7 +139,7 @@ def _folds(
         )
 
     siblings: dict[Path, list[tuple[int, Path | None]]] = {}
-    for inner in kept:
+    for inner in retained:
         siblings.setdefault(box(inner[:-1]), []).append((operations[inner][0], inner))
     for row in rows:  # an operation that stands between two boxes parts them
         if (

@@ -20,15 +20,15 @@ def children_of(parent: Block) -> Iterator[tuple[str, str, Block]]:
     That is the attribute, ``conv1`` of ``self.conv1``; in a sequence what the child's names
     begin with, or its class and number.
     """
-    taken: set[str] = set()
+    used: set[str] = set()
     for key, child in parent._children.items():
         label = str(key)
         if label.isdigit():
             own = child.prefix.removeprefix(parent.prefix).strip("_")
             named = own and child.prefix.startswith(parent.prefix)
             label = own if named else f"{type(child).__name__} {key}"
-        label = f"{label} ({key})" if label in taken else label
-        taken.add(label)
+        label = f"{label} ({key})" if label in used else label
+        used.add(label)
         yield str(key), label, child
 
 
@@ -92,13 +92,13 @@ class Calls:
         self._note(output, self._stack.pop(), set(_nodes(inputs)))
 
     def _note(self, output: Any, path: Path, before: set[Node]) -> None:
-        stack, seen = list(_nodes(output)), set(before)
+        stack, visited = list(_nodes(output)), set(before)
         while stack:
             node = stack.pop()
             # On through what inner blocks have made, not into the blocks before this one.
-            if node in seen or self.of.setdefault(node, path)[: len(path)] != path:
+            if node in visited or self.of.setdefault(node, path)[: len(path)] != path:
                 continue
-            seen.add(node)
+            visited.add(node)
             stack += [entry.node for entry in node.inputs]
 
     def note(self, output: Any) -> None:

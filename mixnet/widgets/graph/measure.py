@@ -25,7 +25,7 @@ from mixnet.widgets.graph.rows import Pictured, specs_of
 _RUNS, _SECONDS = 5, 0.1  # how often, and for how long in all, an operation runs to be timed
 
 
-def measured(made: Pictured) -> dict[str, list[Any]]:
+def measured(pictured: Pictured) -> dict[str, list[Any]]:
     """Columns by the rows of a picture, None where nothing is known.
 
     Returns:
@@ -33,14 +33,14 @@ def measured(made: Pictured) -> dict[str, list[Any]]:
         of the piece of memory that the plan gives the first output; ``group``: what XLA runs as
         one piece, ``fusion 3``.
     """
-    graph, inputs = made.graph, made.inputs
+    graph, inputs = pictured.graph, pictured.inputs
     if graph is None or inputs is None:
         return {}
     storages = _storages(graph, inputs)
     with jax.default_device(current_context().device):
         times = _times(graph, inputs)
         pieces = _groups(graph, inputs)
-    names = [row["name"] for row in made.rows]
+    names = [row["name"] for row in pictured.rows]
     return {
         "time": [times.get(name) for name in names],
         "storage": [storages.get(name) for name in names],

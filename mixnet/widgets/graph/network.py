@@ -170,22 +170,26 @@ def _traced(
 
 
 def _place(
-    made: Pictured, calls: Calls, graph: Graph, inputs: Sequence[Any], parts: Parts | None = None
+    pictured: Pictured,
+    calls: Calls,
+    graph: Graph,
+    inputs: Sequence[Any],
+    parts: Parts | None = None,
 ) -> None:
     """Give rows the blocks that were running when their nodes were made, and where they run."""
     paths = {graph.names[node]: path for node, path in calls.of.items() if node in graph.names}
     lines = {graph.names[node]: getattr(node, "source", None) for node in graph.nodes}
     leaves, _ = flatten(tuple(inputs))
     device = str(leaves[0].context) if leaves and type(leaves[0]) is not _Struct else ""
-    made.blocks = dict(calls.kinds)
-    for row in made.rows:
+    pictured.blocks = dict(calls.kinds)
+    for row in pictured.rows:
         part, name = parts.split(row["name"]) if parts is not None else ("", row["name"])
         own = twin(name)
         path = paths.get(name, paths.get(own, ()))
         row["path"] = (part, *path) if part else path
         if part:
             for depth in range(len(path) + 1):
-                made.blocks[part, *path[:depth]] = (
+                pictured.blocks[part, *path[:depth]] = (
                     calls.kinds.get(path[:depth], ("", "")) if depth else ("", f"{part}/")
                 )
         row["device"] = row["device"] or device

@@ -73,5 +73,5 @@ def parts_of_block(block: HybridBlock, symbol: Symbol, train: bool) -> Parts:
         arrays = {name: each.list_data()[0] for name, each in parameters.items()}
     optimized = symbol.optimize_for(backend, arrays, **options)
     total = sum(node.op is not None for node in symbol.graph.nodes)
-    spelled, held = spelled_out(optimized)
-    return Parts(backend, spelled, parts_of(optimized), held, total)
+    spelled, stored = spelled_out(optimized)
+    return Parts(backend, spelled, parts_of(optimized), stored, total)

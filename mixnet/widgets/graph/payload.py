@@ -48,12 +48,12 @@ class _Table:
         return self._number[key]
 
 
-def payload_of(made: Pictured) -> dict[str, Any]:
+def payload_of(pictured: Pictured) -> dict[str, Any]:
     """The payload of a picture; see the class :class:`mixnet.widgets.graph.view.GraphView`."""
-    rows = made.rows
+    rows = pictured.rows
     strings, specs, outs, sources = _Table(), _Table(), _Table(), _Table()
     strings("")
-    parameters = _parameters(made)
+    parameters = _parameters(pictured)
     columns: dict[str, list[Any]] = {
         name: []
         for name in ("op", "block", "part", "attributes", "outputs", "flops", "device", "source")
@@ -82,16 +82,16 @@ def payload_of(made: Pictured) -> dict[str, Any]:
         for number, port in row["inputs"]:
             origins.append(row["id"] - number)
             ports.append(port)
-    blocks, columns["block"] = blocks_of(rows, made.blocks)
-    labels = labels_of(rows, blocks, columns["block"], made.blocks)
+    blocks, columns["block"] = blocks_of(rows, pictured.blocks)
+    labels = labels_of(rows, blocks, columns["block"], pictured.blocks)
     has_backward = any(row["part"] == "backward" for row in rows)
     return {
-        "title": made.title,
-        "kind": made.kind,
+        "title": pictured.title,
+        "kind": pictured.kind,
         "direction": "forward and backward" if has_backward else "forward",
-        "notes": made.notes,
-        "error": made.error,
-        "prefix": made.blocks.get((), ("", ""))[1],
+        "notes": pictured.notes,
+        "error": pictured.error,
+        "prefix": pictured.blocks.get((), ("", ""))[1],
         "names": [row["name"] for row in rows],
         "labels": labels,
         "strings": strings.items,
@@ -101,8 +101,8 @@ def payload_of(made: Pictured) -> dict[str, Any]:
         "sources": sources.items,
         "nodes": columns,
         "edges": {"count": counts, "back": origins, "port": ports},
-        "open": _opened(rows, blocks, columns["block"], made.error),
-        "heads": [number for number, _ in made.heads],
+        "open": _opened(rows, blocks, columns["block"], pictured.error),
+        "heads": [number for number, _ in pictured.heads],
         "blocks": {
             "label": [block.label for block in blocks],
             "parent": [block.parent for block in blocks],
@@ -114,10 +114,10 @@ def payload_of(made: Pictured) -> dict[str, Any]:
     }
 
 
-def _parameters(made: Pictured) -> set[int]:
+def _parameters(pictured: Pictured) -> set[int]:
     """Variables that no operation of forward reads as its first input: weights and states."""
     first, read = set(), set()
-    for row in made.rows:
+    for row in pictured.rows:
         if row["part"] != "forward":
             continue
         for place, (number, _) in enumerate(row["inputs"]):
@@ -126,11 +126,11 @@ def _parameters(made: Pictured) -> set[int]:
                 first.add(number)
     return {
         row["id"]
-        for row in made.rows
+        for row in pictured.rows
         if row["op"] is None
         and (
-            row["name"] in made.weights
-            or (row["id"] in read - first and row["name"] not in made.data)
+            row["name"] in pictured.weights
+            or (row["id"] in read - first and row["name"] not in pictured.data)
         )
     }
 
@@ -166,8 +166,8 @@ def _opened(
         children = [b for b in children if not blocks[b].repeat] or [level]
         most = max(children, key=lambda b: sum(inside(of[i], b) for i in operations))
         below = sum(each.parent == most for each in blocks) + sum(of[i] == most for i in operations)
-        held = sum(inside(of[i], most) for i in operations)
-        if most == level or 2 * held < len(operations) or below > _ENOUGH:
+        covered = sum(inside(of[i], most) for i in operations)
+        if most == level or 2 * covered < len(operations) or below > _ENOUGH:
             break
         opened.append(most)
         level = most

@@ -59,7 +59,7 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
         (max(84.0, 7.7 * max(len(title), 0.84 * len(second)) + 20), 38.0)
         for title, second, _, _ in faces
     ]
-    laid = layered(sizes, edges, weights=[0.05 if kinds[e] == "kept" else 1.0 for e in edges])
+    layout = layered(sizes, edges, weights=[0.05 if kinds[e] == "kept" else 1.0 for e in edges])
     notes = list(payload["notes"])
     if payload["error"]:
         notes.insert(0, "✗ " + payload["error"]["text"].splitlines()[0])
@@ -67,11 +67,11 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
         notes.append(
             f"{hidden} more boxes are omitted from this picture; the view and the table have them."
         )
-    scale = min(1.0, _WIDEST / laid.width)
+    scale = min(1.0, _WIDEST / layout.width)
     head = 30 + 16 * len(notes)
     words = max([7.4 * len(short(summary, 120)), *(6 * len(short(note, 150)) for note in notes)])
     drawn = Svg(
-        max(laid.width * scale + 4, min(words + 24, 900)), laid.height * scale + head, summary
+        max(layout.width * scale + 4, min(words + 24, 900)), layout.height * scale + head, summary
     )
     drawn.text(10, 18, short(summary, 120), bold=True)
     for i, note in enumerate(notes):
@@ -79,7 +79,7 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
             10, 34 + 16 * i, short(note, 150), "f-hot" if note.startswith("✗") else "f-dim", 11
         )
     drawn.add(f'<g transform="translate(0 {head - 6}) scale({scale:.3f})">')
-    for (a, b), path in zip(edges, laid.paths, strict=True):
+    for (a, b), path in zip(edges, layout.paths, strict=True):
         kind = kinds[a, b]
         style = {"gradient": "k1", "kept": "k3"}.get(kind, "s-line")
         d = curve(path[::-1] if kind == "gradient" else path)
@@ -89,7 +89,7 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
                 '<g transform="translate(5 0)"><path class="k1" fill="none" '
                 f'd="{curve(path[::-1])}" marker-end="url(#tip)"/></g>'
             )
-    for key, face, (x, y), (width, height) in zip(boxes, faces, laid.corners, sizes, strict=True):
+    for key, face, (x, y), (width, height) in zip(boxes, faces, layout.corners, sizes, strict=True):
         title, second, style, tooltip = face
         if key < 0:
             drawn.rect(x + 4, y - 4, width, height, "f-box s-line")
@@ -126,10 +126,15 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
         style = "f-box" if op is None else f"c{payload['categories'][op]}"
         style += " s-hot" if key == error else " s-line"
         tooltip = f"{name}\n{op or 'input'} {shape}"
-        said = values[key] if values else None
-        if said is not None and said.startswith(NOT_FINITE):
+        value_text = values[key] if values else None
+        if value_text is not None and value_text.startswith(NOT_FINITE):
             style = f"c4 {style.split()[1]}"
-        return short(title, 26), mark + short(said or op or shape or "input", 28), style, tooltip
+        return (
+            short(title, 26),
+            mark + short(value_text or op or shape or "input", 28),
+            style,
+            tooltip,
+        )
     block = ~key
     label, repeat = payload["blocks"]["label"][block], payload["blocks"]["repeat"][block]
     inside = [i for i in range(len(read.names)) if read.outermost(i) == block]

@@ -31,7 +31,7 @@ def of_symbol(
 ) -> Pictured:
     """Rows of a symbol with shapes or arrays by name; what a backend computes is a box that opens."""
     title = symbol.name or "group"
-    symbol, held = spelled_out(symbol)
+    symbol, stored = spelled_out(symbol)
     by_name = inputs_by_name("GraphView", inputs, named)
     known = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
     for name in by_name:
@@ -41,7 +41,7 @@ def of_symbol(
             )
     shapes = {n: tuple(getattr(each, "shape", each)) for n, each in by_name.items()}
     dtypes = {n: np.dtype(each.dtype) for n, each in by_name.items() if hasattr(each, "dtype")}
-    for name, each in held.items():
+    for name, each in stored.items():
         shapes[name], dtypes[name] = tuple(each.shape), np.dtype(each.dtype)
     arguments = [n for n in symbol.list_arguments() if not n.endswith("label")]
     trainable = [n for n in arguments if n not in by_name] or arguments

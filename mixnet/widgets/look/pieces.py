@@ -23,11 +23,11 @@ from mixnet.widgets.stepper.names import recorded_names
 Piece = dict[str, Any]
 
 
-def pieces_of_stages(made: Pictured, staged: Stages) -> list[Piece]:
+def pieces_of_stages(pictured: Pictured, staged: Stages) -> list[Piece]:
     """The pieces of all programs of ``mx.stages``, one after the other."""
     pieces: list[Piece] = []
     for number, program in enumerate(staged.programs):
-        meant = _meaning(made, program, number if len(staged.programs) > 1 else None)
+        meant = _meaning(pictured, program, number if len(staged.programs) > 1 else None)
         first = len(pieces)
         rows: dict[int, list[int]] = {}  # node of the last graph -> rows
         for row, nodes in meant.items():
@@ -40,13 +40,13 @@ def pieces_of_stages(made: Pictured, staged: Stages) -> list[Piece]:
     return pieces
 
 
-def lowered_of_stages(made: Pictured, staged: Stages) -> dict[str, list[Any]]:
+def lowered_of_stages(pictured: Pictured, staged: Stages) -> dict[str, list[Any]]:
     """For rows that run as another operator, by row number: its name, its method, and whether it
     changes the layout.
     """
     lowered: dict[str, list[Any]] = {}
     for number, program in enumerate(staged.programs):
-        meant = _meaning(made, program, number if len(staged.programs) > 1 else None)
+        meant = _meaning(pictured, program, number if len(staged.programs) > 1 else None)
         nodes = program.graph["nodes"]
         moved = {i for node in nodes if node["name"].endswith(_MOVED) for i, _ in node["inputs"]}
         for row, which in meant.items():
@@ -60,7 +60,7 @@ def lowered_of_stages(made: Pictured, staged: Stages) -> dict[str, list[Any]]:
 _MOVED = ("_channels_last", "_channels_first")
 
 
-def pieces_of_graph(made: Pictured, graph: Graph, inputs: Sequence[Known]) -> list[Piece]:
+def pieces_of_graph(pictured: Pictured, graph: Graph, inputs: Sequence[Known]) -> list[Piece]:
     """The pieces of a graph that is compiled as it is."""
     structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]
     function = lower(graph)
@@ -72,7 +72,7 @@ def pieces_of_graph(made: Pictured, graph: Graph, inputs: Sequence[Known]) -> li
             .as_text()
         )
     names = scopes(graph)
-    number = {row["name"]: row["id"] for row in made.rows}
+    number = {row["name"]: row["id"] for row in pictured.rows}
     row_of = {scope: number[graph.names[node]] for node, scope in names.items()}
     return [
         _piece(each.to_dict(), {row_of[scope] for scope in each.nodes if scope in row_of}, 0)
@@ -93,14 +93,14 @@ def _piece(group: dict[str, Any], rows: Iterable[int], first: int) -> Piece:
     return piece
 
 
-def _meaning(made: Pictured, program: Program, segment: int | None) -> dict[int, list[int]]:
+def _meaning(pictured: Pictured, program: Program, segment: int | None) -> dict[int, list[int]]:
     """For each row what it is in the last graph of a program: numbers of nodes there."""
     number = {row["name"]: row["id"] for row in program.graph["nodes"]}
     steps: dict[str, list[int]] = {}
     for step in stands_for(program, number):
         for name, nodes in step.items():
             steps.setdefault(name.rpartition("/")[2], []).extend(nodes)
-    rows, prefix = made.rows, f"segment{segment}/"
+    rows, prefix = pictured.rows, f"segment{segment}/"
     if segment is not None:
         rows = [row for row in rows if row["name"].startswith(prefix)]
     recorded = recorded_names(rows, program)

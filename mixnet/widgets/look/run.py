@@ -29,7 +29,7 @@ class Run:
     """One run of a graph; nothing outside of it changes.
 
     Args:
-        made: rows with the graph, and specs of its inputs.
+        pictured: rows with the graph, and specs of its inputs.
         values: an array for each input, by name.
 
     ``timeline`` is the payload of an :class:`EngineTimeline`, ``numbers`` has for each row the rows of
@@ -39,11 +39,11 @@ class Run:
         Exception: what an operator raised.
     """
 
-    def __init__(self, made: Pictured, values: Mapping[str, np.ndarray]):
-        assert made.graph is not None and made.inputs is not None
-        self._graph: Graph = made.graph
-        self._scalars = made.scalars
-        self._specs = specs_of(made.graph, made.inputs)
+    def __init__(self, pictured: Pictured, values: Mapping[str, np.ndarray]):
+        assert pictured.graph is not None and pictured.inputs is not None
+        self._graph: Graph = pictured.graph
+        self._scalars = pictured.scalars
+        self._specs = specs_of(pictured.graph, pictured.inputs)
         self._numbers: dict[str, list[Any]] = {}
         self._arrays: dict[Entry, np.ndarray] = {}
         self._readers = Counter(entry for node in self._graph.nodes for entry in node.inputs)
@@ -58,7 +58,7 @@ class Run:
         with EngineTimeline() as timeline:
             self._push()
         self.timeline = _named(timeline.payload)
-        self.numbers = [self._numbers.get(row["name"]) for row in made.rows]
+        self.numbers = [self._numbers.get(row["name"]) for row in pictured.rows]
 
     def _push(self) -> None:
         names = self._graph.names

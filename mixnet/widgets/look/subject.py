@@ -36,7 +36,7 @@ class Subject:
     """What is looked at.
 
     Args:
-        made: the rows of its graph.
+        pictured: the rows of its graph.
         target: what the user's lines are of: a block or a function, None where there is none of the user's.
         values: an array for each input of the graph, by name, None where one of them is not known.
         again: of a block, the same for another batch, with its parameters as they are then.
@@ -46,7 +46,7 @@ class Subject:
         notes: what a reader should know.
     """
 
-    made: Pictured
+    pictured: Pictured
     target: Any = None
     values: Values | None = None
     again: Callable[[Sequence[Any]], Values | None] | None = None
@@ -119,7 +119,7 @@ def _of_file(
         subject.notes.append(
             f"{', '.join(missing)}: the file's own shape; pass {missing[0]}=array to see numbers."
         )
-    subject.made.title = os.path.basename(path)
+    subject.pictured.title = os.path.basename(path)
     return subject
 
 
@@ -305,13 +305,13 @@ class _Planned:
         return plan_memory(self._graph, self._inputs, inplace, co_share)
 
 
-def _values(made: Pictured, arrays: Mapping[str, NDArray]) -> Values | None:
+def _values(pictured: Pictured, arrays: Mapping[str, NDArray]) -> Values | None:
     """An array for each input of a graph; streams of random numbers start at 0, gradients of
     outputs are ones.
     """
-    assert made.graph is not None and made.inputs is not None
+    assert pictured.graph is not None and pictured.inputs is not None
     values_of: dict[str, np.ndarray] = {}
-    for node, (shape, dtype) in zip(made.graph.inputs, made.inputs, strict=True):
+    for node, (shape, dtype) in zip(pictured.graph.inputs, pictured.inputs, strict=True):
         array = arrays.get(node.name)
         if array is not None:
             values_of[node.name] = array.asnumpy()

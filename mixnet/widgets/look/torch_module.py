@@ -345,9 +345,9 @@ class _Reading:
                 tree_leaves((tuple(inputs), dict(named))), strict=False,
             )
         }  # fmt: skip
-        held = {**self._program.state_dict, **self._program.constants}
+        state = {**self._program.state_dict, **self._program.constants}
         return [
-            _as_tensor(by_name[call.name]) if spec.target is None else held[spec.target]
+            _as_tensor(by_name[call.name]) if spec.target is None else state[spec.target]
             for call, spec in zip(self.placeholders, self._kinds, strict=True)
         ]
 

@@ -176,7 +176,7 @@ def payload_of_subject(
     subject: Subject, title: str | None, target: object, run: bool, compile: bool
 ) -> dict[str, Any]:
     """The payload of a subject; see :class:`Look`."""
-    picture = subject.made
+    picture = subject.pictured
     if title is not None:
         picture.title = title
     missing: dict[str, str] = {}
@@ -215,7 +215,7 @@ def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
         missing["engine"] = shapes if subject.memory is not None else _unknown(subject)
         return None
     try:
-        return Run(subject.made, subject.values)
+        return Run(subject.pictured, subject.values)
     except (
         Exception
     ) as error:  # an operator of a plug-in may raise anything: the other panes still hold
@@ -242,7 +242,7 @@ def _memory(subject: Subject, missing: dict[str, str]) -> dict[str, Any] | None:
 
 def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dict[str, list[Any]]]:
     """The pieces that run, and the rows that run as other operators."""
-    picture = subject.made
+    picture = subject.pictured
     if subject.runs:
         missing["runs"] = subject.runs
         return [], {}
@@ -257,7 +257,7 @@ def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dic
 
 def _unknown(subject: Subject) -> str:
     """Why there is no single graph whose shapes are all known."""
-    notes = [*subject.notes, *subject.made.notes]
+    notes = [*subject.notes, *subject.pictured.notes]
     return notes[-1] if notes else "The shapes of some arrays are unknown."
 
 

@@ -197,5 +197,5 @@ def _holders(
     references = {i: log._references.get(alive[allocations[i].id]) for i in largest[:_HELD]}
     arrays = {i: reference() for i, reference in references.items() if reference is not None}
     arrays = {i: array for i, array in arrays.items() if array is not None}
-    held = of_buffers(list(arrays.values()))
-    return {str(i): words for i, words in zip(arrays, held, strict=True)}
+    holders = of_buffers(list(arrays.values()))
+    return {str(i): words for i, words in zip(arrays, holders, strict=True)}

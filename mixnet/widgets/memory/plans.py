@@ -48,7 +48,7 @@ class PlanRequest:
         loss: for a block, a loss block.
         shapes: for a symbol, shapes (or arrays) by name.
         boundary: the frame at which the search for the user's lines ends.
-        who: the view that asks, for errors.
+        caller: the view that asks, for errors.
 
     Raises:
         AttributeTypeError: the target is neither, or does not take these.
@@ -56,14 +56,14 @@ class PlanRequest:
 
     def __init__(
         self, target: object, inputs: Sequence[Any], train: bool, loss: object,
-        shapes: Mapping[str, Any], boundary: FrameType, who: str = "MemoryView",
+        shapes: Mapping[str, Any], boundary: FrameType, caller: str = "MemoryView",
     ):  # fmt: skip
-        self.train, self._who = train, who
+        self.train, self._who = train, caller
         self.dtypes: dict[str, Any] = {}
         if isinstance(target, Symbol):
             if inputs or loss is not None:
                 raise AttributeTypeError(
-                    f"{who}: a symbol takes shapes by name, as data=(32, 10), and has its loss "
+                    f"{caller}: a symbol takes shapes by name, as data=(32, 10), and has its loss "
                     "in itself; arrays by position and loss= are for blocks."
                 )
             arrays = {name: each for name, each in shapes.items() if isinstance(each, NDArray)}
@@ -71,7 +71,7 @@ class PlanRequest:
             for name, each in shapes.items():
                 if not isinstance(each, (NDArray, tuple, list)):
                     raise AttributeTypeError(
-                        f"{who}: {name} must be a shape or an array, not {type(each).__name__}; pass "
+                        f"{caller}: {name} must be a shape or an array, not {type(each).__name__}; pass "
                         f"it as {name}=(32, 10)."
                     )
             self.shapes = {n: s.shape if n in arrays else tuple(s) for n, s in shapes.items()}
@@ -84,7 +84,7 @@ class PlanRequest:
             self._of_block(target, inputs, loss, shapes, boundary)
         else:
             raise AttributeTypeError(
-                f"{who}: {type(target).__name__} has no memory plan. Pass a Symbol with shapes "
+                f"{caller}: {type(target).__name__} has no memory plan. Pass a Symbol with shapes "
                 f"by name, as data=(32, 10), or a HybridBlock with arrays; for the arrays of "
                 f"other code, use MemoryView.live() after `with mx.runtime.memory():`."
             )
@@ -159,11 +159,11 @@ def payload_of(request: PlanRequest, xla: bool | None) -> dict[str, Any]:
     plans: list[dict[str, Any]] = []
     graph_of: dict[bool, int] = {}  # recomputing or not -> number of the graph
     plain: MemoryPlan | None = None
-    for name, ways in PLANS.items():
-        again = "recompute" in ways
+    for name, options in PLANS.items():
+        again = "recompute" in options
         if again and not any(each != "null" for each in request.requests.values()):
             continue
-        plan = request.plan(**ways)
+        plan = request.plan(**options)
         if again not in graph_of:
             graph_of[again] = len(graphs)
             graphs.append(_graph(plan, again, table))

@@ -87,8 +87,8 @@ class Layers:
             changes: as :attr:`changes` was then.
         """
         self.restore()
-        for path, what in changes.items():
-            self.off(path) if what == "off" else self.activate(path, what)
+        for path, activation in changes.items():
+            self.off(path) if activation == "off" else self.activate(path, activation)
 
     def restore(self) -> None:
         """Put all layers back."""

@@ -266,16 +266,16 @@ class Playground(Look):
         Raises:
             AttributeValueError: its shapes do not match.
         """
-        if subject.again is None or subject.made.error is not None:
+        if subject.again is None or subject.pictured.error is not None:
             reason = (
-                (subject.made.error or {}).get("text")
+                (subject.pictured.error or {}).get("text")
                 or "; ".join(subject.notes)
                 or "its graph is unknown"
             )
             raise AttributeValueError(f"Playground: {str(reason).splitlines()[0]}")
         self._subject = subject
 
-    def _changed(self, layer: str, change: Callable[[], None], said: str) -> None:
+    def _changed(self, layer: str, change: Callable[[], None], message: str) -> None:
         self._live_net()
         before = dict(self._layers.changes)
         change()
@@ -288,7 +288,7 @@ class Playground(Look):
             raise AttributeValueError(
                 f"{layer} was not changed, because the shapes would not match: {str(error).splitlines()[0]}"
             ) from error
-        self.payload = self._whole(said)
+        self.payload = self._whole(message)
 
     def _take(self, batch: Sequence[NDArray]) -> None:
         shapes, expected = [each.shape for each in batch], [each.shape for each in self._batch]
@@ -299,29 +299,29 @@ class Playground(Look):
             )
         self._batch = tuple(batch)
 
-    def _whole(self, said: str = "") -> dict[str, Any]:
+    def _whole(self, message: str = "") -> dict[str, Any]:
         subject = self._subject
         subject.runs = (
             "The playground runs operator by operator; mx.look(net, x, y) shows what is compiled."
         )
         subject.values = self._values(self._batch)
         payload = payload_of_subject(subject, self._title, self._net, run=True, compile=True)
-        return self._with_play(payload, said)
+        return self._with_play(payload, message)
 
     def _values(self, batch: Sequence[NDArray]) -> Any:
         assert self._subject.again is not None
         return self._subject.again(batch)
 
-    def _refresh(self, said: str, batch: Sequence[NDArray] | None = None) -> None:
-        ran = Run(self._subject.made, self._values(batch or self._batch))
+    def _refresh(self, message: str, batch: Sequence[NDArray] | None = None) -> None:
+        ran = Run(self._subject.pictured, self._values(batch or self._batch))
         payload = {**self.payload, "numbers": ran.numbers, "engine": ran.timeline}
         payload.pop("why", None)
-        self.payload = self._with_play(payload, said)
+        self.payload = self._with_play(payload, message)
 
-    def _say(self, said: str) -> None:
-        self.payload = {**self.payload, "play": {**self.payload["play"], "said": said}}
+    def _say(self, message: str) -> None:
+        self.payload = {**self.payload, "play": {**self.payload["play"], "said": message}}
 
-    def _with_play(self, payload: dict[str, Any], said: str) -> dict[str, Any]:
+    def _with_play(self, payload: dict[str, Any], message: str) -> dict[str, Any]:
         numbers = payload["numbers"] or []
         graph = {**payload["graph"], "facts": {"values": [_in_short(each) for each in numbers]}}
         payload = {**payload, "graph": graph}
@@ -334,7 +334,7 @@ class Playground(Look):
             "choices": list(ACTIVATIONS),
             "changes": dict(self._layers.changes),
             "first": _first_bad(payload),
-            "said": said,
+            "said": message,
         }
         return {**payload, "play": play}
 

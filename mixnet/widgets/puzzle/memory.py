@@ -77,11 +77,11 @@ def whole_blocks(items: Items) -> list[int]:
     free: list[tuple[int, int]] = []  # size, block; ascending
     for number in sorted(range(len(items)), key=lambda i: (items[i]["begin"], i)):
         begin, size = items[number]["begin"], items[number]["size"]
-        held = {
+        covered = {
             block[i] for i, each in enumerate(items)
             if each["begin"] <= begin < each["end"] and (each["begin"], i) < (begin, number)
         }  # fmt: skip
-        free = sorted((own, i) for i, own in enumerate(sizes) if i not in held)
+        free = sorted((own, i) for i, own in enumerate(sizes) if i not in covered)
         at = bisect_left(free, (size, -1))
         if at < len(free) and free[at][0] < MATCH * size:
             block[number] = free[at][1]

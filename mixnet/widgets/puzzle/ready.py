@@ -42,8 +42,8 @@ def _gate() -> Symbol:
     open_ = sym.sigmoid(gate, name="open")
     shut = sym._internal._rminus_scalar(open_, scalar=1.0, name="shut")
     product = sym.elemwise_mul(open_, h, name="keep")
-    taken = sym.elemwise_mul(shut, sym.tanh(new, name="bend"), name="take")
-    return sym.elemwise_add(product, taken, name="state")
+    gated = sym.elemwise_mul(shut, sym.tanh(new, name="bend"), name="take")
+    return sym.elemwise_add(product, gated, name="state")
 
 
 def _softmax() -> Symbol:

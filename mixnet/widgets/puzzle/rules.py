@@ -148,12 +148,12 @@ def _fusion(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
                     f"{each['name']} needs all of {name} before it starts: one loop cannot do both."
                 )
                 conflicts.append({"items": [producer, number], "text": text})
-    seen: set[int] = set()
+    visited: set[int] = set()
     for start in range(len(members)):
-        ring = [] if start in seen else _ring(waits, start)
+        ring = [] if start in visited else _ring(waits, start)
         if not ring:
             continue
-        seen.update(ring)
+        visited.update(ring)
         edges = [waits[a][b] for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)]
         steps = ", ".join(f"{items[b]['name']} reads {items[a]['name']}" for a, b in edges)
         names = " and ".join(letter(each) for each in ring)

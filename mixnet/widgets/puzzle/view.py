@@ -272,15 +272,15 @@ def _payload(
     }
 
 
-def _check_count(name: str, items: Sequence[Any], what: str) -> None:
+def _check_count(name: str, items: Sequence[Any], noun: str) -> None:
     if len(items) < 2:
         raise AttributeValueError(
-            f"Puzzle: {name} has {len(items)} {what}; there is nothing to decide. Use a larger "
+            f"Puzzle: {name} has {len(items)} {noun}; there is nothing to decide. Use a larger "
             "network, or train=True."
         )
     if len(items) > MOST:
         raise AttributeValueError(
-            f"Puzzle: {name} has {len(items)} {what}, and a puzzle has at most {MOST}. Use a "
+            f"Puzzle: {name} has {len(items)} {noun}, and a puzzle has at most {MOST}. Use a "
             "part of the network, such "
             f"as net[:3], or train=False."
         )

@@ -25,31 +25,35 @@ _LABELLED = 12  # arrows that have a text
 Point = tuple[float, float]
 
 
-def is_drawn(made: dict[str, Any] | None) -> bool:
+def is_drawn(topology: dict[str, Any] | None) -> bool:
     """Whether there is something to draw, and room for it."""
     return (
-        made is not None and 1 < made["workers"] <= MOST_WORKERS and made["servers"] <= MOST_SERVERS
+        topology is not None
+        and 1 < topology["workers"] <= MOST_WORKERS
+        and topology["servers"] <= MOST_SERVERS
     )
 
 
-def draw(svg: Svg, made: dict[str, Any], x: float, y: float) -> None:
+def draw(svg: Svg, topology: dict[str, Any], x: float, y: float) -> None:
     """Nodes, arrows whose widths are bytes, and a table of what each node sends and receives.
 
     Args:
         svg: the picture.
-        made: ``to_dict`` of a topology.
+        topology: ``to_dict`` of a topology.
         x, y: the left end of the heading.
     """
     svg.text(x, y, "who sends what", bold=True)
-    count = len(made["buckets"])
-    size = size_text(sum(each["bytes"] for each in made["arrays"]))
-    about = f"{_NAMES[made['kind']]}, {size} of gradients"
-    if made["kind"] != "server":
-        about += f" in {count} {'bucket' if count == 1 else 'buckets'}, {made['steps']} steps"
+    count = len(topology["buckets"])
+    size = size_text(sum(each["bytes"] for each in topology["arrays"]))
+    about = f"{_NAMES[topology['kind']]}, {size} of gradients"
+    if topology["kind"] != "server":
+        about += f" in {count} {'bucket' if count == 1 else 'buckets'}, {topology['steps']} steps"
     svg.text(x + 116, y, about, "f-dim", 11)
-    top, names = y + 20, _names(made)
-    where = {name: (x + px, top + py) for name, (px, py) in zip(names, places(made), strict=True)}
-    links = made["links"]
+    top, names = y + 20, _names(topology)
+    where = {
+        name: (x + px, top + py) for name, (px, py) in zip(names, places(topology), strict=True)
+    }
+    links = topology["links"]
     most = max(each for _, _, each in links)
     for source, target, size in links:
         begin, end, text = _arrow(where[source], where[target])
@@ -72,27 +76,27 @@ def draw(svg: Svg, made: dict[str, Any], x: float, y: float) -> None:
         else:
             svg.circle(px, py, _RADIUS, "c0 s-line", title)
         svg.text(px, py + 4, f"{name[0].upper()}{name.split()[1]}", "f-fg", 11, "middle")
-    _table(svg, made, x + 600, top)
+    _table(svg, topology, x + 600, top)
 
 
-def _names(made: dict[str, Any]) -> list[str]:
-    return [f"{kind} {i}" for kind in ("worker", "server") for i in range(made[f"{kind}s"])]
+def _names(topology: dict[str, Any]) -> list[str]:
+    return [f"{kind} {i}" for kind in ("worker", "server") for i in range(topology[f"{kind}s"])]
 
 
 def _total(links: list[Any], end: int, name: str) -> str:
     return size_text(sum(each[2] for each in links if each[end] == name))
 
 
-def places(made: dict[str, Any]) -> list[Point]:
+def places(topology: dict[str, Any]) -> list[Point]:
     """Where nodes are, in a picture of 560 x 280: workers, then servers."""
-    n, kind = made["workers"], made["kind"]
+    n, kind = topology["workers"], topology["kind"]
     if kind == "ring":
         return [(280 + x, 140 + y) for x, y in _on_ellipse(n, 250, 115)]
     if kind == "tree":
         depth = max(1, n.bit_length() - 1)
         levels = [(i, (i + 1).bit_length() - 1) for i in range(n)]
         return [(560 * (i + 1 - 2**d + 0.5) / 2**d, 30 + 220 * d / depth) for i, d in levels]
-    rows = [(n, 250), (made["servers"], 30)]
+    rows = [(n, 250), (topology["servers"], 30)]
     return [(560 * (i + 0.5) / count, float(y)) for count, y in rows for i in range(count)]
 
 
@@ -100,8 +104,8 @@ def _on_ellipse(n: int, wide: float, high: float, pieces: int = 720) -> list[Poi
     """``n`` points of an ellipse with equal ways between them, clockwise from the top."""
     angles = np.linspace(0, 2 * math.pi, pieces + 1)
     x, y = wide * np.sin(angles), -high * np.cos(angles)
-    ways = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
-    at = np.searchsorted(ways, ways[-1] * np.arange(n) / n - 1e-9)
+    distances = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    at = np.searchsorted(distances, distances[-1] * np.arange(n) / n - 1e-9)
     return [(float(x[k]), float(y[k])) for k in at]
 
 
@@ -129,10 +133,10 @@ def _tip(begin: Point, end: Point) -> str:
     return "M" + "L".join(f"{px:.1f},{py:.1f}" for px, py in corners) + "z"
 
 
-def _table(svg: Svg, made: dict[str, Any], x: float, y: float) -> None:
+def _table(svg: Svg, topology: dict[str, Any], x: float, y: float) -> None:
     for at, text in ((0, "node"), (150, "sends"), (240, "receives")):
         svg.text(x + at, y, text, "f-dim", 11, "start" if not at else "end")
-    names, links = _names(made), made["links"]
+    names, links = _names(topology), topology["links"]
     shown = names if len(names) <= 15 else [*names[:7], *names[-7:]]
     for i, name in enumerate(shown):
         row = y + 18 * (i + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from mixnet.runtime.programs.how import sentence
+from mixnet.runtime.programs.decision import sentence
 
 KINDS = ("compute", "copy", "io", "communication", "other")
 SEATS = 6
@@ -175,10 +175,10 @@ def dependencies(run: Mapping[str, Any]) -> list[tuple[int, int, int]]:
             readers.setdefault((var, version), []).append(op)
     edges = []
     for op, var, mode, version in uses:
-        seen = version - mode  # the version that was there before
-        producer = writer.get((var, seen))
-        if mode and (var, seen) in readers:
-            edges += [(reader, op, var) for reader in readers[var, seen]]
+        previous = version - mode  # the version that was there before
+        producer = writer.get((var, previous))
+        if mode and (var, previous) in readers:
+            edges += [(reader, op, var) for reader in readers[var, previous]]
         elif producer is not None:
             edges.append((producer, op, var))
     return edges

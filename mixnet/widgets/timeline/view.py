@@ -154,8 +154,8 @@ class EngineTimeline(View):
         return picture(self.payload["runs"], self.summary())
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def operations(run: Run, which: Iterable[int] | None = None) -> list[dict[str, Any]]:
@@ -188,14 +188,14 @@ def operations(run: Run, which: Iterable[int] | None = None) -> list[dict[str, A
 
 
 def _cells(op: dict[str, Any]) -> list[str]:
-    said = lambda pairs: ", ".join(f"{name} v{version}" for name, version in pairs)
+    listed = lambda pairs: ", ".join(f"{name} v{version}" for name, version in pairs)
     times = [time_text(op[key]) for key in ("pushed", "queued", "waited", "ran")]
     return [
         op["name"],
         op["thread"],
         *times,
-        said(op["reads"]),
-        said(op["writes"]),
+        listed(op["reads"]),
+        listed(op["writes"]),
         op["source"] or "",
         op["error"] or "",
     ]

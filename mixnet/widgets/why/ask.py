@@ -8,7 +8,7 @@ from typing import Any
 from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon.block import HybridBlock
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.runtime.programs import how
+from mixnet.runtime.programs import decision
 from mixnet.widgets.look.view import Look
 from mixnet.widgets.memory.view import MemoryView
 from mixnet.widgets.scaling.view import ScalingView
@@ -88,7 +88,7 @@ def _of_line(line: str) -> Answers:
     again = [each for each in compiled.of_lines() if f"{line} on" in each.of]
     answers = Answers([*ran.of_line(line), *again])
     if not answers:
-        known = ", ".join(list(how.of_lines())[-10:]) or "none so far"
+        known = ", ".join(list(decision.of_lines())[-10:]) or "none so far"
         raise MXNetError(
             f"why: no program is recorded for the line {line!r}; expected file:line, the latest "
             f"are {known}."
@@ -169,7 +169,7 @@ def _of_stepper(view: HybridizeStepper, name: str | None) -> Keys:
         chosen = view.state.get("things") or []
     if not chosen:
         yield p, "all", p["name"]
-    pieces = {group for thing in chosen for group in things[thing].get("groups") or ()}
+    pieces = {group for item in chosen for group in things[item].get("groups") or ()}
     for group in sorted(pieces):
         yield p, f"{number}/{group}", f"piece {group + 1}"
 

@@ -74,7 +74,7 @@ def of_block(block: Any) -> Answer:
 
 def _sentences(traces: list[list[Any]]) -> list[str]:
     count = len(traces)
-    many = (
+    count_text = (
         f"{count} graphs were compiled, one for each key" if count > 1 else "One graph was compiled"
     )
     advice = (
@@ -82,7 +82,7 @@ def _sentences(traces: list[list[Any]]) -> list[str]:
         if count > 2
         else ""
     )
-    return [f"{many}{advice}.", *(f"{key}: {_because(reasons)}" for key, reasons in traces)]
+    return [f"{count_text}{advice}.", *(f"{key}: {_because(reasons)}" for key, reasons in traces)]
 
 
 def _because(reasons: list[str]) -> str:

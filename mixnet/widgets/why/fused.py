@@ -83,18 +83,18 @@ def of_look(payload: Payload) -> Iterator[tuple[str, list[str]]]:
     for row, after in readers.items():
         if graph["nodes"]["op"][row] < 0 or row not in of:
             continue
-        said: list[str] = []
+        sentences: list[str] = []
         for each in after:
             steps = [(a, b) for a in of[row] for b in of.get(each, ()) if a < b]
-            if not steps or set(of[row]) & set(of[each]) or len(said) == 3:
+            if not steps or set(of[row]) & set(of[each]) or len(sentences) == 3:
                 continue
             a, b = max(steps, key=lambda pair: (pair[0], -pair[1]))
             reading = len({of[other][0] for other in after if other in of})
-            said.append(
+            sentences.append(
                 f"{name(row)} runs in piece {a + 1} ({pieces[a]['kind']}), {name(each)} reads "
                 f"it in piece {b + 1} "
                 f"({pieces[b]['kind']}). "
                 f"{rule(pieces[a]['kind'], pieces[b]['kind'], reading, row in outputs)}"
             )
-        if said:
-            yield str(row), said
+        if sentences:
+            yield str(row), sentences

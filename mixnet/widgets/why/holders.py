@@ -64,7 +64,7 @@ def holders(starts: Sequence[Iterable[Any]]) -> list[list[str]]:
             break
         for walk in active:
             walk.look_at(variables)
-        every = [thing for walk in active for thing in walk.level.values()]
+        every = [value for walk in active for value in walk.level.values()]
         own = {id(every), *scopes, *[number for walk in active for number in walk.own()]}
         for holder in gc.get_referrers(*every):
             if id(holder) in own or isinstance(holder, (FrameType, ModuleType)):
@@ -110,11 +110,11 @@ class _Walk:
         """Name what refers to something of this level, or keep it for the next one."""
         if id(holder) in self._seen:
             return
-        held = [number for number in things if self.level.get(number) is things[number]]
-        if not held:
+        matching = [number for number in things if self.level.get(number) is things[number]]
+        if not matching:
             return
-        is_gradient = isinstance(holder, Mark) or not self._gradients.isdisjoint(held)
-        words = _named(holder, things[held[0]], is_gradient)
+        is_gradient = isinstance(holder, Mark) or not self._gradients.isdisjoint(matching)
+        words = _named(holder, things[matching[0]], is_gradient)
         if words is None:
             self._above[id(holder)] = holder
             if is_gradient:
@@ -131,11 +131,11 @@ def _of_gradient(is_gradient: bool, text: str) -> str:
     return f"the gradient of {text}" if is_gradient else text
 
 
-def _named(holder: Any, thing: object, is_gradient: bool) -> str | None:
+def _named(holder: Any, target: object, is_gradient: bool) -> str | None:
     """A description of a holder; None: continue with what holds it, empty: it does not count.
 
     Args:
-        holder: it refers to ``thing``.
+        holder: it refers to ``target``.
         thing: the array, or what holds it.
         is_gradient: what the walk began from is the gradient of what was reached.
     """
@@ -152,7 +152,7 @@ def _named(holder: Any, thing: object, is_gradient: bool) -> str | None:
     of_project = type(holder).__module__.startswith(("mixnet.", "jax", "builtins", "weakref", "_"))
     if isinstance(holder, Block) or not of_project:
         owner = holder.name if isinstance(holder, Block) else f"a {type(holder).__name__}"
-        names = [key for key, value in getattr(holder, "__dict__", {}).items() if value is thing]
+        names = [key for key, value in getattr(holder, "__dict__", {}).items() if value is target]
         text = f"the attribute {names[0]} of {owner}" if names else f"held by {owner}"
         return _of_gradient(is_gradient, text)
     return None

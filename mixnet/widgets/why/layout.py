@@ -29,10 +29,10 @@ def layout(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             if method in METHODS
             else "It runs with channels last, like the operation before it: a transpose here would cost more."
         )
-        said = [f"{text} The pass choose_layout did this; MIXNET_LAYOUT=off disables it."]
+        sentences = [f"{text} The pass choose_layout did this; MIXNET_LAYOUT=off disables it."]
         if moved:
-            said.append(
+            sentences.append(
                 "A chain of such operations starts or ends here, so an array is transposed: that is "
                 "the copy next to it."
             )
-        yield row, said
+        yield row, sentences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mixnet.runtime.programs import how
+from mixnet.runtime.programs import decision
 from mixnet.widgets.why.question import Answer, Payload, question
 
 ASK = "Why interpreted or compiled?"
@@ -29,9 +29,9 @@ def of_line(line: str) -> list[Answer]:
         Answer(
             ASK,
             source,
-            how.sentence(history[-1]),
-            tuple(f"Before: {how.sentence(each)}" for each in history[-2::-1]),
+            decision.sentence(history[-1]),
+            tuple(f"Before: {decision.sentence(each)}" for each in history[-2::-1]),
         )
-        for source, history in how.of_lines().items()
+        for source, history in decision.of_lines().items()
         if source == line or source.endswith(f"/{line}")
     ]

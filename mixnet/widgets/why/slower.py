@@ -53,7 +53,7 @@ def slower(payload: Payload) -> Iterator[tuple[str, list[str]]]:
                 zip(expected, (point["compute"], point["waiting"], point["exchange"]), strict=True)
             )
             more = sorted(took, key=lambda name: expected[name] - took[name])
-            said = [
+            sentences = [
                 (
                     f"{name}: {time_text(max(took[name], 0))} measured, {time_text(expected[name])} "
                     "predicted by the model"
@@ -62,4 +62,4 @@ def slower(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             ]
             if took[more[0]] > expected[more[0]]:
                 text += f" Most of it is {more[0]}."
-            yield f"{r}/{i}", [text, *(f"{each}." for each in said)]
+            yield f"{r}/{i}", [text, *(f"{each}." for each in sentences)]

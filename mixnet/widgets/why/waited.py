@@ -52,7 +52,7 @@ def _end(run: Payload, op: int) -> int:
 def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _Lanes) -> list[str]:
     ops, strings = run["ops"], run["strings"]
     name = lambda i: strings[ops["name"][i]] if ops["name"][i] >= 0 else "a task"
-    said = []
+    waits = []
     for i, var, writes in causes[:4]:
         array = strings[run["vars"]["name"][var]]
         wrote = any(
@@ -60,14 +60,16 @@ def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _
             for k in lanes.uses.get(i, ())
         )
         before = "wrote" if wrote else "read"
-        what = "its result" if array == name(i) else array
-        said.append(f"{name(i)} {before} {what}, which this task {'writes' if writes else 'reads'}")
+        waited_for = "its result" if array == name(i) else array
+        waits.append(
+            f"{name(i)} {before} {waited_for}, which this task {'writes' if writes else 'reads'}"
+        )
     queued, waited = ops["queued"][op], ops["waited"][op]
     sentences = []
-    if said:
+    if waits:
         last = " That was the last to finish." if len(causes) > 1 else ""
-        sentences.append(f"It waited {time_text(queued / 1e9)} for an array: {said[0]}.{last}")
-        sentences += [f"Before that, {each}." for each in said[1:]]
+        sentences.append(f"It waited {time_text(queued / 1e9)} for an array: {waits[0]}.{last}")
+        sentences += [f"Before that, {each}." for each in waits[1:]]
     elif queued > waited:
         sentences.append(
             f"It was delayed for {time_text(queued / 1e9)} by tasks that this view does not show."

@@ -194,10 +194,10 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             match = pattern.fullmatch(name)
             if match:
                 checkpoints.append((int(match[1]), int(match[2]), name.removesuffix(".params")))
-        what = f"{estimator.max_epoch} epochs" if by_epoch else f"{estimator.max_batch} batches"
+        extent = f"{estimator.max_epoch} epochs" if by_epoch else f"{estimator.max_batch} batches"
         if not checkpoints:
             estimator.logger.info(
-                "CheckpointHandler: No checkpoint found, training from scratch for %s", what
+                "CheckpointHandler: No checkpoint found, training from scratch for %s", extent
             )
             return
         checkpoints.sort()

@@ -273,7 +273,7 @@ class Estimator:
     def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[Any]:
         """The handlers that ``fit`` uses, in ascending order of priority."""
         handlers = _check_handlers(event_handlers, EventHandler)
-        made: list[Any] = [StoppingHandler(self.max_epoch, self.max_batch)]
+        added: list[Any] = [StoppingHandler(self.max_epoch, self.max_batch)]
         defaults = (
             (GradientUpdateHandler, lambda: GradientUpdateHandler()),
             (MetricHandler, lambda: MetricHandler(metrics=self.train_metrics)),
@@ -286,7 +286,7 @@ class Estimator:
         for kind, make in defaults:
             needless = kind is ValidationHandler and not val_data
             if not needless and not any(isinstance(each, kind) for each in handlers):
-                made.append(make())
+                added.append(make())
         known = {id(metric) for metric in (*self.train_metrics, *self.val_metrics)}
         for handler in handlers:
             for metric in getattr(handler, "metrics", None) or ():
@@ -295,7 +295,7 @@ class Estimator:
                         f"{type(handler).__name__} has the metric {metric}, which is not one of "
                         f"estimator.train_metrics and estimator.val_metrics; use it from there."
                     )
-        return sorted(handlers + made, key=_priority)
+        return sorted(handlers + added, key=_priority)
 
 
 def _priority(handler: Any) -> float:

@@ -270,17 +270,17 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.batch_index = 0
 
 
-def better(monitor: EvalMetric, mode: str, who: str) -> Any:
+def better(monitor: EvalMetric, mode: str, owner: str) -> Any:
     """``np.less`` or ``np.greater``: the direction in which a metric improves.
 
     Args:
         monitor: the metric.
         mode: ``min``, ``max``, or ``auto``: ``min`` for losses, ``max`` for others.
-        who: name for warnings.
+        owner: name for warnings.
     """
     if mode not in ("auto", "min", "max"):
         warnings.warn(
-            f"{who}: mode={mode!r} is not one of 'min', 'max' and 'auto'; 'auto' is used.",
+            f"{owner}: mode={mode!r} is not one of 'min', 'max' and 'auto'; 'auto' is used.",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -290,7 +290,7 @@ def better(monitor: EvalMetric, mode: str, who: str) -> Any:
         if "loss" in name.lower():
             return np.less
         warnings.warn(
-            f"{who}: a larger {name} is assumed to be better. Set mode='max' to confirm this, or "
+            f"{owner}: a larger {name} is assumed to be better. Set mode='max' to confirm this, or "
             f"mode='min' for the opposite.",
             stacklevel=3,
         )

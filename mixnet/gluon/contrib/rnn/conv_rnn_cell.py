@@ -29,12 +29,12 @@ __all__ = [
 ]
 
 
-def _extents(value: Any, dims: int, what: str) -> tuple[int, ...]:
+def _extents(value: Any, dims: int, name: str) -> tuple[int, ...]:
     if isinstance(value, int):
         return (value,) * dims
     if len(value) != dims:
         raise CheckError(
-            f"{what}={value} of a convolution over {dims} axes: give a number, or {dims} of them."
+            f"{name}={value} of a convolution over {dims} axes: give a number, or {dims} of them."
         )
     return tuple(value)
 

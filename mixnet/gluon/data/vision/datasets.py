@@ -295,8 +295,8 @@ class ImageListDataset(dataset.Dataset):
                 self._add(path, label)
         elif isinstance(imglist, (list, tuple)):
             for label, path in imglist:
-                many = isinstance(label, (list, tuple, np.ndarray))
-                self._add(path, np.asarray(label if many else [label], np.float32))
+                is_list = isinstance(label, (list, tuple, np.ndarray))
+                self._add(path, np.asarray(label if is_list else [label], np.float32))
         else:
             raise AttributeValueError(
                 "ImageListDataset: imglist is a list or the path of a .lst file."

@@ -259,21 +259,21 @@ class _Convolution:
                 )
         return self._cut(spread_out, taps)
 
-    def _cut(self, made: Any, taps: Sequence[int]) -> Any:
+    def _cut(self, full: Any, taps: Sequence[int]) -> Any:
         """Crop a result that covers every position that the data reaches."""
         config = []
         for (low, _), k, d, places, reached in zip(
-            self.pads, taps, self.dilation, self.places, made.shape[3:], strict=True
+            self.pads, taps, self.dilation, self.places, full.shape[3:], strict=True
         ):
             before = low - d * (k - 1)
             config.append((before, places - reached - before, 0))
         if all(before <= 0 and after <= 0 for before, after, _ in config):
             cut = tuple(
                 slice(-before, n + after)
-                for (before, after, _), n in zip(config, made.shape[3:], strict=True)
+                for (before, after, _), n in zip(config, full.shape[3:], strict=True)
             )
-            return made[(slice(None),) * 3 + cut]
-        return padded(made, 0, [(0, 0, 0)] * 3 + config)
+            return full[(slice(None),) * 3 + cut]
+        return padded(full, 0, [(0, 0, 0)] * 3 + config)
 
     def _contributions(self, x: Any, w: Any, last: bool) -> Any:
         """The data times each tap, counted from the last: (groups, batch, filters, *taps, *extents)."""

@@ -184,7 +184,7 @@ def _runner(
         if one is not None:
             return one
     template = [None] * flat.size + flat.constants[::-1]
-    ways = _ways(steps, outputs)
+    calls = _ways(steps, outputs)
     fixed = [i for i, slot in enumerate(outputs) if slot < 0]
 
     def run(*arrays: Any) -> list[np.ndarray]:
@@ -192,7 +192,7 @@ def _runner(
             raise TypeError(f"{len(arrays)} arrays for a program of {count}")
         slots = template.copy()
         slots[:count] = arrays
-        for function, single, several, to, dead in ways:
+        for function, single, several, to, dead in calls:
             result = function(slots[single]) if several is None else function(*several(slots))
             if to.__class__ is int:
                 slots[to] = result
@@ -234,7 +234,7 @@ def _one(
 def _ways(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]]:
     """Each step with its input and result slots, and the slots that are unused afterwards."""
     needed = set(outputs)
-    ways: list[tuple[Any, ...]] = []
+    calls: list[tuple[Any, ...]] = []
     for function, read, written in reversed(steps):
         dead = [i for i in {*read, *written} if i >= 0 and i not in needed]
         needed.update(dead)
@@ -244,9 +244,9 @@ def _ways(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]
         elif len(read) > 1:
             several = itemgetter(*read)
         to = written[0] if len(written) == 1 else written
-        ways.append((function, read[0] if read else 0, several, to, dead))
-    ways.reverse()
-    return ways
+        calls.append((function, read[0] if read else 0, several, to, dead))
+    calls.reverse()
+    return calls
 
 
 def _nothing(slots: object) -> tuple[()]:

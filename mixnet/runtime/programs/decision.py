@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from mixnet.units import time_text
 
 
-class How(NamedTuple):
+class Decision(NamedTuple):
     """How a program runs.
 
     Args:
@@ -16,8 +16,9 @@ class How(NamedTuple):
             ``by operator`` (a compiled program for each operation).
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
             (a compiled program would have saved as much in them), ``slow`` (one interpreted run
-            would take too long), ``platform`` (nothing is interpreted there), ``setting`` (everything shall be
-            compiled), ``python`` (another library computes it, so there is nothing to compile).
+            would take too long), ``platform`` (nothing is interpreted there), ``setting``
+            (everything shall be compiled), ``python`` (another library computes it, so there is
+            nothing to compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
@@ -37,15 +38,15 @@ MOST_LINES = 2000
 MOST_OF_A_LINE = 5
 """Decisions of one line: the latest."""
 
-_of_lines: OrderedDict[str, deque[How]] = OrderedDict()
+_of_lines: OrderedDict[str, deque[Decision]] = OrderedDict()
 
 
-def decided(source: str | None, how: How) -> How:
+def decided(source: str | None, decision: Decision) -> Decision:
     """Record a decision for a line of the user's program.
 
     Args:
         source: ``file:line``; None: no line is known.
-        how: what was decided.
+        decision: what was decided.
     """
     if source is not None:
         history = _of_lines.get(source)
@@ -53,11 +54,11 @@ def decided(source: str | None, how: How) -> How:
             if len(_of_lines) >= MOST_LINES:
                 _of_lines.popitem(last=False)
             history = _of_lines[source] = deque(maxlen=MOST_OF_A_LINE)
-        history.append(how)
-    return how
+        history.append(decision)
+    return decision
 
 
-def of_lines() -> dict[str, list[How]]:
+def of_lines() -> dict[str, list[Decision]]:
     """Decisions by line, ``file:line``, the oldest first."""
     return {line: list(history) for line, history in _of_lines.copy().items()}
 
@@ -67,9 +68,9 @@ def clear() -> None:
     _of_lines.clear()
 
 
-def sentence(how: How | list[Any]) -> str:
+def sentence(decision: Decision | list[Any]) -> str:
     """A decision in words."""
-    way, because, operations, work, compiling, runs = how
+    way, because, operations, work, compiling, runs = decision
     one = "1 operation" if operations == 1 else f"{operations:,} operations"
     if way == "by operator":
         return (
@@ -78,7 +79,7 @@ def sentence(how: How | list[Any]) -> str:
             "compiling all as one. If the same operations come again, they are compiled as one program."
         )
     estimate = f"one interpreted run is estimated at {time_text(work)}, compiling at {time_text(compiling)}"
-    many = "1 run" if runs == 1 else f"{runs:,} runs"
+    runs_text = "1 run" if runs == 1 else f"{runs:,} runs"
     if because == "python":
         return (
             "It was interpreted: another library computes it, such as a backend, so there is "
@@ -86,17 +87,17 @@ def sentence(how: How | list[Any]) -> str:
         )
     if way == "interpreted":
         return (
-            f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {many} a "
+            f"It was interpreted, its {one} one by one on NumPy: {estimate}. After {runs_text} a "
             "compiled program would have saved that, and it is compiled."
         )
     if way == "compiling":
         return (
-            f"It was still interpreted, while another thread compiled it: in {many} a "
+            f"It was still interpreted, while another thread compiled it: in {runs_text} a "
             f"compiled program would have saved what compiling costs ({estimate})."
         )
     reasons = {
-        "runs": f"after {many} that were interpreted, in which it would have saved what compiling costs: "
-        f"{estimate}",
+        "runs": f"after {runs_text} that were interpreted, in which it would have saved what "
+        f"compiling costs: {estimate}",
         "slow": f"before its first run: {estimate}, and a run above a second is not interpreted where "
         "compiling is quicker",
         "platform": "before its first run: only programs of CPUs are interpreted",
