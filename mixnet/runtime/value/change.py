@@ -26,10 +26,10 @@ class Change:
     is lost.
     """
 
-    __slots__ = ("_new", "_seen", "_sparse")
+    __slots__ = ("_before", "_new", "_sparse")
 
     def __init__(self) -> None:
-        self._seen: dict[Any, Value] = {}  # array -> the content that something was computed from
+        self._before: dict[Any, Value] = {}  # array -> the content that something was computed from
         self._new: dict[Any, Value] = {}
         self._sparse: list[tuple[Any, Value]] = []
 
@@ -38,7 +38,7 @@ class Change:
         if handle._is_sparse:
             return
         base = handle._base()
-        self._seen.setdefault(base, base._value)
+        self._before.setdefault(base, base._value)
 
     def write(self, handle: Any, value: Value) -> None:
         """Set an array to ``value``, of the same shape, dtype and context; views write to their base."""
@@ -52,7 +52,7 @@ class Change:
         if base is not handle:
             whole = self._new.get(base)
             if whole is None:
-                whole = self._seen.setdefault(base, base._value)
+                whole = self._before.setdefault(base, base._value)
             value = handle._written_to(whole, value)
         self._new[base] = value
 
@@ -66,7 +66,7 @@ class Change:
             if segment is not None:
                 segment.replaces(value, handle._value)
         with array_lock:
-            for handle, value in self._seen.items():
+            for handle, value in self._before.items():
                 if handle._value is not value:
                     return False
             before = [(handle, handle._value) for handle in self._new]
