@@ -38,7 +38,7 @@ class BackwardOp(Operator):
         return cls._operators[forward]
 
     def __init__(self, forward: Operator):
-        """Nothing: it may have been made before."""
+        """Nothing: ``__new__`` may have returned an operator that exists already."""
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """One for each input asked for."""

@@ -22,9 +22,9 @@ Condition = tuple[str, str, Sequence[str]]
 
 
 class Precision:
-    """What operators want their floating-point inputs in.
+    """The dtypes that operators require for their floating-point inputs.
 
-    Operators in no list want what they declare, by default what comes. Where an operator goes by
+    An operator in no list requires what it declares; by default it takes any dtype. If an operator has
     several names, the one that it is registered by counts.
 
     Args:
@@ -90,10 +90,10 @@ class Precision:
 
 
 def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str] = ()) -> Graph:
-    """The graph with ``amp_cast`` and ``amp_multicast`` where operators want another dtype.
+    """The graph with ``amp_cast`` and ``amp_multicast`` where operators require another dtype.
 
-    Dtypes follow from the operators alone: what stands behind variables is not known. All heads are
-    float32 again.
+    The dtypes are derived from the operators alone, since those of the variables are not known. All heads
+    are cast back to float32.
 
     Args:
         graph: of a symbol.

@@ -128,7 +128,7 @@ class Meeting:
             return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
 
     def _report_absent(self, seconds: float) -> None:
-        """A result is being waited for; abort if the other devices will not arrive."""
+        """Abort, while a thread waits for a result, if the other devices will not arrive."""
         if self._var.pushed:
             current.engine.settle(self._var)  # which exchanges here, if no worker does
         elif self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
@@ -253,7 +253,7 @@ class _Taped(Operator):
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
-        """Not in a program."""
+        """Raise GradientError: a meeting runs between programs."""
         raise GradientError("A meeting of devices does not run within one program.")
 
     def run_values(self, statics: Statics, values: Sequence[Value]) -> list[Value]:

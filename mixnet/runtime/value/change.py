@@ -1,8 +1,8 @@
 """Atomic changes: several arrays get new contents together, or none does.
 
-Handles are arrays of any face. What is used of one is ``_value``, its content;
-``_link.version``, which views look at; ``_base()``, the array whose content a view is a part of;
-and ``_written_to()``, that content with the view's part replaced.
+A handle is an array of ``mx.nd`` or of ``mx.np``. This module uses ``_value``, its content;
+``_link.version``, which views compare with the version they read; ``_base()``, the array that a view is
+a part of; and ``_written_to()``, the base's content with the view's part replaced.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ array_lock = locks.make("array")
 class Change:
     """New contents of arrays, written atomically when it is committed.
 
-    What was computed from a content that another thread has replaced meanwhile is not written:
-    then the change is begun again. So no thread waits for another to finish an update, and none
-    is lost.
+    If another thread has meanwhile replaced a content that the new ones were computed from, nothing is
+    written and the change starts again. So no thread waits for another's update, and no update is lost.
     """
 
     __slots__ = ("_before", "_new", "_sparse")
