@@ -39,6 +39,7 @@ class _Part:
         self.values = values
         self.holder = Later(name)
         self.result = Value(values[0].spec, None, self.holder, 0)
+        # Weak: a result that nobody reads any more need not be filled, and its array is freed at once.
         self.holder.references.append(weakref.ref(self.result))
         self.done: Done | None = None  # once what it brings is computed
 
@@ -102,7 +103,7 @@ class Meeting:
         return not self.is_open and all(part.done is not None for part in parts)
 
     def _exchange(self) -> None:
-        if not self._ended:
+        if not self._ended:  # else a second push of the exchange, see _go_on, or it was aborted
             parts = [self.parts[each] for each in sorted(self.parts, key=_number)]
             try:
                 results = self._results(parts)
@@ -124,7 +125,7 @@ class Meeting:
         devices = tuple(part.result.spec.context.device for part in parts)
         brought = [arrays_of(part.values, self.name) for part in parts]
         rows = [list(row) for row in zip(*brought, strict=True)]
-        with jax.enable_x64(True):
+        with jax.enable_x64(True):  # a setting of the thread, and workers start with JAX's default
             return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
 
     def _report_absent(self, seconds: float) -> None:

@@ -86,6 +86,8 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
                 if slot in last or slot in returned:
                     known[slot] = result
                 slot += 1
+            # Results are dropped after their last reader, so that a long loop does not hold all of them at
+            # once; leaves (negative slots) are the caller's.
             for place in item[1:]:
                 if place >= 0 and last[place] == number and place not in returned:
                     known.pop(place, None)
