@@ -395,7 +395,7 @@ class ThreadedEngine(Engine):
 
     def _run_until(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
         # Nanoseconds at the first and at the latest call of ``on_wait``. They stay 0 until only
-        # asynchronous tasks are in the way: a thread that can still run a task itself is not waiting for them.
+        # asynchronous tasks are in the way: a thread that can still run a task is not waiting for them.
         first = last_call = 0
         while True:
             task = None

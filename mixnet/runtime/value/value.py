@@ -185,4 +185,7 @@ def check_pending(value: Value) -> None:
             f"have shapes but no numbers yet. Leave out printing, asnumpy(), float() and `if` on "
             f"values in forward(), or do not hybridize this block."
         )
-    raise MXNetError("The value of this array was lost: the program that makes it failed.")
+    raise MXNetError(
+        "The value of this array was lost: the program that computes it failed, and raised its error where "
+        "it was waited for. Compute the array again."
+    )
