@@ -229,8 +229,9 @@ class JointStep:
                 copies_of_leaf = followers.get(leaves[-1 - slot])
                 if copies_of_leaf is None or segment.leaf(copies_of_leaf[place]) != slot:
                     raise MXNetError(  # see are_followed
-                        "A step over several devices: they read different arrays where the first device reads "
-                        "parameters and states. Update all devices alike, or set MIXNET_JOINT_STEP_AFTER=0."
+                        "A step over several devices: they read different arrays where the first device "
+                        "reads parameters and states. Update all devices alike, or set "
+                        "MIXNET_JOINT_STEP_AFTER=0."
                     )
             for item, end, scalars, _ in entries:
                 call = _on(item[0], segment.context)
