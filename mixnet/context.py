@@ -30,7 +30,7 @@ class Context:
 
     devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type = {name: code for code, name in devtype2str.items()}
-    _made: dict[tuple[str, int], Context] = {}
+    _contexts: dict[tuple[str, int], Context] = {}
 
     device_typeid: int
     device_id: int
@@ -46,8 +46,8 @@ class Context:
                 f"The number of a device is a whole number, not {device_id!r:.60}; use mx.cpu(0)."
             ) from None
         # Contexts are interned: comparing devices on the hot path is comparing identities.
-        if key in cls._made:
-            return cls._made[key]
+        if key in cls._contexts:
+            return cls._contexts[key]
         if device_type not in cls.devstr2type:
             raise _UnknownDeviceError(
                 f"Unknown device type {device_type!r}; use one of {', '.join(cls.devstr2type)}."
@@ -58,7 +58,7 @@ class Context:
         self.device_typeid = cls.devstr2type[device_type]
         self.device_id = int(device_id)
         self._device = None
-        return cls._made.setdefault(key, self)
+        return cls._contexts.setdefault(key, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Context, (self.device_type, self.device_id)

@@ -60,7 +60,9 @@ class Agreement:
         self._count = 0
         self._previous = Description("")
         self._successors: dict[Description, Description | None] = {}  # None: there are several
-        self._taken: dict[int, Description] = {}  # by number, those that were not asked about
+        self._descriptions: dict[
+            int, Description
+        ] = {}  # by number, those that were not asked about
         self._requested: set[int] = set()  # by others, not reached here yet
         self._agreed: set[int] = set()
         self._unsaid: deque[dict[str, Any]] = deque()  # questions on their way to the scheduler
@@ -98,8 +100,8 @@ class Agreement:
 
     def _take(self, number: int, description: Description) -> bool:
         """Record an exchange without asking about it; returns whether others ask about it."""
-        self._taken[number] = description
-        self._taken.pop(number - _REMEMBERED, None)
+        self._descriptions[number] = description
+        self._descriptions.pop(number - _REMEMBERED, None)
         return number in self._requested
 
     def wait(self, number: int, is_over: Callable[[], bool]) -> None:
@@ -127,8 +129,8 @@ class Agreement:
             if "asked" in message:
                 number = message["asked"]
                 self._requested.add(number)
-                if number in self._taken:
-                    answer = self._taken[number].message(number)
+                if number in self._descriptions:
+                    answer = self._descriptions[number].message(number)
             # What differs first is why everything behind it differs too.
             if "differ" in message and self.difference is None:
                 self.difference = DisagreementError(_difference(message["differ"]))

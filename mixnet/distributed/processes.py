@@ -384,10 +384,10 @@ def on_device(array: np.ndarray, sharding: SingleDeviceSharding) -> jax.Array:
 
 
 def _placed(part: np.ndarray, shape: tuple[int, ...], sharding: Sharding) -> jax.Array:
-    if _put is None:
+    if _device_put is None:
         return jax.make_array_from_callback(shape, sharding, lambda index: part)
     aval, devices = _layout(shape, part.dtype, sharding)
-    array: jax.Array = _put(aval, sharding, [part], devices)
+    array: jax.Array = _device_put(aval, sharding, [part], devices)
     return array
 
 
@@ -396,7 +396,7 @@ def _layout(shape: tuple[int, ...], dtype: np.dtype, sharding: Sharding) -> tupl
     return jax.core.ShapedArray(shape, dtype), list(sharding.addressable_devices)
 
 
-_put = batched_put()
+_device_put = batched_put()
 
 
 @dataclass(frozen=True)

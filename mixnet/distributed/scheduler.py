@@ -135,7 +135,7 @@ class Scheduler:
             pass  # the connection has ended, or says what nobody of ours would
         finally:
             if peer is not None:
-                self._gone(peer)
+                self._close(peer)
             self._connections.discard(writer)
             writer.close()
 
@@ -299,7 +299,7 @@ class Scheduler:
             if other is not peer:
                 other.tell(left=peer.rank)
 
-    def _gone(self, peer: Peer) -> None:
+    def _close(self, peer: Peer) -> None:
         """A connection was closed, so its process has exited."""
         peer.has_gone = True
         if peer.role != "worker":

@@ -394,7 +394,9 @@ class ThreadedEngine(Engine):
                 locks.ends_waiting()
 
     def _run_until(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
-        first = last_call = 0  # nanoseconds: when a task that ends by itself was asked for its end
+        # Nanoseconds at the first and at the latest call of ``on_wait``. They stay 0 until only
+        # asynchronous tasks are in the way: a thread that can still run a task is not waiting for them.
+        first = last_call = 0
         while True:
             task = None
             started: list[Task] = []
@@ -414,9 +416,12 @@ class ThreadedEngine(Engine):
                     self._execute(task)
                     continue
             except BaseException:
+                # An interrupt may come between the claim and the work: workers then run the task, since
+                # a claimed task that nobody runs would block its variables for good.
                 if task is not None:
                     self.release(task)
                 raise
+            # Without the lock: on_wait may end its task, which takes the lock.
             last_call = now()
             first = first or last_call
             for each in started:

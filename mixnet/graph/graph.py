@@ -112,7 +112,7 @@ class Graph:
 
 
 def _pass_on(node: Node, replacement: Node | tuple[Entry, ...], settled: set[Node]) -> None:
-    """Let what is new in what stands for a node know the node's line."""
+    """Give the source line of ``node`` to the new nodes of its replacement."""
     stack = (
         [replacement] if isinstance(replacement, Node) else [entry.node for entry in replacement]
     )

@@ -35,9 +35,9 @@ class Node:
     """A variable (``op`` None) or an operator applied to entries.
 
     What it computes never changes while a graph has it: passes make new nodes. Whoever made a
-    node may change the
-    rest of it: a symbol its attributes that are text, who copies a graph the names of the copies, a tape what
-    it keeps until backward. A tape that is done makes variables of its nodes, so that they hold nothing more.
+    node may change the rest of it: a symbol changes its attributes, which are text; a copy of a graph
+    changes names; a tape changes what it keeps until backward. A finished tape turns its nodes into
+    variables, so that they hold no arrays.
 
     Args:
         op: the operator, None for a variable.
@@ -138,9 +138,10 @@ class Node:
 
 
 def keep_line(node: Node) -> None:
-    """Let a node that is just being made know the user's line: if lines are asked for, and in a notebook.
+    """Store the user's line in a new node, if lines are recorded or this is a notebook.
 
-    There somebody looks at the symbol that was composed a moment ago; a line costs a few microseconds.
+    In a notebook, views show the lines of symbols that were composed earlier. Finding a line costs a few
+    microseconds, which is why scripts have to ask for it.
     """
     if are_lines_kept() or notebook_shell() is not None:
         source = user_source()
@@ -149,8 +150,8 @@ def keep_line(node: Node) -> None:
 
 
 def keep_place(node: Node, above: int) -> None:
-    """The same for a node of a symbol, which always knows its line: what is written down costs
-    half a microsecond.
+    """Store the user's place in a new node of a symbol, always: it costs half a microsecond, since it is
+    resolved to a line only when that is read.
 
     Args:
         node: just being made.

@@ -91,7 +91,7 @@ def _subgraphs(node: Node) -> tuple[SubGraph, ...]:
 
 
 def versions(node: Node) -> list[int]:
-    """MXNet writes 1 behind an input that the operator writes, else 0."""
+    """Third numbers of a node's inputs in the file: 1 for an input that the operator writes, else 0."""
     if node.op is None or not node.op.states:
         return [0] * len(node.inputs)
     written = node.op.written(node.statics, len(node.inputs))

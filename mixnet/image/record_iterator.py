@@ -114,7 +114,7 @@ class RecordSource(BatchSource):
         self._index = np.zeros(self.batch_size, np.uint64)
         self.labels = read_image_list(settings.path_imglist) if settings.path_imglist else None
         self._seed = settings.seed if settings.seed_aug is None else settings.seed_aug
-        self._undecoded = self._told = 0
+        self._undecoded = self._reported = 0
         self._counting = threading.Lock()
 
     @property
@@ -195,8 +195,8 @@ class RecordSource(BatchSource):
             order = np.resize(good, self.batch_size)
             data[...], label[...] = data[order], label[order]
             self._index = self._index[order]
-        if self.skipped > self._told:
-            self._told = self.skipped
+        if self.skipped > self._reported:
+            self._reported = self.skipped
             warnings.warn(
                 f"{self.records.path}: {self.skipped} record(s) skipped so far.", stacklevel=4
             )

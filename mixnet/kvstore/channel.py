@@ -44,12 +44,12 @@ class Channel:
         self._connection: Bytes | None = None
         self._count = self._done = 0
         self._error = ""  # of the last command
-        self._kept: deque[tuple[int, tuple[Any, ...]]] = deque()
+        self._unconfirmed: deque[tuple[int, tuple[Any, ...]]] = deque()
 
     @property
     def unsafe(self) -> int:
         """The number of commands that are not in the server's database yet."""
-        return len(self._kept)
+        return len(self._unconfirmed)
 
     def do(self, command: str, store: int, content: object) -> None:
         """Execute a command on the server, exactly once.
@@ -59,7 +59,7 @@ class Channel:
             WorkerLostError: the server was unreachable for too long.
         """
         self._count += 1
-        self._kept.append((self._count, (command, store, content)))
+        self._unconfirmed.append((self._count, (command, store, content)))
         self._error = ""
         self._persist(self._catch_up)
         if self._error:
@@ -87,7 +87,7 @@ class Channel:
         Raises:
             WorkerLostError: the server was unreachable for too long.
         """
-        while self._kept:
+        while self._unconfirmed:
             self.ask("save")
             self._note(self.ask("progress", self._worker))
 
@@ -99,15 +99,15 @@ class Channel:
 
     def _catch_up(self) -> None:
         """Send commands that the server has not executed: the last one, and those lost by a killed server."""
-        while self._kept and self._kept[-1][0] > self._done:
-            first = self._kept[0][0]
+        while self._unconfirmed and self._unconfirmed[-1][0] > self._done:
+            first = self._unconfirmed[0][0]
             if first > self._done + 1:
                 raise MXNetError(
                     f"{self._name} has lost its database: it knows {self._done} commands of rank "
                     f"{self._worker}, {first - 1} were in it. Start all processes again from "
                     "the last checkpoint."
                 )
-            number, arguments = self._kept[self._done + 1 - first]
+            number, arguments = self._unconfirmed[self._done + 1 - first]
             answer = self._call("do", self._worker, number, *arguments)
             if number == self._count and answer.done == number:
                 self._error = answer.error
@@ -115,8 +115,8 @@ class Channel:
 
     def _note(self, answer: Answer) -> None:
         self._done = answer.done
-        while self._kept and self._kept[0][0] <= answer.safe:
-            self._kept.popleft()
+        while self._unconfirmed and self._unconfirmed[0][0] <= answer.safe:
+            self._unconfirmed.popleft()
 
     def _call(self, method: str, *arguments: Any) -> Any:
         assert self._connection is not None

@@ -24,7 +24,7 @@ class DeviceStore(LocalStore):
     def __init__(self) -> None:
         super().__init__()
         self._homes: dict[Key, Context] = {}
-        self._kept: dict[Context, int] = {}  # elements of the large values on a context
+        self._load: dict[Context, int] = {}  # elements of the large values on a context
         self._compression: Compression | None = None
         self._residuals: dict[Key, list[list[Value]]] = {}
         self._steps: StepsInOne = StepsInOne(self)
@@ -48,8 +48,8 @@ class DeviceStore(LocalStore):
             if size < _LARGE:
                 device = contexts[0]
             else:
-                device = min(contexts, key=lambda context: self._kept.get(context, 0))
-                self._kept[device] = self._kept.get(device, 0) + size
+                device = min(contexts, key=lambda context: self._load.get(context, 0))
+                self._load[device] = self._load.get(device, 0) + size
             self._homes[key] = device
         return device
 

@@ -46,7 +46,7 @@ class AsyncStore(InJob, LocalStore):
         self._layouts: dict[Key, list[Part]] = {}
         self._vars: dict[Key, Var] = {}
         self._updater_turn = 0
-        self._how: Compression | None = None
+        self._compression: Compression | None = None
         self._kept_back: dict[tuple[Key, int], Any] = {}
 
     # ---- values -----------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class AsyncStore(InJob, LocalStore):
                 "Use "
                 "'2bit', '1bit', 'fp16' or 'bf16' with 'dist_async', or PowerSGD with 'dist_sync'."
             )
-        self._how = compression
+        self._compression = compression
         self._tell("decode", dict.fromkeys(range(self._servers.count), compression))
 
     def server_processes(self) -> list[int]:
@@ -274,7 +274,7 @@ class AsyncStore(InJob, LocalStore):
 
             return [part._read() for part in value._roomy], rows
         read = value._read()
-        if self._how is not None:
+        if self._compression is not None:
             check_compressible(key, read.spec)
         return [read], lambda arrays: np.asarray(arrays[0])
 
@@ -288,7 +288,7 @@ class AsyncStore(InJob, LocalStore):
 
     def _send(self, command: str, split: Mapping[int, Any]) -> None:
         """Execute a command on servers. Runs on the server thread."""
-        if command == "push" and self._how is not None:
+        if command == "push" and self._compression is not None:
             split = {
                 number: {key: self._encoded(key, number, each) for key, each in some.items()}
                 for number, some in split.items()
@@ -304,7 +304,7 @@ class AsyncStore(InJob, LocalStore):
         if before is None or before.shape != gradient.shape or before.dtype != gradient.dtype:
             before = np.zeros_like(gradient)
         with jax.enable_x64(True):
-            words, rest = _encode(self._how)(gradient, before)
+            words, rest = _encode(self._compression)(gradient, before)
         self._kept_back[key, number] = rest
         return Words(np.asarray(words), gradient.shape, gradient.dtype.name)
 

@@ -37,7 +37,7 @@ class StepsInOne:
     def __init__(self, store: LocalStore):
         self._store = weakref.ref(store)
         self.after: int = config.get("MIXNET_JOINT_STEP_AFTER")
-        self._seen = 0
+        self._calls = 0
         self._teams: dict[tuple[Context, ...], Team] = {}
         self._copies: weakref.WeakKeyDictionary[Value, list[Value]] = weakref.WeakKeyDictionary()
 
@@ -59,10 +59,10 @@ class StepsInOne:
         store = self._store()
         if store is None or not self.after or not self._is_plain(store, groups, outs):
             return False
-        self._seen += 1
-        if self._seen < self.after:
+        self._calls += 1
+        if self._calls < self.after:
             return False
-        if self._seen == self.after:  # the next one finds the copies
+        if self._calls == self.after:  # the next one finds the copies
             self._run_apart(store, groups, outs)
             return True
         contexts = tuple(each.context for each in next(iter(groups.values())))

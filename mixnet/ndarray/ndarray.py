@@ -52,7 +52,7 @@ class Link:
     """What a plain handle does not have: its place in another's storage, its mark, its views.
 
     ``base`` is the handle whose storage a view shares, from element ``offset`` on, as ``shape``;
-    views of views share the first one's base. ``version`` counts writes to a base and ``seen`` is
+    views of views share the first one's base. ``version`` counts writes to a base and ``read_version`` is
     the base's version that a view has read. ``detached`` views stand on no tape. A view of a view
     that is a variable is read from that one, its ``origin``, so that gradients reach it: ``start``
     is where in the origin, or else in the base, it begins.
@@ -64,7 +64,7 @@ class Link:
         "mark",
         "offset",
         "origin",
-        "seen",
+        "read_version",
         "shape",
         "start",
         "version",
@@ -78,7 +78,7 @@ class Link:
         self.shape: tuple[int, ...] = ()
         self.mark: Mark | None = None
         self.version = 0
-        self.seen = -1
+        self.read_version = -1
         self.detached = False
 
 
@@ -163,11 +163,11 @@ class NDArray(Installed):
                 base._link.version
             )  # before what it holds: a write in between is seen the next time
             base_value = base._read()
-            if link.seen != version:
+            if link.read_version != version:
                 origin = link.origin
                 value = base_value if origin is None else origin._read()
                 self._value = self._read_view(link, value)
-                link.seen = version
+                link.read_version = version
         if link.mark is not None and state.recording:
             link.mark.on(self._value)
         return self._value
@@ -210,7 +210,7 @@ class NDArray(Installed):
         link.origin, link.start = origin, start
         # Read now: what is recorded belongs to the tape of this moment.
         view._value = self._read_view(link, (base if origin is None else origin)._read())
-        link.seen = version
+        link.read_version = version
         return view
 
     def _write(self, value: Value) -> None:

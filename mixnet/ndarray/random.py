@@ -16,7 +16,7 @@ def _call(op: str, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any
     return invoke(find(op), arrays, attributes, attributes.pop("out", None))
 
 
-_made = functions(
+_functions = functions(
     Face(
         NDArray,
         _call,
@@ -27,8 +27,8 @@ _made = functions(
     )
 )
 
-globals().update(_made)
-__all__ = sorted(_made)
+globals().update(_functions)
+__all__ = sorted(_functions)
 
 if TYPE_CHECKING:
 

@@ -30,7 +30,7 @@ Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]
 RULES: dict[str, Rule] = {}
 
 _log = logging.getLogger("mixnet.sparse")
-_told: set[tuple[str, str]] = set()
+_warned: set[tuple[str, str]] = set()
 
 
 def run(
@@ -62,7 +62,7 @@ def run(
     results = answer if isinstance(answer, list) else [answer]
     for target, result in zip(targets, results, strict=True):
         if target is not result:
-            _put(target, result)
+            _store(target, result)
     return out
 
 
@@ -110,7 +110,7 @@ def _computed(
     return (result._dense() if result._is_sparse else result).tostype(stype)
 
 
-def _put(target: NDArray, result: NDArray) -> None:
+def _store(target: NDArray, result: NDArray) -> None:
     if target.shape != result.shape:
         raise ShapeError(f"out has shape {target.shape}, the output is {result.shape}.")
     target[:] = result
@@ -124,9 +124,9 @@ def _plain(array: NDArray) -> NDArray:
 def _warn(op: Op, arrays: Sequence[NDArray]) -> None:
     """Say once for an operator and storage types that it takes dense copies: on stderr, as MXNet does."""
     stypes = ", ".join(each.stype for each in arrays)
-    if (op.name, stypes) in _told or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
+    if (op.name, stypes) in _warned or not config.get("MXNET_STORAGE_FALLBACK_LOG_VERBOSE"):
         return
-    _told.add((op.name, stypes))
+    _warned.add((op.name, stypes))
     _log.warning(
         "%s has no rule for inputs of storage types %s: it runs on dense copies. "
         "MXNET_STORAGE_FALLBACK_LOG_VERBOSE=0 turns this message off.",

@@ -38,7 +38,7 @@ class Namespace:
 
     def __init__(self, title: str, make: Callable[[Op, str], Any], prefix: str = ""):
         self.title, self.make, self.prefix = title, make, prefix
-        self._made: dict[str, tuple[Any, Any]] = {}  # by name: operator and function
+        self._functions: dict[str, tuple[Any, Any]] = {}  # by name: operator and function
 
     def function(self, name: str) -> Any:
         """The function of an operator.
@@ -59,9 +59,9 @@ class Namespace:
             hint = did_you_mean(name, self.names()) or f" dir({self.title}) lists them."
             raise UnknownAttributeError(f"{self.title} has no operator {name!r}.{hint}")
         # Looked up with the operator, so that one registered anew is found.
-        known = self._made.get(name)
+        known = self._functions.get(name)
         if known is None or known[0] is not op:
-            known = self._made[name] = (op, self.make(op, name))
+            known = self._functions[name] = (op, self.make(op, name))
         return known[1]
 
     def names(self) -> list[str]:

@@ -24,21 +24,21 @@ class BackwardOp(Operator):
     # Where the forward operator draws, its key is an ordinary input here: this one takes none.
     variadic = "heads and inputs"  # whatever the forward operator takes
     forward: Operator
-    _made: dict[Any, BackwardOp] = {}
+    _operators: dict[Any, BackwardOp] = {}
 
     def __new__(cls, forward: Operator) -> BackwardOp:
         # One per operator, so that nodes compare equal and programs are found again.
-        if forward not in cls._made:
+        if forward not in cls._operators:
             self = super().__new__(cls)
             self.forward = forward
             self.name = f"_backward_{forward.name}"
             self.calls = {}
             self.calls_python = forward.calls_python
-            cls._made[forward] = self
-        return cls._made[forward]
+            cls._operators[forward] = self
+        return cls._operators[forward]
 
     def __init__(self, forward: Operator):
-        """Nothing: it may have been made before."""
+        """Nothing: ``__new__`` may have returned an operator that exists already."""
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """One for each input asked for."""
@@ -77,7 +77,7 @@ class KeptBackwardOp(BackwardOp):
 
     forward: Op
 
-    _made: dict[Any, BackwardOp] = {}
+    _operators: dict[Any, BackwardOp] = {}
 
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()

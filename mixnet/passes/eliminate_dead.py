@@ -9,10 +9,10 @@ from mixnet.graph.node import Entry
 
 
 def eliminate_dead(graph: Graph, positions: Iterable[int] | None = None) -> Graph:
-    """The graph of the wanted heads alone (all by default), with the variables they reach.
+    """The graph of the heads at these positions (all by default), with the variables they reach.
 
-    A graph holds its nodes only through its heads, so leaving a head out leaves out all that
-    nothing else needs.
+    A graph holds its nodes only through its heads: leaving out a head leaves out every node that no
+    other head needs.
     """
     heads = graph.heads if positions is None else tuple(graph.heads[i] for i in positions)
     pruned = Graph(heads)

@@ -82,11 +82,11 @@ class _Chains:
         for node in self.graph.nodes:
             part = fused_part(node)
             if part == "convolution":
-                yield self._taken(self._convolution(node))
+                yield self._claimed(self._convolution(node))
             elif part == "affine":
-                yield self._taken(self._affine(node))
+                yield self._claimed(self._affine(node))
 
-    def _taken(self, chain: list[Node]) -> list[Node]:
+    def _claimed(self, chain: list[Node]) -> list[Node]:
         self.fused_nodes.update(chain)
         return chain
 

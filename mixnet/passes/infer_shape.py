@@ -180,7 +180,7 @@ class Inference:
         shape = self._attribute(node)
         if shape is not None:
             self._set(Entry(node), shape, node)
-        self._back(node)
+        self._infer_inputs(node)
         if isinstance(node.op, Op) and node.op.awaits_values(node.statics):
             self._values_awaited(node)
         elif all(self._is_known(self.shapes.get(e)) for e in node.inputs):
@@ -213,7 +213,7 @@ class Inference:
             for key, shape in completed.items()
         }
 
-    def _back(self, node: Node) -> None:
+    def _infer_inputs(self, node: Node) -> None:
         """What the shape of a result says of the inputs."""
         if node.op.bodies is not None:
             self._into_bodies(node)

@@ -70,7 +70,7 @@ def _output(node: Node, types: Sequence[str]) -> str:
 
 
 def _sum(types: Sequence[str]) -> str:
-    """Of gradients that are added up: MXNet adds those of rows alone as they are."""
+    """The storage type of a sum of gradients: MXNet keeps it sparse only if all are row_sparse."""
     if len(types) == 1:
         return types[0]
     return "row_sparse" if set(types) == {"row_sparse"} else DENSE

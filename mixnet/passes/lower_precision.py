@@ -22,9 +22,9 @@ Condition = tuple[str, str, Sequence[str]]
 
 
 class Precision:
-    """What operators want their floating-point inputs in.
+    """The dtypes that operators require for their floating-point inputs.
 
-    Operators in no list want what they declare, by default what comes. Where an operator goes by
+    An operator in no list requires what it declares; by default it takes any dtype. If an operator has
     several names, the one that it is registered by counts.
 
     Args:
@@ -90,10 +90,10 @@ class Precision:
 
 
 def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str] = ()) -> Graph:
-    """The graph with ``amp_cast`` and ``amp_multicast`` where operators want another dtype.
+    """The graph with ``amp_cast`` and ``amp_multicast`` where operators require another dtype.
 
-    Dtypes follow from the operators alone: what stands behind variables is not known. All heads are
-    float32 again.
+    The dtypes are derived from the operators alone, since those of the variables are not known. All heads
+    are cast back to float32.
 
     Args:
         graph: of a symbol.
@@ -131,21 +131,21 @@ class _Casts:
     def __init__(self, precision: Precision):
         self.precision = precision
         self.kinds: dict[Node, str | None] = {}  # what is known of a node's outputs
-        self._made: dict[tuple[Entry, np.dtype], Entry] = {}
+        self._casts: dict[tuple[Entry, np.dtype], Entry] = {}
 
     def kind(self, entry: Entry) -> str | None:
         return self.kinds.get(entry.node)
 
     def cast(self, entry: Entry, dtype: np.dtype) -> Entry:
         key = entry, dtype
-        if key not in self._made:
+        if key not in self._casts:
             op = find("amp_cast")
             statics, scalars = op.bind({"dtype": dtype.name})
             name = f"{output_name(entry)}_amp_cast_{dtype.name}"
             node = Node(op, statics, scalars, (entry,), name, {"dtype": dtype.name})
             self.kinds[node] = FULL if dtype == SINGLE else LOW
-            self._made[key] = Entry(node)
-        return self._made[key]
+            self._casts[key] = Entry(node)
+        return self._casts[key]
 
     def fit(self, kind: str | None, inputs: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """The inputs of an operator of a kind, cast where that is needed."""
@@ -165,7 +165,7 @@ class _Casts:
                 e if k == FULL else self.cast(e, SINGLE) for e, k in zip(inputs, kinds, strict=True)
             )
         known = [
-            e if k == LOW else self._made.get((e, low)) for e, k in zip(inputs, kinds, strict=True)
+            e if k == LOW else self._casts.get((e, low)) for e, k in zip(inputs, kinds, strict=True)
         ]
         if None not in known:
             return tuple(known)  # type: ignore[arg-type]

@@ -1,9 +1,9 @@
 """Gradients read only what they need: outputs of the forward operator, or some of its inputs.
 
 A gradient node names all inputs of the forward operator and computes it again, which costs nothing
-where one program holds both. What it reads decides how long arrays live, so a memory plan
-wants to know what the formula of the gradient really has in it: of ``tanh`` the result alone, of a sum
-nothing, of a convolution data and weight.
+where one program holds both. What it reads decides how long arrays live, so a memory plan has to
+know which arrays the formula of the gradient really contains: that of ``tanh`` contains only the result, that
+of a sum nothing, that of a convolution data and weight.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ class Part:
 def partition(graph: Graph, takes: Callable[[Node], bool], make: Make) -> Graph:
     """The graph with one node for each part.
 
-    A part is all nodes that are taken and have as many changes between taken and left nodes on
-    the way to them: no path leads out of a part and back into it.
+    A part is a set of accepted nodes that are reached over the same number of changes between accepted
+    and rejected nodes. So no path leads out of a part and back into it.
 
     Args:
         graph: of a symbol.

@@ -144,7 +144,7 @@ def _backends() -> list[Any]:
     """XLA's clients that this process has made; those that mixnet has used where JAX does not tell."""
     backends = clients()
     if backends is None:
-        devices = [context._device for context in Context._made.values()]
+        devices = [context._device for context in Context._contexts.values()]
         return [device.client for device in devices if device is not None]
     return backends
 

@@ -24,7 +24,7 @@ def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Sym
     )
 
 
-_made = functions(
+_functions = functions(
     Face(
         Symbol,
         _call,
@@ -35,8 +35,8 @@ _made = functions(
     )
 )
 
-globals().update(_made)
-__all__ = sorted(_made)
+globals().update(_functions)
+__all__ = sorted(_functions)
 
 if TYPE_CHECKING:
 

@@ -54,7 +54,7 @@ def _adjusted(scale: Any, finite: Any, *, length: float, greatest: float) -> Any
 
 _SCALED = Op("_amp_scaled", _scaled)
 _UNSCALED = Op("_amp_unscaled", _unscaled, differentiable=False)
-_KEPT = Op("_amp_kept", _if_finite, differentiable=False)
+_IF_FINITE = Op("_amp_kept", _if_finite, differentiable=False)
 _ADJUSTED = Op("_amp_adjusted", _adjusted, differentiable=False)
 
 
@@ -180,7 +180,7 @@ class LossScaler:
             if new is old:
                 continue
             here = finite.as_in_context(new.spec.context)
-            each._write(record(_KEPT, (), (), (new, old, here._read()))[0])
+            each._write(record(_IF_FINITE, (), (), (new, old, here._read()))[0])
 
     def _finite(self, groups: Sequence[Sequence[NDArray]]) -> NDArray:
         """1 if all gradients are finite, else 0; they may be on several contexts."""

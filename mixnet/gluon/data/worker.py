@@ -353,9 +353,9 @@ class Workers:
 
     def _open(self, job: int) -> Any:
         with Deferred():
-            return self._taken(job)
+            return self._unpickled(job)
 
-    def _taken(self, job: int) -> Any:
+    def _unpickled(self, job: int) -> Any:
         _, pickled, content, size, text = self._answers.pop(job)
         place = self._places.pop(job)
         if text is not None:

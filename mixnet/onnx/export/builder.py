@@ -53,8 +53,8 @@ class Builder:
         self.infos: list[tuple[str, Any, Any]] = []
         self.scope = ""
         self.doc = ""
-        self._taken: set[str] = set() if outer is None else outer._taken
-        self._steps_taken: set[str] = set() if outer is None else outer._steps_taken
+        self._used: set[str] = set() if outer is None else outer._used
+        self._steps_used: set[str] = set() if outer is None else outer._steps_used
         self._own: set[str] = set() if outer is None else outer._own
         """Constants that conversions made: no parameter, which stays what it is."""
         self._shared: dict[Any, str] = {}
@@ -66,19 +66,19 @@ class Builder:
     def fresh(self, base: str) -> str:
         """``base``, with a number appended if another value has that name."""
         name, number = base, 0
-        while name in self._taken:
+        while name in self._used:
             number += 1
             name = f"{base}_{number}"
-        self._taken.add(name)
+        self._used.add(name)
         return name
 
     def fresh_step(self, base: str) -> str:
         """A name for a node, numbered where another has it: a layer that is called twice is two nodes."""
         name, number = base, 0
-        while name in self._steps_taken:
+        while name in self._steps_used:
             number += 1
             name = f"{base}_{number}"
-        self._steps_taken.add(name)
+        self._steps_used.add(name)
         return name
 
     def body(self) -> Builder:

@@ -43,7 +43,7 @@ class OpenShapes:
         self.dtypes: dict[Entry, Any] = dict(dtypes)
         self.origins: dict[str, tuple[Entry, int]] = {}
         """Where each symbol is first the extent of an axis."""
-        self._made = 0
+        self._count = 0
         for node in graph.nodes:
             if node.is_variable:
                 entry = Entry(node)
@@ -59,8 +59,8 @@ class OpenShapes:
             name = "".join(c if c.isalnum() else "_" for c in extent)
             name = name if name[:1].isalpha() else f"n_{name}"
         else:
-            self._made += 1
-            name = f"open{self._made}"
+            self._count += 1
+            name = f"open{self._count}"
         self.origins.setdefault(name, (entry, axis))
         return export.symbolic_shape(name, scope=self._scope)[0]
 

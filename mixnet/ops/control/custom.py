@@ -103,7 +103,7 @@ def explained(error: Exception) -> Exception:
 
 FACTORIES: dict[str, Callable[..., Runner]] = {}
 registrations: Counter[str] = Counter()  # how often something was registered under a name
-_made: dict[Any, Runner] = {}
+_runners: dict[Any, Runner] = {}
 
 
 def add_factory(op_type: str, factory: Callable[..., Runner]) -> None:
@@ -125,9 +125,9 @@ def runner_of(op_type: str, parameters: tuple[tuple[str, str], ...]) -> Runner:
             f"@mx.operator.register({op_type!r})."
         )
     key = (FACTORIES[op_type], parameters)
-    if key not in _made:
-        _made[key] = FACTORIES[op_type](**dict(parameters))
-    return _made[key]
+    if key not in _runners:
+        _runners[key] = FACTORIES[op_type](**dict(parameters))
+    return _runners[key]
 
 
 def _arguments(op_type: str, parameters: tuple) -> list[str]:

@@ -13,7 +13,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
 
 
-def _apart(name: str, projections: jax.Array, heads: int, parts: int) -> list[Any]:
+def _projections(name: str, projections: jax.Array, heads: int, parts: int) -> list[Any]:
     """The ``parts`` projections of ``(time, batch, heads * parts * size)``.
 
     Each is ``(time, batch, heads, size)``.
@@ -68,7 +68,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: Positive):
     Source: MXNet operator ``_contrib_interleaved_matmul_selfatt_qk``.
     """
     name = "interleaved_matmul_selfatt_qk"
-    queries, keys, _ = _apart(name, queries_keys_values, heads, 3)
+    queries, keys, _ = _projections(name, queries_keys_values, heads, 3)
     return _scores(name, queries, keys)
 
 
@@ -95,7 +95,7 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: 
     Source: MXNet operator ``_contrib_interleaved_matmul_selfatt_valatt``.
     """
     name = "interleaved_matmul_selfatt_valatt"
-    return _weighted(name, attention, _apart(name, queries_keys_values, heads, 3)[2])
+    return _weighted(name, attention, _projections(name, queries_keys_values, heads, 3)[2])
 
 
 @op(
@@ -117,8 +117,8 @@ def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
     Source: MXNet operator ``_contrib_interleaved_matmul_encdec_qk``.
     """
     name = "interleaved_matmul_encdec_qk"
-    (query_heads,) = _apart(name, queries, heads, 1)
-    return _scores(name, query_heads, _apart(name, keys_values, heads, 2)[0])
+    (query_heads,) = _projections(name, queries, heads, 1)
+    return _scores(name, query_heads, _projections(name, keys_values, heads, 2)[0])
 
 
 @op(
@@ -143,4 +143,4 @@ def interleaved_matmul_encdec_valatt(keys_values, attention, *, heads: Positive)
     Source: MXNet operator ``_contrib_interleaved_matmul_encdec_valatt``.
     """
     name = "interleaved_matmul_encdec_valatt"
-    return _weighted(name, attention, _apart(name, keys_values, heads, 2)[1])
+    return _weighted(name, attention, _projections(name, keys_values, heads, 2)[1])

@@ -171,7 +171,7 @@ def _slice(query: StorageQuery) -> str | None:
     return _csr_rows(query) if all(each in (None, 1) for each in steps) else _alike(query, ())
 
 
-def _taken(query: StorageQuery) -> str | None:
+def _rows_taken(query: StorageQuery) -> str | None:
     of_rows = list(query.types) == [CSR, DENSE] and query.attributes["axis"] == 0
     return CSR if of_rows and query.attributes["mode"] in ("clip", "wrap") else _alike(query, ())
 
@@ -214,7 +214,7 @@ TOTAL = Storage(_total)
 NORM = Storage(_norm)
 SQUARE_SUM = Storage(_square_sum, lambda query: [ROWS], rows_alone=True)
 SLICE = Storage(_slice)
-TAKE = Storage(_taken)
+TAKE = Storage(_rows_taken)
 JOINED = Storage(_joined)
 EMBEDDING = Storage(_embedded, _embedding_gradients)
 RETAINED = Storage(_retained, lambda query: [ROWS, DENSE], rows_alone=True)

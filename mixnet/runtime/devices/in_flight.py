@@ -13,8 +13,8 @@ import jax
 class InFlight:
     """One result of every program that may still be running.
 
-    A result of which nobody holds the array is either not needed or an input of a later program,
-    of which there is one here.
+    The reference is weak: if nobody holds the array of a result any more, it is either not needed, or an
+    input of a later program, which is tracked by a result of its own.
     """
 
     def __init__(self) -> None:

@@ -39,6 +39,7 @@ class _Part:
         self.values = values
         self.holder = Later(name)
         self.result = Value(values[0].spec, None, self.holder, 0)
+        # Weak: a result that nobody reads any more need not be filled, and its array is freed at once.
         self.holder.references.append(weakref.ref(self.result))
         self.done: Done | None = None  # once what it brings is computed
 
@@ -102,7 +103,7 @@ class Meeting:
         return not self.is_open and all(part.done is not None for part in parts)
 
     def _exchange(self) -> None:
-        if not self._ended:
+        if not self._ended:  # else a second push of the exchange, see _go_on, or it was aborted
             parts = [self.parts[each] for each in sorted(self.parts, key=_number)]
             try:
                 results = self._results(parts)
@@ -124,11 +125,11 @@ class Meeting:
         devices = tuple(part.result.spec.context.device for part in parts)
         brought = [arrays_of(part.values, self.name) for part in parts]
         rows = [list(row) for row in zip(*brought, strict=True)]
-        with jax.enable_x64(True):
+        with jax.enable_x64(True):  # a setting of the thread, and workers start with JAX's default
             return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
 
     def _report_absent(self, seconds: float) -> None:
-        """A result is being waited for; abort if the other devices will not arrive."""
+        """Abort, while a thread waits for a result, if the other devices will not arrive."""
         if self._var.pushed:
             current.engine.settle(self._var)  # which exchanges here, if no worker does
         elif self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
@@ -253,7 +254,7 @@ class _Taped(Operator):
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
-        """Not in a program."""
+        """Raise GradientError: a meeting runs between programs."""
         raise GradientError("A meeting of devices does not run within one program.")
 
     def run_values(self, statics: Statics, values: Sequence[Value]) -> list[Value]:

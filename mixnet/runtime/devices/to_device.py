@@ -41,7 +41,7 @@ def handed_over(data: np.ndarray, spec: Spec) -> Any:
         data: contiguous, of the shape and dtype of the spec.
         spec: gives the device.
     """
-    if _put is None:
+    if _device_put is None:
         return jax.device_put(data, spec.context.device)
     layout = _layouts.get(spec)
     if layout is None:
@@ -49,7 +49,7 @@ def handed_over(data: np.ndarray, spec: Spec) -> Any:
         aval = jax.core.ShapedArray(spec.shape, spec.dtype)
         layout = _layouts[spec] = (aval, SingleDeviceSharding(device), [device])
     aval, sharding, devices = layout
-    return _put(aval, sharding, [data], devices)
+    return _device_put(aval, sharding, [data], devices)
 
 
 def _references_to_base(data: np.ndarray) -> int:
@@ -70,4 +70,4 @@ def _is_all_of_its_base(data: np.ndarray) -> bool:
     )
 
 
-_put = batched_put()
+_device_put = batched_put()

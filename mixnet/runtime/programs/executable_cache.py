@@ -141,7 +141,7 @@ def how_it_runs(key: tuple[Any, ...]) -> Decision:
 
 
 def _is_not_wanted(program: Program) -> bool:
-    """Whether it is interpreted although everything should be compiled."""
+    """Whether a program is interpreted although the settings now ask for compiled programs."""
     return not patience.interprets() and isinstance(program.call, Interpreter)
 
 

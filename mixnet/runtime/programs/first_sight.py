@@ -28,7 +28,7 @@ EACH_SECONDS = 0.0035
 DISPATCH_SECONDS = 0.00003
 """To run a program of one operation that is compiled."""
 
-_seen: set[int] = set()  # hashes of keys that ran operator by operator
+_ran_once: set[int] = set()  # hashes of keys that ran operator by operator
 _singles: dict[Any, Callable[..., Any]] = {}  # call -> its compiled program
 
 
@@ -43,7 +43,7 @@ def runs_by_operator(key: tuple[Any, ...], program: Sequence[tuple[Any, ...]]) -
         program: its operations.
     """
     number = hash(key)
-    if number in _seen:
+    if number in _ran_once:
         return False
     operations = len(program)
     if operations * EACH_SECONDS < SINGLE_SECONDS:
@@ -55,7 +55,7 @@ def runs_by_operator(key: tuple[Any, ...], program: Sequence[tuple[Any, ...]]) -
     stepwise = new * SINGLE_SECONDS + operations * DISPATCH_SECONDS
     if stepwise >= WHOLE_SECONDS + operations * EACH_SECONDS:
         return False
-    _seen.add(number)
+    _ran_once.add(number)
     return True
 
 
@@ -86,6 +86,8 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
                 if slot in last or slot in returned:
                     known[slot] = result
                 slot += 1
+            # Results are dropped after their last reader, so that a long loop does not hold all of them at
+            # once; leaves (negative slots) are the caller's.
             for place in item[1:]:
                 if place >= 0 and last[place] == number and place not in returned:
                     known.pop(place, None)
@@ -115,5 +117,5 @@ def _single(call: Call) -> Callable[..., Any]:
 
 def clear() -> None:
     """Clear the history."""
-    _seen.clear()
+    _ran_once.clear()
     _singles.clear()

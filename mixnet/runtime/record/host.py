@@ -122,7 +122,7 @@ def host_value(array: object, context: Context) -> Value:
 def on_device(value: Value) -> Value:
     """The value on its device, if it was computed on the host; otherwise itself.
 
-    Its memory is kept where the device can use that: nobody writes to it.
+    A device that shares the host's memory uses the array as it is, since nobody writes to it.
     """
     array = value.array
     if type(array) is not np.ndarray:
@@ -159,7 +159,7 @@ def copied(value: Value, context: Context) -> Value | None:
 def on_host(alone: bool = False) -> Iterator[None]:
     """Scope in which this thread computes with NumPy; nothing changes within a trace.
 
-    What autograd records stops here: a tape inside is one of its own.
+    Autograd does not record across the scope: a tape recorded inside is independent of the one outside.
 
     Args:
         alone: this process has no devices.

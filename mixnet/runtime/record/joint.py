@@ -228,9 +228,11 @@ class JointStep:
             for slot in range(-1 - known, -1 - len(leaves), -1):
                 copies_of_leaf = followers.get(leaves[-1 - slot])
                 if copies_of_leaf is None or segment.leaf(copies_of_leaf[place]) != slot:
-                    raise MXNetError(
-                        "A step over devices: their states differ."
-                    )  # see are_followed
+                    raise MXNetError(  # see are_followed
+                        "A step over several devices: they read different arrays where the first device "
+                        "reads parameters and states. Update all devices alike, or set "
+                        "MIXNET_JOINT_STEP_AFTER=0."
+                    )
             for item, end, scalars, _ in entries:
                 call = _on(item[0], segment.context)
                 outputs = [
@@ -279,7 +281,10 @@ class JointStep:
         segments = self.segments
         try:
             if len({len(segment.entries) for segment in segments}) > 1:
-                raise MXNetError("A step over devices: what was recorded on them differs.")
+                raise MXNetError(
+                    "A step over several devices: they have recorded different numbers of operations. Record "
+                    "the same ones on all devices, or set MIXNET_JOINT_STEP_AFTER=0."
+                )
             count("flush:step over devices")
             reads: list[Var] = []
             for segment in segments:

@@ -88,7 +88,7 @@ class Reserved:
         return _Stream(fold_in(self._stream.key, self._first).tolist(), self.context)
 
 
-class _Apart(Reserved):
+class _Derived(Reserved):
     """A place whose draws all come from a derived stream."""
 
     def take(self, count: int) -> tuple[_Stream, int]:
@@ -119,7 +119,7 @@ def drawing_apart(context: Context) -> AbstractContextManager[None]:
 
     So does the operator that a loop becomes in a graph, see :mod:`mixnet.ops.schema.stream`.
     """
-    return drawing_from(_Apart(context))
+    return drawing_from(_Derived(context))
 
 
 def next_draw(context: Context, count: int = 1) -> tuple[Value, float]:

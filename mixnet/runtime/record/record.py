@@ -289,9 +289,12 @@ def array_of(value: Value, reason: str = "value read") -> Any:
         check_pending(value)
         segment = value.segment
         if segment is tried and tried is not None:
-            raise MXNetError("The value of this array was lost: what makes it did not.")
-        # Where it failed with one of the inputs, something that raises the error stands in the place of
-        # the segment, which itself has ended well.
+            raise MXNetError(
+                "The value of this array was lost: its computation has ended without a result. Compute the "
+                "array again."
+            )
+        # If it failed because of one of its inputs, ``value.segment`` is now an object that raises the
+        # input's error, since the segment itself has ended without one.
         if segment is not None:  # else: another thread computed it between the two questions
             segment.finish(reason)
         tried = segment

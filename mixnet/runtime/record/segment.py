@@ -114,9 +114,9 @@ class Segment:
     """Pending operations as one flat list; recording only appends to it.
 
     An entry is ``(item, end, scalars, references)``: the operation as ``(call, *slots of the inputs)``, how
-    many outputs there are up to here, its numbers, and weak references to the values of its outputs. All that
-    an operation is is in its entry, so that an interrupt comes before it or after it. Slots count outputs
-    from 0; leaves, values that were there before, count down from -1.
+    many outputs there are up to here, its numbers, and weak references to the values of its outputs. One
+    entry holds everything about an operation, so an interrupt comes either before it or after it. Slots
+    number outputs from 0 upwards, and leaves, values from outside the segment, from -1 downwards.
 
     The items together with what is alive are the key under which the compiled program is found again.
 
@@ -227,7 +227,8 @@ class Segment:
     def replaces(self, value: Value, old: Value) -> None:
         """Record the previous value of a pending value's holder, which is restored if this fails.
 
-        Only of what is an input or an output here: anything else would be kept alive by it.
+        It is recorded only if it is an input or an output of this segment: recording another value would
+        keep that alive.
         """
         with self.lock:
             if value.segment is self:
@@ -288,10 +289,11 @@ class Segment:
             raise
 
     def _hand_over(self, engine: Engine, reason: str, here: bool) -> Task | None:
-        """Give what is pending to the engine, if nobody has yet; the task, which this thread is
-        to run if ``here``.
+        """Give the pending operations to the engine, unless that has been done; returns the task if this
+        thread has to run it (``here``).
 
-        The engine has it before it counts as finished: an interrupt in between is seen by the variable.
+        The engine gets the task before the segment counts as pushed. If an interrupt comes in between, the
+        variable shows that there is a task, see ``_close_if_pushed``.
         """
         with self.lock:
             self._close_if_pushed()
@@ -303,8 +305,8 @@ class Segment:
             self.read_entries()
             self.alone = len(self.program) == 1 and self.program[0][0].alone
             self.var = Var(self._name())
-            # Now rather than when it runs: what is alive shall not depend on when that is, or
-            # the same loop would compile different programs.
+            # Determined now, not when the task runs: otherwise the live outputs would depend on timing,
+            # and the same loop would compile different programs.
             work = partial(self._run, self._alive(), self._unheld())
             task = (engine.claim if here else engine.push)(
                 work,

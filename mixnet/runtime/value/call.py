@@ -107,9 +107,9 @@ def explained(
 ) -> Exception:
     """Rephrase an error of shape evaluation in the caller's terms.
 
-    It begins where it is raised next: where in an operator of mixnet a shape did not fit says
-    nothing to its caller. What JAX said is its ``__context__``, which is not shown; the author of
-    an operator of their own sees it.
+    The error has no traceback yet, so the one shown starts where it is raised: the line inside an operator of
+    mixnet would not help the caller. JAX's error is its ``__context__``, which is shown only for the user's
+    own operators.
     """
     own = is_own(op)
     if isinstance(error, MXNetError) and not own:

@@ -1,8 +1,8 @@
 """Atomic changes: several arrays get new contents together, or none does.
 
-Handles are arrays of any face. What is used of one is ``_value``, its content;
-``_link.version``, which views look at; ``_base()``, the array whose content a view is a part of;
-and ``_written_to()``, that content with the view's part replaced.
+A handle is an array of ``mx.nd`` or of ``mx.np``. This module uses ``_value``, its content;
+``_link.version``, which views compare with the version they read; ``_base()``, the array that a view is
+a part of; and ``_written_to()``, the base's content with the view's part replaced.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ array_lock = locks.make("array")
 class Change:
     """New contents of arrays, written atomically when it is committed.
 
-    What was computed from a content that another thread has replaced meanwhile is not written:
-    then the change is begun again. So no thread waits for another to finish an update, and none
-    is lost.
+    If another thread has meanwhile replaced a content that the new ones were computed from, nothing is
+    written and the change starts again. So no thread waits for another's update, and no update is lost.
     """
 
-    __slots__ = ("_new", "_seen", "_sparse")
+    __slots__ = ("_before", "_new", "_sparse")
 
     def __init__(self) -> None:
-        self._seen: dict[Any, Value] = {}  # array -> the content that something was computed from
+        self._before: dict[Any, Value] = {}  # array -> the content that something was computed from
         self._new: dict[Any, Value] = {}
         self._sparse: list[tuple[Any, Value]] = []
 
@@ -38,7 +37,7 @@ class Change:
         if handle._is_sparse:
             return
         base = handle._base()
-        self._seen.setdefault(base, base._value)
+        self._before.setdefault(base, base._value)
 
     def write(self, handle: Any, value: Value) -> None:
         """Set an array to ``value``, of the same shape, dtype and context; views write to their base."""
@@ -52,7 +51,7 @@ class Change:
         if base is not handle:
             whole = self._new.get(base)
             if whole is None:
-                whole = self._seen.setdefault(base, base._value)
+                whole = self._before.setdefault(base, base._value)
             value = handle._written_to(whole, value)
         self._new[base] = value
 
@@ -66,7 +65,7 @@ class Change:
             if segment is not None:
                 segment.replaces(value, handle._value)
         with array_lock:
-            for handle, value in self._seen.items():
+            for handle, value in self._before.items():
                 if handle._value is not value:
                     return False
             before = [(handle, handle._value) for handle in self._new]

@@ -41,6 +41,8 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     for array in jax.live_arrays():
         if array.is_deleted():
             continue
+        # The pointer tells shared buffers apart. Only one device and a computed array have one; empty
+        # arrays are all counted, as their pointers mean nothing and their bytes are 0.
         if len(array.devices()) == 1 and array.is_ready():
             pointer = array.unsafe_buffer_pointer()
             if pointer in pointers and array.nbytes:
@@ -143,6 +145,8 @@ class MemoryLog:
         key = id(array)
         self.allocations.append(record)
         self._known[key] = record
+        # ``_end`` drops the reference and with it the callback: when a donated array dies after its buffer
+        # was recorded as reused, the id may already belong to a new array, whose record has to stay open.
         self._references[key] = weakref.ref(array, lambda _: self._end(key))
 
     def _end(self, key: int) -> None:
@@ -316,6 +320,7 @@ def note_results(
             made_by[slot] = (call.op.name, segment.sources.get(number))
             slot += 1
     for log in logs:
+        # First what was donated: a result in a reused buffer must not count twice at the peak.
         for array in donated:
             log.freed(array)
         for slot, array in zip(slots, results, strict=True):

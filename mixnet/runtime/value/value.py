@@ -25,7 +25,7 @@ class Spec:
 
     __slots__ = ("__weakref__", "context", "dtype", "nbytes", "shape", "struct")
     # Those that something still refers to: a program may see ever new shapes.
-    _made: weakref.WeakValueDictionary[tuple[Any, ...], Spec] = weakref.WeakValueDictionary()
+    _interned: weakref.WeakValueDictionary[tuple[Any, ...], Spec] = weakref.WeakValueDictionary()
     _making = locks.make("specs")
 
     shape: tuple[int, ...]
@@ -38,7 +38,7 @@ class Spec:
     def of(cls, shape: tuple[int, ...], dtype: np.dtype, context: Context) -> Spec:
         """The unique spec with these."""
         key = (shape, dtype, context)
-        known = cls._made.get(key)
+        known = cls._interned.get(key)
         if known is not None:
             return known
         spec = cls()
@@ -46,7 +46,7 @@ class Spec:
         spec.struct = jax.ShapeDtypeStruct(shape, dtype)
         spec.nbytes = math.prod(shape) * dtype.itemsize
         with cls._making:  # another thread may be making the same
-            return cls._made.setdefault(key, spec)
+            return cls._interned.setdefault(key, spec)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Spec.of, (self.shape, self.dtype, self.context)
@@ -185,4 +185,7 @@ def check_pending(value: Value) -> None:
             f"have shapes but no numbers yet. Leave out printing, asnumpy(), float() and `if` on "
             f"values in forward(), or do not hybridize this block."
         )
-    raise MXNetError("The value of this array was lost: the program that makes it failed.")
+    raise MXNetError(
+        "The value of this array was lost: the program that computes it failed, and raised its error where "
+        "it was waited for. Compute the array again."
+    )

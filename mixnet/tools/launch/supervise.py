@@ -148,7 +148,7 @@ class Supervisor:
             if each.process.comes_back and each.code and self._restarts < _RESTARTS:
                 self._restarts += 1
                 self._say(
-                    f"mixnet-launch: {each.process.name} ended ({_how(each.code)}); starts again"
+                    f"mixnet-launch: {each.process.name} ended ({_meaning(each.code)}); starts again"
                 )
                 self.running[place] = self._start(each.process)
 
@@ -186,12 +186,12 @@ class Supervisor:
         where = f" on {failed.process.host}" if failed.process.host else ""
         last = [f"    {line}" for line in failed.lines] or ["    (it printed nothing)"]
         return [
-            f"mixnet-launch: {failed.process.name}{where} failed first ({_how(code)}). Its last lines:",
+            f"mixnet-launch: {failed.process.name}{where} failed first ({_meaning(code)}). Its last lines:",
             *last,
         ]
 
 
-def _how(code: int) -> str:
+def _meaning(code: int) -> str:
     """What an exit code of a shell means."""
     if code > 128 and code - 128 in signal.Signals._value2member_map_:
         return f"killed by {signal.Signals(code - 128).name}"

@@ -21,7 +21,7 @@ class Sender:
         self._news = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._told = 0.0
+        self._last_sent = 0.0
 
     def wake(self) -> None:
         """There are news."""
@@ -62,6 +62,6 @@ class Sender:
 
     def _tell(self) -> None:
         now = time.monotonic()
-        if self._board.running and now - self._told >= LINES and not live.available():
-            self._told = now
+        if self._board.running and now - self._last_sent >= LINES and not live.available():
+            self._last_sent = now
             print(self._board.summary())

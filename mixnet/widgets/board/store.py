@@ -43,7 +43,7 @@ class Store:
         self._compiled = counters()["programs_compiled"]
         self._last = self._since = time.monotonic()
         self._counted = 0  # of `times` at the last sample
-        self._held: float | None = None  # since when the loop stands still
+        self._paused_since: float | None = None  # since when the loop stands still
 
     def log(self, step: int | None, values: dict[str, Any]) -> None:
         """A step: values as :func:`mixnet.widgets.board.data.held` gives them."""
@@ -86,17 +86,17 @@ class Store:
     def hold(self) -> None:
         """The loop stands still from here: until :meth:`clock` no time passes for the throughput."""
         with self.lock:
-            self._held = time.monotonic()
+            self._paused_since = time.monotonic()
 
     def clock(self) -> None:
         """The throughput counts anew from here: the loop has stood still."""
         with self.lock:
-            self._since, self._counted, self._held = time.monotonic(), self.times, None
+            self._since, self._counted, self._paused_since = time.monotonic(), self.times, None
 
     def sample(self, batch_size: int | None, at_once: bool = False) -> None:
         """Note memory and throughput, if it is time (or ``at_once``, if there is none yet)."""
         with self.lock:
-            now = self._held or time.monotonic()
+            now = self._paused_since or time.monotonic()
             passed, steps = now - self._since, self.times - self._counted
             first = at_once and not self._speed.points
             if steps <= 0 or passed <= 0 or not (passed >= _SAMPLE or first):

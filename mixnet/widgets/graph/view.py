@@ -67,7 +67,7 @@ class GraphView(View):
         picture = pictured(target, inputs, train, loss, shapes, sys._getframe(), boxes=True)
         if title is not None:
             picture.title = title
-        self._made: Pictured | None = picture
+        self._pictured: Pictured | None = picture
         super().__init__(
             {
                 **payload_of(picture),
@@ -97,7 +97,7 @@ class GraphView(View):
         if title is not None:
             picture.title = title
         view = cls.__new__(cls)
-        view._made = None
+        view._pictured = None
         View.__init__(view, {**payload_of(picture), "facts": facts, "live": False})
         return view
 

@@ -180,7 +180,7 @@ def _free(gaps: list[list[int]], begin: int, end: int, top: int) -> int:
     return top
 
 
-_HELD = 8  # arrays whose holders are looked for
+_MOST_HOLDERS = 8  # arrays whose holders are looked for
 
 
 def _holders(
@@ -194,7 +194,7 @@ def _holders(
         (i for i, each in enumerate(allocations) if each.id in alive),
         key=lambda i: -allocations[i].bytes,
     )
-    references = {i: log._references.get(alive[allocations[i].id]) for i in largest[:_HELD]}
+    references = {i: log._references.get(alive[allocations[i].id]) for i in largest[:_MOST_HOLDERS]}
     arrays = {i: reference() for i, reference in references.items() if reference is not None}
     arrays = {i: array for i, array in arrays.items() if array is not None}
     holders = of_buffers(list(arrays.values()))

@@ -58,7 +58,7 @@ class PlanRequest:
         self, target: object, inputs: Sequence[Any], train: bool, loss: object,
         shapes: Mapping[str, Any], boundary: FrameType, caller: str = "MemoryView",
     ):  # fmt: skip
-        self.train, self._who = train, caller
+        self.train, self._caller = train, caller
         self.dtypes: dict[str, Any] = {}
         if isinstance(target, Symbol):
             if inputs or loss is not None:
@@ -99,13 +99,13 @@ class PlanRequest:
     ) -> None:
         if shapes:
             raise AttributeTypeError(
-                f"{self._who}: a block takes arrays by position, not {', '.join(shapes)} by name."
+                f"{self._caller}: a block takes arrays by position, not {', '.join(shapes)} by name."
             )
         leaves, structure = flatten(tuple(inputs))
         if not leaves or (loss is not None and len(inputs) < 2):
             kinds = ", ".join(type(each).__name__ for each in inputs) or "nothing"
             raise AttributeTypeError(
-                f"{self._who}: {block.name} got {kinds}. Pass the arrays that "
+                f"{self._caller}: {block.name} got {kinds}. Pass the arrays that "
                 f"you would call it with, such as mx.nd.zeros((32, 784)), followed by the label "
                 f"if there is a loss."
             )
@@ -121,7 +121,7 @@ class PlanRequest:
             if "positional argument" not in str(error) and "is called with" not in str(error):
                 raise
             raise AttributeTypeError(
-                f"{self._who}: {block.name} does not take {len(inputs)} input(s): "
+                f"{self._caller}: {block.name} does not take {len(inputs)} input(s): "
                 f"{str(error).rstrip('.')}. Pass the "
                 f"arrays that its forward takes; a recurrent layer takes its states too, from "
                 f"begin_state()."

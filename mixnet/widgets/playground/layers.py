@@ -48,7 +48,7 @@ class Layers:
             AttributeValueError: there is no such layer.
         """
         path = self._known(path)
-        self._put(path, Identity(prefix=self._layer(path).prefix))
+        self._replace(path, Identity(prefix=self._layer(path).prefix))
         self.changes[path] = "off"
 
     def activate(self, path: str, name: str) -> None:
@@ -67,7 +67,7 @@ class Layers:
             raise AttributeValueError(
                 f"activate: expected one of {', '.join(ACTIVATIONS)}, got {name!r}."
             )
-        self._put(path, nn.Activation(name, prefix=self._layer(path).prefix))
+        self._replace(path, nn.Activation(name, prefix=self._layer(path).prefix))
         self.changes[path] = name
 
     def on(self, path: str) -> None:
@@ -77,7 +77,7 @@ class Layers:
             AttributeValueError: there is no such layer.
         """
         path = self._known(path)
-        self._put(path, self._layer(path))
+        self._replace(path, self._layer(path))
         self.changes.pop(path, None)
 
     def set(self, changes: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class Layers:
             )
         return self._places[path][2]
 
-    def _put(self, path: str, block: Block) -> None:
+    def _replace(self, path: str, block: Block) -> None:
         parent, name, _ = self._places[path]
         now = parent._children[name]
         if getattr(parent, name, None) is now:

@@ -137,7 +137,7 @@ def _program(program: Program, files: list[str], most: int) -> dict[str, Any]:
     number = {row["name"]: row["id"] for row in nodes}
     stands = stands_for(program, number)
     links = {link["id"]: link for link in program.links}
-    things = [_thing(row, links.get(row["id"]), table, files) for row in nodes]
+    things = [_row_data(row, links.get(row["id"]), table, files) for row in nodes]
     stages: list[dict[str, Any]] = [{"kind": "source", "words": "source"}]
     records: dict[tuple[Any, ...], int] = {}
     graphs: list[list[int]] = []
@@ -242,7 +242,7 @@ def _across(names: list[str], later: list[dict[str, list[int]]]) -> dict[str, li
     return {name: sorted(set(inside.get(name, ()))) for name in names}
 
 
-def _thing(
+def _row_data(
     row: dict[str, Any], link: dict[str, Any] | None, table: Table, files: list[str]
 ) -> dict[str, Any]:
     """A node of the last graph: what a selection is made of."""

@@ -84,22 +84,22 @@ class _Walk:
         self.named: dict[str, None] = {}
         self.level = {id(each): each for each in start}
         self._above: dict[int, Any] = {}
-        self._seen: dict[int, Any] = {}
+        self._visited: dict[int, Any] = {}
         self._gradients: set[int] = set()  # what was reached from its gradient
 
     @property
     def is_done(self) -> bool:
         """Whether nothing is left to follow, or enough was met."""
-        met = len(self._seen) + len(self.level)
+        met = len(self._visited) + len(self.level)
         return not self.level or len(self.named) >= _MOST or met > _MANY
 
     def own(self) -> list[int]:
         """The walk's own references, which do not count."""
-        return [id(each) for each in (self.level, self._above, self._seen)]
+        return [id(each) for each in (self.level, self._above, self._visited)]
 
     def look_at(self, variables: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Name the variables that hold what this level has."""
-        self._seen.update(self.level)
+        self._visited.update(self.level)
         for text, scope in variables:
             for name, value in list(scope.items()):
                 if id(value) in self.level:
@@ -108,7 +108,7 @@ class _Walk:
 
     def meet(self, holder: Any, things: Mapping[int, Any]) -> None:
         """Name what refers to something of this level, or keep it for the next one."""
-        if id(holder) in self._seen:
+        if id(holder) in self._visited:
             return
         matching = [number for number in things if self.level.get(number) is things[number]]
         if not matching:

@@ -14,7 +14,7 @@ def kept(payload: Payload) -> Iterator[tuple[str, list[str]]]:
         columns = graph["arrays"]
         if payload["unit"] != "step":
             for number, holders in graph.get("holders", {}).items():
-                yield f"{g}/{number}", _held(holders)
+                yield f"{g}/{number}", _holder_sentences(holders)
             continue
         for number, readers in enumerate(columns["readers"]):
             yield f"{g}/{number}", _needed(graph, columns["kind"][number], readers)
@@ -62,7 +62,7 @@ def _many(readers: list[int]) -> str:
     return f"{len(readers)} steps read it: {shown}{' …' if len(readers) > 6 else ''}"
 
 
-def _held(holders: list[str]) -> list[str]:
+def _holder_sentences(holders: list[str]) -> list[str]:
     if not holders:
         return [
             (

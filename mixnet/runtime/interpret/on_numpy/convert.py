@@ -29,7 +29,7 @@ def _convert(equation: Equation, new_dtype: np.dtype, **_: object) -> Run:
 
 
 def _to_whole(dtype: Any, before: Any) -> Run:
-    """XLA keeps to the range where C leaves the result open; no number is 0."""
+    """Floats as integers: out-of-range values are clamped and NaN is 0 as in XLA; in C both are undefined."""
     limits = np.iinfo(dtype)
     # The greatest float that is in range.
     kind = before if before.itemsize >= 4 else np.dtype(np.float32)

@@ -19,7 +19,7 @@ def _stacked(x: np.ndarray) -> Any:
 
 
 def _over(x: np.ndarray, function: Callable[[Any], Any], shapes: Any, dtypes: Any) -> list[Any]:
-    """Results of a function of one matrix, for a stack of them."""
+    """Apply a function of one matrix to a stack of matrices."""
     results = [np.empty(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True)]
     rank = x.ndim - 2
     count = int(np.prod(x.shape[:-2]))

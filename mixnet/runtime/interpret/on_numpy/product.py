@@ -37,8 +37,8 @@ def multiplied(x: np.ndarray, y: np.ndarray) -> Any:
 def matmul(x: np.ndarray, y: np.ndarray) -> Any:
     """The product of two (stacks of) matrices of one dtype, none of half precision.
 
-    Whole numbers are multiplied as float64, which is exact while no sum can exceed what that has
-    without gaps: NumPy's own product of them is many times slower.
+    Integers are multiplied as float64 as long as no sum can exceed 2**53, up to which float64 represents
+    every integer: NumPy's own product of integers is many times slower.
     """
     if x.dtype.kind not in "iu":
         return multiplied(_direct(x), _direct(y))

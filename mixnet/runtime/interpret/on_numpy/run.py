@@ -184,7 +184,7 @@ def _runner(
         if one is not None:
             return one
     template = [None] * flat.size + flat.constants[::-1]
-    calls = _ways(steps, outputs)
+    calls = _calls(steps, outputs)
     fixed = [i for i, slot in enumerate(outputs) if slot < 0]
 
     def run(*arrays: Any) -> list[np.ndarray]:
@@ -231,7 +231,7 @@ def _one(
     return None
 
 
-def _ways(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]]:
+def _calls(steps: Sequence[Step], outputs: Sequence[int]) -> list[tuple[Any, ...]]:
     """Each step with its input and result slots, and the slots that are unused afterwards."""
     needed = set(outputs)
     calls: list[tuple[Any, ...]] = []

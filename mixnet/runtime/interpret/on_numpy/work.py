@@ -146,12 +146,12 @@ def _convolution_flops(equation: Equation) -> int:
 
 
 def _window_bytes(equation: Equation) -> int:
-    """Of the copy of all windows, written and read."""
+    """Bytes of the copy of all windows, which is written and read."""
     return 2 * equation.outvars[0].aval.dtype.itemsize * _convolution_sizes(equation)[1]
 
 
 def _tap_bytes(equation: Equation) -> int:
-    """Of reductions that go over their windows element by element."""
+    """Bytes moved by reductions that go over their windows element by element."""
     taps = math.prod(equation.params["window_dimensions"])
     smaller = min((*equation.invars, *equation.outvars), key=lambda v: _bytes(v.aval))
     return 8 * taps * _bytes(smaller.aval)

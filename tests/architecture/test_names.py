@@ -1,0 +1,88 @@
+"""A name says what a value is, not how it came about: ``gradients``, not ``found`` or ``given``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mixnet as mx
+
+PACKAGE = Path(mx.__file__).parent
+VAGUE = frozenset(
+    [
+        "apart",
+        "asked",
+        "come",
+        "found",
+        "given",
+        "gone",
+        "had",
+        "held",
+        "how",
+        "kept",
+        "laid",
+        "made",
+        "said",
+        "seen",
+        "taken",
+        "thing",
+        "told",
+        "wanted",
+        "what",
+        "who",
+    ]
+)
+
+ALLOWED = {
+    ("process/locks.py", "held"): "the locks that a thread holds",
+    ("widgets/board/data.py", "held"): "whether the board holds the training back",
+    ("widgets/why/ask.py", "thing"): "a parameter of mx.why, which takes anything that has answers",
+    ("widgets/why/kept.py", "kept"): "the question that a view answers",
+}
+
+
+def bound_names(text: str) -> Iterator[str]:
+    """Every name that a text gives to a variable, parameter, attribute, function or class."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            yield node.id if isinstance(node, ast.Name) else node.attr
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+
+
+def vague(text: str) -> set[str]:
+    """The names of a text that are nothing but a vague word, whatever their case and underscores."""
+    return {name for name in bound_names(text) if name.strip("_") in VAGUE}
+
+
+def test_names_say_what_a_value_is() -> None:
+    names = {
+        (path.relative_to(PACKAGE).as_posix(), name)
+        for path in PACKAGE.rglob("*.py")
+        for name in vague(path.read_text(encoding="utf-8"))
+    }
+    assert names == set(ALLOWED), (
+        f"{sorted(names ^ set(ALLOWED))}: name what the value is (gradients, requested_outputs, visited); "
+        f"take off ALLOWED what is gone."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gradients = 1", set()),
+        ("found = 1", {"found"}),
+        ("self._kept = 1", {"_kept"}),
+        ("def f(given, *, wanted_shape): ...", {"given"}),
+        ("async def _asked(): ...", {"_asked"}),
+        ("[taken for taken in x]", {"taken"}),
+        ("print(given)", set()),
+    ],
+)
+def test_which_names_are_vague(text: str, expected: set[str]) -> None:
+    assert vague(text) == expected
