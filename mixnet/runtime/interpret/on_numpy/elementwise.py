@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
+from mixnet.runtime.interpret.on_numpy.choose import choose
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, plain, rule
 
 if TYPE_CHECKING:
@@ -260,4 +261,4 @@ def _choose(which: Any, no: Any, yes: Any) -> Any:
     # A single condition is usual, to do something to an image or not: nothing is copied then.
     if which.size == 1 or (which.size and not any(which.strides)):
         return yes if which.flat[0] else no
-    return np.where(which, yes, no)
+    return choose(which, no, yes)
