@@ -142,6 +142,20 @@ def test_operator_sets(opset: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(out.asnumpy(), share @ w + b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_remainders_of_a_division_by_zero(held: bool, tmp_path: Path) -> None:
+    x = np.array([5, -5, 0, 7], "float32")
+    y = np.array([3, 3, 0, 0], "float32")
+    node = onnx.helper.make_node("Mod", ["x", "y"], ["z"])
+    inputs, arrays = ({"x": [4]}, {"y": y}) if held else ({"x": [4], "y": [4]}, {})
+    path = saved(model_of([node], inputs, ["z"], **arrays), tmp_path / "net.onnx")
+    block = mx.contrib.onnx.import_to_gluon(path, mx.cpu())
+    with np.errstate(invalid="ignore"):
+        expected = np.mod(x, y)
+    values = block(*[mx.nd.array(each) for each in ([x] if held else [x, y])])
+    np.testing.assert_array_equal(values.asnumpy(), expected)
+
+
 def test_training_leaves_numbers_of_the_program_alone(tmp_path: Path) -> None:
     make = onnx.helper.make_node
     nodes = [
