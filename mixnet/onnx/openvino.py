@@ -10,6 +10,7 @@ import numpy as np
 from mixnet.base import MXNetError
 from mixnet.onnx.backend import ONNXBackend, Run, allowed_cores
 from mixnet.onnx.package import onnx_package
+from mixnet.runtime.value.value import aligned_empty
 from mixnet.symbol.symbol import Symbol
 
 _WITHOUT_IT = "Use backend='ONNXRuntime', or 'XLA'."
@@ -49,7 +50,8 @@ class _Writable:
 class _Runner:
     """Computes a compiled model, each call with a request that no other call has.
 
-    Inputs are read where they lie, and outputs are written into new arrays.
+    Inputs are read where they lie, and outputs are written into new arrays, which JAX uses without a
+    copy: nothing is copied on the way. A request does not own the memory of its last call.
     """
 
     def __init__(self, compiled: Any, names: Sequence[str], tensor: Any):
@@ -71,10 +73,10 @@ class _Runner:
         for (place, _), each in zip(self._places, arrays, strict=True):
             shared = tensor(np.asarray(_Writable(each)), shared_memory=True)
             request.set_input_tensor(place, shared)
-        results = [np.empty(shape, dtype) for shape, dtype in self._outputs]
+        results = [aligned_empty(shape, dtype) for shape, dtype in self._outputs]
         for place, each in enumerate(results):
             request.set_output_tensor(place, tensor(each, shared_memory=True))
-        request.infer()
+        request.infer(share_outputs=True)  # else it returns copies as well
         self._free.append(request)
         return results
 

@@ -32,7 +32,7 @@ def check(case: Any) -> None:
     arrays = dict(zip(names, given, strict=False))
     shapes = {name: array.shape for name, array in arrays.items()}
     _constants(model, arrays)
-    symbol, arguments, states, inputs = from_proto(model, case.name, shapes)
+    symbol, arguments, states, inputs, _ = from_proto(model, case.name, shapes)
     bound = {
         n: mx.nd.array(arrays[n], dtype=arrays[n].dtype)
         for n in inputs

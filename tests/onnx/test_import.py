@@ -119,7 +119,7 @@ def test_lengths_and_shapes_that_are_computed(tmp_path: Path) -> None:
         mx.contrib.onnx.import_model(path, {"x": (4, 2)})
 
 
-@pytest.mark.parametrize("opset", [7, 9, 11, 13, 18, 22])
+@pytest.mark.parametrize("opset", [7, 9, 11, 13, 18, 22, 26, 28])
 def test_operator_sets(opset: int, tmp_path: Path) -> None:
     make = onnx.helper.make_node
     axes: dict[str, Any] = {}
@@ -140,6 +140,57 @@ def test_operator_sets(opset: int, tmp_path: Path) -> None:
     (out,) = symbol.bind(mx.cpu(), {"x": mx.nd.array(x), **arguments}).forward()
     share = np.exp(x) / np.exp(x).sum(1, keepdims=True)
     np.testing.assert_allclose(out.asnumpy(), share @ w + b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_remainders_of_a_division_by_zero(held: bool, tmp_path: Path) -> None:
+    x = np.array([5, -5, 0, 7], "float32")
+    y = np.array([3, 3, 0, 0], "float32")
+    node = onnx.helper.make_node("Mod", ["x", "y"], ["z"])
+    inputs, arrays = ({"x": [4]}, {"y": y}) if held else ({"x": [4], "y": [4]}, {})
+    path = saved(model_of([node], inputs, ["z"], **arrays), tmp_path / "net.onnx")
+    block = mx.contrib.onnx.import_to_gluon(path, mx.cpu())
+    with np.errstate(invalid="ignore"):
+        expected = np.mod(x, y)
+    values = block(*[mx.nd.array(each) for each in ([x] if held else [x, y])])
+    np.testing.assert_array_equal(values.asnumpy(), expected)
+
+
+def test_training_leaves_numbers_of_the_program_alone(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [
+        make("MatMul", ["x", "w"], ["a"]),
+        make("Mul", ["a", "scale"], ["b"]),
+        make("Add", ["b", "mask"], ["c"]),
+        make("Softmax", ["c"], ["y"], axis=-1),
+    ]
+    scale, mask = np.float32(0.5), np.array([[0, 0, -np.inf, 0]], "float32")
+    x, w = floats(3, 5), floats(5, 4)
+    arrays = {"w": w, "scale": np.asarray(scale), "mask": mask}
+    path = saved(model_of(nodes, {"x": [3, 5]}, ["y"], **arrays), tmp_path / "net.onnx")
+    block = mx.contrib.onnx.import_to_gluon(path, mx.cpu())
+    parameters = block.collect_params()
+    trained = {each.name: each.grad_req for each in parameters.values()}
+    assert trained == {"w": "write", "scale": "null", "mask": "null"}
+    trainer = mx.gluon.Trainer(parameters, "adam", {"learning_rate": 0.1})  # adds wd * weight
+    with mx.autograd.record():
+        loss = (block(mx.nd.array(x)) ** 2).sum()
+    loss.backward()
+
+    def of(weight: np.ndarray) -> float:
+        scores = np.exp(x.astype("float64") @ weight * scale + mask)
+        return float(((scores / scores.sum(1, keepdims=True)) ** 2).sum())
+
+    step = np.zeros((5, 4))
+    step[2, 1] = 1e-4
+    slope = (of(w + step) - of(w - step)) / 2e-4
+    gradients = {each.name: each.grad() for each in parameters.values() if each.grad_req != "null"}
+    assert gradients["w"].asnumpy()[2, 1] == pytest.approx(slope, rel=1e-3)
+    trainer.step(1)
+    assert np.isfinite(block(mx.nd.array(x)).asnumpy()).all()
+    after = {each.name: each.data().asnumpy() for each in parameters.values()}
+    np.testing.assert_array_equal(after["mask"], mask)
+    assert after["scale"] == scale
 
 
 def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon import nn
 from mixnet.onnx.runtime import _threads
 from mixnet.passes.partition import partition
+from mixnet.runtime.devices.to_device import to_device
 from mixnet.symbol.backend import backend_of
 from tests.encoder import Encoder
 
@@ -138,6 +141,28 @@ def test_openvino_several_threads_outputs_and_shapes() -> None:
     for each in threads:
         each.join()
     assert results == {2: True, 3: True}
+
+
+def test_openvino_holds_no_arrays_of_its_last_call_and_copies_none() -> None:
+    pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
+    net = nn.HybridLambda(lambda F, x: F.relu(x))
+    net.hybridize(backend="OpenVINO")
+    x = np.random.RandomState(0).randn(300, 500).astype("float32")
+    net(mx.nd.array(x))
+    ((at_once, *_),) = net._backend_calls.values()
+    runner = at_once._part.call
+    (out,) = runner([x])
+    np.testing.assert_array_equal(out, np.maximum(x, 0))
+    spec = mx.nd.array(x)._spec
+    address = out.ctypes.data
+    kept = to_device(out, spec)
+    assert np.asarray(kept).ctypes.data == address
+    again = x.copy()
+    (out,) = runner([again])
+    alive = [weakref.ref(again), weakref.ref(out)]
+    del again, out
+    gc.collect()
+    assert [each() for each in alive] == [None, None]
 
 
 def test_openvino_refuses_what_it_would_compute_in_float32() -> None:

@@ -93,11 +93,23 @@ def _(g: Reading, call: Call) -> Any:
     return g.op("Cast", g.op("_npi_power", call.x, exponent), dtype=g.dtype(call.x).name)
 
 
+def _no_zeros(g: Reading, divisor: Any) -> Any:
+    """A divisor with NaN where it is 0, if it is of floats: MXNet's remainder is 0 there, ONNX's NaN."""
+    if g.dtype(divisor).kind != "f":
+        return divisor
+    if isinstance(divisor, np.ndarray):
+        if divisor.all():
+            return divisor
+        return np.where(divisor == 0, np.nan, divisor).astype(divisor.dtype)
+    is_zero = g.op("_npi_equal_scalar", divisor, scalar=0.0)
+    return g.op("_npi_where_lscalar", is_zero, divisor, scalar=float("nan"))
+
+
 @reads("Mod")
 def _(g: Reading, call: Call) -> Any:
+    x, y = call.inputs[0], _no_zeros(g, call.inputs[1])
     if not call.get("fmod", 0):
-        return g.op("_npi_mod", *call.inputs)
-    x, y = call.inputs
+        return g.op("_npi_mod", x, y)
     sign = g.op("_npi_sign", x)
     return g.op(
         "_npi_multiply", sign, g.op("_npi_mod", g.op("_npi_absolute", x), g.op("_npi_absolute", y))

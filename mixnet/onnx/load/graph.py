@@ -49,6 +49,11 @@ class Reading:
         self.values: dict[str, Any] = {}
         self.arrays: dict[str, np.ndarray] = arrays
         self.used: dict[str, np.ndarray] = {}
+        self.constants: set[str] = set()
+        """Names of used arrays that are numbers of the program, such as scales and masks: not trained."""
+        self._keep: list[
+            np.ndarray
+        ] = []  # what has a name, which goes by the identity of the array
         self._parameters: dict[str, Symbol] = {}
         self._specs: dict[Entry, tuple[tuple[int, ...], np.dtype]] = {}
         self._names: dict[int, str] = {}
@@ -56,7 +61,8 @@ class Reading:
         """What has no axes in the file: a symbol of one axis here."""
         self.scope = ""
         if outer is not None:  # a body has its own values; what is known of them is common
-            self.used, self._parameters = outer.used, outer._parameters
+            self.used, self.constants, self._keep = outer.used, outer.constants, outer._keep
+            self._parameters = outer._parameters
             self._specs, self._names, self._scalars = outer._specs, outer._names, outer._scalars
 
     # ---- what readers ask -----------------------------------------------------------------------
@@ -140,7 +146,7 @@ class Reading:
     def named(self, array: np.ndarray, name: str) -> np.ndarray:
         """An array that becomes a parameter of that name if it is used."""
         self._names[id(array)] = name
-        self._keep = [*getattr(self, "_keep", []), array]
+        self._keep.append(array)
         return array
 
     def _parameter(self, array: np.ndarray) -> Symbol:
@@ -154,6 +160,8 @@ class Reading:
         if name not in self.used:
             stored = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
             self.used[name] = stored
+            if not _is_trained(array):
+                self.constants.add(name)
             variable = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
             self._parameters[name] = variable
             self._specs[variable._heads[0]] = (stored.shape, stored.dtype)
@@ -282,6 +290,17 @@ class Reading:
             node.name = name
             node.attrs = {**node.attrs, "__onnx__": "1"}
         return value
+
+
+def _is_trained(array: np.ndarray) -> bool:
+    """Whether an array is one that training changes.
+
+    Files do not tell weights from other numbers. Exporters write a program's own numbers, as the scale
+    of attention, without axes, and masks with an infinity, of which an update would make NaN.
+    """
+    if array.dtype.kind != "f" and "float" not in array.dtype.name:  # bfloat16 is of kind V
+        return False
+    return array.ndim > 0 and bool(np.isfinite(array).all())
 
 
 def read_graph(

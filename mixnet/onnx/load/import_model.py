@@ -40,20 +40,22 @@ def import_model(
 
     Source: MXNet ``mx.contrib.onnx.import_model``; ONNX, Open Neural Network Exchange.
     """
-    symbol, arguments, states, _ = load_model(model_file, input_shapes)
+    symbol, arguments, states, _, _ = load_model(model_file, input_shapes)
     return symbol, arguments, states
 
 
 def load_model(
     path: str | os.PathLike[str], shapes: Mapping[str, Any] | None
-) -> tuple[Symbol, Arrays, Arrays, list[str]]:
-    """The result of ``import_model``, and the names of the inputs."""
+) -> tuple[Symbol, Arrays, Arrays, list[str], set[str]]:
+    """The result of ``import_model``, names of the inputs, and of the arguments that are not trained."""
     model = read_model(path)
     return from_proto(model, os.fspath(path), shapes)
 
 
-def from_proto(model: Any, path: str, shapes: Mapping[str, Any] | None = None) -> Any:
-    """A symbol, its parameters and states, and the names of its inputs, from a ``ModelProto``.
+def from_proto(
+    model: Any, path: str, shapes: Mapping[str, Any] | None = None
+) -> tuple[Symbol, Arrays, Arrays, list[str], set[str]]:
+    """What :func:`load_model` returns, from a ``ModelProto``.
 
     Args:
         model: of ONNX.
@@ -74,7 +76,8 @@ def from_proto(model: Any, path: str, shapes: Mapping[str, Any] | None = None) -
     read = [name for name in symbol.list_inputs() if name in reading.used]
     parameters = {name: array(reading.used[name], dtype=reading.used[name].dtype) for name in read}
     arguments = {name: each for name, each in parameters.items() if name not in states}
-    return symbol, arguments, {n: each for n, each in parameters.items() if n in states}, inputs
+    auxiliary = {name: each for name, each in parameters.items() if name in states}
+    return symbol, arguments, auxiliary, inputs, reading.constants
 
 
 def _array(tensor: Any, folder: str, path: str) -> np.ndarray:

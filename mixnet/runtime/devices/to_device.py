@@ -15,7 +15,7 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from mixnet.private_jax.arrays import batched_put
-from mixnet.runtime.value.value import Spec
+from mixnet.runtime.value.value import ALIGNMENT, Spec
 
 _layouts: weakref.WeakKeyDictionary[Spec, tuple[Any, Any, list[Any]]] = weakref.WeakKeyDictionary()
 
@@ -61,11 +61,13 @@ _REFERENCES = _references_to_base(np.empty(2).reshape(2, 1))
 
 
 def _is_all_of_its_base(data: np.ndarray) -> bool:
-    """Whether an array is another shape of memory that nobody else has, as a reshape of a new array is."""
+    """Whether an array is another shape of memory that nobody else has, as a reshape of a new array is,
+    or what :func:`mixnet.runtime.value.value.aligned_empty` returns.
+    """
     return (
         type(data.base) is np.ndarray
         and data.base.base is None
-        and data.base.nbytes == data.nbytes
+        and data.base.nbytes <= data.nbytes + ALIGNMENT
         and _references_to_base(data) == _REFERENCES
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 # Another thing in a process that is forked, see ``forked``.
 read: Any = np.array
-wait: Any = jax.block_until_ready
+# The function of JAX of that name first looks for arrays in trees.
+wait: Any = operator.methodcaller("block_until_ready")
 
 
 def to_host(value: Value, reason: str) -> np.ndarray:

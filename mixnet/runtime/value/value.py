@@ -123,12 +123,16 @@ def _on_host(spec: Spec, data: np.ndarray) -> Value:
     return value
 
 
+ALIGNMENT = 64
+"""Bytes; XLA uses memory that begins at a multiple of it without a copy."""
+
+
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An uninitialized array, aligned to 64 bytes so that XLA can use it without a copy."""
+    """An uninitialized array, aligned so that XLA can use it without a copy."""
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
-    memory = np.empty(size + 64, np.uint8)
-    start = -memory.ctypes.data % 64
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + size].view(kind).reshape(shape)
 
 

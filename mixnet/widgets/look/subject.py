@@ -110,7 +110,7 @@ def _of_file(
             f"look: {path!r} ends in {ending or 'nothing'}; expected .json (a symbol) or .onnx."
         )
     shapes = {name: tuple(getattr(each, "shape", each)) for name, each in named.items()}
-    symbol, arguments, states, names = load_model(path, shapes)
+    symbol, arguments, states, names, _ = load_model(path, shapes)
     parameters = {**arguments, **states}
     by_name = dict(zip(names, inputs, strict=False)) | dict(named)
     missing = [name for name in names if name not in by_name]

@@ -24,6 +24,7 @@ from tests.benchmarks.networks.client import Client
 
 OURS = [("mixnet", "XLA"), ("mixnet", "ONNXRuntime"), ("mixnet", "OpenVINO")]
 OTHERS = [
+    ("openvino", "alone"),
     ("onnxruntime", "alone"),
     ("torch", "eager"),
     ("torch", "compiled"),
@@ -31,8 +32,8 @@ OTHERS = [
     ("mxnet", "oneDNN"),
 ]
 ALONE = {"ONNXRuntime": ("onnxruntime", "alone"), "OpenVINO": ("openvino", "alone")}
-"""By backend the library that it calls. OpenVINO alone is shown, and is none of the others."""
-ALL = [*OURS, ALONE["OpenVINO"], *OTHERS]
+"""By backend the library that it calls."""
+ALL = [*OURS, *OTHERS]
 WORKER = "tests.benchmarks.backends.worker"
 TURN = 0.5
 """Seconds that a turn shall last at least."""

@@ -22,6 +22,9 @@ def import_to_gluon(
 ) -> SymbolBlock:
     """A ``SymbolBlock`` from an ONNX file: it predicts, and trains on.
 
+    Arrays of floats are trained, except those without axes or with an infinity, which exporters write
+    for numbers of the program: their ``grad_req`` is "null".
+
     Args:
         model_file: its path.
         ctx: a device, or a list, for the parameters; the current one by default.
@@ -34,7 +37,7 @@ def import_to_gluon(
 
     Source: MXNet ``mx.contrib.onnx.import_to_gluon``.
     """
-    symbol, arguments, states, names = load_model(model_file, input_shapes)
+    symbol, arguments, states, names, constants = load_model(model_file, input_shapes)
     block = SymbolBlock(symbol, [Variable(name) for name in names if name in symbol.list_inputs()])
     contexts = ctx if isinstance(ctx, (list, tuple)) else [ctx]
     devices = [current_context() if each is None else as_context(each) for each in contexts]
@@ -42,10 +45,6 @@ def import_to_gluon(
         value = {**arguments, **states}[name]
         parameter.shape, parameter.dtype = value.shape, value.dtype
         parameter._load_init(value, devices)
-        if (
-            value.dtype.kind != "f"
-            if hasattr(value.dtype, "kind")
-            else "float" not in str(value.dtype)
-        ):
+        if name in constants:
             parameter.grad_req = "null"
     return block
