@@ -36,7 +36,7 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
 def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:
     found = launch(2, "program_interrupted.py")
     assert found.returncode == 0, found.stdout + found.stderr
-    assert found.stdout.count("lines") == 12 and found.stdout.count("] done") == 2
+    assert found.stdout.count("lines") == 14 and found.stdout.count("] done") == 2
 
 
 def test_a_worker_that_does_not_come() -> None:
