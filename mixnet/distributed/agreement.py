@@ -142,8 +142,8 @@ class Agreement:
             self._changed.notify_all()
 
 
-def _difference(found: dict[str, str]) -> str:
-    parts = "; ".join(f"rank {rank}: {text}" for rank, text in sorted(found.items()))
+def _difference(texts: dict[str, str]) -> str:
+    parts = "; ".join(f"rank {rank}: {text}" for rank, text in sorted(texts.items()))
     return (
         f"The workers come to different exchanges, which cannot be added up. {parts}. Push the "
         "same keys, of the "
@@ -171,17 +171,17 @@ class Questions:
             KeyError: no question is in the message.
         """
         number = int(message["number"])
-        asked = self._open.setdefault(number, {})
-        asked[rank] = message
+        questions = self._open.setdefault(number, {})
+        questions[rank] = message
         first = min(
             self._open
         )  # what differs behind an open question may only follow from that one
         texts = {str(who): str(each["text"]) for who, each in self._open[first].items()}
         if len({each["digest"] for each in self._open[first].values()}) > 1:
             return {"differ": texts}
-        if len(asked) < self._workers:
-            return {"asked": number} if len(asked) == 1 else {}
-        if len({each["digest"] for each in asked.values()}) > 1:
+        if len(questions) < self._workers:
+            return {"asked": number} if len(questions) == 1 else {}
+        if len({each["digest"] for each in questions.values()}) > 1:
             return {}
         del self._open[number]
         later = min(self._open, default=number)

@@ -122,8 +122,8 @@ def _of_dmlc(env: Mapping[str, str]) -> Job | None:
 def _of_torchrun(env: Mapping[str, str]) -> Job | None:
     if not {"MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE"} <= set(env):
         return None
-    taken = env.get("TORCHELASTIC_USE_AGENT_STORE") == "True"  # its own store listens there
-    port = _number(env, "MASTER_PORT", 1) + (1 if taken else 0)
+    is_in_use = env.get("TORCHELASTIC_USE_AGENT_STORE") == "True"  # its own store listens there
+    port = _number(env, "MASTER_PORT", 1) + (1 if is_in_use else 0)
     workers, rank = _number(env, "WORLD_SIZE", 1), _number(env, "RANK")
     return Job(workers, env["MASTER_ADDR"], port, rank, has_scheduler=False)
 

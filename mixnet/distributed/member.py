@@ -165,8 +165,8 @@ class Member:
         while line := self._wire.readline():
             message = unpacked(line)
             if "serve" in message:
-                wanted = message["serve"]
-                self._say(serving=serve(str(wanted["key"]), int(wanted["number"])))
+                request = message["serve"]
+                self._say(serving=serve(str(request["key"]), int(request["number"])))
             if "end" in message:
                 return not message["end"]
         return False

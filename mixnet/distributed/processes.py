@@ -256,7 +256,7 @@ class World:
             turn.done = done
             self._turns.put(turn)
 
-        def asked(seconds: float) -> None:
+        def attend(seconds: float) -> None:
             if current.naive:
                 turn.ended.wait()
             # An exchange notices the end of a connection; this is for ends that it cannot see.
@@ -277,7 +277,7 @@ class World:
                 "communication",
                 priority,
                 name,
-                asked,
+                attend,
                 quick=True,
             )
         agreement.speak()

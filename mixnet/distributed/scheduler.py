@@ -156,9 +156,11 @@ class Scheduler:
 
     def _greet(self, peer: Peer) -> None:
         if peer.role == "server":
-            taken = {each.rank for each in self.servers}
-            if peer.rank is None or peer.rank in taken:  # one that was started again has its number
-                peer.rank = next(i for i in range(len(taken) + 1) if i not in taken)
+            numbers = {each.rank for each in self.servers}
+            if (
+                peer.rank is None or peer.rank in numbers
+            ):  # one that was started again has its number
+                peer.rank = next(i for i in range(len(numbers) + 1) if i not in numbers)
             self.servers.append(peer)
             if self._key:
                 peer.tell(serve={"key": self._key, "number": peer.rank})

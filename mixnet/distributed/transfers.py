@@ -197,31 +197,32 @@ def topology(
     return Topology(kind, workers, count, tuple(arrays), tuple(messages), bound, tuple(transfers))
 
 
-def _gradients_of(given: Any) -> list[Gradient]:
-    if isinstance(given, (int, float)) and not isinstance(given, bool):
-        if not 0 < given < 1e15:
+def _gradients_of(gradients: Any) -> list[Gradient]:
+    if isinstance(gradients, (int, float)) and not isinstance(gradients, bool):
+        if not 0 < gradients < 1e15:
             raise AttributeValueError(
-                f"topology: gradients={given!r}: expected bytes above 0 and below 1e15, or a "
+                f"topology: gradients={gradients!r}: expected bytes above 0 and below 1e15, or a "
                 "network."
             )
-        return [Gradient("gradients", (max(1, round(given / 4)),), np.dtype(np.float32))]
-    if callable(getattr(given, "collect_params", None)):
-        parameters = given.collect_params()  # numbered as by a Trainer
+        return [Gradient("gradients", (max(1, round(gradients / 4)),), np.dtype(np.float32))]
+    if callable(getattr(gradients, "collect_params", None)):
+        parameters = gradients.collect_params()  # numbered as by a Trainer
         ordered = [parameters[name] for name in sorted(parameters.keys())]
-        given = {
+        gradients = {
             i: each.grad() for i, each in enumerate(ordered) if getattr(each, "grad_req", "write") != "null"
         }  # fmt: skip
-    if not isinstance(given, Mapping) or not all(
-        hasattr(each, "shape") and hasattr(each, "dtype") for each in given.values()
+    if not isinstance(gradients, Mapping) or not all(
+        hasattr(each, "shape") and hasattr(each, "dtype") for each in gradients.values()
     ):
         raise AttributeTypeError(
             "topology: gradients is a network, a mapping from keys to arrays, or a number of "
-            f"bytes, not {type(given).__name__}."
+            f"bytes, not {type(gradients).__name__}."
         )
-    if not given:
+    if not gradients:
         raise AttributeValueError("topology: there are no gradients: no parameter has one.")
     return [
-        Gradient(key, tuple(given[key].shape), np.dtype(given[key].dtype)) for key in sorted(given)
+        Gradient(key, tuple(gradients[key].shape), np.dtype(gradients[key].dtype))
+        for key in sorted(gradients)
     ]
 
 

@@ -53,10 +53,10 @@ def connected(count: int, addresses: dict[int, str] | None = None) -> list[Direc
 
 @pytest.fixture(params=[2, 3, 5])
 def ends(request: pytest.FixtureRequest) -> Iterator[list[Direct]]:
-    made = connected(request.param)
-    assert all(made)
-    yield made  # type: ignore[misc]
-    for each in made:
+    connections = connected(request.param)
+    assert all(connections)
+    yield connections  # type: ignore[misc]
+    for each in connections:
         each.close()  # type: ignore[union-attr]
 
 
