@@ -314,6 +314,7 @@ class DetectionSource(RecordSource):
     """
 
     given: ImageDetRecordParameters
+    uses_index = False  # parts are of bytes, as in MXNet
 
     def __init__(self, given: ImageDetRecordParameters):
         super().__init__(

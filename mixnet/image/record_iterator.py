@@ -87,6 +87,8 @@ class RecordSource(BatchSource):
         shuffle_seed: added to the seed of the shuffle orders.
     """
 
+    uses_index = True  # whether path_imgidx determines the parts
+
     def __init__(
         self,
         given: RecordParameters,
@@ -105,8 +107,9 @@ class RecordSource(BatchSource):
         )  # fmt: skip
         if not given.path_imgrec:
             raise MXNetError(f"{name}: path_imgrec names the record file; it was not given.")
+        index = given.path_imgidx if self.uses_index else ""
         self.records = Records(
-            given.path_imgrec, given.path_imgidx, given.shuffle, given.seed + shuffle_seed, given.num_parts,
+            given.path_imgrec, index, given.shuffle, given.seed + shuffle_seed, given.num_parts,
             given.part_index, given.corrupt == "skip",
         )  # fmt: skip
         self.given = given
