@@ -44,7 +44,9 @@ def cells() -> list[str]:
 
 
 def test_cells_in_all_engines(tmp_path: Path) -> None:
-    pytest.importorskip("ipyparallel", reason="runs engines of ipyparallel: pip install ipyparallel")
+    pytest.importorskip(
+        "ipyparallel", reason="runs engines of ipyparallel: pip install ipyparallel"
+    )
     first, in_all, end = cells()
     program = "# ---- cell\n".join([first, in_all, _TRAIN, _READ, end])
     env = {**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(tmp_path)}
