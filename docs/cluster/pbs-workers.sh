@@ -6,5 +6,5 @@
 # Two workers on each of two machines:  qsub docs/cluster/pbs-workers.sh
 set -euo pipefail
 cd "${PBS_O_WORKDIR:-.}"  # the checkout, from where the job was submitted
-START="mixnet-launch -n $(wc -l < "$PBS_NODEFILE") -H $PBS_NODEFILE --env MIXNET_CACHE_DIR"
+START="mixnet-launch -n $(wc -l < "$PBS_NODEFILE") -H $PBS_NODEFILE --env MIXNET_CACHE_DIR --env PATH"
 . docs/cluster/workers.sh

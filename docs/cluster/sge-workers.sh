@@ -7,6 +7,7 @@
 #$ -j y
 # Four workers on the machines of the parallel environment:  qsub docs/cluster/sge-workers.sh
 set -euo pipefail
-awk '{print $1 " slots=" $2}' "$PE_HOSTFILE" > "$TMPDIR/hosts"
-START="mixnet-launch -n $NSLOTS -H $TMPDIR/hosts --env MIXNET_CACHE_DIR"
+hosts=$(mktemp)
+awk '{print $1 " slots=" $2}' "$PE_HOSTFILE" > "$hosts"
+START="mixnet-launch -n $NSLOTS -H $hosts --env MIXNET_CACHE_DIR --env PATH"
 . docs/cluster/workers.sh

@@ -1,7 +1,7 @@
 # What a job does, whatever the scheduler: LeNet on the GPUs that the job was given, else on its cores.
 # A job that is submitted again goes on where the last one was stopped.
 if [ -f "${VENV:-.venv}/bin/activate" ]; then . "${VENV:-.venv}/bin/activate"; fi
-export MIXNET_CACHE_DIR="${MIXNET_CACHE_DIR:-${TMPDIR:-/tmp}/mixnet-$USER}"   # compiled programs: on this machine's disk
+export MIXNET_CACHE_DIR="${MIXNET_CACHE_DIR:-${TMPDIR:-/tmp}/mixnet-$(id -un)}"   # compiled programs: on this machine's disk
 results="${RESULTS:-results}"
 epochs="${EPOCHS:-10}"
 mkdir -p "$results"

@@ -1,7 +1,7 @@
 # What a job of several workers does: LeNet with a dist_sync store, all workers in step.
 # START names what starts them; each process is told its number by it.
 if [ -f "${VENV:-.venv}/bin/activate" ]; then . "${VENV:-.venv}/bin/activate"; fi
-export MIXNET_CACHE_DIR="${MIXNET_CACHE_DIR:-${TMPDIR:-/tmp}/mixnet-$USER}"   # compiled programs: on each machine's disk
+export MIXNET_CACHE_DIR="${MIXNET_CACHE_DIR:-${TMPDIR:-/tmp}/mixnet-$(id -un)}"   # compiled programs: on each machine's disk
 results="${RESULTS:-results}"   # on a disk that all machines see: rank 0 writes, all read
 epochs="${EPOCHS:-10}"
 mkdir -p "$results"

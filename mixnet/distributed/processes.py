@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import math
 import os
-import queue
 import sys
 import threading
 import traceback
@@ -29,9 +28,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.distributed.agreement import Description
+from mixnet.distributed.direct import Direct, Steps, connect
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
 from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
+from mixnet.distributed.turns import Turn, Turns, finished
 from mixnet.engine.current import current
 from mixnet.engine.engine import mark_told
 from mixnet.engine.task import Done
@@ -72,12 +73,19 @@ class World:
             "exchanges between processes"
         )  # written by each, so they run in the order of pushing
         self.broken: BaseException | None = None
+        self._direct: Direct | None = None
         self._ordering = threading.Lock()
-        self._work: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._turns = Turns()
         self._sharding = _connected_sharding(self.member)
-        threading.Thread(target=self._run, name="mixnet exchanges", daemon=True).start()
         with quiet(1):
             self.run(sums, [np.ones(16, np.int32)])  # makes the connections
+        self._direct = connect(
+            self.rank,
+            self.size,
+            self.member.address,
+            config.get("MIXNET_JOIN_SECONDS"),
+            lambda data: self.run(gathered, [data])[0],
+        )
 
     # ---- exchanging -----------------------------------------------------------------------------
 
@@ -152,7 +160,8 @@ class World:
         """
         inputs, var = list(sources), Var(name)
 
-        def run() -> None:
+        def run() -> Steps[None]:
+            yield None
             arrays = self._ready(inputs, name)
             inputs.clear()
             work(arrays)
@@ -169,38 +178,39 @@ class World:
         name = _name_of(exchange)
         var = Var(name)
         description = Description(f"{name} of {flat.size} {flat.dtype.name}")
-        self._push(
-            lambda: results.extend(self.run(exchange, [flat])), (), (var,), 0, name, description
-        )
+
+        def run() -> Steps[None]:
+            results.extend((yield from self._steps(exchange, [flat])))
+
+        self._push(run, (), (var,), 0, name, description)
         current.engine.wait_for_var(var)
         return results[0]
 
     def _exchanged(
         self, exchange: Exchange, count: int, arrays: list[Any], specs: list[Spec]
-    ) -> list[Any]:
+    ) -> Steps[list[Any]]:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
         places = [_places(row) for row in rows]
-        sums = self.run(
-            exchange, [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
-        )
+        flat = [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
+        sums = yield from self._steps(exchange, flat)
         results = []
-        for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
-            start = places[i // count][0][i % count]
-            part = sums[i // count][start : start + array.size].reshape(array.shape)
-            with jax.enable_x64(True):
+        with jax.enable_x64(True):
+            for i, (array, spec) in enumerate(zip(host, specs, strict=True)):
+                start = places[i // count][0][i % count]
+                part = sums[i // count][start : start + array.size].reshape(array.shape)
                 results.append(handed_over(part, spec))
         return results
 
     def _later(
         self,
         sources: list[Value],
-        work: Callable[[list[Any], list[Spec]], list[Any]],
+        work: Callable[[list[Any], list[Spec]], Steps[list[Any]]],
         priority: int,
         name: str,
         description: Description,
     ) -> list[Value]:
-        """Values of the specs of ``sources`` that ``work`` makes of them, on the thread of exchanges."""
+        """Values of the specs of ``sources`` that ``work`` makes of them."""
         for value in sources:
             check_pending(value)
         specs = [value.spec for value in sources]
@@ -214,50 +224,46 @@ class World:
         reads = variables_of(sources, "an exchange between processes")
         inputs = list(sources)
 
-        def run() -> None:
+        def run() -> Steps[None]:
             arrays = self._ready(inputs, name)
             inputs.clear()
-            holder.fill(work(arrays, specs))
+            holder.fill((yield from work(arrays, specs)))
 
         self._push(run, reads, (holder.var,), priority, name, description)
         return values
 
     def _push(
         self,
-        work: Callable[[], object],
+        work: Callable[[], Steps[None]],
         reads: Sequence[Var],
         writes: Sequence[Var],
         priority: int,
         name: str,
         description: Description,
     ) -> None:
-        """Push a task for the exchange thread, in push order."""
-        ended, begun = threading.Event(), []
+        """Push an exchange as a task; they run in push order."""
         agreement = self.member.agreement
 
-        def run(done: Done) -> None:
-            # An interrupt after the hand-over lets it be handed over again.
-            if ended.is_set():
-                return
-            error: BaseException | None = None
-            try:
-                agreement.wait(number, self._is_over)
-                work()
-            except BaseException as raised:
-                error = raised
-            ended.set()
-            done(error)
+        def steps() -> Steps[None]:
+            if number:
+                yield None
+            agreement.wait(number, self._is_over)
+            yield from work()
+
+        turn = Turn(steps(), self.check)
 
         def start(done: Done) -> None:
-            begun.append(done)
-            self._work.put(partial(run, done))
+            turn.done = done
+            self._turns.put(turn)
 
         def on_wait(seconds: float) -> None:
             if current.naive:
-                ended.wait()
+                turn.ended.wait()
             # An exchange notices the end of a connection; this is for ends that it cannot see.
-            elif seconds > _PATIENCE and begun and (reason := self._why_over()) is not None:
-                begun[0](reason)
+            elif seconds > _PATIENCE and turn.done and (reason := self._why_over()) is not None:
+                turn.done(reason)
+            elif not number:
+                self._turns.run_here(turn)
 
         # Numbers go up in the order of pushing, and an interrupt never counts an exchange that is not
         # pushed. Under this lock nothing is sent, and nothing waits but the naive engine, which runs
@@ -300,14 +306,30 @@ class World:
         Raises:
             WorkerLostError: another process has exited.
         """
+        return finished(self._steps(exchange, arrays), self.check)
+
+    def _steps(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> Steps[list[np.ndarray]]:
+        """An exchange of flat arrays on the host, which yields where it waits."""
         self.check()
+        direct, directly = self._direct, _DIRECTLY.get(exchange)
         try:
-            with jax.enable_x64(True):
-                whole = [over_processes(array, self._sharding) for array in arrays]
-                results = _program(exchange, self._sharding)(*whole)
-                return [np.asarray(each.addressable_data(0)) for each in results]
+            if direct is None or directly is None or not all(map(direct.carries, arrays)):
+                yield None
+                return self._by_program(exchange, arrays)
+            results = []
+            for array in arrays:
+                results.append((yield from directly(direct, array)))
+            return results
         except Exception as error:  # JaxRuntimeError or ValueError, by how it was dispatched
-            raise self.failed(error) from None
+            failure = error
+        yield None
+        raise self.failed(failure) from None
+
+    def _by_program(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        with jax.enable_x64(True):
+            whole = [over_processes(array, self._sharding) for array in arrays]
+            results = _program(exchange, self._sharding)(*whole)
+            return [np.asarray(each.addressable_data(0)) for each in results]
 
     def check(self) -> None:
         """Raise an error if exchanges are no longer possible.
@@ -337,6 +359,12 @@ class World:
             self.broken = error
             self.member.fail(error)
 
+    def forget(self) -> None:
+        """In a forked process: close the connections, which belong to the parent."""
+        self.member.forget()
+        if self._direct is not None:
+            self._direct.close()
+
     def _reason(self, error: Exception) -> str:
         if self.member.left:
             left = ", ".join(f"rank {rank}" for rank in self.member.left)
@@ -348,10 +376,6 @@ class World:
             f"rank {self.rank}: an exchange with the other workers failed: {error}. Start all workers again "
             f"from the last checkpoint."
         )
-
-    def _run(self) -> None:
-        while True:
-            self._work.get()()
 
 
 def whole_or_not_at_all() -> AbstractContextManager[object]:
@@ -450,6 +474,13 @@ def swapped(arrays: Sequence[Any]) -> tuple[Any, ...]:
 def gathered(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """The exchange that concatenates the values of all processes, for all of them (all-gather)."""
     return tuple(jax.lax.all_gather(each, AXIS, tiled=True) for each in arrays)
+
+
+_DIRECTLY: dict[Exchange, Callable[[Direct, np.ndarray], Steps[np.ndarray]]] = {
+    sums: Direct.sum,
+    gathered: Direct.gather,
+}
+"""How short messages are exchanged without a program."""
 
 
 def buckets(values: Sequence[Value]) -> Iterator[list[int]]:
@@ -616,7 +647,7 @@ def _end(hook: _Hook, owner: int) -> None:
 
 def _after_fork() -> None:
     for world in _worlds:
-        world.member.forget()
+        world.forget()
         world.broken = MXNetError(
             "Stores of a job belong to the process that created them and cannot be used in a "
             "forked one."

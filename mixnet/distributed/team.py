@@ -12,6 +12,7 @@ from jax.sharding import SingleDeviceSharding
 
 from mixnet.context import Context
 from mixnet.distributed.agreement import Description
+from mixnet.distributed.direct import Steps
 from mixnet.distributed.processes import World, on_device
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS
@@ -82,7 +83,12 @@ class WorldTeam(Team):
         self, run: Callable[[], None], reads: Sequence[Var], writes: Sequence[Var], name: str
     ) -> None:
         """Push a task, in the order of exchanges."""
-        self.world._push(run, reads, writes, 0, name, Description(name))
+
+        def steps() -> Steps[None]:
+            yield None  # a program waits for the other processes without a limit
+            run()
+
+        self.world._push(steps, reads, writes, 0, name, Description(name))
 
     def fail(self, error: BaseException) -> None:
         """Notify the others, unless they have been notified."""

@@ -12,8 +12,10 @@ import time
 
 from mixnet import config
 from mixnet.distributed.job import JobError
+from mixnet.process.interrupt import Deferred
 
 SETTINGS = ("MIXNET_TLS_CERT", "MIXNET_TLS_KEY", "MIXNET_TLS_CA")
+_MOST_AT_ONCE = 1 << 16
 HOW = (
     f"{', '.join(SETTINGS)} have to name a certificate, its key and the certificate of the authority "
     "that signed all of them, in all processes of the job or in none."
@@ -90,7 +92,8 @@ class Wire:
     """A connection, with or without TLS, on which one thread reads lines and others send.
 
     OpenSSL's connections are for one thread at a time: a lock guards each call, and no thread waits for the
-    network while it holds the lock.
+    network while it holds a lock. What is to be sent is in one buffer; one of the threads that wait for
+    theirs to be sent empties it.
 
     Args:
         connection: to the other end.
@@ -99,8 +102,11 @@ class Wire:
     def __init__(self, connection: socket.socket):
         self._connection = connection
         self._connection.setblocking(False)
-        self._using, self._sending = threading.Lock(), threading.Lock()
+        self._using, self._changed = threading.Lock(), threading.Condition()
         self._rest = b""
+        self._unsent = bytearray()
+        self._queued = self._sent = 0  # bytes so far
+        self._is_sending = False  # whether a thread empties the buffer
 
     def readline(self, seconds: float | None = None) -> bytes:
         """The next line; empty at the end of the connection.
@@ -132,19 +138,39 @@ class Wire:
             return None
 
     def send(self, content: bytes) -> None:
-        """Send all of it.
+        """Send all of it, behind what other threads send; after Ctrl-C the next call sends the rest.
 
         Raises:
             OSError: the connection is broken.
         """
-        with self._sending:  # one message after another
-            while content:
-                try:
-                    with self._using:
-                        sent = self._connection.send(content)
-                    content = content[sent:]
-                except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+        with self._changed:
+            self._unsent.extend(content)
+            self._queued += len(content)
+            end = self._queued
+            while self._is_sending and self._sent < end:
+                self._changed.wait()
+            if self._sent >= end:
+                return
+            self._is_sending = True
+        try:
+            while self._sent < end:
+                if not self._send_some():
                     self._wait(select.POLLOUT, None)
+        finally:
+            with self._changed:
+                self._is_sending = False
+                self._changed.notify_all()
+
+    def _send_some(self) -> bool:
+        """Send what can be sent without waiting; returns whether that is anything."""
+        with Deferred(), self._using:  # what was sent is no longer in the buffer, whatever happens
+            try:
+                count = self._connection.send(bytes(self._unsent[:_MOST_AT_ONCE]))
+            except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return False
+            del self._unsent[:count]
+            self._sent += count
+        return True
 
     def _wait(self, event: int, end: float | None) -> None:
         ready = select.poll()

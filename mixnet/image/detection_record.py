@@ -314,6 +314,7 @@ class DetectionSource(RecordSource):
     """
 
     settings: ImageDetRecordParameters
+    uses_index = False  # parts are of bytes, as in MXNet
 
     def __init__(self, settings: ImageDetRecordParameters):
         super().__init__(

@@ -87,6 +87,8 @@ class RecordSource(BatchSource):
         shuffle_seed: added to the seed of the shuffle orders.
     """
 
+    uses_index = True  # whether path_imgidx determines the parts
+
     def __init__(
         self,
         settings: RecordParameters,
@@ -105,9 +107,10 @@ class RecordSource(BatchSource):
         )  # fmt: skip
         if not settings.path_imgrec:
             raise MXNetError(f"{name}: path_imgrec names the record file; it was not given.")
+        index = settings.path_imgidx if self.uses_index else ""
         self.records = Records(
-            settings.path_imgrec, settings.path_imgidx, settings.shuffle, settings.seed + shuffle_seed,
-            settings.num_parts, settings.part_index, settings.corrupt == "skip",
+            settings.path_imgrec, index, settings.shuffle, settings.seed + shuffle_seed, settings.num_parts,
+            settings.part_index, settings.corrupt == "skip",
         )  # fmt: skip
         self.settings = settings
         self._counts = counts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import math
+import re
 import struct
 from array import array as packed
 from collections.abc import Iterator, Sequence
@@ -208,7 +209,8 @@ class LibSVMParameters(BatchParameters):
         label_libsvm: file of the same format whose values are the labels; by default the first
             number of each data line is the label.
         label_shape: of a label.
-        num_parts: number of parts.
+        num_parts: number of parts of about the same number of bytes, as in MXNet; a line belongs to the
+            part in which the byte before it is.
         part_index: which part.
     """
 
@@ -221,7 +223,7 @@ class LibSVMParameters(BatchParameters):
 
 
 class SparseLines:
-    """Lines of a LibSVM file: labels, row starts, columns and values.
+    """Lines of a LibSVM file: labels, row starts, columns and values, and the number of each line.
 
     Args:
         path: of the file.
@@ -233,7 +235,7 @@ class SparseLines:
 
     def __init__(self, path: str, columns: int):
         labels, starts = packed("f"), packed("q", [0])
-        where, values = packed("q"), packed("f")
+        where, values, numbers = packed("q"), packed("f"), packed("q")
         for number, line in lines_of(_opened(path), path):
             parts = line.split("#")[0].split()
             if not parts:
@@ -253,6 +255,8 @@ class SparseLines:
                     f"0 to {columns - 1}, not {line.strip()!r:.80}."
                 ) from None
             starts.append(len(values))
+            numbers.append(number)
+        self.numbers = np.array(numbers, np.int64)
         self.labels = np.array(labels, np.float32)
         self.starts = np.array(starts, np.int64)
         self.columns = np.array(where, np.int64)
@@ -264,6 +268,14 @@ class SparseLines:
         starts = np.concatenate([[0], np.cumsum(lengths)])
         places = np.arange(starts[-1]) + np.repeat(self.starts[numbers] - starts[:-1], lengths)
         return self.values[places], self.columns[places], starts
+
+
+def _line_starts(path: str) -> tuple[np.ndarray, int]:
+    """Where each line of a file begins, in bytes, and the length of the file."""
+    with _opened(path) as file:
+        content = file.read()
+    ends = (match.end() for match in re.finditer(rb"\r\n?|\n", content))
+    return np.array([0, *ends], np.int64), len(content)
 
 
 class _LibSVM(Rows):
@@ -292,7 +304,14 @@ class _LibSVM(Rows):
                     f"LibSVMIter: {settings.data_libsvm} has {size} rows, {settings.label_libsvm} "
                     f"has {count}."
                 )
-        self._first, end = part_of(size, settings.num_parts, settings.part_index, self.name)
+        self._first, end = 0, size
+        if settings.num_parts != 1 or settings.part_index:
+            starts, length = _line_starts(settings.data_libsvm)
+            bounds = part_of(length, settings.num_parts, settings.part_index, self.name)
+            rows = starts[self._lines.numbers - 1]
+            self._first, end = (
+                int(np.searchsorted(rows, at, "right")) if at else 0 for at in bounds
+            )
         self.count = end - self._first
 
     def allocate(self) -> Any:

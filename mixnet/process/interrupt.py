@@ -7,6 +7,7 @@ program would go on as if nobody had pressed anything.
 
 from __future__ import annotations
 
+import _signal  # without enumerations, which take ten times as long as the rest
 import _thread
 import signal
 import sys
@@ -55,11 +56,11 @@ class Deferred:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            handler = signal.getsignal(signal.SIGINT)
+            handler = _signal.getsignal(_signal.SIGINT)
             is_inside_another = isinstance(getattr(handler, "__self__", None), Deferred)
             if callable(handler) and not is_inside_another:
                 self._handler = handler
-                signal.signal(signal.SIGINT, self._note)
+                _signal.signal(_signal.SIGINT, self._note)
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -68,7 +69,7 @@ class Deferred:
     def __exit__(self, *_: object) -> None:
         if self._handler is None:
             return
-        signal.signal(signal.SIGINT, self._handler)
+        _signal.signal(_signal.SIGINT, self._handler)
         if self._waits:
             frame, self._came = self._came, None
             self._handler(signal.SIGINT, frame)

@@ -108,8 +108,8 @@ def compressed() -> None:
         for _ in range(2):
             own.push("c", nd.full((4, 5), 0.3))
         own._barrier()
-        wanted = 0.5 if how["type"] == "2bit" else 0.6
-        assert np.allclose(pulled(own, "c", nd.ones((4, 5))), wanted * count, atol=1e-3), how
+        step = 0.5 if how["type"] == "2bit" else 0.6
+        assert np.allclose(pulled(own, "c", nd.ones((4, 5))), step * count, atol=1e-3), how
 
     try:
         mx.kv.create("dist_async").set_gradient_compression({"type": "powersgd"})
@@ -153,10 +153,10 @@ def module() -> None:
     y = x @ np.array([1, -2, 3, 0.5], np.float32)
     out = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=1, name="fc")
     out = mx.sym.LinearRegressionOutput(out, mx.sym.var("line_label"), name="line")
-    made = mx.mod.Module(out, ["data"], ["line_label"])
+    module = mx.mod.Module(out, ["data"], ["line_label"])
     batches = mx.io.NDArrayIter(x, y, 32, label_name="line_label")
     rate = {"learning_rate": 0.05}
-    made.fit(
+    module.fit(
         batches,
         num_epoch=24,
         kvstore="dist_async",
@@ -164,7 +164,7 @@ def module() -> None:
         optimizer_params=rate,
         eval_metric="mse",
     )
-    weight = made.get_params()[0]["fc_weight"].asnumpy()
+    weight = module.get_params()[0]["fc_weight"].asnumpy()
     assert np.allclose(weight, [[1, -2, 3, 0.5]], atol=0.1), weight
 
 

@@ -67,8 +67,8 @@ def every_line(push: Callable[[], object], check: Callable[[], object]) -> int:
     return lines
 
 
-def pushes(kind: str, updates: bool) -> int:
-    """Lines of a push."""
+def pushes(kind: str, updates: bool, reads: bool) -> int:
+    """Lines of a push, and of reading the result."""
     store = mx.kv.create(kind)
     store.init("w", nd.zeros(4))
     if updates:
@@ -80,10 +80,16 @@ def pushes(kind: str, updates: bool) -> int:
         nonlocal expected
         store.pull("w", out=out)
         expected = expected + 2 if updates else np.full(4, 2)
-        found = out.asnumpy()
-        assert (found == expected).all(), (kind, found, expected)
+        values = out.asnumpy()
+        assert (values == expected).all(), (kind, values, expected)
 
-    return every_line(lambda: store.push("w", gradient), check)
+    def push_and_read() -> None:
+        store.push("w", gradient)
+        if reads:  # the exchange then runs in this thread
+            store.pull("w", out=out)
+            out.asnumpy()
+
+    return every_line(push_and_read, check)
 
 
 def steps(joint_after: int) -> int:
@@ -103,8 +109,8 @@ def steps(joint_after: int) -> int:
     def check() -> None:
         nonlocal expected
         expected = expected - 2
-        found = weight.data().asnumpy()
-        assert (found == expected).all(), (joint_after, found, expected)
+        values = weight.data().asnumpy()
+        assert (values == expected).all(), (joint_after, values, expected)
         backward()
 
     backward()
@@ -114,12 +120,12 @@ def steps(joint_after: int) -> int:
 
 
 def main() -> None:
-    """Pushes with and without an optimizer, of both kinds of stores, and training steps."""
+    """Pushes with and without an optimizer, of both kinds of stores, reading, and training steps."""
     for kind in ("dist_sync", "dist_device_sync"):
         for updates in (False, True):
-            print(
-                kind, "updates" if updates else "sums", pushes(kind, updates), "lines", flush=True
-            )
+            lines = pushes(kind, updates, reads=False)
+            print(kind, "updates" if updates else "sums", lines, "lines", flush=True)
+    print("push and read", pushes("dist_sync", False, reads=True), "lines", flush=True)
     for joint_after in (0, 2):
         print("steps", joint_after, steps(joint_after), "lines", flush=True)
     print("done", flush=True)

@@ -124,11 +124,11 @@ def compressed(kind: str) -> None:
                 ["p", "q"], [[nd.array(each[i], ctx=mx.cpu(i)) for i in range(2)] for each in data]
             )
             for key, like in (("p", nd.ones((5, 7))), ("q", nd.ones(33))):
-                found, wanted = pulled(store, key, like), pulled(local, key, like)
+                result, expected = pulled(store, key, like), pulled(local, key, like)
                 if parameters["type"] == "powersgd":  # products of matrices: rounded otherwise
-                    assert np.allclose(found, wanted, atol=1e-4), (key, found, wanted)
+                    assert np.allclose(result, expected, atol=1e-4), (key, result, expected)
                 else:
-                    assert found == wanted, parameters
+                    assert result == expected, parameters
 
 
 def profiles() -> None:
@@ -149,8 +149,8 @@ def profiles() -> None:
     store.push("profiled", nd.ones(3))
     assert pulled(store, "profiled", nd.ones(3)) == [count] * 3
     marked.stop()
-    found = mx.profiler.dump_all(store, str(path))
-    assert found[0] == Offset(0, 0) and abs(found[1].nanoseconds) <= found[1].within + 1_000_000
+    clocks = mx.profiler.dump_all(store, str(path))
+    assert clocks[0] == Offset(0, 0) and abs(clocks[1].nanoseconds) <= clocks[1].within + 1_000_000
     store._barrier()
     events = json.loads(path.read_text())["traceEvents"]
     rows = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
@@ -164,7 +164,7 @@ def profiles() -> None:
     assert set(sums) == {"rank 0", "rank 1"}, sums
     # None of them ends before the other has begun.
     one, other = sums["rank 0"], sums["rank 1"]
-    slack = found[1].within / 1000
+    slack = clocks[1].within / 1000
     assert (
         one["ts"] <= other["ts"] + other["dur"] + slack
         and other["ts"] <= one["ts"] + one["dur"] + slack
@@ -173,10 +173,10 @@ def profiles() -> None:
 
 
 def network() -> gluon.nn.HybridSequential:
-    made = gluon.nn.HybridSequential(prefix="net_")
-    with made.name_scope():
-        made.add(gluon.nn.Dense(8, activation="relu", in_units=6), gluon.nn.Dense(3, in_units=8))
-    return made
+    net = gluon.nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(gluon.nn.Dense(8, activation="relu", in_units=6), gluon.nn.Dense(3, in_units=8))
+    return net
 
 
 def trained(contexts: list, kvstore: object, batches: list, size: int, **options: object) -> dict:
@@ -217,9 +217,9 @@ def training() -> None:
         ("dist_device_sync", {"update_on_kvstore": False}),
         ("horovod", {}),
     ):
-        found = trained([mx.cpu()], kvstore, mine, 8, **options)
-        assert len(found) == 4
-        for name, value in found.items():  # two workers are two devices, to the bit
+        values = trained([mx.cpu()], kvstore, mine, 8, **options)
+        assert len(values) == 4
+        for name, value in values.items():  # two workers are two devices, to the bit
             assert np.array_equal(value, alone[name]), (kvstore, name)
 
 
@@ -307,12 +307,12 @@ def modules() -> None:
     # Batches of both: the first half of one is rank 0's.
     order = np.arange(16).reshape(-1, 2, 4)
     mine = order[:, rank].ravel()
-    found = fitted("dist_sync", x[mine], y[mine], 4)
-    assert np.allclose(found, fitted("local", x, y, 8), atol=1e-6)
+    weight = fitted("dist_sync", x[mine], y[mine], 4)
+    assert np.allclose(weight, fitted("local", x, y, 8), atol=1e-6)
     if rank == 0:
-        np.save(FOLDER / "module.npy", found)
+        np.save(FOLDER / "module.npy", weight)
     store._barrier()
-    assert np.array_equal(np.load(FOLDER / "module.npy"), found)
+    assert np.array_equal(np.load(FOLDER / "module.npy"), weight)
     model = mx.model.FeedForward(
         out,
         num_epoch=2,
@@ -322,7 +322,7 @@ def modules() -> None:
         allow_extra_params=True,
     )
     model.fit(mx.io.NDArrayIter(x[mine], y[mine], 4), kvstore="dist_sync")
-    assert np.allclose(model.arg_params["fc_weight"].asnumpy(), found, atol=1e-6)
+    assert np.allclose(model.arg_params["fc_weight"].asnumpy(), weight, atol=1e-6)
 
 
 def variance_reduced() -> None:
@@ -439,10 +439,10 @@ def order() -> None:
     for step in range(3):
         values = {"p": nd.full(3, step), "q": nd.full(3, 10), "r": nd.full((300, 300), 100)}
         store.push(mine, [values[key] for key in mine])
-    found = {key: nd.zeros(values[key].shape) for key in mine}
+    outs = {key: nd.zeros(values[key].shape) for key in mine}
     for key in mine:
-        store.pull(key, out=found[key])
-    assert [found[key].asnumpy().ravel()[0] for key in keys] == [4, 20, 200]
+        store.pull(key, out=outs[key])
+    assert [outs[key].asnumpy().ravel()[0] for key in keys] == [4, 20, 200]
 
 
 def naive() -> None:

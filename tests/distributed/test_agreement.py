@@ -101,9 +101,9 @@ def test_waiting_ends_when_the_job_does() -> None:
     ],
 )
 def test_workers_that_push_different_things(how: str, first: str, second: str) -> None:
-    found = launch(2, "program_disagrees.py", how)
-    assert found.returncode == 3, found.stdout + found.stderr
+    job = launch(2, "program_disagrees.py", how)
+    assert job.returncode == 3, job.stdout + job.stderr
     for rank in range(2):  # one error, the same for all
-        assert f"[rank {rank}] DisagreementError: The workers come to different" in found.stdout
-    assert f"rank 0: {first}; rank 1: {second}. Push the same keys" in found.stdout
-    assert "gloo" not in found.stdout
+        assert f"[rank {rank}] DisagreementError: The workers come to different" in job.stdout
+    assert f"rank 0: {first}; rank 1: {second}. Push the same keys" in job.stdout
+    assert "gloo" not in job.stdout

@@ -18,9 +18,9 @@ def test_servers_that_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("MIXNET_SERVER_FOLDER", str(tmp_path / "servers"))
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "120")  # for machines that are busy with other tests
     monkeypatch.setenv("MXNET_KVSTORE_BIGARRAY_BOUND", "100")
-    found = launch(2, "program_async.py", tmp_path, 400, 2, options=("-s", "2"))
-    out = found.stdout
-    assert found.returncode == 0, out + found.stderr
+    job = launch(2, "program_async.py", tmp_path, 400, 2, options=("-s", "2"))
+    out = job.stdout
+    assert job.returncode == 0, out + job.stderr
     assert "800 pushes in" in out and "each counted once, 2 kills" in out
     for number in range(2):
         assert f"mixnet-launch: server {number} ended (killed by SIGKILL); starts again" in out
@@ -35,9 +35,9 @@ def test_a_worker_that_is_killed_while_a_server_starts_again(
     monkeypatch.setenv("MIXNET_SERVER_FOLDER", str(tmp_path / "servers"))
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "60")
     begin = time.monotonic()
-    found = launch(2, "program_crashes.py", tmp_path, options=("-s", "1", "--max-restarts", "1"))
-    out = found.stdout
-    assert found.returncode == 0, out + found.stderr
+    job = launch(2, "program_crashes.py", tmp_path, options=("-s", "1", "--max-restarts", "1"))
+    out = job.stdout
+    assert job.returncode == 0, out + job.stderr
     assert "rank 1 failed first (killed by SIGKILL)" in out
     assert "[rank 0] mixnet.distributed.job.WorkerLostError: rank 1 (process" in out
     assert out.count("] done") == 2

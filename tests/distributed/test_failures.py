@@ -21,9 +21,9 @@ from tests.distributed.launching import ROOT, launch
 
 def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
     begin = time.monotonic()
-    found = launch(2, "program_fails.py", tmp_path, options=("--max-restarts", "1"))
-    out = found.stdout
-    assert found.returncode == 0, out + found.stderr
+    job = launch(2, "program_fails.py", tmp_path, options=("--max-restarts", "1"))
+    out = job.stdout
+    assert job.returncode == 0, out + job.stderr
     assert "[rank 0] ends now" in out
     # The survivor says who was lost, and what to do; the launcher who failed first, with its last lines.
     assert "[rank 1] mixnet.distributed.job.WorkerLostError: rank 0 (process" in out
@@ -34,9 +34,9 @@ def test_a_killed_worker_ends_all_and_they_start_again(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:
-    found = launch(2, "program_interrupted.py")
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert found.stdout.count("lines") == 12 and found.stdout.count("] done") == 2
+    job = launch(2, "program_interrupted.py")
+    assert job.returncode == 0, job.stdout + job.stderr
+    assert job.stdout.count("lines") == 14 and job.stdout.count("] done") == 2
 
 
 def test_a_worker_that_does_not_come() -> None:

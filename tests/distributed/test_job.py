@@ -40,12 +40,10 @@ def test_other_starters() -> None:
         "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
         "PMIX_NAMESPACE": "a1",
     }
-    found, same = find_job(mpi), find_job({**mpi, "OMPI_COMM_WORLD_RANK": "0"})
+    job, same = find_job(mpi), find_job({**mpi, "OMPI_COMM_WORLD_RANK": "0"})
     other = find_job({**mpi, "PMIX_NAMESPACE": "b2"})
-    assert (
-        found and same and other and (found.workers, found.rank, found.root) == (2, 1, "127.0.0.1")
-    )
-    assert found.port == same.port != other.port and not found.has_scheduler
+    assert job and same and other and (job.workers, job.rank, job.root) == (2, 1, "127.0.0.1")
+    assert job.port == same.port != other.port and not job.has_scheduler
 
 
 @pytest.mark.parametrize(

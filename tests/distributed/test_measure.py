@@ -28,20 +28,22 @@ def network() -> nn.HybridSequential:
 
 
 def test_two_workers() -> None:
-    made = measure(network(), mx.nd.ones((4, 64)), (2,), steps=2, repeats=3, device_seconds=0.02)
-    (step,) = made.steps
-    assert (made.batch, made.repeats, step.workers) == (4, 3, 2)
+    measured = measure(
+        network(), mx.nd.ones((4, 64)), (2,), steps=2, repeats=3, device_seconds=0.02
+    )
+    (step,) = measured.steps
+    assert (measured.batch, measured.repeats, step.workers) == (4, 3, 2)
     numbers = 64 * 128 + 128 + 2 * 128 + 128 * 10 + 10  # moving statistics have no gradients
-    assert made.gradient_bytes == 4 * numbers
+    assert measured.gradient_bytes == 4 * numbers
     assert 0.02 <= step.compute <= step.seconds and step.fastest <= step.seconds <= step.slowest
     assert step.exchange > 0 and step.message > 0 and step.waiting >= 0
     # A ring of two sends what there is, once; small buckets are filled up to a power of two.
     if step.sent is not None:
-        assert made.gradient_bytes <= step.sent < 2 * made.gradient_bytes + 4096
-    run = made.to_dict()
-    assert run["origin"] == "processes of one machine" and run["bytes"] == made.gradient_bytes
+        assert measured.gradient_bytes <= step.sent < 2 * measured.gradient_bytes + 4096
+    run = measured.to_dict()
+    assert run["origin"] == "processes of one machine" and run["bytes"] == measured.gradient_bytes
     assert run["points"][0]["thr"] == pytest.approx(8 / step.seconds)
-    assert "exchange" in repr(made) and len(repr(made).splitlines()) == 3
+    assert "exchange" in repr(measured) and len(repr(measured).splitlines()) == 3
 
 
 def test_the_kernel_counts_what_a_process_sends() -> None:

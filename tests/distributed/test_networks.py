@@ -89,8 +89,8 @@ def test_a_cut_network_ends_both_sides(two_hosts: list[str], tmp_path: Path) -> 
     assert [worker.wait(60) for worker in workers] == [EXIT_LOST] * 2
     assert scheduler.wait(30) == 1
     for log, text in zip(logs, ("rank 1 (process", "cannot be reached"), strict=True):
-        found = re.search(r"after (\d+) s: (.*)", log.read_text())
-        assert found is not None and int(found[1]) < 30 and text in found[2]
+        message = re.search(r"after (\d+) s: (.*)", log.read_text())
+        assert message is not None and int(message[1]) < 30 and text in message[2]
 
 
 # ---- the model of scaling -------------------------------------------------------------------------
@@ -115,10 +115,10 @@ def slow_links() -> dict[str, Any]:
     done = subprocess.run([*_UNSHARE, *program], capture_output=True, text=True, cwd=ROOT,
                           env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=240)  # fmt: skip
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    if "skip" in found:
-        pytest.skip(f"this kernel cannot limit a link between namespaces: {found['skip']}")
-    return found
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if "skip" in answer:
+        pytest.skip(f"this kernel cannot limit a link between namespaces: {answer['skip']}")
+    return answer
 
 
 def test_each_host_sends_what_a_ring_sends(slow_links: dict[str, Any]) -> None:

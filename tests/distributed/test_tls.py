@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -86,9 +87,9 @@ def _run(
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_a_job_with_certificates(kind: str, certificates: dict[str, str], tmp_path: Path) -> None:
     servers = int(kind == "async")
-    found = _run(_ASYNC if servers else _SYNC, [certificates] * (3 + servers), servers, tmp_path)
-    assert [code for code, _, _ in found] == [0] * (3 + servers), found
-    for _, out, _ in found[-2:]:
+    ends = _run(_ASYNC if servers else _SYNC, [certificates] * (3 + servers), servers, tmp_path)
+    assert [code for code, _, _ in ends] == [0] * (3 + servers), ends
+    for _, out, _ in ends[-2:]:
         assert out == ("least 2.0\n" if servers else "sum [2.0, 2.0, 2.0]\n")
 
 
@@ -180,3 +181,37 @@ def test_lines_of_several_threads() -> None:
     writer.close()
     assert reader.readline() == b""
     reader.close()
+
+
+def test_a_thread_that_waits_to_send_holds_no_lock() -> None:
+    reader, writer = map(Wire, socket.socketpair())
+    long, short = b"x" * (1 << 22) + b"\n", b"y\n"
+    threads = [threading.Thread(target=writer.send, args=(each,)) for each in (long, short)]
+    threads[0].start()
+    time.sleep(0.1)
+    threads[1].start()
+    time.sleep(0.1)
+    assert all(thread.is_alive() for thread in threads)  # nobody reads
+    for lock in (writer._using, writer._changed):
+        assert lock.acquire(timeout=5)
+        lock.release()
+    reader.send(b"z\n")
+    assert writer.readline(5) == b"z\n"
+    assert reader.readline(20) == long and reader.readline(20) == short
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_ctrl_c_while_a_message_is_sent() -> None:
+    reader, writer = map(Wire, socket.socketpair())
+    long = b"x" * (1 << 22) + b"\n"
+    timer = threading.Timer(0.2, lambda: signal.pthread_kill(main, signal.SIGINT))
+    main = threading.main_thread().ident
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        writer.send(long)
+    thread = threading.Thread(target=writer.send, args=(b"y\n",))
+    thread.start()
+    assert reader.readline(20) == long and reader.readline(20) == b"y\n"
+    thread.join(20)

@@ -48,13 +48,13 @@ def test_closed_forms(n: int) -> None:
 @pytest.mark.parametrize("n", [2, 3, 4, 6, 9])
 def test_the_transfers_add_up_to_the_sum_in_every_worker(kind: str, n: int) -> None:
     """Carried out one after the other, the transfers leave the sum of all workers' arrays in each worker."""
-    made = topology(404, n, kind, in_one=True)
-    size = made.buckets[0][1]
+    plan = topology(404, n, kind, in_one=True)
+    size = plan.buckets[0][1]
     have = [np.random.default_rng(i).integers(0, 99, size) for i in range(n)]
     total = np.sum(have, axis=0)
-    for step in range(made.steps):
+    for step in range(plan.steps):
         before = [each.copy() for each in have]  # transfers of a step happen at the same time
-        for each in (one for one in made.transfers if one.step == step):
+        for each in (one for one in plan.transfers if one.step == step):
             source, target = (int(name.split()[1]) for name in (each.source, each.target))
             part = slice(None)
             if kind == "ring":
@@ -70,10 +70,10 @@ def test_the_transfers_add_up_to_the_sum_in_every_worker(kind: str, n: int) -> N
 
 
 def test_buckets_are_those_of_the_store() -> None:
-    made = topology(network(), 2)
+    plan = topology(network(), 2)
     # Sorted by name: the bias and weight of the first layer, then of the second. A large array is
     # alone, small ones share a power of two.
-    assert made.buckets == (((1,), 4 * 300 * 400), ((0, 2, 3), 4 * 4096))
+    assert plan.buckets == (((1,), 4 * 300 * 400), ((0, 2, 3), 4 * 4096))
     joint = topology(network(), 2, in_one=True)
     assert joint.buckets == (((0, 1, 2, 3), 4 * (300 + 120_000 + 10 + 3000)),)
     many = topology({i: np.zeros((100, 100), np.float32) for i in range(250)}, 2)
@@ -101,10 +101,10 @@ def test_what_the_connections_of_a_job_sent(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_texts_and_tables() -> None:
-    made = topology(network(), 3, "server", 2)
-    assert made.nodes == ["worker 0", "worker 1", "worker 2", "server 0", "server 1"]
-    assert "worker 0 sends 493 kB: 13.2 kB to server 0, 480 kB to server 1" in repr(made)
-    assert isinstance(made, Topology) and repr(topology(9, 1)).endswith("worker 0 sends 0 B")
+    plan = topology(network(), 3, "server", 2)
+    assert plan.nodes == ["worker 0", "worker 1", "worker 2", "server 0", "server 1"]
+    assert "worker 0 sends 493 kB: 13.2 kB to server 0, 480 kB to server 1" in repr(plan)
+    assert isinstance(plan, Topology) and repr(topology(9, 1)).endswith("worker 0 sends 0 B")
 
 
 def test_errors_name_what_was_given() -> None:

@@ -51,11 +51,11 @@ def trained(
         if between is not None:
             between(number, losses, net, trainer)
         trainer.step(16)
-    found = {
+    values = {
         name: [each.asnumpy() for each in parameter.list_data()]
         for name, parameter in net.collect_params().items()
     }
-    return found, joint_steps() - before
+    return values, joint_steps() - before
 
 
 def check_alike(one: dict[str, list[np.ndarray]], other: dict[str, list[np.ndarray]]) -> None:
@@ -136,12 +136,12 @@ def test_an_error_before_the_step_loses_nothing() -> None:
 
     @mx.operator.register("breaks_in_a_joint_step")
     class _Breaks(mx.operator.CustomOpProp):
-        def create_operator(self, *given: Any) -> Any:
+        def create_operator(self, *arguments: Any) -> Any:
             class Operator(mx.operator.CustomOp):
-                def forward(self, *given: Any) -> None:
+                def forward(self, *arguments: Any) -> None:
                     raise ValueError("no gradient today")
 
-                def backward(self, *given: Any) -> None:
+                def backward(self, *arguments: Any) -> None:
                     """Not reached."""
 
             return Operator()

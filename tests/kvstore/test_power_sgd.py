@@ -99,9 +99,9 @@ def test_a_store_sends_matrices_and_sums_the_rest() -> None:
         sent += w.asnumpy()
     assert np.linalg.matrix_rank(w.asnumpy().reshape(6, 6), tol=1e-3) == 1
     rests = sum(mx.nd.NDArray._wrap(each).asnumpy() for each in store.handle._residuals["w"][0])
-    wanted = 30 * 2 * (np.arange(36).reshape(6, 3, 2) % 7)
-    np.testing.assert_allclose(sent + rests, wanted, atol=1e-2)  # what is not sent waits
-    assert np.linalg.norm(rests) < 0.2 * np.linalg.norm(wanted)
+    expected = 30 * 2 * (np.arange(36).reshape(6, 3, 2) % 7)
+    np.testing.assert_allclose(sent + rests, expected, atol=1e-2)  # what is not sent waits
+    assert np.linalg.norm(rests) < 0.2 * np.linalg.norm(expected)
 
 
 def test_half_precision() -> None:

@@ -55,10 +55,10 @@ class Server:
                 is_killed = self.calls_left < 0
             if is_killed and not self.answers_last:
                 return self.die(connection)
-            found = getattr(self.shard, method)(*arguments)
+            answer = getattr(self.shard, method)(*arguments)
             if is_killed:
                 return self.die(connection)
-            send(connection, (True, found))
+            send(connection, (True, answer))
 
     def die(self, connection: Connection) -> None:
         self.calls_left = None
@@ -72,15 +72,15 @@ def server(tmp_path: Path) -> Server:
 
 
 def channel(server: Server, worker: int = 0, seconds: float = 10) -> Channel:
-    made = Channel(worker, "server 0", server.connect, seconds)
+    client = Channel(worker, "server 0", server.connect, seconds)
     if worker == 0:
-        made.do("init", 0, {"w": np.zeros(2, np.float32)})
-        made.do("updater", 0, (1, dumps(add)))
-    return made
+        client.do("init", 0, {"w": np.zeros(2, np.float32)})
+        client.do("updater", 0, (1, dumps(add)))
+    return client
 
 
-def value(made: Channel) -> list[float]:
-    return made.ask("pull", 0, ["w"])[0].tolist()
+def value(client: Channel) -> list[float]:
+    return client.ask("pull", 0, ["w"])[0].tolist()
 
 
 @pytest.mark.parametrize("answers_last", [False, True])
@@ -117,15 +117,15 @@ def _session(server: Server) -> dict[str, object]:
     for each in workers:  # a barrier
         each.finish()
     states, optimizer = first.ask("states", 0)
-    found = {"rows": first.ask("pull_rows", 0, [("r", np.array([1, 2]))])[0].tolist()}
+    results = {"rows": first.ask("pull_rows", 0, [("r", np.array([1, 2]))])[0].tolist()}
     first.do("push", 0, {"w": np.ones(2, np.float32)})
     first.do("states", 0, (states, optimizer))  # as they were before the last push
     second.do("push", 0, {"w": np.ones(2, np.float32)})
     for each in workers:
         each.finish()
     after, _ = second.ask("states", 0)
-    found |= {"w": value(first), "before": states["w"].tolist(), "after": after["w"].tolist()}
-    return found
+    results |= {"w": value(first), "before": states["w"].tolist(), "after": after["w"].tolist()}
+    return results
 
 
 @pytest.mark.parametrize("answers_last", [False, True])
@@ -142,128 +142,128 @@ def test_a_kill_at_every_call(server: Server, answers_last: bool, tmp_path: Path
 
 
 def test_a_full_disk_does_not_end_the_writing_of_the_database(server: Server) -> None:
-    made = channel(server)
+    client = channel(server)
     pragma = server.shard._database.execute
     pragma("PRAGMA max_page_count = 5")
     large = np.ones(100_000, np.float32)
     with pytest.raises(sqlite3.OperationalError, match="full"):
         server.shard.do(0, 3, "init", 0, {"large": large})
     pragma("PRAGMA max_page_count = 100000")
-    assert made.ask("progress", 0).safe == 2
-    made.ask("save")
+    assert client.ask("progress", 0).safe == 2
+    client.ask("save")
     server.die(Pipe()[0])
-    assert made.ask("progress", 0).safe == 3
+    assert client.ask("progress", 0).safe == 3
     assert (server.shard.pull(0, ["large"])[0] == large).all()
 
 
 def test_who_waits_for_a_server_is_told_that_the_job_is_over(server: Server) -> None:
     lost = WorkerLostError("rank 1 has ended")
     reasons: list[WorkerLostError | None] = [None]
-    made = Channel(0, "server 0", server.connect, 60, lambda: reasons[0])
-    made.do("init", 0, {"w": np.zeros(2, np.float32)})
-    made.close()
+    client = Channel(0, "server 0", server.connect, 60, lambda: reasons[0])
+    client.do("init", 0, {"w": np.zeros(2, np.float32)})
+    client.close()
     server.shard, reasons[0] = None, lost
     with pytest.raises(WorkerLostError, match="rank 1 has ended"):
-        made.ask("process")
+        client.ask("process")
 
 
 def test_a_worker_sees_its_own_pushes_after_a_kill(server: Server) -> None:
-    made = channel(server)
-    made.do("push", 0, {"w": np.ones(2, np.float32)})
+    client = channel(server)
+    client.do("push", 0, {"w": np.ones(2, np.float32)})
     server.calls_left = 0
-    assert value(made) == [1, 1] and made.unsafe == 1
+    assert value(client) == [1, 1] and client.unsafe == 1
 
 
 def test_states_come_back_with_the_values(server: Server) -> None:
-    made = Channel(0, "server 0", server.connect, 10)
-    made.do("init", 0, {"w": np.ones(2, np.float32)})
+    client = Channel(0, "server 0", server.connect, 10)
+    client.do("init", 0, {"w": np.ones(2, np.float32)})
     optimizer = mx.optimizer.SGD(learning_rate=0.1, momentum=0.9)
-    made.do("updater", 0, (1, dumps(optimizer)))
-    made.do("push", 0, {"w": np.ones(2, np.float32)})
-    made.do("updater", 0, (1, dumps(optimizer)))  # another worker's: it changes nothing
-    made.finish()
+    client.do("updater", 0, (1, dumps(optimizer)))
+    client.do("push", 0, {"w": np.ones(2, np.float32)})
+    client.do("updater", 0, (1, dumps(optimizer)))  # another worker's: it changes nothing
+    client.finish()
     server.calls_left = 0
-    made.do("push", 0, {"w": np.ones(2, np.float32)})
-    assert np.allclose(value(made), 1 - 0.1 - 0.19)
-    states, made_optimizer = made.ask("states", 0)
+    client.do("push", 0, {"w": np.ones(2, np.float32)})
+    assert np.allclose(value(client), 1 - 0.1 - 0.19)
+    states, made_optimizer = client.ask("states", 0)
     assert np.allclose(states["w"], -0.19) and made_optimizer
 
 
 def test_a_push_without_an_updater(server: Server) -> None:
-    made = Channel(0, "server 0", server.connect, 10)
-    made.do("init", 0, {"w": np.ones(2, np.float32)})
+    client = Channel(0, "server 0", server.connect, 10)
+    client.do("init", 0, {"w": np.ones(2, np.float32)})
     with pytest.raises(mx.MXNetError, match=r"server 0: Updater needs to be set for async mode"):
-        made.do("push", 0, {"w": np.ones(2, np.float32)})
-    made.do("updater", 0, (1, dumps(add)))
-    made.do("push", 0, {"w": np.ones(2, np.float32)})
-    assert value(made) == [2, 2]
+        client.do("push", 0, {"w": np.ones(2, np.float32)})
+    client.do("updater", 0, (1, dumps(add)))
+    client.do("push", 0, {"w": np.ones(2, np.float32)})
+    assert value(client) == [2, 2]
 
 
 def test_an_update_that_fails_is_not_half_done(server: Server) -> None:
-    made = channel(server)
-    made.do("init", 0, {"v": np.zeros(3, np.float32)})
+    client = channel(server)
+    client.do("init", 0, {"v": np.zeros(3, np.float32)})
     wrong = {"w": np.ones(5, np.float32), "v": np.ones(3, np.float32)}
     with pytest.raises(mx.MXNetError, match="server 0"):
-        made.do("push", 0, wrong)
-    assert value(made) == [0, 0] and made.ask("pull", 0, ["v"])[0].tolist() == [1, 1, 1]
+        client.do("push", 0, wrong)
+    assert value(client) == [0, 0] and client.ask("pull", 0, ["v"])[0].tolist() == [1, 1, 1]
 
 
 def test_rows(server: Server) -> None:
-    made = channel(server)
+    client = channel(server)
     first = Rows(np.array([1]), np.ones((1, 2), np.float32), (4, 2))
-    made.do("init", 0, {"r": first})
-    made.do("push", 0, {"r": Rows(np.array([1, 3]), np.ones((2, 2), np.float32), (4, 2))})
-    made.finish()
+    client.do("init", 0, {"r": first})
+    client.do("push", 0, {"r": Rows(np.array([1, 3]), np.ones((2, 2), np.float32), (4, 2))})
+    client.finish()
     server.calls_left = 0
-    found = made.ask("pull_rows", 0, [("r", np.array([0, 1, 3]))])[0]
-    assert found[:, 0].tolist() == [0, 2, 1]
+    rows = client.ask("pull_rows", 0, [("r", np.array([0, 1, 3]))])[0]
+    assert rows[:, 0].tolist() == [0, 2, 1]
 
 
 def test_a_server_that_does_not_come_back(server: Server) -> None:
-    made = channel(server, seconds=0.3)
+    client = channel(server, seconds=0.3)
     server.shard = None
-    made.close()
+    client.close()
     with pytest.raises(
         WorkerLostError, match=r"server 0 cannot be reached for 0.3 s: it was killed"
     ):
-        made.do("push", 0, {"w": np.ones(2, np.float32)})
+        client.do("push", 0, {"w": np.ones(2, np.float32)})
 
 
 def test_a_server_without_its_database(server: Server, tmp_path: Path) -> None:
-    made = channel(server)
-    made.close()
+    client = channel(server)
+    client.close()
     server.shard = Shard(tmp_path / "other.sqlite")
     with pytest.raises(mx.MXNetError, match="server 0 has lost its database"):
-        made.do("push", 0, {"w": np.ones(2, np.float32)})
+        client.do("push", 0, {"w": np.ones(2, np.float32)})
 
 
 def test_large_values_are_spread_by_rows() -> None:
-    made = Placement(3, 1000)
-    (small,) = made.place((10, 10), 4)
-    assert small == Part(0) and made.loads == [400, 0, 0]
-    parts = made.place((10, 100), 4)
+    client = Placement(3, 1000)
+    (small,) = client.place((10, 10), 4)
+    assert small == Part(0) and client.loads == [400, 0, 0]
+    parts = client.place((10, 100), 4)
     assert [(part.server, part.begin, part.end) for part in parts] == [
         (1, 0, 3),
         (2, 3, 6),
         (0, 6, 10),
     ]
-    assert made.loads == [400 + 1600, 1200, 1200]
-    assert [part.end for part in made.place((2, 1000), 4)] == [1, 2]
+    assert client.loads == [400 + 1600, 1200, 1200]
+    assert [part.end for part in client.place((2, 1000), 4)] == [1, 2]
     assert Placement(2, 1).place((), 4) == [Part(0)] and Part(0).of(np.ones(2)).size == 2
 
 
 def test_servers_have_as_many_bytes_as_each_other() -> None:
     rng = np.random.default_rng(0)
     for count in (1, 2, 3, 7):
-        made = Placement(count, 1000)
+        client = Placement(count, 1000)
         shapes = [tuple(map(int, rng.integers(1, 50, rng.integers(0, 3)))) for _ in range(200)]
-        placed = [made.place(shape, 4) for shape in shapes]
+        placed = [client.place(shape, 4) for shape in shapes]
         rows = [[(part.end or shape[0]) - part.begin if shape else 1 for part in parts]
                 for shape, parts in zip(shapes, placed, strict=True)]  # fmt: skip
         assert [sum(each) for each in rows] == [shape[0] if shape else 1 for shape in shapes]
-        assert sum(made.loads) == sum(4 * int(np.prod(shape)) for shape in shapes)
+        assert sum(client.loads) == sum(4 * int(np.prod(shape)) for shape in shapes)
         largest = max(4 * int(np.prod(shape)) for shape in shapes)
-        assert max(made.loads) - min(made.loads) <= largest
+        assert max(client.loads) - min(client.loads) <= largest
         again = Placement(count, 1000)
         assert [again.place(shape, 4) for shape in shapes] == placed, "the same in all processes"
 

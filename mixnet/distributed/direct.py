@@ -1,0 +1,242 @@
+"""Direct connections between the processes of a job: short messages take a fraction of an XLA program's time.
+
+A program that exchanges a kilobyte wakes threads of XLA and of gloo in each process, one after the
+other. Here the thread that has the bytes sends them itself, and reads those of the others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import secrets
+import select
+import socket
+import time
+from collections.abc import Callable, Generator, Mapping
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from mixnet.distributed.lines import keep_alive
+from mixnet.runtime.value.value import aligned_empty
+
+_MOST_PROCESSES = 32  # of a job with a connection between any two
+_MOST_BYTES_OF_TWO = 4 << 20  # between two processes, an all-reduce sends as many bytes
+_MOST_BYTES_OF_MANY = 1 << 16  # that one process sends, if there are more
+_ADDRESS_BYTES, _PORT_BYTES, _KEY_BYTES, _RANK_BYTES = 46, 2, 16, 2
+_GREETING_SECONDS = 5.0
+
+Gather = Callable[[np.ndarray], np.ndarray]
+
+
+class Events(Protocol):
+    """What ``select.poll()`` makes."""
+
+    def poll(self, timeout: float) -> list[tuple[int, int]]:
+        """What has happened, after milliseconds of waiting at most."""
+
+
+Result = TypeVar("Result")
+Steps = Generator[Events | None, None, Result]
+"""Work that yields where it has to wait: the events that it waits for, or None where it may then wait for
+something else without a limit. It continues in any thread."""
+
+
+class Direct:
+    """One connection from this process to each of the others. One thread at a time uses it.
+
+    Args:
+        connections: by rank of the other process.
+        rank: of this process.
+    """
+
+    def __init__(self, connections: Mapping[int, socket.socket], rank: int):
+        self._connections, self._rank = dict(connections), rank
+        self._size = len(connections) + 1
+        for each in connections.values():
+            keep_alive(each)
+            each.setblocking(False)
+
+    def carries(self, array: np.ndarray) -> bool:
+        """Whether a message is exchanged faster here; the answer is the same in all processes."""
+        most = _MOST_BYTES_OF_TWO if self._size == 2 else _MOST_BYTES_OF_MANY // (self._size - 1)
+        return array.nbytes <= most and array.dtype.kind in "iuf"
+
+    def gather(self, array: np.ndarray) -> Steps[np.ndarray]:
+        """The arrays of all processes, one behind the other in the order of ranks.
+
+        Args:
+            array: flat, of the same length and dtype in all processes.
+
+        Raises:
+            OSError: a connection is broken.
+        """
+        rows = aligned_empty((self._size, array.size), array.dtype)
+        rows[self._rank] = array
+        yield from self._exchange(array, {other: rows[other] for other in self._connections})
+        return rows.reshape(-1)
+
+    def sum(self, array: np.ndarray) -> Steps[np.ndarray]:
+        """The sum of the arrays of all processes, added in the order of ranks: the same bits in all of them.
+
+        Args:
+            array: flat, of the same length and dtype in all processes.
+
+        Raises:
+            OSError: a connection is broken.
+        """
+        rows = {other: aligned_empty(array.shape, array.dtype) for other in self._connections}
+        yield from self._exchange(array, rows)
+        rows[self._rank] = array
+        total = rows[1] if self._rank == 0 else rows[0]  # its memory is used again
+        with np.errstate(all="ignore"):  # an overflow is part of the sum, as in XLA's
+            np.add(rows[0], rows[1], out=total)
+            for other in range(2, self._size):
+                np.add(total, rows[other], out=total)
+        return total
+
+    def _exchange(self, mine: np.ndarray, theirs: Mapping[int, np.ndarray]) -> Steps[None]:
+        """Send an array to all others, and fill the arrays with what they send."""
+        content = mine.view(np.uint8).data
+        unsent = dict.fromkeys(theirs, content)
+        missing = {other: each.view(np.uint8).data for other, each in theirs.items()}
+        while True:
+            for other, rest in list(unsent.items()):
+                _advance(unsent, other, self._sent(other, rest))
+            for other, rest in list(missing.items()):
+                _advance(missing, other, self._received(other, rest))
+            if not unsent and not missing:
+                return
+            yield self._events(unsent, missing)
+
+    def _sent(self, other: int, content: memoryview) -> int:
+        try:
+            return self._connections[other].send(content)
+        except BlockingIOError:
+            return 0
+
+    def _received(self, other: int, space: memoryview) -> int:
+        try:
+            count = self._connections[other].recv_into(space)
+        except BlockingIOError:
+            return 0
+        if not count:
+            raise ConnectionResetError(f"rank {other} closed the connection")
+        return count
+
+    def _events(
+        self, unsent: Mapping[int, memoryview], missing: Mapping[int, memoryview]
+    ) -> Events:
+        """What tells when some bytes can be sent or have come."""
+        events = select.poll()
+        for other in {**unsent, **missing}:
+            sends = select.POLLOUT if other in unsent else 0
+            receives = select.POLLIN if other in missing else 0
+            events.register(self._connections[other], sends | receives)
+        return events
+
+    def close(self) -> None:
+        """Close the connections."""
+        for each in self._connections.values():
+            each.close()
+
+
+def _advance(parts: dict[int, memoryview], other: int, count: int) -> None:
+    """Go on behind the first bytes of a part."""
+    if count == len(parts[other]):
+        del parts[other]
+    elif count:
+        parts[other] = parts[other][count:]
+
+
+def connect(rank: int, size: int, address: str, seconds: float, gather: Gather) -> Direct | None:
+    """Connect all processes of a job, which call this at the same time; None if some of them cannot.
+
+    Args:
+        rank: of this process.
+        size: number of processes.
+        address: of the network interface on which this process listens for the others.
+        seconds: to wait for the others.
+        gather: gets an array of bytes, and returns those of all processes in the order of ranks.
+    """
+    if not 1 < size <= _MOST_PROCESSES:
+        return None
+    key = secrets.token_bytes(_KEY_BYTES)
+    listener = _listener(address, size)
+    port = 0 if listener is None else listener.getsockname()[1]
+    introduction = address.encode().ljust(_ADDRESS_BYTES, b"\0") + port.to_bytes(_PORT_BYTES) + key
+    rows = gather(np.frombuffer(introduction, np.uint8)).reshape(size, -1)
+    connections: dict[int, socket.socket] = {}
+    try:
+        if listener is not None:
+            with listener, contextlib.suppress(OSError):
+                for other in range(rank):
+                    connections[other] = _greeted(rows[other].tobytes(), rank, seconds)
+                _accept(listener, key, range(rank + 1, size), connections, seconds)
+    finally:
+        is_whole = len(connections) == size - 1
+        is_whole = bool(gather(np.array([is_whole], np.uint8)).all())
+    if is_whole:
+        return Direct(connections, rank)
+    for each in connections.values():
+        each.close()
+    return None
+
+
+def _listener(address: str, size: int) -> socket.socket | None:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        return socket.create_server((address, 0), family=family, backlog=size)
+    except OSError:
+        return None
+
+
+def _greeted(introduction: bytes, rank: int, seconds: float) -> socket.socket:
+    """A connection to a process that has introduced itself.
+
+    Raises:
+        OSError: it cannot be reached.
+    """
+    address, rest = introduction[:_ADDRESS_BYTES], introduction[_ADDRESS_BYTES:]
+    port, key = int.from_bytes(rest[:_PORT_BYTES]), rest[_PORT_BYTES:]
+    connection = socket.create_connection((address.rstrip(b"\0").decode(), port), seconds)
+    connection.sendall(key + rank.to_bytes(_RANK_BYTES))
+    return connection
+
+
+def _accept(
+    listener: socket.socket,
+    key: bytes,
+    expected: range,
+    connections: dict[int, socket.socket],
+    seconds: float,
+) -> None:
+    """Accept the processes that know the key; others that come are sent away.
+
+    Raises:
+        OSError: not all have come in time.
+    """
+    end = time.monotonic() + seconds
+    while not all(other in connections for other in expected):
+        listener.settimeout(max(0.01, end - time.monotonic()))
+        connection = listener.accept()[0]
+        other = _greeting(connection, key)
+        if other is not None and other in expected and other not in connections:
+            connections[other] = connection
+        else:
+            connection.close()
+
+
+def _greeting(connection: socket.socket, key: bytes) -> int | None:
+    """The rank of the process at the other end; None if it does not know the key."""
+    content, end = b"", time.monotonic() + _GREETING_SECONDS
+    with contextlib.suppress(OSError):
+        while len(content) < _KEY_BYTES + _RANK_BYTES:
+            connection.settimeout(max(0.01, end - time.monotonic()))
+            part = connection.recv(_KEY_BYTES + _RANK_BYTES - len(content))
+            if not part:
+                return None
+            content += part
+    if not hmac.compare_digest(content[:_KEY_BYTES], key):
+        return None
+    return int.from_bytes(content[_KEY_BYTES:])

@@ -1,0 +1,199 @@
+"""Direct connections between processes, here between threads, and whose turn it is to exchange."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mixnet.distributed.direct import Direct, Steps, connect
+from mixnet.distributed.turns import Turn, Turns, finished
+
+
+def nothing() -> None:
+    """Nobody is lost."""
+
+
+class Meeting:
+    """Gathers the arrays of some threads, as the first exchange of a job does."""
+
+    def __init__(self, count: int):
+        self._barrier = threading.Barrier(count)
+        self._rows: dict[int, np.ndarray] = {}
+
+    def gather(self, rank: int, data: np.ndarray) -> np.ndarray:
+        self._rows[rank] = data
+        self._barrier.wait(20)
+        whole = np.concatenate([self._rows[each] for each in sorted(self._rows)])
+        self._barrier.wait(20)
+        return whole
+
+
+def together(count: int, work: Callable[[int], Any]) -> list[Any]:
+    with ThreadPoolExecutor(count) as threads:
+        return [each.result(60) for each in [threads.submit(work, i) for i in range(count)]]
+
+
+def connected(count: int, addresses: dict[int, str] | None = None) -> list[Direct | None]:
+    meeting = Meeting(count)
+
+    def join(rank: int) -> Direct | None:
+        address = (addresses or {}).get(rank, "127.0.0.1")
+        return connect(rank, count, address, 2, lambda data: meeting.gather(rank, data))
+
+    return together(count, join)
+
+
+@pytest.fixture(params=[2, 3, 5])
+def ends(request: pytest.FixtureRequest) -> Iterator[list[Direct]]:
+    connections = connected(request.param)
+    assert all(connections)
+    yield connections  # type: ignore[misc]
+    for each in connections:
+        each.close()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "uint8", "int64"])
+@pytest.mark.parametrize("length", [1, 16, 1000])
+def test_sums_and_gathered_arrays(ends: list[Direct], dtype: str, length: int) -> None:
+    random = np.random.default_rng(0)
+    parts = [(random.normal(size=length) * 100).astype(dtype) for _ in ends]
+    expected = parts[0]
+    for part in parts[1:]:
+        expected = expected + part  # in the order of ranks
+    for _ in range(3):  # the connections stay in step
+        results = together(len(ends), lambda i: finished(ends[i].sum(parts[i]), nothing))
+        for result in results:
+            assert result.dtype == dtype and result.tobytes() == expected.tobytes()
+        for rows in together(len(ends), lambda i: finished(ends[i].gather(parts[i]), nothing)):
+            assert rows.tobytes() == np.concatenate(parts).tobytes()
+    assert ends[0].carries(parts[0])
+
+
+def test_messages_that_are_longer_than_what_the_kernel_buffers() -> None:
+    both: Any = connected(2)
+    parts = [np.full(1 << 20, i + 0.5, np.float32) for i in range(2)]
+    for total in together(2, lambda i: finished(both[i].sum(parts[i]), nothing)):
+        assert (total == 2).all()
+    assert both[0].carries(parts[0]) and not both[0].carries(np.zeros(2 << 20, np.float32))
+
+
+def test_a_process_that_cannot_listen_leaves_all_without_direct_connections() -> None:
+    assert connected(3, {1: "203.0.113.1"}) == [None] * 3  # of no interface of this machine
+
+
+def test_strangers_are_sent_away() -> None:
+    meeting, ports = Meeting(2), []
+
+    def gather(rank: int, data: np.ndarray) -> np.ndarray:
+        rows = meeting.gather(rank, data)
+        if rank == 1 and len(rows) > 2:  # before the other process connects
+            port = int.from_bytes(rows[46:48].tobytes())
+            for greeting in (b"?" * 18, b""):
+                stranger = socket.create_connection(("127.0.0.1", port))
+                stranger.sendall(greeting)
+                stranger.shutdown(socket.SHUT_WR)
+                ports.append(stranger)
+        return rows
+
+    both = together(2, lambda i: connect(i, 2, "127.0.0.1", 5, lambda data: gather(i, data)))
+    assert all(both)
+    for stranger in ports:
+        assert stranger.recv(1) == b""
+        stranger.close()
+    for total in together(2, lambda i: finished(both[i].sum(np.ones(4)), nothing)):
+        assert total.tolist() == [2] * 4
+
+
+def test_an_end_that_closes() -> None:
+    both: Any = connected(2)
+    both[1].close()
+    with pytest.raises(ConnectionError):
+        for _ in range(2):  # the first message may still be taken by the kernel
+            finished(both[0].sum(np.ones(4)), nothing)
+
+
+def test_while_it_waits_it_looks_who_is_lost() -> None:
+    both: Any = connected(2)
+
+    def check() -> None:
+        raise LookupError("rank 1 is lost")
+
+    with pytest.raises(LookupError, match="rank 1 is lost"):
+        finished(both[0].sum(np.ones(4)), check)
+
+
+# ---- turns ---------------------------------------------------------------------------------------
+
+
+class Exchange:
+    """Steps that note the thread that runs them; they wait until a byte has come."""
+
+    def __init__(self, waits_without_limit: bool = False):
+        self.here, self.there = socket.socketpair()
+        self.threads: list[str] = []
+        self.results: list[BaseException | None] = []
+        self._is_slow = waits_without_limit
+        self.turn = Turn(self._steps(), nothing)
+        self.turn.done = self.results.append
+
+    def _steps(self) -> Steps[None]:
+        self.threads.append(threading.current_thread().name)
+        if self._is_slow:
+            yield None
+        events = select.poll()
+        events.register(self.here, select.POLLIN)
+        yield events
+        self.threads.append(threading.current_thread().name)
+        if self.here.recv(1) == b"!":
+            raise ValueError("exclamation")
+
+
+def test_the_thread_that_needs_a_result_runs_the_exchange() -> None:
+    exchange, me = Exchange(), threading.current_thread().name
+    exchange.there.send(b".")
+    turns = Turns()
+    turns.run_here(exchange.turn)
+    assert exchange.threads == [me, me] and exchange.results == [None]
+    turns.put(exchange.turn)  # it has ended
+    time.sleep(0.05)
+    assert exchange.turn.ended.is_set() and exchange.results == [None]
+
+
+@pytest.mark.parametrize("waits_without_limit", [False, True])
+def test_what_waits_for_long_continues_in_the_thread_of_exchanges(
+    waits_without_limit: bool,
+) -> None:
+    exchange, begin = Exchange(waits_without_limit), time.monotonic()
+    turns = Turns()
+    turns.run_here(exchange.turn)
+    assert time.monotonic() - begin < 2 and not exchange.results
+    exchange.there.send(b".")
+    assert exchange.turn.ended.wait(20)
+    assert exchange.threads == [threading.current_thread().name, "mixnet exchanges"]
+
+
+def test_only_one_thread_runs_an_exchange() -> None:
+    exchange = Exchange()
+    threads = [threading.Thread(target=exchange.turn.run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    exchange.there.send(b".")
+    for thread in threads:
+        thread.join(20)
+    assert len(exchange.threads) == 2 and exchange.results == [None]
+
+
+def test_an_error_belongs_to_the_exchange() -> None:
+    exchange = Exchange()
+    exchange.there.send(b"!")
+    Turns().run_here(exchange.turn)
+    (error,) = exchange.results
+    assert isinstance(error, ValueError) and str(error) == "exclamation"
