@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from mixnet.base import MXNetError, ShapeError
 from mixnet.ops.array.indexing import index_copy
 from mixnet.ops.derive import array, parameters_of, present
-from mixnet.ops.math.elementwise import quadratic, to_dtype
+from mixnet.ops.math.convert import to_dtype
+from mixnet.ops.math.elementwise import quadratic
 from mixnet.ops.math.gradient import gradient_multiplier
 from mixnet.ops.math.hawkes import hawkesll
 from mixnet.ops.operator import Statics

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import DTypeError, IndexingError, ShapeError
+from mixnet.ops.math.convert import number_of_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
@@ -135,8 +136,10 @@ def one_hot(
     wanted = jax.lax.convert_element_type(indices, jnp.int64)
     wanted = jax.lax.broadcast_in_dim(wanted, shape, range(indices.ndim))
     hot = jax.lax.eq(wanted, jax.lax.broadcasted_iota(jnp.int64, shape, indices.ndim))
-    on, off = (jax.lax.full(shape, np.float64(each)) for each in (on_value, off_value))
-    return jax.lax.convert_element_type(jax.lax.select(hot, on, off), dtype)
+    on, off = (
+        jax.lax.broadcast(number_of_dtype(each, dtype), shape) for each in (on_value, off_value)
+    )
+    return jax.lax.select(hot, on, off)
 
 
 @op(

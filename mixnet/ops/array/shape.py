@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AxisError, OperatorValueError, ShapeError
+from mixnet.ops.math.convert import number_of_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
@@ -492,7 +493,7 @@ def slice_assign_scalar(data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple,
     Source: MXNet operator ``_slice_assign_scalar``.
     """
     key = _slices("_slice_assign_scalar", data, begin, end, step)
-    return data.at[key].set(jnp.asarray(scalar).astype(data.dtype))
+    return data.at[key].set(number_of_dtype(scalar, data.dtype))
 
 
 @op("_identity_with_attr_like_rhs", one_dtype=True, storage=storage_rules.LIKE_RIGHT)
