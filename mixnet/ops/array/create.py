@@ -7,9 +7,9 @@ import math
 import jax.numpy as jnp
 
 from mixnet.base import OperatorValueError
-from mixnet.ops.math.convert import number_of_dtype, to_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Long, Positive, Scalar
+from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
 from mixnet.ops.schema.rewrites import Rewrites, counted, diagonal, filled
 
 ZEROS = Rewrites(constant=lambda *, shape, dtype: filled(shape, 0, dtype))

@@ -9,11 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import DTypeError, IndexingError, ShapeError
-from mixnet.ops.math.convert import number_of_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
-from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
 from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 

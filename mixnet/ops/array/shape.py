@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AxisError, OperatorValueError, ShapeError
-from mixnet.ops.math.convert import number_of_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import (
@@ -25,7 +24,7 @@ from mixnet.ops.schema.attributes import (
     Scalar,
     Shape,
 )
-from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
 from mixnet.ops.schema.integer_layers import Quantization
 from mixnet.ops.schema.ranges import AxisOf
 from mixnet.ops.schema.rewrites import TRANSPOSE, Rewrites, alone, free_of_codes

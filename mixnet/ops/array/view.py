@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.ops.math.convert import number_of_dtype, to_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar, Scalars, Shape
+from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
 
 
 def _position(number: Any) -> Any:

@@ -11,12 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import ShapeError
-from mixnet.ops.math.convert import number_of_dtype, to_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
-from mixnet.ops.schema.dtypes import Dtypes, all_own
+from mixnet.ops.schema.dtypes import Dtypes, all_own, number_of_dtype, to_dtype
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import (
     COPY,

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
-from mixnet.ops.math.convert import number_of_dtype
 from mixnet.ops.registry import op
+from mixnet.ops.schema.dtypes import number_of_dtype
 from mixnet.ops.schema.ranges import Range
 
 TimeAxis = Annotated[int, Range(0, 1)]

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.ops.array.create import EYE, ONES, RANGE, ZEROS, steps_between
-from mixnet.ops.math.convert import number_of_dtype, to_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, DType, Extents, Long, Positive, Scalar
+from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
 from mixnet.ops.schema.rewrites import Rewrites, diagonal
 
 

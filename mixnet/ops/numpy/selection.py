@@ -10,11 +10,11 @@ import jax.numpy as jnp
 from mixnet.base import AttributeValueError, OperatorValueError, ShapeError
 from mixnet.ops.control.host_check import checked
 from mixnet.ops.math.broadcast import check_broadcast
-from mixnet.ops.math.convert import number_of_dtype, to_dtype
 from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Scalar
+from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
 
 
 @op("_npi_where")

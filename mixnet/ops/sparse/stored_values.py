@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import OperatorValueError
-from mixnet.ops.math.convert import number_of_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
+from mixnet.ops.schema.dtypes import number_of_dtype
 
 
 def _whole(numbers: jax.Array) -> Any:
