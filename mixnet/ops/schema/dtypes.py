@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 if TYPE_CHECKING:
-    from mixnet.dtype import DTypeLike
+    from jax.typing import DTypeLike
 
 FLOAT32 = np.dtype("float32")
 Known = np.dtype | None
