@@ -95,6 +95,10 @@ class IndexingError(MXNetError, IndexError, ValueError, mxnet_name="IndexError")
     """An index is out of bounds, or none that indexes."""
 
 
+class IndexKindError(IndexingError, mxnet_name="ValueError"):
+    """What is given as an index cannot be one: text, a fraction, a slice with step 0."""
+
+
 class UnknownNameError(MXNetError, KeyError, mxnet_name="KeyError"):
     """Nothing has that name, or key."""
 
@@ -110,7 +114,17 @@ class UnknownDTypeError(DTypeError, mxnet_name="TypeError"):
     """Something is not the name of a dtype."""
 
 
-class UninitializedError(MXNetError, mxnet_name="RuntimeError"):
+class StateError(MXNetError, mxnet_name="RuntimeError"):
+    """An object is not ready for a call, or was not made for it: a network that has not been
+    traced is exported, the gradient of a parameter is read that has none.
+    """
+
+
+class NotNumbersError(DTypeError, mxnet_name="TypeError"):
+    """An array is made of something that holds no numbers, or of lists of different lengths."""
+
+
+class UninitializedError(StateError, mxnet_name="RuntimeError"):
     """A parameter is used before it has values, or on a device that it is not on."""
 
 

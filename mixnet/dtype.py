@@ -91,11 +91,13 @@ def as_numbers(source: Any, dtype: np.dtype | None = None) -> np.ndarray:
     if source is None:
         raise TypeError("None is not an array.")
     data = np.asarray(source)
-    if data.dtype.kind in "fiub" or data.dtype == bfloat16:
-        return data if dtype is None else data.astype(dtype)
-    if data.dtype.kind in "cV" or dtype is None:
+    is_numbers = data.dtype.kind in "fiub" or data.dtype == bfloat16
+    if is_numbers and dtype is None:
+        return data
+    if (data.dtype.kind in "cV" and not is_numbers) or dtype is None:
         raise TypeError(f"{data.dtype} is not a data type of arrays.")
-    return data.astype(dtype)
+    with np.errstate(invalid="ignore", over="ignore"):  # what does not fit wraps, as everywhere
+        return data.astype(dtype)
 
 
 def is_floating(dtype: np.dtype) -> bool:

@@ -192,7 +192,10 @@ def grad(
         results = []
         for variable, value in zip(variables, gradients, strict=True):
             if value is None:
-                value = variable._zeros_like()._read()
+                if create_graph:  # a constant, but a result of the variable as others are
+                    (value,) = record_operation(find("zeros_like"), (), (), (variable._read(),))
+                else:
+                    value = variable._zeros_like()._read()
             results.append(variable._wrap(value))
     if not (create_graph if retain_graph is None else retain_graph):
         tape.release()

@@ -11,10 +11,10 @@ import numpy as np
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
-    DTypeError,
     IndexingError,
     MXNetError,
     NotAnArrayError,
+    NotNumbersError,
     ShapeError,
 )
 from mixnet.context import Context, as_context, current_context
@@ -49,7 +49,7 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
         dtype: by default that of an NDArray source, float32 of anything else.
 
     Raises:
-        DTypeError: the source does not hold numbers.
+        NotNumbersError: the source does not hold numbers.
     """
     if isinstance(source_array, NDArray):
         result = source_array.copyto(as_context(ctx))
@@ -60,7 +60,7 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
     try:
         data = as_numbers(source_array, target_dtype)
     except (TypeError, ValueError):
-        raise DTypeError(
+        raise NotNumbersError(
             f"array() takes numbers in nested lists of equal lengths, not {source_array!r:.80}."
         ) from None
     return NDArray._wrap(from_host(data, as_context(ctx)))

@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, IndexingError, MXNetError, ShapeError, TraceError
+from mixnet.base import (
+    AttributeTypeError,
+    IndexingError,
+    IndexKindError,
+    MXNetError,
+    ShapeError,
+    SizeError,
+    TraceError,
+)
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray, as_value, on_host, reshaped
 from mixnet.ops.registry import find
@@ -29,10 +37,10 @@ def span(key: slice, extent: int) -> tuple[int, int, int]:
         raise _no_slice(key) from None
 
 
-def _no_slice(key: slice) -> IndexingError:
+def _no_slice(key: slice) -> IndexKindError:
     parts = [key.start, key.stop] + [key.step] * (key.step is not None)
     text = ":".join("" if part is None else repr(part)[:40] for part in parts)
-    return IndexingError(
+    return IndexKindError(
         f"index {text}: a slice takes whole numbers, and a step that is not 0, as 0:4:2 or ::-1."
     )
 
@@ -148,7 +156,7 @@ def _host_index(each: object) -> Any:
         return values
     if values.dtype.kind in "iu" or values.size == 0:
         return values.astype(np.int64)
-    raise IndexingError(
+    raise IndexKindError(
         f"indices are integers, slices, None, '...' and arrays of integers or booleans; got {each!r:.60}"
     )
 
@@ -280,7 +288,7 @@ def setitem(self: NDArray, key: object, value: object) -> None:
 
     Raises:
         IndexError: an index is out of bounds, or there are too many.
-        ShapeError: ``value`` does not broadcast to the selected shape.
+        SizeError: ``value`` does not broadcast to the selected shape.
         TypeError: ``value`` is an array of the other face: of ``mx.np`` for ``mx.nd``, or the
             other way round.
     """
@@ -404,7 +412,7 @@ def _check_fits(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise ShapeError(
+        raise SizeError(
             f"An array of shape {shape} does not broadcast to {target}, the shape it is assigned "
             f"to. Reshape it, or index another part."
         )

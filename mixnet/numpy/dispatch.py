@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.base import AttributeTypeError, NotDefinedError
 from mixnet.numpy import fallback
 from mixnet.numpy.ndarray import ndarray
 
@@ -29,22 +30,27 @@ class Dispatch:
         return self.namespace.get(function.__name__)
 
     def function(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        """``__array_function__``: our function of that name, else NumPy's on the host."""
+        """``__array_function__``: our function of that name, else NumPy's on the host.
+
+        NumPy's also where ours does not define what the arguments ask for: ``numpy.histogram``
+        finds the range of the values, ``mx.np.histogram`` needs it.
+        """
         own = self._find(function)
         if own is not None and callable(own):
-            return own(*args, **kwargs)
+            with contextlib.suppress(NotDefinedError):
+                return own(*args, **kwargs)
         return fallback.on_host(function.__name__, function)(*args, **kwargs)
 
     def ufunc(self, ufunc: Callable[..., Any], method: str, inputs: Any, kwargs: Any) -> Any:
         """``__array_ufunc__``: our function of that name; only plain calls, as in MXNet.
 
         Raises:
-            TypeError: a NumPy array beside ours, which MXNet refuses.
-            ValueError: a method such as ``reduce``.
+            TypeError: a NumPy array beside ours, which MXNet refuses; a method such as ``reduce``.
         """
         if method != "__call__":
-            raise AttributeValueError(
-                f"numpy.{ufunc.__name__}.{method} does not take mx.np arrays."
+            raise AttributeTypeError(
+                f"numpy.{ufunc.__name__}.{method} does not take mx.np arrays: give it "
+                f"array.asnumpy(), or call a function of mx.np."
             )
         for each in inputs:
             if isinstance(each, onp.ndarray):

@@ -12,12 +12,13 @@ import jax.numpy as jnp
 from mixnet.base import MXNetError, ShapeError
 from mixnet.ops.array.indexing import index_copy
 from mixnet.ops.derive import array, parameters_of, present
-from mixnet.ops.math.elementwise import quadratic, to_dtype
+from mixnet.ops.math.elementwise import quadratic
 from mixnet.ops.math.gradient import gradient_multiplier
 from mixnet.ops.math.hawkes import hawkesll
 from mixnet.ops.operator import Statics
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import ONE
+from mixnet.ops.schema.dtypes import to_dtype
 
 
 def gradients(

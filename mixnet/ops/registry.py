@@ -88,6 +88,7 @@ class Op(Operator):
             inputs follows from the other attributes.
         one_dtype: whether all arrays must have one dtype; otherwise the function says what it takes.
         floats: whether the first array must be of floating point numbers.
+        integers: names of the integer dtypes that the first array may have; all if None.
         booleans: whether the first array may be of booleans.
         differentiable: False stops gradients, as for comparisons.
         passes_gradient: whether the gradient of its one array is that of its output in the array's
@@ -163,6 +164,7 @@ class Op(Operator):
         num_args: str | None = "num_args",
         one_dtype: bool = False,
         floats: bool = False,
+        integers: Sequence[str] | None = None,
         booleans: bool = True,
         differentiable: bool = True,
         passes_gradient: bool = False,
@@ -210,7 +212,7 @@ class Op(Operator):
         self.method = method
         self.num_args = num_args
         self.one_dtype = one_dtype
-        self.floats = floats
+        self.integers = () if floats else integers
         self.booleans = booleans
         self.differentiable = differentiable
         self.passes_gradient = passes_gradient
@@ -732,9 +734,10 @@ class Op(Operator):
             self._check_axes(keywords, arrays[0].ndim)
         if self.one_dtype:
             self._check_dtypes(arrays)
-        if self.floats and arrays[0].dtype.kind in "biu":
+        if self.integers is not None and not self._takes_dtype(arrays[0].dtype):
+            first = self.arrays[0] if self.arrays else "input 0"
             raise DTypeError(
-                f"{self.title}: {self.arrays[0]} is {arrays[0].dtype.name}; it must be floating "
+                f"{self.title}: {first} is {arrays[0].dtype.name}; it must be floating "
                 f"point. Cast it with astype('float32')."
             )
         if not self.booleans and arrays[0].dtype == np.bool_:
@@ -745,6 +748,9 @@ class Op(Operator):
             keywords[STREAM if self.takes_stream else KEY] = key
         outputs = self.function(*self._place(statics, arrays), **keywords)
         return tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
+
+    def _takes_dtype(self, dtype: np.dtype) -> bool:
+        return dtype.kind not in "biu" or dtype.name in (self.integers or ())
 
     def _check_dtypes(self, arrays: Arrays) -> None:
         dtypes = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -443,3 +445,21 @@ def test_a_scope_that_an_interrupt_left_half_made_restores_nothing(monkeypatch) 
     monkeypatch.setattr("sys.unraisablehook", reported.append)
     _Left.__new__(_Left)  # forgotten at once
     assert reported == []
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        nd.floor, nd.ceil, nd.round, nd.sign, nd.zeros_like, nd.ones_like, nd.argsort, nd.BlockGrad,
+        nd.logical_not, lambda x: x > 1,
+    ],
+)  # fmt: skip
+def test_a_gradient_that_is_0_everywhere_can_be_differentiated(function: Any) -> None:
+    x = nd.array([0.5, 1.5, -2.5])
+    x.attach_grad()
+    with autograd.record():
+        (slope,) = autograd.grad(function(x), [x], create_graph=True, retain_graph=True)
+    x.grad[:] = 7
+    slope.backward()
+    assert slope.asnumpy().tolist() == [0, 0, 0]
+    assert x.grad.asnumpy().tolist() == [0, 0, 0]

@@ -24,9 +24,57 @@ CALLS = [
 ]
 
 
+def image(x: nd.NDArray) -> nd.NDArray:
+    return x.reshape((1, 1, 2, 2))
+
+
+def row(x: nd.NDArray) -> nd.NDArray:
+    return x.reshape((-1,))[:2]
+
+
+ONE = {"kernel": (1, 1), "num_filter": 1, "no_bias": True}
+CALLS += [
+    lambda x: nd.Pooling(image(x), kernel=(2, 2), pool_type="max"),
+    lambda x: nd.Pooling(image(x), kernel=(1, 1), global_pool=True, pool_type="avg"),
+    lambda x: nd.Pooling_v1(image(x), kernel=(2, 2), pool_type="max"),
+    lambda x: nd.contrib.AdaptiveAvgPooling2D(image(x), output_size=1),
+    lambda x: nd.UpSampling(image(x), scale=2, sample_type="nearest"),
+    lambda x: nd.BatchNorm(x, row(x), row(x), row(x), row(x)),
+    lambda x: nd.GroupNorm(x.reshape((1, 2, 2)), row(x), row(x), num_groups=2),
+    lambda x: nd.Dropout(x),
+    lambda x: nd.Dropout(x, p=0.5, mode="always"),
+    lambda x: nd.Deconvolution(image(x), image(x)[:, :, :1, :1], **ONE),
+    lambda x: nd.Convolution_v1(image(x), image(x)[:, :, :1, :1], **ONE),
+    lambda x: nd.FullyConnected(x, x, num_hidden=2, no_bias=True),
+    lambda x: nd.MakeLoss(x),
+    lambda x: nd.LinearRegressionOutput(x, x),
+    lambda x: nd.MAERegressionOutput(x, x),
+    lambda x: nd.LogisticRegressionOutput(x, x),
+    lambda x: nd.SVMOutput(x, row(x)),
+    lambda x: nd.SoftmaxActivation(x),
+    lambda x: nd.BilinearSampler(image(x), nd.concat(image(x), image(x), dim=1)),
+    lambda x: nd.GridGenerator(
+        nd.concat(row(x), row(x), row(x), dim=0).reshape((1, 6)), "affine", target_shape=(2, 2)
+    ),
+    lambda x: nd.ctc_loss(x.reshape((2, 1, 2)), x[:1, :1]),
+]
+
+
 @pytest.mark.parametrize("dtype", WHOLE)
 @pytest.mark.parametrize("call", CALLS)
 def test_whole_numbers_are_refused(call: Any, dtype: str) -> None:
     with pytest.raises(mx.MXNetError, match=f"is {dtype}; it must be floating point"):
         call(nd.ones((2, 2), dtype=dtype))
     assert "float32" in str(call(nd.ones((2, 2))).dtype)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
+def test_convolution_takes_only_the_smallest_integers(dtype: str) -> None:
+    with pytest.raises(mx.MXNetError, match=f"data is {dtype}; it must be floating point"):
+        nd.Convolution(
+            nd.ones((1, 1, 2, 2), dtype=dtype), nd.ones((1, 1, 1, 1), dtype=dtype), **ONE
+        )
+    small = nd.ones((1, 1, 2, 2), dtype="int8")
+    assert nd.Convolution(small, small[:, :, :1, :1], **ONE).asnumpy().tolist() == [
+        [[[1, 1], [1, 1]]]
+    ]

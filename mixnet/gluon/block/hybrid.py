@@ -18,6 +18,7 @@ from mixnet.base import (
     MXNetError,
     NotDefinedError,
     ShapeError,
+    StateError,
     checked_number,
 )
 from mixnet.context import current_context
@@ -610,7 +611,7 @@ class HybridBlock(Block):
             inputs: example arrays; needed if the network has not been called yet.
 
         Raises:
-            MXNetError: the network has not been called and there are no inputs.
+            StateError: the network has not been called and there are no inputs.
         """
         if inputs:
             leaves, structure = flatten(tuple(inputs))
@@ -623,7 +624,7 @@ class HybridBlock(Block):
         elif self._cached_graph:
             return self._cached_graph[1]
         elif not self._cache:
-            raise MXNetError(
+            raise StateError(
                 "The network has not been traced yet: call hybridize(), then call the network "
                 "once with data."
             )
@@ -664,7 +665,7 @@ class HybridBlock(Block):
             The paths of the written files.
 
         Raises:
-            MXNetError: the network was not hybridized and called.
+            StateError: the network was not hybridized and called.
             AttributeValueError: there is no such format.
         """
         symbol, arrays = self._symbol_and_arrays()
@@ -693,7 +694,7 @@ class HybridBlock(Block):
             ``path``.
 
         Raises:
-            MXNetError: the network was not hybridized and called; or the page lacks one of its operators,
+            StateError: the network was not hybridized and called; or the page lacks one of its operators,
                 which is named.
             ShapeError: its input is not a picture.
         """
@@ -708,10 +709,10 @@ class HybridBlock(Block):
         """The graph, and its parameters by name with the prefix ``arg:`` or ``aux:``.
 
         Raises:
-            MXNetError: the network was not hybridized and called.
+            StateError: the network was not hybridized and called.
         """
         if not self._cached_graph and not self._cache:
-            raise MXNetError(
+            raise StateError(
                 "export: hybridize the network and call it with data first, so that its graph is "
                 "known."
             )
@@ -728,10 +729,10 @@ class HybridBlock(Block):
         """Shapes and dtypes of the arrays of the first call.
 
         Raises:
-            MXNetError: there was none.
+            StateError: there was none.
         """
         if not self._cache:
-            raise MXNetError(
+            raise StateError(
                 "export: call the hybridized network with data first, so that the shapes of "
                 "its inputs are known."
             )

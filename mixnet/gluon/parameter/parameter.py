@@ -15,6 +15,7 @@ from mixnet.base import (
     AttributeValueError,
     CheckError,
     MXNetError,
+    StateError,
     UninitializedError,
     checked_shape,
 )
@@ -185,7 +186,7 @@ class Parameter:
 
     def _set_trainer(self, trainer: Any) -> None:
         if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
-            raise MXNetError(
+            raise StateError(
                 f"Parameter '{self.name}' is {self._stype} and already has a Trainer, which "
                 f"holds its rows; it cannot have two."
             )
@@ -382,10 +383,10 @@ class Parameter:
 
         Raises:
             DeferredInitializationError: it waits for the first data.
-            MXNetError: it was not initialized, or is not on that context.
+            UninitializedError: it was not initialized, or is not on that context.
         """
         if self._stype != "default":
-            raise MXNetError(
+            raise StateError(
                 f"Parameter '{self.name}' is {self._stype}: data() would return all of it; call "
                 f"row_sparse_data(rows)."
             )
@@ -398,7 +399,7 @@ class Parameter:
     def list_data(self) -> list[NDArray]:
         """The values, one per context."""
         if self._stype != "default":
-            raise MXNetError(
+            raise StateError(
                 f"Parameter '{self.name}' is {self._stype}: list_data() would return all of it; "
                 f"call list_row_sparse_data(rows)."
             )
@@ -409,7 +410,7 @@ class Parameter:
         """The value with the rows ``row_id``, pulled by the Trainer, on the context of ``row_id``.
 
         Raises:
-            MXNetError: the storage type is not ``row_sparse``, or there is no Trainer.
+            StateError: the storage type is not ``row_sparse``, or there is no Trainer.
         """
         self._check_row_sparse("row_sparse_data", row_id)
         return self._fetched([self._on(row_id.context)], row_id)[0]
@@ -424,14 +425,14 @@ class Parameter:
         if not isinstance(row_id, NDArray):
             raise AttributeTypeError(f"The row numbers must be an NDArray, not {type(row_id)}.")
         if self._stype != "row_sparse":
-            raise MXNetError(
+            raise StateError(
                 f"Parameter '{self.name}' is stored as {self._stype!r}, not by rows: call "
                 f"{name.replace('row_sparse_', '')}() rather than {name}()."
             )
 
     def _fetched(self, arrays: list[NDArray], row_id: NDArray) -> list[NDArray]:
         if not self._trainer:
-            raise MXNetError(
+            raise StateError(
                 f"Parameter '{self.name}' is row_sparse and has no Trainer, which fetches its rows. "
                 f"Make gluon.Trainer(net.collect_params(), ...) first."
             )
@@ -479,7 +480,7 @@ class Parameter:
         """The gradient on a context.
 
         Raises:
-            MXNetError: it has none (``grad_req='null'``).
+            StateError: it has none (``grad_req='null'``).
         """
         self._check_grad()
         return self._on(ctx).grad  # type: ignore[return-value]
@@ -492,7 +493,7 @@ class Parameter:
 
     def _check_grad(self) -> None:
         if self._arrays and self._grad_req == "null":
-            raise MXNetError(f"Parameter '{self.name}' has no gradient: its grad_req is 'null'.")
+            raise StateError(f"Parameter '{self.name}' has no gradient: its grad_req is 'null'.")
 
     def list_ctx(self) -> list[Context]:
         """The contexts that hold it, or will hold it once it is initialized."""

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from mixnet.base import OperatorValueError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Long, Positive, Scalar
+from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
 from mixnet.ops.schema.rewrites import Rewrites, counted, diagonal, filled
 
 ZEROS = Rewrites(constant=lambda *, shape, dtype: filled(shape, 0, dtype))
@@ -39,7 +40,7 @@ def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
 )
 def full(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
     """One number everywhere."""
-    return jnp.broadcast_to(jnp.asarray(value).astype(dtype), shape)
+    return jnp.broadcast_to(number_of_dtype(value, dtype), shape)
 
 
 @op("_eye", differentiable=False, rewrites=EYE)
@@ -94,7 +95,7 @@ def arange(
             f"{stop:g}; give it the other sign."
         )
     numbers = start + step * jnp.arange(count, dtype=jnp.float64)
-    return jnp.repeat(numbers, repeat).astype(dtype)
+    return to_dtype(jnp.repeat(numbers, repeat), dtype)
 
 
 @op("_linspace", differentiable=False, aliases=["_npi_linspace"])
@@ -111,9 +112,8 @@ def linspace(
     endpoint: bool = True,
 ):
     """``num`` numbers at equal distances from ``start`` to ``stop``."""
-    return jnp.linspace(
-        start, 1.0 if stop is None else stop, num, endpoint, dtype=jnp.float64
-    ).astype(dtype)
+    end = 1.0 if stop is None else stop
+    return to_dtype(jnp.linspace(start, end, num, endpoint, dtype=jnp.float64), dtype)
 
 
 @op(

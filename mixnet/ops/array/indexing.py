@@ -12,7 +12,7 @@ from mixnet.base import DTypeError, IndexingError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
-from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
 from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 
@@ -135,8 +135,10 @@ def one_hot(
     positions = jax.lax.convert_element_type(indices, jnp.int64)
     positions = jax.lax.broadcast_in_dim(positions, shape, range(indices.ndim))
     hot = jax.lax.eq(positions, jax.lax.broadcasted_iota(jnp.int64, shape, indices.ndim))
-    on, off = (jax.lax.full(shape, np.float64(each)) for each in (on_value, off_value))
-    return jax.lax.convert_element_type(jax.lax.select(hot, on, off), dtype)
+    on, off = (
+        jax.lax.broadcast(number_of_dtype(each, dtype), shape) for each in (on_value, off_value)
+    )
+    return jax.lax.select(hot, on, off)
 
 
 @op(

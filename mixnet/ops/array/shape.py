@@ -24,7 +24,7 @@ from mixnet.ops.schema.attributes import (
     Scalar,
     Shape,
 )
-from mixnet.ops.schema.dtypes import Dtypes
+from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
 from mixnet.ops.schema.integer_layers import Quantization
 from mixnet.ops.schema.ranges import AxisOf
 from mixnet.ops.schema.rewrites import TRANSPOSE, Rewrites, alone, free_of_codes
@@ -492,7 +492,7 @@ def slice_assign_scalar(data, *, scalar: Scalar = 0.0, begin: tuple, end: tuple,
     Source: MXNet operator ``_slice_assign_scalar``.
     """
     key = _slices("_slice_assign_scalar", data, begin, end, step)
-    return data.at[key].set(jnp.asarray(scalar).astype(data.dtype))
+    return data.at[key].set(number_of_dtype(scalar, data.dtype))
 
 
 @op("_identity_with_attr_like_rhs", one_dtype=True, storage=storage_rules.LIKE_RIGHT)

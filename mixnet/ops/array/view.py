@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar, Scalars, Shape
+from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
 
 
 def _position(number: Any) -> Any:
@@ -33,7 +34,7 @@ def _(data, *, offset, shape):
 def view_write(data, value, *, offset: Scalar):
     """``data`` with ``value`` written from element ``offset`` of its flattened form on."""
     flat = jax.lax.dynamic_update_slice(
-        data.reshape(-1), value.reshape(-1).astype(data.dtype), (_position(offset),)
+        data.reshape(-1), to_dtype(value.reshape(-1), data.dtype), (_position(offset),)
     )
     return flat.reshape(data.shape)
 
@@ -41,7 +42,7 @@ def view_write(data, value, *, offset: Scalar):
 @op("_full_like_value", in_amp_lists=False)
 def full_like_value(data, *, value: Scalar):
     """An array like ``data`` filled with ``value``."""
-    return jnp.broadcast_to(jnp.asarray(value).astype(data.dtype), data.shape)
+    return jnp.broadcast_to(number_of_dtype(value, data.dtype), data.shape)
 
 
 @op("_broadcast_cast", in_amp_lists=False)
@@ -50,7 +51,7 @@ def broadcast_cast(value, *, shape: Shape, dtype: str):
     extra = value.ndim - len(shape)
     if extra > 0 and all(extent == 1 for extent in value.shape[:extra]):
         value = value.reshape(value.shape[extra:])
-    return jnp.broadcast_to(value, shape).astype(dtype)
+    return jnp.broadcast_to(to_dtype(value, dtype), shape)
 
 
 @op("_block", in_amp_lists=False)
@@ -62,7 +63,7 @@ def block(data, *, begin: Scalars, size: Shape, shape: Shape):
 @op("_block_write", in_amp_lists=False)
 def block_write(data, value, *, begin: Scalars, size: Shape):
     """``data`` with ``value``, of as many elements as ``size``, written at ``begin``."""
-    update = value.reshape(size).astype(data.dtype)
+    update = to_dtype(value.reshape(size), data.dtype)
     return jax.lax.dynamic_update_slice(data, update, [_position(b) for b in begin])
 
 
@@ -88,4 +89,4 @@ def index(data, *indices, pattern: tuple):
 @op("_index_write", in_amp_lists=False)
 def index_write(data, value, *indices, pattern: tuple):
     """``data`` with ``value`` written where NumPy's index says."""
-    return data.at[_key(pattern, indices)].set(value.astype(data.dtype))
+    return data.at[_key(pattern, indices)].set(to_dtype(value, data.dtype))

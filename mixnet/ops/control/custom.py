@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import MXNetError
@@ -228,11 +227,9 @@ def _(heads, outputs, *data, op_type, parameters, instance, registration, traini
             return runner.backward(ticket, *parts)
 
     # The states that the gradient sees are those that forward has left.
-    results = jax.pure_callback(
-        call, structs, outputs[result_count], *heads[:result_count], *data[:count], *outputs[:result_count],
-        *outputs[result_count + 1 :],
-    )  # fmt: skip
     return tuple(
-        g if jnp.issubdtype(d.dtype, jnp.floating) else None
-        for g, d in zip(results, data, strict=False)
-    )
+        jax.pure_callback(
+            call, structs, outputs[result_count], *heads[:result_count], *data[:count], *outputs[:result_count],
+            *outputs[result_count + 1 :],
+        )
+    )  # fmt: skip

@@ -9,14 +9,13 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import DTypeLike
 
 from mixnet.base import ShapeError
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
-from mixnet.ops.schema.dtypes import Dtypes, all_own
+from mixnet.ops.schema.dtypes import Dtypes, all_own, number_of_dtype, to_dtype
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import (
     COPY,
@@ -272,13 +271,6 @@ def _declare_same(key: str, function: Function, text: str, grad: bool) -> Op:
     )(elementwise)
 
 
-def in_dtype_of(data: Any, number: Any) -> Any:
-    """A number in the dtype of an array, as MXNet casts it before computing: integers wrap."""
-    if data.dtype.kind in "iu":
-        number = jax.lax.convert_element_type(number, jnp.int64)
-    return jax.lax.convert_element_type(number, data.dtype)
-
-
 # The number that changes nothing. Sums with 0 are not among them: -0 + 0 is 0.
 _NEUTRAL = {"sub": 0.0, "mul": 1.0, "div": 1.0}
 
@@ -297,7 +289,7 @@ def _declare_scalar(
     def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
         if data.dtype == jnp.bool_:  # booleans meet a number as int64
             data = data.astype(jnp.int64)
-        return function(data, in_dtype_of(data, scalar)).astype(data.dtype)
+        return function(data, number_of_dtype(scalar, data.dtype)).astype(data.dtype)
 
     with_number.__doc__ = f"{text} Of an array and a number.\n\nSource: MXNet operator ``{name}``."
     return op(
@@ -447,15 +439,6 @@ def cast(data, *, dtype: DType):
     Source: MXNet operator ``Cast``.
     """
     return to_dtype(data, dtype)
-
-
-def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
-    """A cast as MXNet's: numbers out of an integer type's range wrap."""
-    target_dtype = jnp.dtype(dtype)
-    if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(target_dtype, jnp.integer):
-        # What no whole number stands for becomes the least one, as processors have it.
-        data = jnp.where(jnp.isfinite(data), data, -(2.0**63)).astype(jnp.int64)
-    return data.astype(target_dtype)
 
 
 @op(

@@ -9,9 +9,10 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.ops.math.elementwise import absolute, relu, sign, to_dtype
+from mixnet.ops.math.elementwise import absolute, relu, sign
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
+from mixnet.ops.schema.dtypes import to_dtype
 from mixnet.ops.schema.rewrites import Rewrites
 from mixnet.ops.schema.shape_constraints import same_as_first
 from mixnet.ops.schema.storage import Storage

@@ -124,6 +124,7 @@ def _drops(p: float, mode: str, training: bool) -> bool:
 
 @op(
     "Dropout",
+    floats=True,
     draws=_drops,
     recomputed="never",
     rewrites=Rewrites(

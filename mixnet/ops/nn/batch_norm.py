@@ -27,6 +27,7 @@ def _moves(training: bool, use_global_stats: bool) -> bool:
 
 
 _COMMON: dict[str, Any] = {
+    "floats": True,
     "states": ["moving_mean", "moving_var"],
     "moves": _moves,
     "fraction_kept": "momentum",

@@ -63,6 +63,7 @@ Layout = Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC"]
 
 @op(
     "Convolution",
+    integers=("int8",),
     one_dtype=True,
     recomputed="asked",
     rewrites=Rewrites(keeps_dtype=True),
@@ -169,7 +170,7 @@ def check_groups(name: str, channels: int, num_filter: int, num_group: int) -> N
         )
 
 
-@op("Convolution_v1", one_dtype=True, precision="full")
+@op("Convolution_v1", floats=True, one_dtype=True, precision="full")
 @with_attributes_of(convolution, layout=Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None)
 def convolution_v1(data, weight, bias=None, **attributes: Any):
     """``Convolution`` by its former name.
@@ -198,7 +199,7 @@ def _(inputs, outputs):
     return math.prod(outputs[0]) * (2 * math.prod(inputs[1][1:]) + (len(inputs) > 2))
 
 
-@op("Deconvolution", one_dtype=True, precision="low", aliases=["_npx_deconvolution"])
+@op("Deconvolution", floats=True, one_dtype=True, precision="low", aliases=["_npx_deconvolution"])
 def deconvolution(
     data,
     weight,

@@ -27,6 +27,7 @@ def _ctc_arguments(use_data_lengths: bool, use_label_lengths: bool) -> tuple[str
 
 @op(
     "CTCLoss",
+    floats=True,
     aliases=["ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"],
     arguments=_ctc_arguments,
     output_names=("output0",),

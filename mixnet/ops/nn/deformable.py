@@ -158,7 +158,7 @@ def _filtered(value: jax.Array, weight: jax.Array, bias: jax.Array | None) -> An
     return out if bias is None else out + bias.reshape(1, -1, 1, 1)
 
 
-@op("_contrib_DeformableConvolution", one_dtype=True, precision="full")
+@op("_contrib_DeformableConvolution", floats=True, one_dtype=True, precision="full")
 def deformable_convolution(
     data,
     offset,
@@ -212,7 +212,7 @@ def deformable_convolution(
     )
 
 
-@op("_contrib_ModulatedDeformableConvolution", one_dtype=True, in_amp_lists=False)
+@op("_contrib_ModulatedDeformableConvolution", floats=True, one_dtype=True, in_amp_lists=False)
 @with_attributes_of(deformable_convolution, before="layout")
 def modulated_deformable_convolution(
     data, offset, mask, weight, bias=None, *, im2col_step: Positive = 64, **attributes: Any

@@ -14,6 +14,7 @@ from mixnet.ops.schema.shape_constraints import same_batch
 
 @op(
     "FullyConnected",
+    floats=True,
     one_dtype=True,
     recomputed="asked",
     rewrites=Rewrites(keeps_dtype=True),

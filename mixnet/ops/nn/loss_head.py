@@ -137,6 +137,7 @@ def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
     )
     operator = op(
         name,
+        floats=True,
         one_dtype=True,
         aliases=[f"_sparse_{name}"],
         labels=["label"],
@@ -180,7 +181,7 @@ _regression(
 _ONLY_GRADIENT = Rewrites(only_gradient=True, keeps_dtype=True)
 
 
-@op("MakeLoss", rewrites=_ONLY_GRADIENT, precision="full")
+@op("MakeLoss", floats=True, rewrites=_ONLY_GRADIENT, precision="full")
 def make_loss_output(
     data,
     *,
@@ -243,7 +244,7 @@ def block_grad(data):
     return jax.lax.stop_gradient(data)
 
 
-@op("SVMOutput", labels=["label"], precision="full")
+@op("SVMOutput", floats=True, labels=["label"], precision="full")
 def svm_output(
     data,
     label,

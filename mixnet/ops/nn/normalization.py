@@ -99,6 +99,7 @@ def _(data):
 
 @op(
     "GroupNorm",
+    floats=True,
     one_dtype=True,
     outputs=3,
     visible=_visible,

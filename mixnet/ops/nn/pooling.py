@@ -21,6 +21,7 @@ from mixnet.ops.schema.rewrites import Rewrites
 
 @op(
     "Pooling",
+    floats=True,
     rewrites=Rewrites(keeps_dtype=True),
     quantization=Quantization("_contrib_quantized_pooling", fits=pools),
     bfloat16="any",
@@ -188,7 +189,7 @@ def _(inputs, outputs, kernel, global_pool):
     return math.prod(outputs[0]) * math.prod(kernel)
 
 
-@op("Pooling_v1")
+@op("Pooling_v1", floats=True)
 def pooling_v1(
     data,
     *,
@@ -235,7 +236,7 @@ def _equal_windows(extent: int, out: int) -> Taps:
     return Taps(np.minimum(index, extent - 1).astype(np.int32), weight)
 
 
-@op("_contrib_AdaptiveAvgPooling2D")
+@op("_contrib_AdaptiveAvgPooling2D", floats=True)
 def adaptive_avg_pooling(data, *, output_size: Extents = ()):
     """Means over as many windows as the output has elements.
 
@@ -277,6 +278,7 @@ def _bilinear_kernel(scale: int) -> tuple[int, int]:
 
 @op(
     "UpSampling",
+    floats=True,
     arguments=_upsampling_arguments,
     initializers={"weight": '["bilinear", {}]'},
 )

@@ -222,6 +222,7 @@ def rnn_outputs(mode: str, state_outputs: bool) -> int:
 
 @op(
     "RNN",
+    floats=True,
     aliases=["_npx_rnn"],
     arguments=_rnn_arguments,
     outputs=rnn_outputs,

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
+from mixnet.ops.schema.dtypes import number_of_dtype
 from mixnet.ops.schema.ranges import Range
 
 TimeAxis = Annotated[int, Range(0, 1)]
@@ -62,7 +63,7 @@ def sequence_mask(
     lengths = sequence_length.astype(jnp.int64)
     inside = steps[:, None] < lengths[None, :] if axis == 0 else steps[None, :] < lengths[:, None]
     inside = inside.reshape(inside.shape + (1,) * (data.ndim - 2))
-    return jnp.where(inside, data, jnp.asarray(value, data.dtype))
+    return jnp.where(inside, data, number_of_dtype(value, data.dtype))
 
 
 @op("SequenceLast", arguments=_length_arguments)

@@ -92,7 +92,7 @@ def softmin(
     return jax.nn.softmax(-scaled, axis).astype(dtype or data.dtype)
 
 
-@op("SoftmaxActivation", flops=4, precision="full")
+@op("SoftmaxActivation", floats=True, flops=4, precision="full")
 def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance"):
     """Softmax along the last axis, or along axis 1.
 

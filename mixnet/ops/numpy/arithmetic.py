@@ -16,10 +16,11 @@ from jax.typing import DTypeLike
 
 from mixnet.base import DTypeError
 from mixnet.ops.math.broadcast import check_broadcast
-from mixnet.ops.math.elementwise import BINARY, FUSIONS, power_scalar, to_dtype
+from mixnet.ops.math.elementwise import BINARY, FUSIONS, power_scalar
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
+from mixnet.ops.schema.dtypes import to_dtype
 
 Function = Callable[..., Any]
 

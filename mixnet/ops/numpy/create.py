@@ -11,6 +11,7 @@ import numpy as np
 from mixnet.ops.array.create import EYE, ONES, RANGE, ZEROS, steps_between
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, DType, Extents, Long, Positive, Scalar
+from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
 from mixnet.ops.schema.rewrites import Rewrites, diagonal
 
 
@@ -67,7 +68,7 @@ def full_like(a, *, fill_value: Scalar, ctx: str = "", dtype: DType | None = Non
 
     Source: MXNet operator ``_npi_full_like``.
     """
-    return jnp.broadcast_to(jnp.asarray(fill_value).astype(dtype or a.dtype), a.shape)
+    return jnp.broadcast_to(number_of_dtype(fill_value, dtype or a.dtype), a.shape)
 
 
 @op("_npi_arange", differentiable=False, rewrites=RANGE)
@@ -86,7 +87,7 @@ def arange(
     Source: MXNet operator ``_npi_arange``.
     """
     start, stop, _ = steps_between("_npi_arange", start, stop, step)
-    return jnp.asarray(np.repeat(np.arange(start, stop, step), repeat)).astype(dtype)
+    return to_dtype(jnp.asarray(np.repeat(np.arange(start, stop, step), repeat)), dtype)
 
 
 @op("_npi_logspace", differentiable=False)
@@ -104,7 +105,7 @@ def logspace(
 
     Source: MXNet operator ``_npi_logspace``.
     """
-    return jnp.logspace(start, stop, num, endpoint, base, dtype=jnp.float64).astype(dtype)
+    return to_dtype(jnp.logspace(start, stop, num, endpoint, base, dtype=jnp.float64), dtype)
 
 
 @op("_npi_indices", differentiable=False)

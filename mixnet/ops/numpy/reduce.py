@@ -11,11 +11,11 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 
 from mixnet.base import AxisError, DTypeError, OperatorValueError, ShapeError
-from mixnet.ops.math.elementwise import to_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.math.reduce import all_ties
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Shape
+from mixnet.ops.schema.dtypes import to_dtype
 from mixnet.ops.schema.ranges import AxisOf
 
 

@@ -14,6 +14,7 @@ from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Scalar
+from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
 
 
 @op("_npi_where")
@@ -37,7 +38,7 @@ def where_lscalar(condition, x, *, scalar: Scalar = 0.0):
     Source: MXNet operator ``_npi_where_lscalar``.
     """
     check_broadcast("where", condition.shape, x.shape)
-    return jnp.where(condition != 0, jnp.asarray(scalar).astype(x.dtype), x)
+    return jnp.where(condition != 0, number_of_dtype(scalar, x.dtype), x)
 
 
 @op("_npi_where_rscalar")
@@ -47,7 +48,7 @@ def where_rscalar(condition, y, *, scalar: Scalar = 0.0):
     Source: MXNet operator ``_npi_where_rscalar``.
     """
     check_broadcast("where", condition.shape, y.shape)
-    return jnp.where(condition != 0, y, jnp.asarray(scalar).astype(y.dtype))
+    return jnp.where(condition != 0, y, number_of_dtype(scalar, y.dtype))
 
 
 @op("_npi_where_scalar2", differentiable=False)
@@ -123,7 +124,7 @@ def _inserted(
     shape = (count, *moved.shape[1:])
     result = jnp.zeros((extent + count, *moved.shape[1:]), arr.dtype)
     result = result.at[rest].set(moved)
-    result = result.at[places].set(jnp.broadcast_to(values, shape).astype(arr.dtype))
+    result = result.at[places].set(jnp.broadcast_to(to_dtype(values, arr.dtype), shape))
     return jnp.moveaxis(result, 0, axis)
 
 
@@ -264,7 +265,7 @@ def boolean_mask_assign_scalar(data, mask, *, value: Scalar = 0.0, start_axis: i
 
     Source: MXNet operator ``_npi_boolean_mask_assign_scalar``.
     """
-    return jnp.where(_over(mask, data, start_axis), jnp.asarray(value).astype(data.dtype), data)
+    return jnp.where(_over(mask, data, start_axis), number_of_dtype(value, data.dtype), data)
 
 
 @op("_npi_boolean_mask_assign_tensor")
@@ -288,12 +289,12 @@ def boolean_mask_assign_tensor(data, mask, value, *, start_axis: int = 0):
     shape = (
         filled.shape[: value.ndim - behind - 1] + mask.shape + value.shape[value.ndim - behind :]
     )
-    filled = filled.reshape(shape).astype(data.dtype)
+    filled = to_dtype(filled.reshape(shape), data.dtype)
     return jnp.where(over, jnp.broadcast_to(filled, data.shape), data)
 
 
 def _spread(value: Any, data: Any, start_axis: int, mask_axes: int) -> Any:
-    value = value.astype(data.dtype)
+    value = to_dtype(value, data.dtype)
     if value.ndim > data.ndim - mask_axes:
         # An axis of extent one stands for the mask's axes.
         at = value.ndim - (data.ndim - start_axis - mask_axes) - 1

@@ -12,10 +12,10 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import OperatorValueError
-from mixnet.ops.math.elementwise import in_dtype_of
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
+from mixnet.ops.schema.dtypes import number_of_dtype
 
 
 def _whole(numbers: jax.Array) -> Any:
@@ -108,7 +108,7 @@ def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
     Source: MXNet operator ``_scatter_plus_scalar``.
     """
-    return data + in_dtype_of(data, scalar)
+    return data + number_of_dtype(scalar, data.dtype)
 
 
 @op("_scatter_minus_scalar", storage=storage_rules.ZERO_STAYS)
@@ -117,7 +117,7 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
     Source: MXNet operator ``_scatter_minus_scalar``.
     """
-    return data - in_dtype_of(data, scalar)
+    return data - number_of_dtype(scalar, data.dtype)
 
 
 @op("_scatter_elemwise_div", precision="widest", storage=storage_rules.DIVIDED_ROWS)

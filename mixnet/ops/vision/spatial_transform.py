@@ -39,7 +39,7 @@ def _affine_grid(name: str, theta: jax.Array, target_shape: tuple[int, ...]) -> 
     )
 
 
-@op("GridGenerator")
+@op("GridGenerator", floats=True)
 def grid_generator(
     data, *, transform_type: Literal["affine", "warp"], target_shape: Extents = (0, 0)
 ):
@@ -94,7 +94,7 @@ def _sample(image: jax.Array, grid: jax.Array) -> Any:
     )
 
 
-@op("BilinearSampler", one_dtype=True)
+@op("BilinearSampler", floats=True, one_dtype=True)
 def bilinear_sampler(data, grid, *, cudnn_off: bool | None = None):
     """Images at the places of ``grid`` by linear interpolation; outside of them is 0.
 
@@ -118,7 +118,7 @@ def bilinear_sampler(data, grid, *, cudnn_off: bool | None = None):
     return jax.vmap(_sample)(data, grid)
 
 
-@op("SpatialTransformer", one_dtype=True)
+@op("SpatialTransformer", floats=True, one_dtype=True)
 def spatial_transformer(
     data,
     loc,

@@ -443,3 +443,37 @@ def test_an_operator_that_waits_for_its_own_executor_is_told() -> None:
     with pytest.raises(mx.MXNetError, match="waits for work that can only run after it"):
         bound.forward()[0].asnumpy()
     np.testing.assert_array_equal(bound.forward()[0].asnumpy(), np.ones((2, 3)))
+
+
+class _Products(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * in_data[1])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * in_data[1])
+        self.assign(in_grad[1], req[1], out_grad[0] * 1.5)
+
+
+@mx.operator.register("products_of_integers")
+class _ProductsProp(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return ["data", "factor"]
+
+    def infer_shape(self, in_shape):
+        return in_shape, [in_shape[0]], []
+
+    def create_operator(self, ctx, shapes, dtypes):
+        return _Products()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int64"])
+def test_gradients_of_integers_are_what_backward_writes(dtype: str) -> None:
+    data, factor = nd.array([1, 2, 3], dtype=dtype), nd.array([2, 3, 4], dtype=dtype)
+    data.attach_grad()
+    factor.attach_grad()
+    with mx.autograd.record():
+        result = nd.Custom(data, factor, op_type="products_of_integers")
+    result.backward()
+    assert result.asnumpy().tolist() == [2, 6, 12]
+    assert data.grad.asnumpy().tolist() == [2, 3, 4]
+    assert factor.grad.asnumpy().tolist() == [1, 1, 1]  # MXNet 1.9.1: 1.5 is cast to the dtype

@@ -1,0 +1,71 @@
+"""``type(error).__name__``, which programs print, is that of the class MXNet 1.9.1 raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as onp
+import pytest
+
+import mixnet as mx
+from mixnet import gluon, nd
+from mixnet.gluon import nn
+
+
+def parameter(**settings: Any) -> gluon.Parameter:
+    made = gluon.Parameter("w", shape=(2, 3), **settings)
+    made.initialize()
+    return made
+
+
+def array() -> nd.NDArray:
+    return nd.arange(12).reshape((3, 4))
+
+
+def exported() -> Any:
+    network = nn.HybridSequential()
+    network.add(nn.Dense(2))
+    return network.export("net")
+
+
+SPARSE = {"stype": "row_sparse", "grad_stype": "row_sparse"}
+STATES: list[Callable[[], Any]] = [
+    lambda: parameter(grad_req="null").grad(),
+    lambda: parameter(grad_req="null").list_grad(),
+    lambda: parameter(**SPARSE).data(),
+    lambda: parameter(**SPARSE).list_data(),
+    lambda: parameter(**SPARSE).row_sparse_data(nd.array([0])),
+    lambda: parameter().row_sparse_data(nd.array([0])),
+    exported,
+]
+KINDS: list[Callable[[], Any]] = [
+    lambda: array()["a"],
+    lambda: array()[1.5],
+    lambda: array()[:, ::0],
+    lambda: array().__setitem__("a", 1),
+]
+SIZES: list[Callable[[], Any]] = [
+    lambda: array().__setitem__(0, nd.ones(3)),
+    lambda: array().__setitem__(0, onp.ones(9)),
+]
+SOURCES: list[Callable[[], Any]] = [
+    lambda: nd.array([[1, 2], [3]]),
+    lambda: nd.array("a"),
+    lambda: gluon.Constant("c", [[1, 2], [3]]),
+]
+CALLS = [
+    *[(call, "RuntimeError") for call in STATES],
+    *[(call, "ValueError") for call in KINDS + SIZES],
+    *[(call, "TypeError") for call in SOURCES],
+]
+
+
+@pytest.mark.parametrize("call, name", CALLS)
+def test_names_of_errors(call: Callable[[], Any], name: str) -> None:
+    with pytest.raises(mx.MXNetError) as raised:
+        call()
+    assert type(raised.value).__name__ == name
+    assert isinstance(
+        raised.value, {"ValueError": ValueError, "TypeError": TypeError}.get(name, RuntimeError)
+    )
