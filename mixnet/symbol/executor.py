@@ -225,10 +225,14 @@ class Executor:
                 )
             arguments = {name: array.dtype for name, array in self._arg_dict.items()}
             _, dtypes, _ = self._symbol._types(**arguments)
+            places = [
+                self._groups.get(group_of(head.node) or "", self._ctx)
+                for head in self._symbol._heads
+            ]
             self._outputs = [
-                _zeros(stype, shape, self._ctx, dtype)
-                for stype, shape, dtype in zip(
-                    self._storage, shapes or (), dtypes or (), strict=True
+                _zeros(stype, shape, place, dtype)
+                for stype, shape, place, dtype in zip(
+                    self._storage, shapes or (), places, dtypes or (), strict=True
                 )
             ]
         return self._outputs
