@@ -46,7 +46,7 @@ from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
-from mixnet.symbol.custom import OwnOperators
+from mixnet.symbol.custom import OwnOperators, calls_own_operators
 from mixnet.symbol.symbol import Symbol, output_name
 
 if TYPE_CHECKING:
@@ -178,6 +178,9 @@ class Executor:
         self._is_cut = bool(self._groups) or is_cut(symbol.graph)
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
+        if calls_own_operators(symbol.graph):
+            specs = {name: array._spec for name, array in arrays.items()}
+            self._own_operators.create(self._complete().graph, specs)
 
     # ---- arrays -------------------------------------------------------------------------------
 

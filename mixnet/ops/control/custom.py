@@ -38,6 +38,11 @@ class Runner(Protocol):
         unknown ones.
         """
 
+    def create(
+        self, instance: int, shapes: Sequence[Sequence[int]], dtypes: Sequence[np.dtype]
+    ) -> Any:
+        """The operator of an instance for arguments of these shapes and dtypes."""
+
     def forward(
         self,
         training: bool,

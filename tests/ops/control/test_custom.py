@@ -443,3 +443,32 @@ def test_an_operator_that_waits_for_its_own_executor_is_told() -> None:
     with pytest.raises(mx.MXNetError, match="waits for work that can only run after it"):
         bound.forward()[0].asnumpy()
     np.testing.assert_array_equal(bound.forward()[0].asnumpy(), np.ones((2, 3)))
+
+
+def test_binding_creates_the_operator() -> None:
+    """As MXNet 1.9.1 does: once for a bound node, again where it is bound with other shapes."""
+    created: list[Any] = []
+
+    class Doubling(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    @mx.operator.register("created_when_bound")
+    class DoublingProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            created.append((str(ctx), in_shapes, in_dtypes))
+            if in_shapes[0] == [3]:
+                raise OSError("no space")
+            return Doubling()
+
+    double = mx.sym.Custom(mx.sym.Variable("x"), op_type="created_when_bound")
+    executor = double.simple_bind(mx.cpu(), x=(2,))
+    assert created == [("cpu(0)", [[2]], [0])]
+    for is_train in (False, True):
+        executor.forward(is_train=is_train, x=mx.nd.ones(2))
+        assert executor.outputs[0].asnumpy().tolist() == [2, 2]
+    assert len(created) == 1
+    executor.reshape(x=(1,))
+    assert created[1:] == [("cpu(0)", [[1]], [0])]
+    with pytest.raises(mx.MXNetError, match="raised OSError: no space"):
+        double.simple_bind(mx.cpu(), x=(3,))
