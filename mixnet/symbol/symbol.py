@@ -699,6 +699,8 @@ def compose(
         op.bind({k: attributes[k] for k in unknown})  # raises, with the nearest name
     users = {k: str(v) for k, v in attributes.items() if k not in op.attributes}
     statics, scalars = op.bind(own)
+    if name is not None and not isinstance(name, str):
+        raise AttributeTypeError(f"{op.name}: name must be text, not {name!r:.80}.")
     name = current_names().get(name, called.lower())
     for key in attr or {}:
         if op.attributes and not _is_user(key):
@@ -712,6 +714,8 @@ def compose(
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
+        if op.num_args == "num_args" and not entries:
+            raise NotAnArrayError(f"{op.name} takes at least one symbol; none was given.")
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
@@ -770,8 +774,9 @@ def _own_variable(op: Op, name: str, parameter: str, attrs: Mapping[str, str]) -
 
 def _set_initializer(op: Op, parameter: str, node: Node) -> None:
     """Give a variable the initializer of the parameter it is used for, unless it has its own."""
-    if parameter in op.initializers and node.is_variable:
-        node.attrs = {"__init__": op.initializers[parameter], **(node.attrs or {})}
+    if parameter in op.initializers and node.is_variable and "__init__" not in node.attrs:
+        # Behind the others: dicts of attributes are printed in MXNet's order.
+        node.attrs = {**node.attrs, "__init__": op.initializers[parameter]}
 
 
 def _is_user(key: str) -> bool:

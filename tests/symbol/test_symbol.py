@@ -251,3 +251,17 @@ def test_text_of_a_graph_of_one_node() -> None:
     # As MXNet 1.9.1 prints it.
     assert mx.sym.Variable("x").debug_str() == "Variable:x\n"
     assert mx.sym.zeros((2,)).debug_str() == "AtomicFunctor  Op:_zeros\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "sym.Concat()", "sym.add_n()", "sym.stack(axis=1)", "sym.khatri_rao()",
+        "sym.UpSampling(scale=2, sample_type='nearest')", "sym.Concat(name='c')",
+        "sym.exp(sym.Variable('x'), name=3)", "sym.exp(sym.Variable('x'), name=b'x')",
+    ],
+)  # fmt: skip
+def test_no_inputs_and_names_that_are_no_text(code: str) -> None:
+    """MXNet 1.9.1 refuses these, too."""
+    with pytest.raises(mx.MXNetError, match="at least one symbol|name must be text"):
+        eval(code, {"sym": mx.sym})
