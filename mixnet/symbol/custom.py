@@ -104,10 +104,12 @@ class OwnOperators:
             values = custom.keywords(node.statics)
             op_type, runner = values["op_type"], runner_of(values["op_type"], values["parameters"])
             inputs = node.inputs[: len(runner.arguments)]
-            known = [inferred.shapes.get(each) for each in inputs]
-            kinds = [inferred.dtypes.get(each) for each in inputs]
-            if any(each is None or min(each, default=1) < 1 for each in known) or None in kinds:
+            known = [inferred.shapes[each] for each in inputs if inferred.shapes.get(each)]
+            kinds = [inferred.dtypes[each] for each in inputs if each in inferred.dtypes]
+            if len(known) < len(inputs) or len(kinds) < len(inputs):
                 continue  # known when it runs
+            if any(min(shape) < 1 for shape in known):
+                continue
             try:
                 with keep_errors(op_type):
                     runner.create(values["instance"], known, kinds)

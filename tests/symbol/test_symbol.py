@@ -263,5 +263,5 @@ def test_text_of_a_graph_of_one_node() -> None:
 )  # fmt: skip
 def test_no_inputs_and_names_that_are_no_text(code: str) -> None:
     """MXNet 1.9.1 refuses these, too."""
-    with pytest.raises(mx.MXNetError, match="at least one symbol|name must be text"):
+    with pytest.raises(mx.MXNetError, match=r"at least one symbol|name must be text"):
         eval(code, {"sym": mx.sym})
