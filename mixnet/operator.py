@@ -225,18 +225,30 @@ class PropRunner:
                 )
         return [*arguments, *as_known(states)], as_known(inferred[1])
 
-    def _operator(self, instance: int, inputs: Sequence[np.ndarray]) -> CustomOp:
-        shapes = [list(each.shape) for each in inputs]
-        dtypes = [CODES[each.dtype] for each in inputs]
+    def create(
+        self, instance: int, shapes: Sequence[Sequence[int]], dtypes: Sequence[np.dtype]
+    ) -> CustomOp:
+        """The operator for inputs of these shapes and dtypes; that of an instance is created once.
+
+        Args:
+            instance: a number, the same for the runs of one operator; 0 for an operator of its own.
+            shapes: of the arguments.
+            dtypes: of the arguments.
+        """
+        shapes = [list(each) for each in shapes]
+        codes = [CODES[each] for each in dtypes]
         if not instance:
-            return self.prop.create_operator(_HOST, shapes, dtypes)
-        key = (instance, *map(tuple, shapes), *dtypes)
+            return self.prop.create_operator(_HOST, shapes, codes)
+        key = (instance, *map(tuple, shapes), *codes)
         operator = self._operators.get(key)
         if operator is None:
-            operator = self.prop.create_operator(_HOST, shapes, dtypes)
+            operator = self.prop.create_operator(_HOST, shapes, codes)
             with self._lock:  # another thread may have been quicker
                 operator = self._operators.setdefault(key, operator)
         return operator
+
+    def _another(self, inputs: Sequence[np.ndarray]) -> CustomOp:
+        return self.create(0, [each.shape for each in inputs], [each.dtype for each in inputs])
 
     def forward(
         self,
@@ -250,7 +262,9 @@ class PropRunner:
         with timeline.called_by(self.name), separate_recording(), RecordingScope(False, training):
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             auxiliary = _arrays(states)
-            operator = self._operator(instance, inputs)
+            operator = self.create(
+                instance, [each.shape for each in inputs], [each.dtype for each in inputs]
+            )
             _by_name(
                 operator.forward,
                 is_train=int(training),  # an int, as MXNet's C interface passes it
@@ -282,7 +296,7 @@ class PropRunner:
             # What the operator kept in forward is that call's: others may have come since.
             with self._lock:
                 waiting = [self._waiting[each].get(int(ticket)) for each in _WAITING]
-            operator, auxiliary = waiting[0] or waiting[1] or (self._operator(0, inputs), {})
+            operator, auxiliary = waiting[0] or waiting[1] or (self._another(inputs), {})
             vars(operator).update(auxiliary)
             _by_name(
                 operator.backward,

@@ -125,7 +125,7 @@ def from_json(text: str, name: str = "the text") -> Graph:
 
     Raises:
         FileFormatError: it is truncated, corrupted, or no symbol file; names the node.
-        MXNetError: an operator or an attribute is unknown; names the node.
+        MXNetError: an operator or one of its attributes is unknown; names the node.
     """
     data = parse(text, name, "a symbol file")
     if not isinstance(data, dict) or not isinstance(data.get("nodes"), list):
@@ -268,6 +268,7 @@ class _Reader:
             check_inputs(result)
             if self.is_older:
                 _move_to_inputs(result)
+            check_attributes(result)
             return result
         except MXNetError:
             raise
@@ -287,6 +288,29 @@ def _move_to_inputs(node: Node) -> None:
         for key in HIDDEN:
             if entry.node.is_variable and f"{name}_{key}" in attrs:
                 cast("dict[str, str]", entry.node.attrs)[hidden(key)] = attrs.pop(f"{name}_{key}")
+
+
+def check_attributes(node: Node) -> None:
+    """Raise if an operation has attributes that are neither its operator's nor the user's.
+
+    The user's begin and end with ``__``. An operator without attributes ignores them all, as in MXNet.
+
+    Raises:
+        MXNetError: it has others; with the nearest name.
+    """
+    if node.op.name == "Custom" or not node.op.attributes:
+        return
+    known = {*node.op.attributes, *([node.op.num_args] if node.op.num_args else ["num_args"])}
+    unknown = {
+        key: value
+        for key, value in node.attrs.items()
+        if key not in known and not (key.startswith("__") and key.endswith("__"))
+    }
+    if unknown:
+        try:
+            node.op.bind(unknown)
+        except MXNetError as error:
+            raise type(error)(f"Node {node.name!r}: {error}") from None
 
 
 def check_inputs(node: Node) -> None:

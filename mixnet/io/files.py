@@ -205,9 +205,10 @@ class LibSVMParameters(BatchParameters):
 
     Args:
         data_libsvm: file of lines ``label column:value column:value ...``; columns count from 0.
+            ``label:weight`` and ``qid:number`` after it are accepted, weight and number ignored.
         data_shape: number of columns.
-        label_libsvm: file of the same format whose values are the labels; by default the first
-            number of each data line is the label.
+        label_libsvm: file of the same format whose columns and values are the labels; the first
+            number of its lines is ignored. By default the first number of each data line is the label.
         label_shape: of a label.
         num_parts: number of parts of about the same number of bytes, as in MXNet; a line belongs to the
             part in which the byte before it is.
@@ -241,8 +242,9 @@ class SparseLines:
             if not parts:
                 continue
             try:
-                labels.append(float(parts.pop(0)) if ":" not in parts[0] else 0.0)
-                for part in parts:
+                # A weight may follow the label after a colon, and the number of a query the label.
+                labels.append(float(parts.pop(0).partition(":")[0]))
+                for part in parts[1:] if parts and parts[0].startswith("qid:") else parts:
                     text, _, value = part.partition(":")
                     column = int(text)
                     if not 0 <= column < columns:

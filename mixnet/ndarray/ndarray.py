@@ -7,6 +7,7 @@ import importlib
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakValueDictionary
 
 import jax
 import numpy as np
@@ -91,6 +92,10 @@ else:
     Installed = object  # operators.py, methods.py, indexing.py and display.py install what it lists
 
 
+# Arrays whose handle somebody has read.
+_by_handle: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
+
+
 class NDArray(Installed):
     """An n-dimensional array on a device, computed when its value is needed.
 
@@ -108,13 +113,27 @@ class NDArray(Installed):
     _value: Value
 
     def __init__(self, handle: object = None, writable: bool = True):
-        if not isinstance(handle, Value):
+        """Another object for the memory of the array that has this ``handle``.
+
+        Args:
+            handle: of a dense array that exists, or the array itself.
+            writable: ignored, as in MXNet.
+
+        Raises:
+            MXNetError: there is no such array.
+        """
+        if isinstance(handle, Value):
+            self._value, self._link = handle, None
+            return
+        if isinstance(handle, ctypes.c_void_p):
+            handle = _by_handle.get(handle.value or 0, handle)
+        if not isinstance(handle, NDArray) or handle._is_sparse:
             raise MXNetError(
-                "NDArray is not created through its class; use mx.nd.array(source), "
-                "mx.nd.zeros(shape), ..."
+                f"NDArray is not created through its class, except from the handle of a dense array, "
+                f"not {handle!r:.60}; use mx.nd.array(source), mx.nd.zeros(shape), ..."
             )
-        self._value = handle
-        self._link = None
+        view = handle._view(0, handle.shape)
+        self._value, self._link = view._value, view._link
 
     @property
     def handle(self) -> ctypes.c_void_p:
@@ -122,7 +141,13 @@ class NDArray(Installed):
 
         MXNet's leads to an array of its C library, which mixnet does not have.
         """
+        _by_handle[id(self)] = self
         return ctypes.c_void_p(id(self))
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        """What ``ctypes.cast`` takes for this array."""
+        return self.handle
 
     # ---- value, views, writing ----------------------------------------------------------------
 

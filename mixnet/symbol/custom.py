@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.name import current as current_names
-from mixnet.ops.control.custom import registrations, runner_of
+from mixnet.ops.control.custom import explained, keep_errors, registrations, runner_of
 from mixnet.ops.registry import find
+from mixnet.passes.infer_shape import infer
+from mixnet.runtime.value.value import Spec
 from mixnet.symbol.symbol import Symbol, Variable, compose
 
 _instances = itertools.count(1)
@@ -50,6 +53,12 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) 
     return composed
 
 
+def calls_own_operators(graph: Graph) -> bool:
+    """Whether some node calls an operator written in Python."""
+    custom = find("Custom")
+    return any(node.op is custom for node in graph.nodes)
+
+
 class OwnOperators:
     """Operators in Python of one executor: each node's object is its own, in training and prediction."""
 
@@ -72,6 +81,37 @@ class OwnOperators:
             changed = Node(custom, statics, node.scalars, inputs, node.name, node.attrs)
             return changed.made_from(node)
 
-        if all(node.op is not custom for node in graph.nodes):
+        if not calls_own_operators(graph):
             return graph
         return graph.rebuild(change)
+
+    def create(self, graph: Graph, specs: Mapping[str, Spec]) -> None:
+        """Create these operators now, as binding does in MXNet.
+
+        Args:
+            graph: the result of ``in_graph``.
+            specs: shapes and dtypes of its variables, by name.
+
+        Raises:
+            MXNetError: ``create_operator`` raised.
+        """
+        custom = find("Custom")
+        shapes = {name: each.shape for name, each in specs.items()}
+        inferred = infer(graph, shapes, {name: each.dtype for name, each in specs.items()})
+        for node in graph.nodes:
+            if node.op is not custom:
+                continue
+            values = custom.keywords(node.statics)
+            op_type, runner = values["op_type"], runner_of(values["op_type"], values["parameters"])
+            inputs = node.inputs[: len(runner.arguments)]
+            known = [inferred.shapes[each] for each in inputs if inferred.shapes.get(each)]
+            kinds = [inferred.dtypes[each] for each in inputs if each in inferred.dtypes]
+            if len(known) < len(inputs) or len(kinds) < len(inputs):
+                continue  # known when it runs
+            if any(min(shape) < 1 for shape in known):
+                continue
+            try:
+                with keep_errors(op_type):
+                    runner.create(values["instance"], known, kinds)
+            except Exception as error:
+                raise explained(error) from error.__cause__ or error

@@ -46,7 +46,7 @@ from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
-from mixnet.symbol.custom import OwnOperators
+from mixnet.symbol.custom import OwnOperators, calls_own_operators
 from mixnet.symbol.symbol import Symbol, output_name
 
 if TYPE_CHECKING:
@@ -178,6 +178,9 @@ class Executor:
         self._is_cut = bool(self._groups) or is_cut(symbol.graph)
         if self._groups:
             self.placed_graph(False)  # a group without a device is an error here
+        if calls_own_operators(symbol.graph):
+            specs = {name: array._spec for name, array in arrays.items()}
+            self._own_operators.create(self._complete().graph, specs)
 
     # ---- arrays -------------------------------------------------------------------------------
 
@@ -225,10 +228,14 @@ class Executor:
                 )
             arguments = {name: array.dtype for name, array in self._arg_dict.items()}
             _, dtypes, _ = self._symbol._types(**arguments)
+            places = [
+                self._groups.get(group_of(head.node) or "", self._ctx)
+                for head in self._symbol._heads
+            ]
             self._outputs = [
-                _zeros(stype, shape, self._ctx, dtype)
-                for stype, shape, dtype in zip(
-                    self._storage, shapes or (), dtypes or (), strict=True
+                _zeros(stype, shape, place, dtype)
+                for stype, shape, place, dtype in zip(
+                    self._storage, shapes or (), places, dtypes or (), strict=True
                 )
             ]
         return self._outputs

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import importlib
 import os
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,30 @@ def arguments_printed(
         for name, each in kwargs.items():
             print(f"  {name}: {each}")
         raise
+
+
+_MOST_NAMED = 10  # arguments that a warning lists
+
+
+def _warn_of_unknown(
+    what: str, names: Sequence[str], values: Sequence[Any], is_known: Callable[[Any], bool]
+) -> None:
+    """Warn the caller of an inference which arguments it does not determine."""
+    unknown = [f"{n}: {v}" for n, v in zip(names, values, strict=True) if not is_known(v)]
+    if len(unknown) > _MOST_NAMED:
+        unknown[_MOST_NAMED:] = ["..."]
+    warnings.warn(
+        f"The {what} of these arguments cannot be inferred; give them, too:\n\t"
+        + "\n\t".join(unknown),
+        stacklevel=3,
+    )
+
+
+def _is_whole(shape: Any) -> bool:
+    """Whether a shape has no unknown part: () and 0 stand for unknown, but under numpy shapes."""
+    if is_np_shape():
+        return shape is not None and min(shape, default=0) >= 0
+    return bool(shape) and min(shape) > 0
 
 
 class Symbol:
@@ -324,23 +349,24 @@ class Symbol:
             kwargs: shapes by name.
 
         Returns:
-            Three lists of shapes; three times None where something stays unknown.
+            Three lists of shapes; three times None, with a warning, where something stays unknown.
 
         Raises:
             ShapeError: shapes contradict each other; names the node. Like MXNet, it prints the arguments.
         """
         with arguments_printed("infer_shape", args, kwargs):
-            return self._shapes(*args, **kwargs)
+            shapes = self.infer_shape_partial(*args, **kwargs)
+        if all(map(_is_whole, (*shapes[0], *shapes[1]))):
+            return shapes
+        _warn_of_unknown("shapes", self.list_arguments(), shapes[0], _is_whole)
+        return None, None, None
 
     def _shapes(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Like ``infer_shape``, without printing."""
-        arguments, outputs, states = self.infer_shape_partial(*args, **kwargs)
-        # () and 0 stand for unknown, but under numpy shapes
-        least = 0 if is_np_shape() else 1
-        for shape in (*arguments, *outputs):
-            if shape is None or (least and not shape) or any(each < least for each in shape):
-                return None, None, None
-        return arguments, outputs, states
+        """Like ``infer_shape``, without printing and warning."""
+        shapes = self.infer_shape_partial(*args, **kwargs)
+        if all(map(_is_whole, (*shapes[0], *shapes[1]))):
+            return shapes
+        return None, None, None
 
     def _dtypes_of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         by_name = self._known_by_name("infer_type", "dtypes", args, kwargs)
@@ -363,14 +389,22 @@ class Symbol:
     def infer_type(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
         """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
 
+        Returns:
+            Three lists of dtypes; three times None, with a warning, where one stays unknown.
+
         Raises:
-            MXNetError: a dtype is unknown, or nothing has that name. Like MXNet, it prints the arguments.
+            MXNetError: dtypes contradict each other, or nothing has that name. Like MXNet, it prints
+                the arguments.
         """
         with arguments_printed("infer_type", args, kwargs):
-            return self._types(*args, **kwargs)
+            types = self._types(*args, **kwargs)
+        if types[0] is None:
+            known, _, _ = self.infer_type_partial(*args, **kwargs)
+            _warn_of_unknown("dtypes", self.list_arguments(), known, lambda each: each is not None)
+        return types
 
     def _types(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
-        """Like ``infer_type``, without printing."""
+        """Like ``infer_type``, without printing and warning."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred({}, dtypes).dtypes
         groups = (
@@ -396,7 +430,11 @@ class Symbol:
         write_whole(fname, self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:
-        """The graph as text: one line per node."""
+        """The graph as text: some lines for each node."""
+        if len(self._heads) == 1 and not self._heads[0].node.inputs:
+            node = self._heads[0].node
+            kind = "Variable:" if node.is_variable else "AtomicFunctor  Op:"
+            return f"{kind}{node.name if node.is_variable else node.op.name}\n"
         lines = ["Symbol Outputs:"]
         lines += [
             f"\toutput[{i}]={each.node.name}({each.index})" for i, each in enumerate(self._heads)
@@ -661,6 +699,8 @@ def compose(
         op.bind({k: attributes[k] for k in unknown})  # raises, with the nearest name
     users = {k: str(v) for k, v in attributes.items() if k not in op.attributes}
     statics, scalars = op.bind(own)
+    if name is not None and not isinstance(name, str):
+        raise AttributeTypeError(f"{op.name}: name must be text, not {name!r:.80}.")
     name = current_names().get(name, called.lower())
     for key in attr or {}:
         if op.attributes and not _is_user(key):
@@ -674,6 +714,8 @@ def compose(
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         entries = [entry for each in inputs for entry in each._heads]
+        if op.num_args == "num_args" and not entries:
+            raise NotAnArrayError(f"{op.name} takes at least one symbol; none was given.")
         if op.num_args:
             attrs.setdefault(op.num_args, str(len(entries)))
         for each in op.argument_names(statics)[len(entries) :]:
@@ -685,6 +727,7 @@ def compose(
         for each in op.argument_names(statics):
             if each in inputs:
                 entries.append(inputs[each]._entry())
+                _set_initializer(op, each, entries[-1].node)
             else:
                 entries.append(Entry(_own_variable(op, name, each, attrs)))
                 own_variables.append(entries[-1].node)
@@ -724,10 +767,16 @@ def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Ent
 
 def _own_variable(op: Op, name: str, parameter: str, attrs: Mapping[str, str]) -> Node:
     """The variable of a parameter that was not given: it has all that its node has, as MXNet has it."""
-    own = dict(attrs)
-    if parameter in op.initializers:
-        own.setdefault("__init__", op.initializers[parameter])
-    return Node(None, name=f"{name}_{parameter}", attrs=own)
+    variable = Node(None, name=f"{name}_{parameter}", attrs=dict(attrs))
+    _set_initializer(op, parameter, variable)
+    return variable
+
+
+def _set_initializer(op: Op, parameter: str, node: Node) -> None:
+    """Give a variable the initializer of the parameter it is used for, unless it has its own."""
+    if parameter in op.initializers and node.is_variable and "__init__" not in node.attrs:
+        # Behind the others: dicts of attributes are printed in MXNet's order.
+        node.attrs = {**node.attrs, "__init__": op.initializers[parameter]}
 
 
 def _is_user(key: str) -> bool:

@@ -12,7 +12,7 @@ FORMAT = "libsvm"
 def corpus(folder: Path) -> list[Path]:
     """Lines with labels, and a file of labels."""
     (folder / "data.libsvm").write_bytes(b"1 0:0.5 2:1.2\n0 1:-3 # words\n\n2\n1 0:1 1:2 2:3\n")
-    (folder / "labels.libsvm").write_bytes(b"0:1 1:2\n1:3\n0:4\n0:1 1:1\n")
+    (folder / "labels.libsvm").write_bytes(b"0 0:1 1:2\n0 1:3\n0 qid:1 0:4\n0:2 0:1 1:1\n")
     return sorted(folder.glob("*.libsvm"))
 
 

@@ -183,3 +183,30 @@ def test_files_from_before_0_9_leave_out_variables() -> None:
     assert old.list_auxiliary_states() == ["out_moving_mean", "out_moving_var"]
     with pytest.raises(FileFormatError, match="takes data, weight, bias; the file gives it 1"):
         mx.sym.load_json(written_by(904, "FullyConnected", {"num_hidden": "2"}, ["data"]))
+
+
+@pytest.mark.parametrize(
+    ("op", "attribute", "version", "is_read"),
+    [  # as MXNet 1.9.1 answers
+        ("Activation", "foo", 10901, False),
+        ("Activation", "foo", 800, False),
+        ("Activation", "__foo__", 10901, True),
+        ("Activation", "lr_mult", 10901, False),
+        ("Activation", "lr_mult", 10000, True),
+        ("Activation", "ctx_group", 800, True),
+        ("Activation", "weight_lr_mult", 800, False),
+        ("exp", "foo", 10901, True),
+        ("BlockGrad", "foo", 800, True),
+        ("_mul_scalar", "foo", 10901, False),
+    ],
+)
+def test_attributes_that_the_operator_does_not_have(
+    op: str, attribute: str, version: int, is_read: bool
+) -> None:
+    needed = {"Activation": {"act_type": "relu"}, "_mul_scalar": {"scalar": "2"}}
+    text = written_by(version, op, {**needed.get(op, {}), attribute: "1"}, ["data"])
+    if is_read:
+        assert mx.sym.load_json(text).list_arguments() == ["data"]
+    else:
+        with pytest.raises(MXNetError, match=rf"Node 'out': .*{attribute}"):
+            mx.sym.load_json(text)

@@ -156,6 +156,26 @@ def test_libsvm(tmp_path: Path) -> None:
         mx.io.LibSVMIter(**given, round_batch=False)
 
 
+@pytest.mark.parametrize(
+    ("line", "label", "row"),
+    [
+        ("2:3 0:1 3:4", 2, [1, 0, 0, 4]),  # MXNet takes what follows the label for a weight
+        ("0:1 2:5", 0, [0, 0, 5, 0]),
+        ("1 qid:3 1:2", 1, [0, 2, 0, 0]),
+        ("-1.5e1\t1:.5 2:1e-1 # 3:9", -15, [0, 0.5, 0.1, 0]),
+    ],
+)
+def test_weights_and_query_numbers_of_libsvm_files(
+    tmp_path: Path, line: str, label: float, row: list[float]
+) -> None:
+    (tmp_path / "d.svm").write_text(f"{line}\n")
+    batch = next(
+        mx.io.LibSVMIter(data_libsvm=str(tmp_path / "d.svm"), data_shape=(4,), batch_size=1)
+    )
+    assert batch.label[0].asnumpy().tolist() == [label]
+    np.testing.assert_allclose(batch.data[0].asnumpy(), [row], rtol=1e-6)
+
+
 @pytest.fixture
 def mnist(tmp_path: Path) -> dict[str, Any]:
     images = np.arange(10 * 28 * 28).reshape(10, 28, 28).astype("u1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import pickle
 
 import jax
@@ -235,3 +236,19 @@ def test_flatten_is_a_copy_unless_in_place() -> None:
 
 def test_an_array_without_elements_is_false() -> None:
     assert not nd.array([])
+
+
+def test_an_array_from_a_handle() -> None:
+    """Callbacks of monitors make arrays of what they get, in programs written for MXNet."""
+    array = nd.array([1.0, 2, 3])
+    for handle in (array.handle, array, ctypes.cast(array, ctypes.c_void_p)):
+        again = nd.NDArray(handle, writable=False)
+        assert again is not array
+        assert again.asnumpy().tolist() == array.asnumpy().tolist()
+        again[0] += 5
+        array[1] += 1
+        assert again.asnumpy().tolist() == array.asnumpy().tolist()
+    assert array.asnumpy().tolist() == [16, 5, 3]
+    for wrong in (None, 3, [1, 2], ctypes.c_void_p(1), nd.zeros((2, 2), stype="csr")):
+        with pytest.raises(mx.MXNetError, match="not created through its class"):
+            nd.NDArray(wrong)

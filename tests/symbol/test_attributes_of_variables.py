@@ -60,6 +60,7 @@ def test_debug_str() -> None:
     assert "\targ[3]=b_moving_mean(0) version=1\n" in text
 
 
+@pytest.mark.filterwarnings("ignore:The shapes of these arguments")
 def test_shapes_beside_unknown_extents() -> None:
     net = sym.Convolution(x, kernel=(3, 3), num_filter=4, name="c")
     net = sym.FullyConnected(sym.Pooling(net, global_pool=True, pool_type="avg"), num_hidden=3)
@@ -102,3 +103,17 @@ def test_layers_inside_of_loops_are_hybridized() -> None:
     net.hybridize()
     for one, other in zip(plain, net(data, state), strict=True):
         np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), rtol=1e-6)
+
+
+def test_a_variable_in_the_place_of_a_state_starts_as_that_state() -> None:
+    # As MXNet 1.9.1 prints it.
+    data, mean = mx.sym.Variable("data"), mx.sym.Variable("mean")
+    one = mx.sym.Variable("one", init=mx.init.One())
+    norm = mx.sym.BatchNorm(data, moving_mean=mean, name="bn")
+    assert mean.list_attr() == {"__init__": '["zero", {}]'}
+    again = mx.sym.BatchNorm(norm, moving_mean=one, moving_var=mean, name="bn2")
+    assert again.attr_dict() == {
+        "mean": {"__init__": '["zero", {}]'},
+        "bn_moving_var": {"__init__": '["one", {}]'},
+        "one": {"__init__": '["one", {}]'},
+    }

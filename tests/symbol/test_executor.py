@@ -121,3 +121,15 @@ def test_the_gradient_of_a_row_sparse_argument_that_is_the_output() -> None:
     executor.forward(is_train=True)
     executor.backward([nd.ones((2, 2))])
     assert executor.grad_dict["x"].asnumpy().tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+def test_outputs_are_on_the_device_of_their_group_before_forward_too() -> None:
+    with mx.AttrScope(ctx_group="a"):
+        first = mx.sym.Variable("x") * 2
+    with mx.AttrScope(ctx_group="b"):
+        second = first + 1
+    x = mx.nd.ones(2, ctx=mx.cpu(1))
+    groups = {"a": mx.cpu(1), "b": mx.cpu(2)}
+    executor = mx.sym.Group([first, second]).bind(mx.cpu(), {"x": x}, group2ctx=groups)
+    assert [each.context for each in executor.outputs] == [mx.cpu(1), mx.cpu(2)]
+    assert [each.context for each in executor.forward()] == [mx.cpu(1), mx.cpu(2)]

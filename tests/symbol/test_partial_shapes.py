@@ -1,5 +1,7 @@
 """What infer_shape_partial carries on with sizes that are not known. Answers are MXNet 1.9.1's."""
 
+import warnings
+
 import pytest
 
 import mixnet as mx
@@ -22,6 +24,7 @@ def test_an_unknown_batch_size(np_shape, u) -> None:
             assert symbol.infer_shape_partial(**shapes)[1] == [outputs]
 
 
+@pytest.mark.filterwarnings("ignore:The shapes of these arguments")
 def test_shapes_that_are_not_known_at_all() -> None:
     assert sym.cos(X).infer_shape_partial() == ([()], [()], [])
     with mx.np_shape(True):
@@ -35,3 +38,18 @@ def test_a_variable_takes_a_number_for_its_shape() -> None:
     weight = sym.var("w", shape=3)
     assert weight.infer_shape()[0] == [(3,)]
     assert weight.attr("__shape__") == "3"
+
+
+def test_what_cannot_be_inferred_is_named_in_a_warning() -> None:
+    product = mx.sym.dot(mx.sym.Variable("a"), mx.sym.Variable("b"))
+    with pytest.warns(UserWarning, match=r"shapes.*\n\tb: \(\)$"):
+        assert product.infer_shape(a=(2, 3)) == (None, None, None)
+    with pytest.warns(UserWarning, match=r"dtypes.*\n\ta: None\n\tb: None$"):
+        assert product.infer_type() == (None, None, None)
+    many = mx.sym.Group([mx.sym.Variable(f"x{i}") for i in range(13)])
+    with pytest.warns(UserWarning, match=r"\n\tx9: \(\)\n\t\.\.\.$"):
+        many.infer_shape()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert product.infer_shape(a=(2, 3), b=(3, 4))[1] == [(2, 4)]
+        assert product.infer_shape_partial(a=(2, 3))[0] == [(2, 3), ()]

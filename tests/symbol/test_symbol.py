@@ -73,6 +73,7 @@ def test_several_outputs_and_groups() -> None:
         parts["sp_output9"]
 
 
+@pytest.mark.filterwarnings("ignore:The shapes of these arguments")
 def test_wrong_shapes_name_the_node() -> None:
     with pytest.raises(mx.MXNetError, match=r"'fc1'.*FullyConnected"):
         mlp().infer_shape(data=(4, 6), fc1_weight=(5, 7))
@@ -244,3 +245,23 @@ def test_shapes_of_names_that_a_symbol_does_not_have_are_not_read() -> None:
     features = sym.FullyConnected(sym.Variable("data"), num_hidden=2, name="fc")
     executor = features.simple_bind(mx.cpu(), data=(3, 4), softmax_label=(3,))
     assert sorted(executor.arg_dict) == ["data", "fc_bias", "fc_weight"]
+
+
+def test_text_of_a_graph_of_one_node() -> None:
+    # As MXNet 1.9.1 prints it.
+    assert mx.sym.Variable("x").debug_str() == "Variable:x\n"
+    assert mx.sym.zeros((2,)).debug_str() == "AtomicFunctor  Op:_zeros\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "sym.Concat()", "sym.add_n()", "sym.stack(axis=1)", "sym.khatri_rao()",
+        "sym.UpSampling(scale=2, sample_type='nearest')", "sym.Concat(name='c')",
+        "sym.exp(sym.Variable('x'), name=3)", "sym.exp(sym.Variable('x'), name=b'x')",
+    ],
+)  # fmt: skip
+def test_no_inputs_and_names_that_are_no_text(code: str) -> None:
+    """MXNet 1.9.1 refuses these, too."""
+    with pytest.raises(mx.MXNetError, match=r"at least one symbol|name must be text"):
+        eval(code, {"sym": mx.sym})

@@ -37,6 +37,11 @@ class Runner(Protocol):
         unknown ones.
         """
 
+    def create(
+        self, instance: int, shapes: Sequence[Sequence[int]], dtypes: Sequence[np.dtype]
+    ) -> Any:
+        """The operator of an instance for arguments of these shapes and dtypes."""
+
     def forward(
         self,
         training: bool,
@@ -227,9 +232,6 @@ def _(heads, outputs, *data, op_type, parameters, instance, registration, traini
             return runner.backward(ticket, *parts)
 
     # The states that the gradient sees are those that forward has left.
-    return tuple(
-        jax.pure_callback(
-            call, structs, outputs[result_count], *heads[:result_count], *data[:count], *outputs[:result_count],
-            *outputs[result_count + 1 :],
-        )
-    )  # fmt: skip
+    inputs = [*heads[:result_count], *data[:count], *outputs[:result_count]]
+    states = outputs[result_count + 1 :]
+    return tuple(jax.pure_callback(call, structs, outputs[result_count], *inputs, *states))

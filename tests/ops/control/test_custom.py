@@ -477,3 +477,32 @@ def test_gradients_of_integers_are_what_backward_writes(dtype: str) -> None:
     assert result.asnumpy().tolist() == [2, 6, 12]
     assert data.grad.asnumpy().tolist() == [2, 3, 4]
     assert factor.grad.asnumpy().tolist() == [1, 1, 1]  # MXNet 1.9.1: 1.5 is cast to the dtype
+
+
+def test_binding_creates_the_operator() -> None:
+    """As MXNet 1.9.1 does: once for a bound node, again where it is bound with other shapes."""
+    created: list[Any] = []
+
+    class Doubling(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    @mx.operator.register("created_when_bound")
+    class DoublingProp(mx.operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            created.append((str(ctx), in_shapes, in_dtypes))
+            if in_shapes[0] == [3]:
+                raise OSError("no space")
+            return Doubling()
+
+    double = mx.sym.Custom(mx.sym.Variable("x"), op_type="created_when_bound")
+    executor = double.simple_bind(mx.cpu(), x=(2,))
+    assert created == [("cpu(0)", [[2]], [0])]
+    for is_train in (False, True):
+        executor.forward(is_train=is_train, x=mx.nd.ones(2))
+        assert executor.outputs[0].asnumpy().tolist() == [2, 2]
+    assert len(created) == 1
+    executor.reshape(x=(1,))
+    assert created[1:] == [("cpu(0)", [[1]], [0])]
+    with pytest.raises(mx.MXNetError, match="raised OSError: no space"):
+        double.simple_bind(mx.cpu(), x=(3,))

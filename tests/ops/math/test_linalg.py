@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import mixnet as mx
 from mixnet import nd
 from mixnet.base import AttributeValueError, DTypeError, ShapeError
 
@@ -103,3 +104,36 @@ def test_factors_are_of_single_or_double_precision(name: str) -> None:
     with pytest.raises(DTypeError, match="float32 or float64"):
         found = getattr(nd.linalg, name)(nd.ones((2, 2), dtype="float16"))
         (found[0] if isinstance(found, list) else found).asnumpy()
+
+
+@pytest.mark.parametrize(
+    ("shape", "ind"), [((4, 6, 8, 3), 2), ((24, 8, 3), 1), ((2, 3, 4, 24), 3), ((5, 5), 1)]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tensorinv_against_numpy(shape: tuple[int, ...], ind: int, dtype: str) -> None:
+    size = int(np.prod(shape[:ind]))
+    flat = np.random.RandomState(size).randn(size, size) + size * np.eye(size)
+    value = flat.reshape(shape).astype(dtype)
+    result = mx.np.linalg.tensorinv(mx.np.array(value, dtype=dtype), ind=ind)
+    expected = np.linalg.tensorinv(value, ind)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result.asnumpy(), expected, rtol=1e-4, atol=1e-5)
+    identity = np.tensordot(result.asnumpy(), value, axes=ind).reshape(size, size)
+    np.testing.assert_allclose(identity, np.eye(size), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes"), [((6, 4, 2, 3, 4), None), ((2, 3, 6), None), ((3, 6, 2), (1,))]
+)
+def test_tensorsolve_against_numpy(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> None:
+    random = np.random.RandomState(5)
+    value = random.randn(*shape)
+    moved = np.moveaxis(value, axes or (), range(-len(axes or ()), 0))
+    size = int(np.sqrt(value.size))
+    ends = [n for n in range(1, value.ndim) if np.prod(moved.shape[:n], dtype=int) == size]
+    b = random.randn(*moved.shape[: ends[0]])
+    expected = np.linalg.tensorsolve(value, b, axes)
+    arrays = [mx.np.array(each, dtype="float64") for each in (value, b)]
+    result = mx.np.linalg.tensorsolve(*arrays, axes=axes)
+    assert result.shape == expected.shape
+    np.testing.assert_allclose(result.asnumpy(), expected, rtol=1e-6, atol=1e-8)

@@ -8,7 +8,6 @@ import ml_dtypes
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
-from mixnet.runtime.interpret.on_numpy.choose import choose
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, plain, rule
 
 if TYPE_CHECKING:
@@ -262,3 +261,49 @@ def _choose(which: Any, no: Any, yes: Any) -> Any:
     if which.size == 1 or (which.size and not any(which.strides)):
         return yes if which.flat[0] else no
     return choose(which, no, yes)
+
+
+_BRANCHES_UP_TO = 4096
+"""Elements up to which ``np.where`` is as fast."""
+_MASKS = {
+    1: np.int8,
+    2: np.int16,
+    4: np.int32,
+    8: np.int64,
+}  # of the bits of an element, by its size
+
+
+def choose(condition: np.ndarray, no: Any, yes: Any) -> Any:
+    """``np.where(condition, yes, no)`` to the bit, for a boolean condition and two arrays of one dtype.
+
+    Args:
+        condition: the choice for each element.
+        no: the result where it is false, of the same shape.
+        yes: the result where it is true, of the same shape.
+    """
+    mask = _MASKS.get(yes.dtype.itemsize)
+    if (
+        condition.size <= _BRANCHES_UP_TO
+        or mask is None
+        or yes.dtype != no.dtype
+        or yes.dtype.kind not in "fiub"
+    ):
+        return np.where(condition, yes, no)
+    bits = condition.astype(mask)
+    if_true, if_false = yes.view(mask), no.view(mask)
+    if _is_zero(if_true):
+        np.subtract(bits, mask(1), out=bits)  # all ones where the condition does not hold
+        np.bitwise_and(bits, if_false, out=bits)
+        return bits.view(yes.dtype)
+    np.negative(bits, out=bits)  # all ones where it holds
+    if _is_zero(if_false):
+        np.bitwise_and(bits, if_true, out=bits)
+    else:
+        np.bitwise_and(bits, np.bitwise_xor(if_true, if_false), out=bits)
+        np.bitwise_xor(bits, if_false, out=bits)
+    return bits.view(yes.dtype)
+
+
+def _is_zero(bits: np.ndarray) -> bool:
+    """Whether all elements are one zero: its bits, so -0.0 is not."""
+    return not any(bits.strides) and bits.size > 0 and not bits.flat[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mixnet.runtime.interpret.on_numpy.choose import choose
+from mixnet.runtime.interpret.on_numpy.elementwise import choose
 
 SHAPE = (70, 90)  # more elements than are left to np.where
 SPECIAL = [np.nan, np.inf, -np.inf, -0.0, 0.0]
