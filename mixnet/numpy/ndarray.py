@@ -61,11 +61,15 @@ class ndarray(NDArray):
     def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Any:
         if dtype is None and not isinstance(source, (onp.ndarray, onp.generic)):
             dtype = onp.float32
-        wanted = None if dtype is None else as_dtype(dtype)
+        target_dtype = None if dtype is None else as_dtype(dtype)
         # NumPy 2 refuses numbers that an integer type does not hold; cast from an array they wrap.
-        whole = wanted is not None and wanted.kind in "iu"
+        whole = target_dtype is not None and target_dtype.kind in "iu"
         try:
-            data = onp.asarray(source).astype(wanted) if whole else onp.asarray(source, wanted)
+            data = (
+                onp.asarray(source).astype(target_dtype)
+                if whole
+                else onp.asarray(source, target_dtype)
+            )
         except (TypeError, ValueError):
             raise AttributeTypeError(
                 f"mx.np.array takes numbers in nested lists of equal lengths, not {source!r:.80}."

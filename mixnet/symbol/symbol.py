@@ -66,14 +66,14 @@ _MOST_NAMED = 10  # arguments that a warning lists
 
 
 def _warn_of_unknown(
-    what: str, names: Sequence[str], values: Sequence[Any], is_known: Callable[[Any], bool]
+    kind: str, names: Sequence[str], values: Sequence[Any], is_known: Callable[[Any], bool]
 ) -> None:
     """Warn the caller of an inference which arguments it does not determine."""
     unknown = [f"{n}: {v}" for n, v in zip(names, values, strict=True) if not is_known(v)]
     if len(unknown) > _MOST_NAMED:
         unknown[_MOST_NAMED:] = ["..."]
     warnings.warn(
-        f"The {what} of these arguments cannot be inferred; give them, too:\n\t"
+        f"The {kind} of these arguments cannot be inferred; give them, too:\n\t"
         + "\n\t".join(unknown),
         stacklevel=3,
     )

@@ -86,9 +86,9 @@ def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
     A float without a whole number of 32 bits (of 64, for dtypes of 64 bits), NaN among them,
     becomes the least such number, as processors have it; XLA would take the nearest.
     """
-    wanted = jnp.dtype(dtype)
-    if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(wanted, jnp.integer):
-        bits = 64 if wanted.itemsize == 8 else 32
+    target = jnp.dtype(dtype)
+    if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(target, jnp.integer):
+        bits = 64 if target.itemsize == 8 else 32
         above = 2.0 ** (bits - 1)
         limit = jax.lax.full_like(
             data, above if above <= float(jnp.finfo(data.dtype).max) else math.inf
@@ -96,7 +96,7 @@ def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
         # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
         data = jax.lax.select(jax.lax.lt(jax.lax.abs(data), limit), data, jax.lax.neg(limit))
         data = jax.lax.convert_element_type(data, jnp.int64 if bits == 64 else jnp.int32)
-    return jax.lax.convert_element_type(data, wanted)
+    return jax.lax.convert_element_type(data, target)
 
 
 def number_of_dtype(number: Any, dtype: DTypeLike) -> Any:

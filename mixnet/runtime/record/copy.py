@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,15 @@ if TYPE_CHECKING:
 
 # Another thing in a process that is forked, see ``forked``.
 read: Any = np.array
-# The function of JAX of that name first looks for arrays in trees.
-wait: Any = operator.methodcaller("block_until_ready")
+
+
+def _until_ready(array: Any) -> None:
+    # The function of JAX of that name first looks for arrays in trees; arrays of the host are ready.
+    if type(array) is not np.ndarray:
+        array.block_until_ready()
+
+
+wait: Any = _until_ready
 
 
 def to_host(value: Value, reason: str) -> np.ndarray:

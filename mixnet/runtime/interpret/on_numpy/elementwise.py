@@ -289,7 +289,7 @@ def choose(condition: np.ndarray, no: Any, yes: Any) -> Any:
     bits: np.ndarray = condition.astype(mask)
     if_true, if_false = yes.view(mask), no.view(mask)
     if _is_zero(if_true):
-        np.subtract(bits, mask(1), out=bits)  # all ones where the condition does not hold
+        np.subtract(bits, 1, out=bits, dtype=mask)  # all ones where the condition does not hold
         np.bitwise_and(bits, if_false, out=bits)
         return bits.view(yes.dtype)
     np.negative(bits, out=bits)  # all ones where it holds
