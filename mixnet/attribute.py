@@ -9,7 +9,7 @@ from typing import Any
 from mixnet.base import AttributeValueError, _MXClassPropertyMetaClass, classproperty
 from mixnet.process.tasks import Entered, enter, read, write
 
-# What a node is told about how to run: kept, and written to files, as ``__name__``.
+# How a node should run; kept on it, and written to files, as ``__name__``.
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage", "profiler_scope")
 
 _scopes = threading.local()

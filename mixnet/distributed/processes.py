@@ -34,7 +34,7 @@ from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
 from mixnet.distributed.turns import Turn, Turns, finished
 from mixnet.engine.current import current
-from mixnet.engine.engine import mark_told
+from mixnet.engine.engine import mark_reported
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS, Exchange
@@ -635,7 +635,7 @@ def _end(hook: _Hook, owner: int) -> None:
             if error is None:
                 traceback.print_exception(last)
                 error = last
-            mark_told(last)
+            mark_reported(last)
         world.member.leave()
         error = error or world.member.lost
     code = getattr(error, "exit_code", None)

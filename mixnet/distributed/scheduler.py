@@ -35,7 +35,7 @@ class Peer:
     versions: str
     address: str
     writer: asyncio.StreamWriter
-    has_left: bool = False  # it has done its work, or its end was told
+    has_left: bool = False  # it has done its work, or its end was reported
     has_gone: bool = False  # its connection has ended
 
     @property

@@ -18,14 +18,14 @@ from mixnet.process import locks
 from mixnet.process.source import user_line
 
 
-def is_told(error: BaseException | None) -> bool:
+def is_reported(error: BaseException | None) -> bool:
     """Whether a stored error has been raised in a waiting caller."""
-    return getattr(error, "_is_told", False)
+    return getattr(error, "_is_reported", False)
 
 
-def mark_told(error: BaseException) -> None:
+def mark_reported(error: BaseException) -> None:
     """Mark a stored error as raised."""
-    error._is_told = True  # type: ignore[attr-defined]
+    error._is_reported = True  # type: ignore[attr-defined]
 
 
 RESOURCES = ("compute", "copy", "io", "communication")
@@ -40,7 +40,7 @@ class Engine(ABC):
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
-        self._untold: list[BaseException] = []  # errors that no waiter has seen yet
+        self._unreported: list[BaseException] = []  # errors that no waiter has seen yet
         self._known = set(RESOURCES)
         self._telling = locks.make("errors")
 
@@ -316,9 +316,9 @@ class Engine(ABC):
         at = f", pushed at {task.source}" if task.source else ""
         with self._telling:
             # Else several pieces of work fail for one reason, or the program knows of it.
-            if error not in self._untold and not is_told(error):
+            if error not in self._unreported and not is_reported(error):
                 error.add_note(f"raised by {task.name or 'work without a name'}{at}")
-                self._untold.append(error)
+                self._unreported.append(error)
         return error
 
     def _finish(self, task: Task) -> None:
@@ -338,26 +338,28 @@ class Engine(ABC):
     def _raise(self, error: BaseException) -> None:
         """Raise a stored error in a waiting caller."""
         with self._telling:
-            self._untold = [each for each in self._untold if each is not error]
-        mark_told(error)
+            self._unreported = [each for each in self._unreported if each is not error]
+        mark_reported(error)
         raise error
 
-    def _raise_untold(self) -> None:
+    def _raise_unreported(self) -> None:
         with self._telling:
-            untold, self._untold = self._untold, []
-        if untold:
-            if len(untold) > 1:
-                others = "; ".join(f"{type(e).__name__}: {e}" for e in untold[1:4])
-                untold[0].add_note(f"{len(untold) - 1} other operation(s) failed too: {others}")
-            for each in untold:
-                mark_told(each)
-            raise untold[0]
+            unreported, self._unreported = self._unreported, []
+        if unreported:
+            if len(unreported) > 1:
+                others = "; ".join(f"{type(e).__name__}: {e}" for e in unreported[1:4])
+                unreported[0].add_note(
+                    f"{len(unreported) - 1} other operation(s) failed too: {others}"
+                )
+            for each in unreported:
+                mark_reported(each)
+            raise unreported[0]
 
-    def _report_untold(self) -> None:
+    def _report_unreported(self) -> None:
         """At the end of the process, print errors that were never raised."""
-        untold, self._untold = self._untold, []
+        unreported, self._unreported = self._unreported, []
         # One failure reaches everything that is computed from it: the same text is one line.
-        for text, times in Counter(f"{type(each).__name__}: {each}" for each in untold).items():
+        for text, times in Counter(f"{type(each).__name__}: {each}" for each in unreported).items():
             subject = "an operation" if times == 1 else f"{times} operations"
             print(
                 f"mixnet: {subject} failed and nobody waited for {'it' if times == 1 else 'them'}: {text}",

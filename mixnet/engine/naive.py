@@ -58,7 +58,7 @@ class NaiveEngine(Engine):
         """Nothing to do: nothing is ever pending."""
 
     def wait_for_all(self) -> None:
-        self._raise_untold()
+        self._raise_unreported()
 
     def stop(self) -> None:
         """Nothing to do: nothing is pending and there are no workers."""

@@ -368,7 +368,7 @@ class ThreadedEngine(Engine):
 
     def wait_for_all(self) -> None:
         self._wait_quietly()
-        self._raise_untold()
+        self._raise_unreported()
 
     def _wait_quietly(self) -> None:
         mine = self._running()
@@ -497,7 +497,7 @@ class ThreadedEngine(Engine):
     def _exit(self) -> None:
         self.stop()
         self._exits = True  # later pushes, from other exit handlers, run where they are waited for
-        self._report_untold()
+        self._report_unreported()
 
 
 _ASK_AGAIN = 1_000_000_000  # nanoseconds
@@ -543,7 +543,7 @@ def _after_fork_in_child() -> None:
         running = engine._running()
         pending = [task for task in engine._pending if task not in running]
         engine._telling = locks.make("errors")
-        engine._untold = []  # the parent tells of them
+        engine._unreported = []  # the parent tells of them
         engine._reset()
         engine._thread.tasks = running
         engine._pending.update(running)

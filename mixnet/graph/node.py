@@ -71,7 +71,7 @@ class Node:
         "values",
     )
 
-    op: Operator  # None for a variable, which is told by ``is_variable``
+    op: Operator  # None for a variable, which see ``is_variable``
     line: Source | Place
     call: Any
     moves: Any

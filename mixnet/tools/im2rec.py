@@ -93,7 +93,7 @@ def make_lists(args: argparse.Namespace) -> None:
 
 
 def read_list(path: str) -> Iterator[Entry]:
-    """The lines of a list; what is none is told and left out."""
+    """The lines of a list; others are reported and left out."""
     for _, line in lines_of(opened(path), path):
         parts = [each.strip() for each in line.strip().split("\t")]
         if parts == [""]:

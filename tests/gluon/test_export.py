@@ -80,9 +80,9 @@ def test_a_network_without_its_code(tmp_path: Path) -> None:
     assert block.prefix == "" and block.name.startswith("symbolblock")
     with pytest.raises(AssertionError, match="no input 'date'"):
         gluon.SymbolBlock.imports(symbol_file, ["date"], params_file)
-    untold = gluon.SymbolBlock.imports(symbol_file, ["data"])
+    unreported = gluon.SymbolBlock.imports(symbol_file, ["data"])
     with pytest.raises(RuntimeError, match="has not been initialized"):
-        untold(x)
+        unreported(x)
 
 
 def test_inner_layers_of_a_trained_network() -> None:

@@ -45,7 +45,7 @@ class LastExchange:
                 if not each.is_deleted():
                     try:
                         each.block_until_ready()
-                    except Exception:  # whoever reads the result is told
+                    except Exception:  # whoever reads the result gets the error
                         return
 
 

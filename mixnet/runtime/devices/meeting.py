@@ -19,7 +19,7 @@ from mixnet import config
 from mixnet.base import GradientError, MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
-from mixnet.engine.engine import mark_told
+from mixnet.engine.engine import mark_reported
 from mixnet.engine.task import Done
 from mixnet.engine.variable import Var
 from mixnet.graph.node import Entry, Node
@@ -153,7 +153,7 @@ class Meeting:
             _open[self.name].remove(self)
             self._error, self._ended = MXNetError(reason), True
             if is_known:
-                mark_told(self._error)
+                mark_reported(self._error)
         # Outside of the lock: the end of a task starts others, and these may want to meet.
         self._end()
 

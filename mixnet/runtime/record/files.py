@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from mixnet.engine.current import current
-from mixnet.engine.engine import is_told
+from mixnet.engine.engine import is_reported
 from mixnet.engine.variable import Var
 from mixnet.runtime.value.later import variables_of
 from mixnet.runtime.value.value import Value
@@ -90,7 +90,7 @@ def read(path: str | os.PathLike[str], work: Callable[[], Answer]) -> Answer:
     """
     results: list[Answer] = []
     var = variable(path)
-    if is_told(var.error):
+    if is_reported(var.error):
         var.error = None
     current.engine.push_sync(
         lambda: results.append(work()), (var,), (), "io", name=f"load {os.fspath(path)}"

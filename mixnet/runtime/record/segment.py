@@ -18,7 +18,7 @@ from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
-from mixnet.engine.engine import Engine, is_told
+from mixnet.engine.engine import Engine, is_reported
 from mixnet.engine.task import Task
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
@@ -60,7 +60,7 @@ class Failed:
     def finish(self, reason: str, wait: bool = True) -> None:
         """Restore the previous value, if the error has been reported; otherwise raise it, if this waits."""
         value, before = self.value(), self.before
-        if is_told(self.var.error) and before is not None and before.array is not None:
+        if is_reported(self.var.error) and before is not None and before.array is not None:
             if value is not None:
                 value.var, value.array = before.var, before.array
                 value.segment = None

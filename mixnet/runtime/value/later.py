@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from mixnet.engine.current import current
-from mixnet.engine.engine import is_told
+from mixnet.engine.engine import is_reported
 from mixnet.engine.task import Done
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
@@ -37,7 +37,7 @@ class Later:
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Wait for the task, which was handed over when it was made."""
-        if is_told(self.var.error):
+        if is_reported(self.var.error):
             self._go_back()
         elif wait:
             current.engine.wait_for_var(self.var)

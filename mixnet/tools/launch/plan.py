@@ -97,7 +97,7 @@ class Plan:
     for_servers: Mapping[str, str] = field(default_factory=dict)
 
     def variables(self, role: str, rank: int | None = None) -> dict[str, str]:
-        """What a process is told of the job."""
+        """What a process knows of the job: its environment variables."""
         variables = {
             "DMLC_ROLE": role,
             "DMLC_PS_ROOT_URI": self.root,

@@ -18,7 +18,7 @@ class Control:
         self._steps = 0  # that a paused loop may still make
         self._stopping = False
         self.waiting = False
-        self.stopped = False  # the loop was told to stop, and was told so
+        self.stopped = False  # the loop was asked to stop, and knows
 
     @property
     def paused(self) -> bool:

@@ -64,7 +64,7 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
         if shared
         else ("t_compute", "beta", "alpha", "serial")
     )
-    names = _told_apart(columns, seconds, order, settings)
+    names = _identifiable(columns, seconds, order, settings)
     values = _least_squares({name: columns[name] for name in names}, seconds)
     fitted: dict[str, Any] = {
         **DEFAULTS,
@@ -102,18 +102,18 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     )
 
 
-def _told_apart(
+def _identifiable(
     columns: dict[str, np.ndarray], seconds: np.ndarray, order: Sequence[str], settings: int
 ) -> list[str]:
-    """The parameters that so many different points leave room for, and can tell from each other;
-    the first ones first.
-    """
+    """The parameters that the points determine, at most as many as there are settings, in order."""
     names: list[str] = []
     for name in order:
         tried = np.stack([columns[each] / seconds for each in [*names, name]], axis=1)
         scale = np.linalg.norm(tried, axis=0)
-        is_apart = scale.all() and np.linalg.matrix_rank(tried / scale, tol=1e-3) == len(names) + 1
-        if len(names) + 1 < settings and is_apart:
+        is_independent = (
+            scale.all() and np.linalg.matrix_rank(tried / scale, tol=1e-3) == len(names) + 1
+        )
+        if len(names) + 1 < settings and is_independent:
             names.append(name)
     return names
 

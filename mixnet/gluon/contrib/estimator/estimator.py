@@ -326,7 +326,7 @@ class _HandlersByKind:
             each.batch_begin(self._estimator, **facts)
 
     def batch_end(self, **facts: object) -> bool:
-        # All are told, also after one that wants to stop.
+        # All are called, also after one that wants to stop.
         answers = [each.batch_end(self._estimator, **facts) for each in self.of_kinds[BatchEnd]]
         return any(answers)
 
