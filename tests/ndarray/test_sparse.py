@@ -69,7 +69,7 @@ def test_results_are_those_of_dense_arrays(kind: str, text: str, stype: str) -> 
 
 
 def test_the_way_out_to_dense_arrays_is_told_once(caplog, monkeypatch) -> None:
-    monkeypatch.setattr(sparse_rules, "_told", set())
+    monkeypatch.setattr(sparse_rules, "_warned", set())
     for _ in range(2):
         nd.exp(csr())
     (record,) = caplog.records

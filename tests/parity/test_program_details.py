@@ -370,5 +370,6 @@ def test_custom_operators_say_their_dtypes() -> None:
     double, states = onp.float64, [onp.float64]
     assert both.infer_type(p="float64") == ([double, onp.int32], [double, onp.int8], states)
     assert (both[1] + 1).infer_type(p="float16")[1] == [onp.int8]
-    assert both.infer_type(q="int32") == (None, None, None)
+    with pytest.warns(UserWarning, match="cannot be inferred"):
+        assert both.infer_type(q="int32") == (None, None, None)
     assert both.infer_type_partial(q="int32") == ([None, onp.int32], [None, onp.int8], states)

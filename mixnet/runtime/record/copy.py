@@ -27,7 +27,8 @@ read: Any = np.array
 
 
 def _until_ready(array: Any) -> None:
-    # The function of JAX of that name first looks for arrays in trees; arrays of the host are ready.
+    """Wait for an array of a device; one of the host is there."""
+    # JAX's function block_until_ready first looks for arrays in trees.
     if type(array) is not np.ndarray:
         array.block_until_ready()
 

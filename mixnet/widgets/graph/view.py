@@ -90,7 +90,7 @@ class GraphView(View):
             AttributeTypeError: one of them is no graph.
         """
         parts = [
-            getattr(each, "_made", None) or pictured(each, (), False, None, {}, sys._getframe())
+            getattr(each, "_pictured", None) or pictured(each, (), False, None, {}, sys._getframe())
             for each in (before, after)
         ]
         picture, facts = difference(*parts)
@@ -113,7 +113,7 @@ class GraphView(View):
         Raises:
             MXNetError: shapes are not known, or the view was made of a stored payload.
         """
-        picture = getattr(self, "_made", None)
+        picture = getattr(self, "_pictured", None)
         facts = {} if picture is None else measured(picture)
         if not facts:
             raise MXNetError(

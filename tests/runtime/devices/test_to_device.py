@@ -43,7 +43,7 @@ def test_two_views_of_one_array_are_copied() -> None:
 
 
 def test_a_part_and_another_order_are_copied() -> None:
-    part = aligned(64)[16:]
+    part = aligned(64)[32:]
     assert not is_shared(part, part)
     turned = aligned(64).reshape(8, 8).T
     assert not is_shared(turned, turned)
