@@ -66,7 +66,7 @@ def with_gradients(
         wrt: the inputs whose gradients may be asked for.
 
     Returns:
-        The outputs, and ``pull(heads, headed, wanted)`` for some of ``headed`` and of ``wrt``,
+        The outputs, and ``pull(heads, headed, wrt)`` for some of ``headed`` and of ``wrt``,
         as in :func:`gradients`.
     """
     if forward.passes_gradient:
