@@ -15,11 +15,12 @@ def serve(worker: Callable[[str, int], Any]) -> None:
 
     Args:
         worker: gets the first argument of the command line (a framework) and the second (its threads), and
-            returns the object that has the methods.
+            returns the object that has the methods. The third argument is the descriptor that answers
+            are written to; standard output is left to libraries.
     """
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
-    name, threads = sys.argv[1], int(sys.argv[2])
+    name, threads, descriptor = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    os.set_inheritable(descriptor, False)  # else processes of libraries would hold it open
+    answers = os.fdopen(descriptor, "w")
     os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(threads)
     if hasattr(os, "sched_setaffinity"):  # XLA and ONNX Runtime count the cores that they may use
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])

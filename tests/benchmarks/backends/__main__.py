@@ -59,48 +59,95 @@ def present(only: str | None) -> list[Which]:
     ]
 
 
-def workers(which: list[Which], threads: int) -> dict[str, Client]:
-    """A process for each framework."""
-    launchers = {"mxnet": os.environ.get("MIXNET_ORACLE", "")}
-    return {
-        name: Client([launchers.get(name, sys.executable)], name, threads, WORKER)
-        for name in dict.fromkeys(["mixnet", *(framework for framework, _ in which)])
-    }
+class Workers:
+    """A process for each framework, started when first asked for, and anew after one ended.
+
+    Args:
+        threads: of every contender.
+    """
+
+    def __init__(self, threads: int):
+        self._threads = threads
+        self._clients: dict[str, Client] = {}
+
+    def ask(self, framework: str, do: str, **request: Any) -> Any:
+        """What a method of the framework's worker returns.
+
+        Raises:
+            RuntimeError: what it raised, or that the process ended.
+        """
+        if framework not in self._clients:
+            launcher = os.environ["MIXNET_ORACLE"] if framework == "mxnet" else sys.executable
+            self._clients[framework] = Client([launcher], framework, self._threads, WORKER)
+        client = self._clients[framework]
+        try:
+            return client.ask(do, **request)
+        except RuntimeError:
+            if client.has_ended:
+                self._clients.pop(framework).close()
+            raise
+
+    def drop(self) -> None:
+        """Forget all contenders."""
+        for framework in list(self._clients):
+            self.ask(framework, "drop")
+
+    def close(self) -> None:
+        """End all processes."""
+        while self._clients:
+            self._clients.popitem()[1].close()
 
 
 def measure(
-    name: str, batch: int, which: list[Which], clients: dict[str, Client], repeats: int
+    name: str, batch: int, which: list[Which], workers: Workers, repeats: int
 ) -> dict[Which, tuple[float, float]]:
-    """Of each contender seconds and processor seconds of a prediction, medians of turns."""
+    """Of each contender seconds and processor seconds of a prediction, medians of turns; one that
+    fails is reported and left out.
+    """
     turns: dict[Which, list[tuple[float, float]]] = {}
     steps: dict[Which, int] = {}
     expected = None
     with tempfile.TemporaryDirectory() as folder:
-        clients["mixnet"].ask("write", name=name, batch=batch, folder=folder)
-        for framework, variant in which:
-            given = {"name": name, "variant": variant, "batch": batch, "folder": folder}
+        workers.ask("mixnet", "write", name=name, batch=batch, folder=folder)
+        for each in which:
             try:
-                out = np.array(clients[framework].ask("make", **given))
+                out, steps[each] = _prepared(workers, each, name, batch, folder)
             except RuntimeError as error:
-                print(
-                    f"{name}, {batch}: without {framework} {variant}: {str(error).splitlines()[-1]}"
-                )
+                _report(name, batch, each, error)
                 continue
             expected = out if expected is None else expected
             if np.abs(out - expected).max() > 1e-3 * np.abs(expected).max():
-                print(f"{name}, {batch}: {framework} {variant} computes something else")
-            one = min(clients[framework].ask("time", variant=variant, steps=1)[0] for _ in range(2))
-            steps[framework, variant] = max(1, math.ceil(TURN / one))
+                print(f"{name}, {batch}: {' '.join(each)} computes something else")
         for _ in range(repeats):
-            for (framework, variant), count in steps.items():
-                taken = clients[framework].ask("time", variant=variant, steps=count)
-                turns.setdefault((framework, variant), []).append(tuple(taken))
-    for each in clients.values():
-        each.ask("drop")
+            for each, count in list(steps.items()):
+                try:
+                    times = workers.ask(each[0], "time", variant=each[1], steps=count)
+                except RuntimeError as error:
+                    _report(name, batch, each, error)
+                    del steps[each]
+                    continue
+                turns.setdefault(each, []).append(tuple(times))
+    workers.drop()
     return {
         each: (statistics.median(a for a, _ in rows), statistics.median(b for _, b in rows))
         for each, rows in turns.items()
+        if each in steps
     }
+
+
+def _prepared(
+    workers: Workers, each: Which, name: str, batch: int, folder: str
+) -> tuple[np.ndarray, int]:
+    """A contender's outputs, and how many predictions a turn of it has."""
+    framework, variant = each
+    request = {"name": name, "variant": variant, "batch": batch, "folder": folder}
+    out = np.array(workers.ask(framework, "make", **request))
+    one = min(workers.ask(framework, "time", variant=variant, steps=1)[0] for _ in range(2))
+    return out, max(1, math.ceil(TURN / one))
+
+
+def _report(name: str, batch: int, which: Which, error: RuntimeError) -> None:
+    print(f"{name}, {batch}: {' '.join(which)} is left out: {error}", flush=True)
 
 
 def ratio(found: dict[Which, tuple[float, float]], number: int) -> float:
@@ -132,7 +179,7 @@ def main() -> None:
     parser.add_argument("--only", help="mixnet,onnxruntime,openvino,torch,mxnet")
     given = parser.parse_args()
     which = present(given.only)
-    clients = workers(which, given.threads)
+    workers = Workers(given.threads)
     names = " | ".join(f"{framework} {variant}" for framework, variant in which)
     print("Milliseconds of a prediction, and of the processor in brackets.\n")
     last = "best of mixnet / best of the others | backend / its library alone"
@@ -141,7 +188,7 @@ def main() -> None:
     try:
         for name in given.names:
             for batch in map(int, given.batches.split(",")):
-                found = measure(name, batch, which, clients, given.repeats)
+                found = measure(name, batch, which, workers, given.repeats)
                 cells: list[Any] = [
                     f"{1e3 * found[e][0]:.1f} ({1e3 * found[e][1]:.1f})" if e in found else "–"
                     for e in which
@@ -150,8 +197,7 @@ def main() -> None:
                 cells.append(costs(found))
                 print(f"| {NETWORKS[name]}, {batch} | {' | '.join(cells)} |", flush=True)
     finally:
-        for each in clients.values():
-            each.close()
+        workers.close()
 
 
 if __name__ == "__main__":

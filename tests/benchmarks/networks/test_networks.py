@@ -81,3 +81,18 @@ def test_a_worker_answers_and_names_what_failed(tmp_path):
             client.ask("build", name="alexnet", variant="hybridized", parameters=None)
     finally:
         client.close()
+
+
+def test_the_end_of_a_worker_is_reported_with_what_it_printed(tmp_path):
+    (tmp_path / "short_lived.py").write_text(
+        "import sys\nprint('no answer')\nsys.stdin.readline()\nprint('no memory')\nraise SystemExit(3)\n"
+    )
+    client = Client(["env", f"PYTHONPATH={tmp_path}", sys.executable], "rival", 1, "short_lived")
+    try:
+        with pytest.raises(
+            RuntimeError, match=r"(?s)rival ended with code 3.*no answer\nno memory"
+        ):
+            client.ask("build")
+        assert client.has_ended
+    finally:
+        client.close()
