@@ -457,7 +457,7 @@ class NDArray(Installed):
 
     def wait_to_read(self) -> None:
         """Wait until the value is computed; raises the error if the computation failed."""
-        copies.wait(self._array("wait_to_read"))
+        copies.wait_for(self._read(), "wait_to_read")
 
     wait_to_write = wait_to_read
 

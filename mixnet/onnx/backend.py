@@ -31,6 +31,7 @@ class ONNXBackend(Backend):
     """Computes all operators with an equivalent in ONNX. Derive from it, and define :meth:`runner`."""
 
     is_thread_safe = True
+    gives_new_arrays = True
 
     def takes(self, node: Node) -> bool:
         """Whether ONNX has the operator; one that draws random numbers to train may predict without."""

@@ -31,6 +31,7 @@ ORDER = (
     "random numbers",  # the next number of a stream
     "later",  # the values that one task makes
     "engine",  # the queues of all variables and workers
+    "host values",  # whether a result of a backend is on the host or on the device
     "specs",  # which specs there are
     "errors",  # errors of which nobody has been told
     "threads of BLAS",  # who wants one

@@ -17,6 +17,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.devices.to_device import to_device
 from mixnet.runtime.record.record import array_of
 from mixnet.runtime.trace.graph_op import by_operator
+from mixnet.runtime.value.host_value import HostValue
 from mixnet.runtime.value.memory import logs
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
@@ -65,16 +66,24 @@ class AtOnce:
             outputs = self._outputs[specs] = self._specs(specs)
         if outputs is None:
             return None
-        host_arrays = [np.asarray(array_of(each)) for each in values]
+        host_arrays = [_on_host(each) for each in values]
         try:
             results = self._part.call(host_arrays)
         except Exception:  # the recorded call reports it, with the user's line
             return None
+        arrays = [self._own(each, spec.dtype) for each, spec in zip(results, outputs, strict=True)]
+        if [each.shape for each in arrays] != [spec.shape for spec in outputs]:
+            return None
         cls = type(leaves[0])
         return [
-            cls._wrap(Value(spec, to_device(np.asarray(each, spec.dtype), spec)))
-            for each, spec in zip(results, outputs, strict=True)
+            cls._wrap(HostValue(spec, each)) for each, spec in zip(arrays, outputs, strict=True)
         ]
+
+    def _own(self, result: object, dtype: np.dtype) -> np.ndarray:
+        """A result as an array that nothing else writes to."""
+        if self._part.backend.gives_new_arrays:
+            return np.asarray(result, dtype, order="C")
+        return np.array(result, dtype, order="C")
 
     def _specs(self, inputs: tuple[Spec, ...]) -> list[Spec] | None:
         """The specs of the outputs; None if they are not for this path."""
@@ -90,3 +99,9 @@ class AtOnce:
             for each in specs:  # the layout of an array with 64 bits is made where JAX knows them
                 to_device(np.zeros(each.shape, each.dtype), each)
         return specs
+
+
+def _on_host(value: Value) -> np.ndarray:
+    """The content of a value of a CPU context as a NumPy array, not copied where that is possible."""
+    data = value.host_array if type(value) is HostValue else None
+    return np.asarray(array_of(value)) if data is None else data

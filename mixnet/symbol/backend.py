@@ -44,6 +44,11 @@ class Backend:
     is_thread_safe = False
     """Whether several threads may call what :meth:`compile` returns; else they take turns."""
 
+    gives_new_arrays = False
+    """Whether what :meth:`compile` returns gives arrays that nothing writes to afterwards; else they are
+    copied.
+    """
+
     def takes(self, node: Node) -> bool:
         """Whether it computes a node. Nodes that it takes and that touch become one part."""
         return True

@@ -18,6 +18,8 @@ from mixnet.gluon import nn
 from mixnet.onnx.runtime import _threads
 from mixnet.passes.partition import partition
 from mixnet.runtime.devices.to_device import to_device
+from mixnet.runtime.value import host_value
+from mixnet.runtime.value.host_value import HostValue
 from mixnet.symbol.backend import backend_of
 from tests.encoder import Encoder
 
@@ -290,3 +292,115 @@ def test_float16_of_tensorrt() -> None:
     mx.contrib.tensorrt.set_use_fp16(False)
     assert not mx.contrib.tensorrt.get_use_fp16()
     mx.contrib.tensorrt.set_use_fp16(True)
+
+
+class Reusing(mx.library.Backend):
+    """A backend whose results lie in the same memory at every call."""
+
+    is_thread_safe = True
+
+    def compile(self, symbol: Any, arrays: Any, options: dict[str, Any]) -> Any:
+        memory = np.empty(DATA.shape, np.float32)
+
+        def call(x: np.ndarray) -> list[np.ndarray]:
+            np.multiply(x, 2, out=memory)
+            return [memory]
+
+        return call
+
+
+def doubling(backend: str, of_a_library: bool) -> Any:
+    """A network that doubles, computed by a backend."""
+    net = nn.HybridLambda(lambda F, x: x * 2)
+    net.initialize()
+    options = {"threads": 1} if of_a_library else {}
+    net.hybridize(backend=backend, **options)
+    return net
+
+
+@pytest.fixture(params=["Reusing", "ONNXRuntime", "OpenVINO"])
+def twice(request: pytest.FixtureRequest) -> Any:
+    if request.param != "Reusing":
+        pytest.importorskip(request.param.lower(), reason="pip install 'mixnet[dev]'")
+    mx.library.register_backend("Reusing", Reusing())
+    return doubling(request.param, request.param != "Reusing")
+
+
+def test_a_result_outlives_the_next_call(twice: Any) -> None:
+    first = twice(mx.nd.array(DATA))
+    view, moved = first[0], twice(mx.nd.array(DATA + 1)) + 0
+    twice(mx.nd.array(DATA * 0)).wait_to_read()
+    np.testing.assert_array_equal(first.asnumpy(), DATA * 2)
+    np.testing.assert_array_equal(view.asnumpy(), DATA[0] * 2)
+    np.testing.assert_allclose(moved.asnumpy(), DATA * 2 + 2, rtol=1e-6)
+
+
+def test_a_result_stays_on_the_host_until_a_program_reads_it(twice: Any) -> None:
+    out = twice(mx.nd.array(DATA))
+    out.wait_to_read()
+    copied = out.asnumpy()
+    copied[:] = 0
+    assert type(out._value) is HostValue and out._value.host_array is not None
+    np.testing.assert_array_equal(twice(out).asnumpy(), DATA * 4)  # a backend reads it there
+    assert out._value.host_array is not None
+    np.testing.assert_allclose((out + 1).asnumpy(), DATA * 2 + 1, rtol=1e-6)
+    assert out._value.host_array is None
+    np.testing.assert_array_equal(out.asnumpy(), DATA * 2)
+
+
+def test_writing_to_a_result(twice: Any) -> None:
+    out = twice(mx.nd.array(DATA))
+    copied = out.copy()
+    out[:] = 7
+    out += 1
+    assert (out.asnumpy() == 8).all()
+    np.testing.assert_array_equal(copied.asnumpy(), DATA * 2)
+
+
+def test_a_gradient_with_respect_to_a_result(twice: Any) -> None:
+    out = twice(mx.nd.array(DATA))
+    out.attach_grad()
+    with mx.autograd.record():
+        loss = (out * out).sum()
+    loss.backward()
+    np.testing.assert_allclose(out.grad.asnumpy(), DATA * 4, rtol=1e-6)
+
+
+def test_threads_that_read_the_same_results(twice: Any) -> None:
+    inputs = [DATA + i for i in range(20)]
+    results: list[Any] = [None] * len(inputs)
+    problems: list[str] = []
+
+    def predict(offset: int) -> None:
+        for i in range(offset, len(inputs), 2):
+            results[i] = twice(mx.nd.array(inputs[i]))
+
+    def read() -> None:
+        for each, data in zip(results, inputs, strict=True):
+            for value in ((each + 1).asnumpy() - 1, each.asnumpy()):
+                if not np.allclose(value, data * 2, rtol=1e-5, atol=1e-5):
+                    problems.append("another content")
+
+    for work in ([(predict, (0,)), (predict, (1,))], [(read, ())] * 4):
+        threads = [threading.Thread(target=target, args=args) for target, args in work]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    assert not problems
+
+
+def test_an_interrupt_while_a_result_becomes_an_array(
+    twice: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = twice(mx.nd.array(DATA))
+
+    def interrupted(data: np.ndarray, spec: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(host_value, "to_device", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            (out + 1).asnumpy()
+    np.testing.assert_array_equal(out.asnumpy(), DATA * 2)
+    np.testing.assert_allclose((out + 1).asnumpy(), DATA * 2 + 1, rtol=1e-6)

@@ -12,7 +12,8 @@ from mixnet import symbol as sym
 from mixnet.base import FileFormatError, MXNetError, ShapeError
 from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
-from mixnet.onnx.load.table import LEARNED, READERS, Call, key_of
+from mixnet.onnx.load.functions import definition_of, read_definition
+from mixnet.onnx.load.table import LEARNED, READERS, REASONS, Call, key_of
 from mixnet.onnx.package import onnx_package
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.infer_shape import evaluate
@@ -51,6 +52,8 @@ class Reading:
         self.used: dict[str, np.ndarray] = {}
         self.constants: set[str] = set()
         """Names of used arrays that are numbers of the program, such as scales and masks: not trained."""
+        self.rounded: dict[Entry, tuple[Symbol, Symbol]] = {} if outer is None else outer.rounded
+        """Of quantized values what they were, and their whole numbers as floats."""
         self._keep: list[
             np.ndarray
         ] = []  # what has a name, which goes by the identity of the array
@@ -59,6 +62,10 @@ class Reading:
         self._names: dict[int, str] = {}
         self._scalars: set[Entry] = set()
         """What has no axes in the file: a symbol of one axis here."""
+        self.functions: dict[tuple[str, str], Any] = {} if outer is None else outer.functions
+        """The file's own functions by domain and name."""
+        self.prefix: str = "" if outer is None else outer.prefix
+        """Of names inside of a function, which has the same ones at every call."""
         self.scope = ""
         if outer is not None:  # a body has its own values; what is known of them is common
             self.used, self.constants, self._keep = outer.used, outer.constants, outer._keep
@@ -141,6 +148,16 @@ class Reading:
             inner.node(node)
         return inner, [inner.read(each.name, "an output") for each in graph.output]
 
+    def within(self, opset: int) -> Reading:
+        """An empty graph, that of the function which defines the node that is being read.
+
+        Args:
+            opset: its operator set.
+        """
+        inner = Reading(opset, self.arrays, self)
+        inner.outer, inner.prefix = None, f"{self.scope}/"
+        return inner
+
     # ---- how it is kept -------------------------------------------------------------------------
 
     def named(self, array: np.ndarray, name: str) -> np.ndarray:
@@ -200,7 +217,8 @@ class Reading:
             MXNetError: its operator is unknown, or uses unsupported options.
         """
         helper = onnx_package().helper
-        if node.domain not in ("", "ai.onnx", LEARNED):
+        local = (node.domain, node.op_type) in self.functions
+        if node.domain not in ("", "ai.onnx", LEARNED) and not local:
             raise MXNetError(
                 f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of ONNX's "
                 f"own. Export the network without operators of {node.domain}."
@@ -210,10 +228,11 @@ class Reading:
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
         attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in attributes.items()}
         call = Call(node, attributes, inputs)
-        self.scope = node.name or (node.output[0] if node.output else node.op_type)
+        own = node.name or (node.output[0] if node.output else node.op_type)
+        self.scope = f"{self.prefix}{own}"
         values = (
             computed(self, call)
-            if all(isinstance(i, (np.ndarray, type(None))) for i in inputs)
+            if not local and all(isinstance(i, (np.ndarray, type(None))) for i in inputs)
             else None
         )
         if values is None:
@@ -221,6 +240,8 @@ class Reading:
         values = list(values) if isinstance(values, (list, tuple)) else [values]
         scalar = node.op_type not in _GIVE_AXES and self._no_axes(inputs)
         for name, value in zip(node.output, values, strict=False):
+            if not name:  # the file leaves this output out
+                continue
             self.values[name] = self._called(value, name)
             if scalar and isinstance(value, Symbol) and self.shape(value) == (1,):
                 self.mark_scalar(value)
@@ -235,13 +256,20 @@ class Reading:
     def _converted(self, call: Call) -> Any:
         node = call.node
         name = key_of(node)
-        reader = READERS.get(name)
-        if reader is None:
+        local = (node.domain, node.op_type) in self.functions
+        reader = None if local else READERS.get(name)
+        definition = None
+        if reader is None and name not in REASONS:
+            definition = definition_of(self, call)
+        if reader is None and definition is None:
             raise MXNetError(
-                f"ONNX operator {name} of node {node.name!r} cannot be read yet. Export the network "
+                f"ONNX operator {name} of node {node.name!r} cannot be read yet"
+                f"{'' if name not in REASONS else ': ' + REASONS[name]}. Export the network "
                 f"without it, or write it as a block of Gluon."
             )
         try:
+            if reader is None:
+                return read_definition(self, call, definition)
             return reader(self, call)
         except (
             ArithmeticError,
@@ -287,7 +315,7 @@ class Reading:
             and len(value) == 1
             and value._heads[0].index == 0
         ):
-            node.name = name
+            node.name = f"{self.prefix}{name}"
             node.attrs = {**node.attrs, "__onnx__": "1"}
         return value
 
@@ -323,6 +351,7 @@ def read_graph(
             f"with onnx.version_converter."
         )
     reading = Reading(opset, arrays)
+    reading.functions = {(each.domain, each.name): each for each in model.functions}
     for name, array in arrays.items():
         reading.values[name] = reading.named(array, name)
     names = []

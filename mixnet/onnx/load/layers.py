@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mixnet.base import NotDefinedError
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
@@ -118,56 +117,6 @@ def _minus_bias(g: Reading, out: Any, bias: Any) -> Any:
     return g.op("_npi_subtract", out, _of_channels(g, bias, len(g.shape(out)) - 2))
 
 
-@reads("MaxPool", "AveragePool", "LpPool")
-def _(g: Reading, call: Call) -> Any:
-    kind = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "sum"}[call.node.op_type]
-    kernel = list(call.get("kernel_shape"))
-    strides, dilate, before, after = window(g, call, kernel)
-    if any(each != 1 for each in dilate):
-        raise NotDefinedError("dilated pooling is not supported")
-    if len(call.node.output) > 1 and call.node.output[1]:
-        raise NotDefinedError("indices of maxima as a second output are not supported")
-    more: dict[str, Any] = {}
-    whole = bool(call.get("count_include_pad", 0))
-    power = float(call.get("p", 2))
-    x = (
-        call.x
-        if kind != "sum"
-        else g.op("_npi_power_scalar", g.op("_npi_absolute", call.x), scalar=power)
-    )
-    if before != after:
-        if kind == "avg" and not whole:
-            return _mean_inside(g, call, kernel, strides, before, after)
-        x = padded(g, x, before, after, -np.inf if kind == "max" else 0.0)
-        before = [0] * len(kernel)
-    if kind == "avg":
-        more["count_include_pad"] = whole
-    full = call.get("ceil_mode", 0) and _hangs_over(g, x, kernel, strides, before)
-    pooled = g.op(
-        "Pooling", x, kernel=tuple(kernel), stride=tuple(strides), pad=tuple(before), pool_type=kind,
-        pooling_convention="full" if full else "valid", **more,
-    )  # fmt: skip
-    return g.op("_npi_power_scalar", pooled, scalar=1 / power) if kind == "sum" else pooled
-
-
-def _hangs_over(g: Reading, x: Any, kernel: list[int], strides: list[int], pad: list[int]) -> bool:
-    """Whether rounding up gives windows that start in the data and end after its padding."""
-    axes = zip(g.shape(x)[2:], kernel, strides, pad, strict=True)
-    return any(
-        (n + 2 * p - k) % s and ((n + 2 * p - k) // s + 1) * s < n + p for n, k, s, p in axes
-    )
-
-
-def _mean_inside(g: Reading, call: Call, kernel: Any, strides: Any, before: Any, after: Any) -> Any:
-    """Window sums divided by the number of data elements in each window."""
-    window = {"kernel": tuple(kernel), "stride": tuple(strides), "pool_type": "sum"}
-    total = g.op("Pooling", padded(g, call.x, before, after), **window)
-    ones = np.ones((1, 1, *g.shape(call.x)[2:]), g.dtype(call.x))
-    return g.op(
-        "_npi_true_divide", total, g.op("Pooling", padded(g, ones, before, after), **window)
-    )
-
-
 @reads("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
 def _(g: Reading, call: Call) -> Any:
     kind = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg"}.get(call.node.op_type)
@@ -183,13 +132,34 @@ def _(g: Reading, call: Call) -> Any:
 @reads("BatchNormalization", "SpatialBN")
 def _(g: Reading, call: Call) -> Any:
     if call.get("training_mode", 0):
-        raise NotDefinedError("training_mode=1 is not supported; export the network for prediction")
+        return _of_the_batch(g, call)
     # The first one of several outputs; statistics move in training, as those of any network here.
     result = g.op(
         "BatchNorm", *call.inputs[:5], eps=call.get("epsilon", 1e-5), momentum=call.get("momentum", 0.9),
         fix_gamma=False,
     )  # fmt: skip
     return result[0] if len(result) > 1 else result
+
+
+def _of_the_batch(g: Reading, call: Call) -> list[Any]:
+    """Data normalized by its own mean and variance, and the moved statistics."""
+    rank = len(g.shape(call.x))
+    axes = (0, *range(2, rank))
+    mean = g.op("_npi_mean", call.x, axis=axes, keepdims=True)
+    centered = g.op("_npi_subtract", call.x, mean)
+    var = g.op("_npi_mean", g.op("_npi_multiply", centered, centered), axis=axes, keepdims=True)
+    factor = g.op("rsqrt", g.op("_npi_add_scalar", var, scalar=call.get("epsilon", 1e-5)))
+    scale, shift = (_of_channels(g, each, rank - 2) for each in call.inputs[1:3])
+    out = g.op("_npi_multiply", g.op("_npi_multiply", centered, factor), scale)
+    share, moved = call.get("momentum", 0.9), []
+    for old, new in zip(call.inputs[3:5], (mean, var), strict=True):
+        flat = g.op("Reshape", new, shape=(-1,))
+        parts = [
+            g.op("_npi_multiply_scalar", each, scalar=factor)
+            for each, factor in ((old, share), (flat, 1 - share))
+        ]
+        moved.append(g.op("_npi_add", *parts))
+    return [g.op("_npi_add", out, shift), *moved][: len(call.node.output)]
 
 
 @reads("InstanceNormalization")

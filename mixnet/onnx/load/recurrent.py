@@ -1,4 +1,4 @@
-"""Reader of recurrent layers: packs the weights into one vector, in mixnet's order."""
+"""Reader of recurrent layers: the operator ``RNN`` with the weights packed into one vector, or a loop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mixnet.base import NotDefinedError
+from mixnet.onnx.load.recurrent_steps import USUAL, activations_of, read_steps
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 # Where mixnet's gates are among ONNX's: in, forget, cell, out; reset, update, new.
 _ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
-_USUAL = {"LSTM": ["Sigmoid", "Tanh", "Tanh"], "GRU": ["Sigmoid", "Tanh"], "RNN": ["Tanh"]}
 
 
 @reads("LSTM", "GRU", "RNN")
@@ -22,27 +21,25 @@ def _(g: Reading, call: Call) -> Any:
     kind, size = call.node.op_type, call.get("hidden_size")
     direction = call.get("direction", "forward")
     sides = 2 if direction == "bidirectional" else 1
-    mode = _mode(call, kind, sides)
-    _check(g, call, kind)
     by_batch = bool(call.get("layout", 0))
     x = _turned(g, call.x) if by_batch else call.x
     steps, batch, _ = g.shape(x)
-    x = g.op("_npi_flip", x, axis=0) if direction == "reverse" else x
     states = [call.input(5), call.input(6)][: 2 if kind == "LSTM" else 1]
     if by_batch:
         states = [None if each is None else _turned(g, each) for each in states]
     zeros = np.zeros((sides, batch, size), g.dtype(call.x))
-    arrays = [
-        x,
-        _vector(g, call, kind, size, sides),
-        *[zeros if each is None else each for each in states],
-    ]
+    states = [zeros if each is None else each for each in states]
     lengths = call.input(4)
     if isinstance(lengths, np.ndarray) and (lengths == steps).all():
         lengths = None
+    mode = _mode(call, kind, sides)
+    if mode is None or (lengths is not None and direction == "reverse"):
+        out, *last = read_steps(g, call, x, states, lengths)
+        out = g.op("_np_transpose", out, axes=(2, 0, 1, 3)) if by_batch else out
+        return [out, *(_turned(g, each) if by_batch else each for each in last)]
+    x = g.op("_npi_flip", x, axis=0) if direction == "reverse" else x
+    arrays = [x, _vector(g, call, kind, size, sides), *states]
     if lengths is not None:
-        if direction == "reverse":
-            raise NotDefinedError("sequence lengths with a backward direction are not supported")
         arrays.append(g.op("Cast", lengths, dtype="float32"))
     outputs = g.op(
         "RNN",
@@ -68,26 +65,21 @@ def _turned(g: Reading, value: object) -> Any:
     return g.op("SwapAxis", value, dim1=0, dim2=1)
 
 
-def _mode(call: Call, kind: str, sides: int) -> str:
-    named = [
-        each.decode() if isinstance(each, bytes) else each for each in call.get("activations", [])
-    ]
-    named = named or _USUAL[kind] * sides
-    if kind == "RNN" and named in (["Relu"] * sides, ["Tanh"] * sides):
-        return "rnn_relu" if named[0] == "Relu" else "rnn_tanh"
-    if named != _USUAL[kind] * sides or kind == "RNN":
-        raise NotDefinedError(f"activations {named} are not supported")
-    return kind.lower()
-
-
-def _check(g: Reading, call: Call, kind: str) -> None:
-    for name, usual in (("clip", None), ("input_forget", 0)):
-        if call.get(name, usual) != usual:
-            raise NotDefinedError(f"{name}={call.get(name)} is not supported")
-    if kind == "LSTM" and call.input(7) is not None:
-        raise NotDefinedError("peephole weights (P) are not supported")
+def _mode(call: Call, kind: str, sides: int) -> str | None:
+    """The mode of the operator ``RNN``; None where it has no such layer."""
+    named = activations_of(call, kind, sides)
+    weights = [call.input(i) for i in (1, 2, 3)]
+    if any(not isinstance(each, (np.ndarray, type(None))) for each in weights):
+        return None
+    if call.get("clip") or call.get("input_forget", 0) or call.input(7) is not None:
+        return None
     if kind == "GRU" and not call.get("linear_before_reset", 0):
-        raise NotDefinedError("a GRU with linear_before_reset=0 is not supported")
+        return None
+    if kind == "RNN" and named == ["Relu"] * sides:
+        return "rnn_relu"
+    if named != USUAL[kind] * sides:
+        return None
+    return "rnn_tanh" if kind == "RNN" else kind.lower()
 
 
 def _vector(g: Reading, call: Call, kind: str, size: int, sides: int) -> Any:

@@ -71,6 +71,9 @@ def _(g: Reading, call: Call) -> Any:
         x = g.op("_npi_absolute", x)
     if kind in ("ReduceL2", "ReduceSumSquare"):
         x = g.op("_npi_multiply", x, x)
+    if kind == "ReduceLogSumExp" and any(g.shape(x)[a] == 0 for a in axes or ()):
+        zeros = np.zeros(g.shape(x), g.dtype(x))
+        return np.full_like(zeros.sum(axis=axes, keepdims=keep), -np.inf)
     if kind == "ReduceLogSumExp":
         return _log_sum_exp(g, x, axes or (), keep)
     total = x if axes is None else _reduced(g, "_np_sum", x, axes, keep)

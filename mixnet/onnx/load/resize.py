@@ -19,18 +19,42 @@ def _(g: Reading, call: Call) -> Any:
     where = call.get("coordinate_transformation_mode", "half_pixel")
     if call.node.op_type == "Upsample" or g.opset < 11:
         where = "asymmetric"
+    outside = np.zeros((1,) * len(shape), bool)
+    crops = _crops(g, call, len(shape)) if where == "tf_crop_and_resize" else {}
     for axis, (size, scale) in _sizes(g, call, shape).items():
         old = shape[axis]
-        if size == old and scale == 1:
+        if size == old and scale == 1 and crops.get(axis, (0, 1)) == (0, 1):
             continue
-        at = _coordinates(old, size, scale, where)
+        if crops:
+            at = _cropped(old, size, *crops[axis])
+            beyond = (at < 0) | (at > old - 1)
+            outside = outside | beyond.reshape([-1 if a == axis else 1 for a in range(len(shape))])
+        else:
+            at = _coordinates(old, size, scale, where)
         if call.get("mode", "nearest") == "nearest":
             usual = "floor" if where == "asymmetric" and g.opset < 11 else "round_prefer_floor"
             out = g.op("take", out, _nearest(at, old, call.get("nearest_mode", usual)), axis=axis)
         else:
             weights = _weights(at, old, scale, call).astype(g.dtype(call.x))
             out = _product(g, out, axis, weights)
+    if outside.any():
+        value = np.full(1, call.get("extrapolation_value", 0.0), g.dtype(out))
+        return g.op("_npi_where", np.array(np.broadcast_to(outside, g.shape(out))), value, out)
     return g.op("_copy", out) if out is call.x else out
+
+
+def _crops(g: Reading, call: Call, rank: int) -> dict[int, tuple[float, float]]:
+    """Where the region of interest begins and ends along each axis, in shares of the axis."""
+    region = g.constant(call.inputs[1], "the region of interest").reshape(2, -1).tolist()
+    axes = [a % rank for a in call.get("axes", range(rank))]
+    return {a: (first, last) for a, first, last in zip(axes, *region, strict=True)}
+
+
+def _cropped(old: int, new: int, first: float, last: float) -> np.ndarray:
+    """The positions of the new elements in coordinates of the old ones, of a region of them."""
+    if new == 1:
+        return np.array([(first + last) / 2 * (old - 1)])
+    return (first + np.arange(new) * (last - first) / (new - 1)) * (old - 1)
 
 
 def _sizes(g: Reading, call: Call, shape: tuple[int, ...]) -> dict[int, tuple[int, float]]:

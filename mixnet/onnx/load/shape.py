@@ -200,15 +200,26 @@ def _(g: Reading, call: Call) -> Any:
 def _written(g: Reading, call: Call, places: Any) -> Any:
     """The first input with the third one's elements at places."""
     reduction, shape = call.get("reduction", "none"), g.shape(call.x)
-    if reduction != "none":
-        raise NotDefinedError(f"reduction={reduction!r}; only what replaces elements can be read")
-    return g.op("_scatter_set_nd", call.x, call.inputs[2], places, shape=shape)
+    if reduction == "none":
+        return g.op("_scatter_set_nd", call.x, call.inputs[2], places, shape=shape)
+    return g.op(
+        "_scatter_reduce_nd", call.x, call.inputs[2], places, shape=shape, reduction=reduction
+    )
 
 
 @reads("Expand")
 def _(g: Reading, call: Call) -> Any:
     shape = np.broadcast_shapes(g.shape(call.x), tuple(g.ints(call.inputs[1], "the shape")))
     return g.op("_npi_broadcast_to", call.x, shape=tuple(int(e) for e in shape))
+
+
+@reads("ConstantOfShape")
+def _(g: Reading, call: Call) -> Any:
+    shape, value = tuple(g.ints(call.inputs[0], "the shape")), call.get("value")
+    element = np.zeros(1, np.float32)
+    if value is not None:
+        element = np.array(onnx_package().numpy_helper.to_array(value)).reshape(1)
+    return g.op("_npi_broadcast_to", element, shape=shape)
 
 
 @reads("Tile")
@@ -223,11 +234,10 @@ def _(g: Reading, call: Call) -> Any:
         pads, value = list(call.get("pads")), call.get("value", 0.0)
     else:
         pads = g.ints(call.inputs[1], "the padding")
-        value = (
-            0.0
-            if call.input(2) is None
-            else float(g.constant(call.inputs[2], "the value").reshape(-1)[0])
-        )
+        fill = call.input(2)
+        value = float(fill.reshape(-1)[0]) if isinstance(fill, np.ndarray) else 0.0
+        if fill is not None and not isinstance(fill, np.ndarray):
+            return _filled(g, call, pads, fill)
     axes = (
         list(range(rank))
         if call.input(3) is None
@@ -255,6 +265,22 @@ def _(g: Reading, call: Call) -> Any:
         mode=call.get("mode", "constant"),
         constant_value=value,
     )
+
+
+def _filled(g: Reading, call: Call, pads: list[int], fill: object) -> Any:
+    """Data with padding whose value is computed from the model's inputs."""
+    if call.get("mode", "constant") != "constant":
+        raise NotDefinedError(f"mode={call.get('mode')!r} with a value of the padding")
+    shape = g.shape(call.x)
+    axes = range(len(shape)) if call.input(3) is None else g.ints(call.inputs[3], "axes")
+    pairs = zip(pads[: len(pads) // 2], pads[len(pads) // 2 :], strict=True)
+    widths = dict(zip((a % len(shape) for a in axes), pairs, strict=True))
+    sides = [widths.get(axis, (0, 0)) for axis in range(len(shape))]
+    if any(side < 0 for pair in sides for side in pair):
+        raise NotDefinedError("padding below 0 with a value that is computed")
+    inside = np.pad(np.ones(shape, bool), sides)
+    whole = g.op("_npi_pad", call.x, pad_width=tuple(sides), mode="constant", constant_value=0.0)
+    return g.op("_npi_where", inside, whole, g.op("Cast", fill, dtype=g.dtype(call.x).name))
 
 
 @reads("DepthToSpace")

@@ -204,6 +204,53 @@ def scatter_set_nd(lhs, rhs, indices, *, shape: Shape):
     return lhs.at[_places(indices, shape)].set(rhs)
 
 
+@op("_scatter_reduce_nd", dtypes=Dtypes(own={"indices": None}))
+def scatter_reduce_nd(
+    lhs, rhs, indices, *, shape: Shape, reduction: Literal["add", "mul", "max", "min"] = "add"
+):
+    """``lhs`` combined with ``rhs`` at ``indices``, where an element may be named several times.
+
+    Args:
+        lhs: an array of ``shape``.
+        rhs: what is combined with its elements, in the dtype of ``lhs``.
+        indices: ``(axes, ...)``, as ``gather_nd`` reads them.
+        shape: the shape of ``lhs``.
+        reduction: what is computed of an element and those that name it. The gradient of ``max`` and
+            ``min`` is shared by equal elements.
+
+    Raises:
+        ShapeError: ``lhs`` has not that shape.
+    """
+    if lhs.shape != shape:
+        raise ShapeError(f"_scatter_reduce_nd: lhs is {lhs.shape}, shape={shape}; make them equal.")
+    target = lhs.at[_places(indices, shape)]
+    methods = {"add": target.add, "mul": target.multiply, "max": target.max, "min": target.min}
+    return methods[reduction](rhs)
+
+
+@scatter_reduce_nd.set_gradient
+def _(head, out, lhs, rhs, indices, *, shape, reduction):
+    places = _places(indices, shape)
+    if reduction == "add":
+        return head, head[places], None
+    if reduction == "mul":
+        return *_product_gradient(head, lhs, rhs, places), None
+    own, new = (lhs == out).astype(head.dtype), (rhs == out[places]).astype(head.dtype)
+    share = head / own.at[places].add(new)
+    return own * share, new * share[places], None
+
+
+def _product_gradient(head: Any, lhs: Any, rhs: Any, places: tuple[Any, ...]) -> Any:
+    """Gradients of products: of a factor, the product of all others, also where some are 0."""
+    zero = rhs == 0
+    zeros = jnp.zeros(lhs.shape, jnp.int32).at[places].add(zero.astype(jnp.int32))
+    rest = jnp.ones_like(lhs).at[places].multiply(jnp.where(zero, jnp.ones_like(rhs), rhs))
+    others = zeros[places] - zero  # factors of 0 beside each one
+    factor = (lhs * rest * head)[places] / jnp.where(zero, jnp.ones_like(rhs), rhs)
+    of_rhs = jnp.where(others == 0, factor, jnp.zeros_like(rhs))
+    return head * jnp.where(zeros == 0, rest, jnp.zeros_like(rest)), of_rhs
+
+
 @op("_ravel_multi_index", aliases=["ravel_multi_index"], differentiable=False)
 def ravel_multi_index(data, *, shape: Shape = ()):
     """Positions in the flattened array of elements given by one index for each axis.

@@ -15,6 +15,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.passes.place_devices import CrossDeviceCopy
 from mixnet.runtime.record.host import copied
 from mixnet.runtime.record.record import array_of
+from mixnet.runtime.value.host_value import HostValue
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.state import is_on_host, state
 from mixnet.runtime.value.value import Spec, Value
@@ -36,6 +37,17 @@ def _until_ready(array: Any) -> None:
 wait: Any = _until_ready
 
 
+def wait_for(value: Value, reason: str) -> None:
+    """Wait until a value is computed; what a backend has computed on the host is.
+
+    Args:
+        value: computed or pending.
+        reason: counted if a pending segment runs for it.
+    """
+    if type(value) is not HostValue or value.host_array is None:
+        wait(array_of(value, reason))
+
+
 def to_host(value: Value, reason: str) -> np.ndarray:
     """A NumPy array with a copy of the content.
 
@@ -46,6 +58,10 @@ def to_host(value: Value, reason: str) -> np.ndarray:
         value: computed or pending.
         reason: counted if a pending segment runs for it; the name of the copy.
     """
+    if type(value) is HostValue and not timeline.on:
+        data = value.host_array
+        if data is not None:
+            return np.array(data)
     array = array_of(value, reason)
     if not timeline.on:
         return read(array)

@@ -39,6 +39,17 @@ _BINARY = {
     "logical_and": (_truth(np.logical_and), False), "logical_or": (_truth(np.logical_or), False),
     "logical_xor": (_truth(np.logical_xor), False),
 }  # fmt: skip
+_REDUCTIONS: dict[str, Any] = {
+    "add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum
+}  # fmt: skip
+
+
+def _reduced_at(reduce: Any, x: np.ndarray, v: np.ndarray, i: np.ndarray) -> np.ndarray:
+    out = x.copy()
+    reduce.at(out, tuple(i.astype(int)), v)
+    return out
+
+
 _SAME = {
     key: f"elemwise_{key}" if key in ("add", "sub", "mul", "div") else f"_{key}" for key in _BINARY
 }
@@ -223,6 +234,13 @@ _TENSOR = [
     Record(
         "_scatter_set_nd", [(3,), (1,), (1, 1)], {"shape": (3,)},
         lambda x, v, i: np.where(np.arange(3) == i[0, 0], v[0], x), integers={2: 3},
+    ),
+    *(
+        Record(
+            "_scatter_reduce_nd", [(3,), (5,), (1, 5)], {"shape": (3,), "reduction": reduction},
+            lambda x, v, i, reduce=reduce: _reduced_at(reduce, x, v, i), integers={2: 3},
+        )
+        for reduction, reduce in _REDUCTIONS.items()
     ),
     Record(
         "_ravel_multi_index", [(2, 4)], {"shape": (3, 3)}, gradient=False, integers={0: 3},
