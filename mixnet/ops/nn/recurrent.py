@@ -16,6 +16,7 @@ from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Positive, Share
 from mixnet.ops.schema.shape_constraints import recurrent_weights
+from mixnet.private_jax.reverse import vjp
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 """Products of the input, and of the state, that a step of each mode needs."""
@@ -143,9 +144,9 @@ def _layer_backward(settings: _Settings, residuals: Any, heads: jax.Array) -> tu
         out, time, inputs, product, carry = step
 
         def forward(*parts: jax.Array) -> Any:
-            return _after_product(settings, time, lengths, *parts)
+            return _after_product(settings, time, lengths, *parts), ()
 
-        _, pull = jax.vjp(forward, inputs, product, carry, projection)
+        _, pull, _ = vjp(forward, inputs, product, carry, projection)
         inputs, product, (hidden, cell), share = pull((after, out))
         hidden = hidden + jnp.einsum("dng,dgo->dno", product, weight)
         if share is not None:
