@@ -2,7 +2,8 @@
 
 ``jax.vjp`` makes, evaluates and discards one jaxpr for every primitive that is differentiated. Here there is
 one for the whole function: its derivatives are traced together with its values, what does not depend
-on tangents is evaluated, and the rest is transposed. JAX's own rules do both, so the resulting equations are the same.
+on tangents is evaluated, and the rest is transposed. JAX's own rules do both, so the resulting equations are
+the same.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ try:
         primitive_transposes,
     )
 except ImportError:  # another JAX
-    backward_pass = None
+    backward_pass = None  # type: ignore[assignment]
 
 _trace = flat_tracer()
 
@@ -44,7 +45,8 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
         The first, a function from its cotangents to a tuple of those of the primals, and the other results.
     """
     # Where calls are not written out, their values and tangents would be mixed.
-    if _trace is not None and backward_pass is not None and jax.config.jax_disable_jit:
+    calls_are_written_out = jax.config.jax_disable_jit  # type: ignore[attr-defined]
+    if _trace is not None and backward_pass is not None and calls_are_written_out:
         try:
             return _vjp(_trace, function, primals)
         except Exception:  # what the function itself raises, it raises again

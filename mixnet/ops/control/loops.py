@@ -16,7 +16,7 @@ import jax
 def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not jax.config.jax_disable_jit:
+        if not jax.config.jax_disable_jit:  # type: ignore[attr-defined]
             return function(*args, **kwargs)
         with jax.disable_jit(False):
             return function(*map(_without_jits, args), **kwargs)
