@@ -112,7 +112,7 @@ def test_private_jax_has_one_room(path: Path) -> None:
 
 
 def test_importing_loads_no_heavy_package() -> None:
-    heavy = ["anywidget", "ipywidgets", "matplotlib", "PIL", "cv2", "sklearn", "requests", "onnx",
+    heavy = ["asyncio", "anywidget", "ipywidgets", "matplotlib", "PIL", "cv2", "sklearn", "requests", "onnx",
              "zmq", "IPython"]  # fmt: skip
     code = f"import sys, mixnet; print([m for m in {heavy} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -17,9 +17,9 @@ from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon import nn
 from mixnet.onnx.runtime import _threads
 from mixnet.passes.partition import partition
+from mixnet.runtime.devices import host_value
+from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.devices.to_device import to_device
-from mixnet.runtime.value import host_value
-from mixnet.runtime.value.host_value import HostValue
 from mixnet.symbol.backend import backend_of
 from tests.encoder import Encoder
 

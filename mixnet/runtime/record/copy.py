@@ -13,9 +13,9 @@ from mixnet.engine.current import current
 from mixnet.engine.timeline import timeline
 from mixnet.graph.node import Entry, Node
 from mixnet.passes.place_devices import CrossDeviceCopy
+from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.record.host import copied
 from mixnet.runtime.record.record import array_of
-from mixnet.runtime.value.host_value import HostValue
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.state import is_on_host, state
 from mixnet.runtime.value.value import Spec, Value
