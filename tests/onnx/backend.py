@@ -32,14 +32,14 @@ def check(case: Any) -> None:
     shapes = {name: array.shape for name, array in arrays.items()}
     _constants(model, arrays)
     symbol, arguments, states, inputs, _ = from_proto(model, case.name, shapes)
-    bound = {
-        n: mx.nd.array(arrays[n], dtype=arrays[n].dtype)
+    bound = {  # one number is an array of one element here
+        n: mx.nd.array(np.atleast_1d(arrays[n]), dtype=arrays[n].dtype)
         for n in inputs
         if n in symbol.list_inputs()
     }
     executor = symbol.bind(mx.cpu(), {**bound, **arguments}, aux_states=states, grad_req="null")
     for ours, theirs in zip(executor.forward(), wanted, strict=False):
-        ours = ours.asnumpy().reshape(theirs.shape)  # one number is an array of one element here
+        ours = ours.asnumpy().reshape(theirs.shape)
         np.testing.assert_allclose(
             ours.astype("float64"), theirs.astype("float64"), rtol=1e-3, atol=1e-4
         )
@@ -95,7 +95,7 @@ def _constants(model: Any, arrays: dict[str, np.ndarray]) -> None:
     import onnx
 
     node = model.graph.node[0]
-    counts = {node.input[1]} if node.op_type == "Tile" else set()
+    counts = {"Tile": {*node.input[1:]}, "ConstantOfShape": {*node.input}}.get(node.op_type, set())
     for name in (_SETTINGS | counts) & arrays.keys():
         if model.graph.node[0].op_type in ("Max", "Min", "Where"):
             continue

@@ -144,7 +144,7 @@ def test_numbers_of_labels(tmp_path: Path) -> None:
          ["ai.onnx.ml.LinearClassifier", "'learned'", "strings", "LabelEncoder"]),
         ("LabelEncoder", {"keys_strings": ["a"], "values_int64s": [1]}, ["strings"]),
         ("SVMClassifier", {"classlabels_ints": [0, 1], "prob_a": [1.0]}, ["probability=False"]),
-        ("TfIdfVectorizer", {}, ["ai.onnx.ml.TfIdfVectorizer", "cannot be read yet", "block of Gluon"]),
+        ("DictVectorizer", {}, ["ai.onnx.ml.DictVectorizer", "cannot be read yet", "block of Gluon"]),
         ("TreeEnsembleRegressor", {"nodes_treeids": [0], "nodes_nodeids": [0], "nodes_modes": ["BRANCH_LEQ"],
           "nodes_truenodeids": [0], "nodes_falsenodeids": [0]}, ["TreeEnsembleRegressor"]),
     ],

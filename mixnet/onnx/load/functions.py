@@ -6,9 +6,10 @@ its own, a node is read as its definition.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mixnet.onnx.load.table import Call
+from mixnet.onnx.load.table import MAIN, Call
 from mixnet.onnx.package import onnx_package
 
 if TYPE_CHECKING:
@@ -27,12 +28,37 @@ def definition_of(g: Reading, call: Call) -> Any:
     return _standard(g, call) if local is None else local
 
 
+def is_of_onnx(node: Any) -> bool:
+    """Whether ONNX itself has an operator of that domain and name, in any version."""
+    defs = onnx_package().defs
+    return bool(defs.has(node.op_type, domain="" if node.domain in MAIN else node.domain))
+
+
+def _schema(node: Any, sets: Mapping[str, int], opset: int) -> Any:
+    """ONNX's declaration of an operator; None if those versions of the domains do not have it.
+
+    Args:
+        node: with the operator.
+        sets: versions of other domains.
+        opset: the version of the main one.
+    """
+    defs = onnx_package().defs
+    main = node.domain in MAIN
+    try:
+        return defs.get_schema(
+            node.op_type,
+            opset if main else sets.get(node.domain, 1),
+            "" if main else node.domain,
+        )
+    except defs.SchemaError:
+        return None
+
+
 def _standard(g: Reading, call: Call) -> Any:
     """ONNX's definition of an operator in the file's operator set."""
     onnx, node = onnx_package(), call.node
-    try:
-        schema = onnx.defs.get_schema(node.op_type, g.opset, node.domain)
-    except onnx.defs.SchemaError:
+    schema = _schema(node, g.sets, g.opset)
+    if schema is None:
         return None
     content = b""
     if schema.has_context_dependent_function:
@@ -77,10 +103,10 @@ def read_definition(g: Reading, call: Call, function: Any) -> list[Any]:
         function: from :func:`definition_of`.
     """
     sets = {each.domain: each.version for each in function.opset_import}
-    inner = g.within(sets.get("", sets.get("ai.onnx", g.opset)))
+    inner = g.within(sets.get("", sets.get("ai.onnx", g.opset)), sets)
     for place, name in enumerate(function.input):
         inner.values[name] = call.input(place)
-    attributes = _defaults(call.node, sets.get("", g.opset))
+    attributes = _defaults(g, call.node)
     attributes.update({each.name: each for each in function.attribute_proto})
     attributes.update({each.name: each for each in call.node.attribute})
     for node in function.node:
@@ -91,12 +117,10 @@ def read_definition(g: Reading, call: Call, function: Any) -> list[Any]:
     ]
 
 
-def _defaults(node: Any, opset: int) -> dict[str, Any]:
+def _defaults(g: Reading, node: Any) -> dict[str, Any]:
     """The defaults of an operator's attributes, where ONNX has the operator."""
-    defs = onnx_package().defs
-    try:
-        schema = defs.get_schema(node.op_type, opset, node.domain)
-    except defs.SchemaError:
+    schema = _schema(node, g.sets, g.opset)
+    if schema is None:
         return {}
     values = {name: each.default_value for name, each in schema.attributes.items()}
     return {name: each for name, each in values.items() if each.name}

@@ -12,8 +12,8 @@ from mixnet import symbol as sym
 from mixnet.base import FileFormatError, MXNetError, ShapeError
 from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
-from mixnet.onnx.load.functions import definition_of, read_definition
-from mixnet.onnx.load.table import LEARNED, READERS, REASONS, Call, key_of
+from mixnet.onnx.load.functions import definition_of, is_of_onnx, read_definition
+from mixnet.onnx.load.table import MAIN, READERS, REASONS, Call, key_of
 from mixnet.onnx.package import onnx_package
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.infer_shape import evaluate
@@ -46,6 +46,8 @@ class Reading:
 
     def __init__(self, opset: int, arrays: dict[str, np.ndarray], outer: Reading | None = None):
         self.opset = opset
+        self.sets: dict[str, int] = {} if outer is None else outer.sets
+        """The versions of other domains of operators."""
         self.outer = outer
         self.values: dict[str, Any] = {}
         self.arrays: dict[str, np.ndarray] = arrays
@@ -84,10 +86,10 @@ class Reading:
         return value if isinstance(value, Symbol) else self._parameter(value)
 
     def input(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
-        """Declare an input of the graph."""
-        variable = sym.Variable(name, shape=shape, dtype=dtype)
-        self.values[name] = variable
-        self._specs[variable._heads[0]] = (shape, dtype)
+        """Declare an input of the graph; one without axes has one axis of extent 1 here."""
+        extents = shape or (1,)
+        symbol = sym.Variable(name, shape=extents, dtype=dtype)
+        self.values[name] = self.variable(symbol, extents, dtype, not shape)
 
     def shape(self, value: Any) -> tuple[int, ...]:
         """The shape of a value."""
@@ -132,7 +134,7 @@ class Reading:
     def variable(
         self, symbol: Symbol, shape: tuple[int, ...], dtype: np.dtype, scalar: bool
     ) -> Symbol:
-        """A variable of a body, with its shape and dtype."""
+        """A variable of the graph or of a body, with its shape and dtype."""
         self._specs[symbol._heads[0]] = (shape, dtype)
         return cast("Symbol", self.mark_scalar(symbol, scalar))
 
@@ -148,14 +150,16 @@ class Reading:
             inner.node(node)
         return inner, [inner.read(each.name, "an output") for each in graph.output]
 
-    def within(self, opset: int) -> Reading:
+    def within(self, opset: int, sets: Mapping[str, int]) -> Reading:
         """An empty graph, that of the function which defines the node that is being read.
 
         Args:
             opset: its operator set.
+            sets: the versions of other domains.
         """
         inner = Reading(opset, self.arrays, self)
         inner.outer, inner.prefix = None, f"{self.scope}/"
+        inner.sets = {**self.sets, **sets}
         return inner
 
     # ---- how it is kept -------------------------------------------------------------------------
@@ -218,11 +222,6 @@ class Reading:
         """
         helper = onnx_package().helper
         local = (node.domain, node.op_type) in self.functions
-        if node.domain not in ("", "ai.onnx", LEARNED) and not local:
-            raise MXNetError(
-                f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of ONNX's "
-                f"own. Export the network without operators of {node.domain}."
-            )
         reader = f"Node {node.name!r} ({node.op_type})"
         inputs = [self.read(name, reader) for name in node.input]
         attributes = {a.name: helper.get_attribute_value(a) for a in node.attribute}
@@ -262,6 +261,11 @@ class Reading:
         if reader is None and name not in REASONS:
             definition = definition_of(self, call)
         if reader is None and definition is None:
+            if not is_of_onnx(node):
+                raise MXNetError(
+                    f"Operator {node.domain}.{node.op_type} of node {node.name!r} is not one of "
+                    f"ONNX's own. Export the network without operators of {node.domain}."
+                )
             raise MXNetError(
                 f"ONNX operator {name} of node {node.name!r} cannot be read yet"
                 f"{'' if name not in REASONS else ': ' + REASONS[name]}. Export the network "
@@ -342,8 +346,8 @@ def read_graph(
         arrays: its initializers.
     """
     sets = {each.domain: each.version for each in model.opset_import}
-    learned_alone = {*sets} == {LEARNED}
-    opset = sets.get("", sets.get("ai.onnx", NEWEST_READ if learned_alone else 0))
+    only_others = bool(sets) and all(node.domain not in MAIN for node in model.graph.node)
+    opset = sets.get("", sets.get("ai.onnx", NEWEST_READ if only_others else 0))
     if not OLDEST_READ <= opset <= NEWEST_READ:
         raise FileFormatError(
             f"The file is written in operator set {opset}; {OLDEST_READ} to {NEWEST_READ} can "
@@ -351,6 +355,7 @@ def read_graph(
             f"with onnx.version_converter."
         )
     reading = Reading(opset, arrays)
+    reading.sets = sets
     reading.functions = {(each.domain, each.name): each for each in model.functions}
     for name, array in arrays.items():
         reading.values[name] = reading.named(array, name)
@@ -380,6 +385,15 @@ def read_graph(
 def _shape_of(info: Any, shapes: Mapping[str, Any] | None) -> tuple[int, ...]:
     override = (shapes or {}).get(info.name)
     dims = info.type.tensor_type.shape.dim
+    if not info.type.tensor_type.HasField("shape"):
+        if override is None:
+            raise ShapeError(
+                f"Input {info.name!r} has no shape in the file. Pass one: "
+                f"input_shapes={{{info.name!r}: (1, 3, 224, 224)}}, with its own extents."
+            )
+        return tuple(int(each) for each in override)
+    if override is not None and not dims and tuple(override) == (1,):
+        return ()
     if override is not None:
         if len(override) != len(dims) or any(
             d.dim_value and d.dim_value != e for d, e in zip(dims, override, strict=True)

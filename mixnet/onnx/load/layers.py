@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -277,4 +278,13 @@ def _(g: Reading, call: Call) -> Any:
 
 @reads("Einsum")
 def _(g: Reading, call: Call) -> Any:
-    return g.op("_npi_einsum", *call.inputs, subscripts=call.get("equation").replace(" ", ""))
+    equation = call.get("equation").replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    once = sorted(each for each in {*left} if each.isalpha() and left.count(each) == 1)
+    right = right if arrow else "..." * ("..." in left) + "".join(once)
+    unused = next(each for each in string.ascii_letters if each not in equation)
+    terms = [
+        each or unused for each in left.split(",")
+    ]  # of what has one axis here, and none there
+    out = g.op("_npi_einsum", *call.inputs, subscripts=f"{','.join(terms)}->{right}")
+    return g.mark_scalar(g.op("Reshape", out, shape=(1,))) if g.shape(out) == () else out

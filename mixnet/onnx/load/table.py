@@ -30,13 +30,15 @@ REASONS = {
     "OptionalHasElement": "there are no optional values here",
 }
 """Why operators cannot be read unless their inputs are constants."""
+MAIN = ("", "ai.onnx")
+"""Both names of ONNX's main domain."""
 LEARNED = "ai.onnx.ml"
 """The domain of what sklearn and its like have learned."""
 
 
 def key_of(node: Any) -> str:
     """The name of a node's operator in the table."""
-    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
+    return node.op_type if node.domain in MAIN else f"{node.domain}.{node.op_type}"
 
 
 class Call:
