@@ -13,9 +13,9 @@ from mixnet.base import FileFormatError, MissingFileError, MXNetError, ShapeErro
 from mixnet.gluon import nn
 from mixnet.onnx.export.file import write_model
 from mixnet.onnx.load.graph import READERS
+from tests.onnx.models import computed, floats, model_of, saved
 from tests.onnx.runtime import onnx, run
 
-RNG = np.random.default_rng(5)
 MXNETS = """
     Abs Acos Add And ArgMax ArgMin Asin Atan AveragePool BatchNormalization Cast Ceil Clip
     Concat Conv ConvTranspose Cos DepthToSpace Div Dropout Elu Equal Exp FC Flatten Floor
@@ -28,29 +28,6 @@ MXNETS = """
     Split Sqrt Squeeze Sub Sum Tan Tanh TopK Transpose Unsqueeze Xor
 """
 """What MXNet 1.9.1's importer reads, but for ``Constant``, which needs no reader."""
-
-
-def floats(*shape: int) -> np.ndarray:
-    return RNG.uniform(-1, 1, shape).astype("float32")
-
-
-def model_of(
-    nodes: list[Any], inputs: dict[str, Any], outputs: list[str], opset: int = 17, **arrays: Any
-) -> Any:
-    helper = onnx.helper
-    graph = helper.make_graph(
-        nodes,
-        "test",
-        [helper.make_tensor_value_info(n, 1, s) for n, s in inputs.items()],
-        [helper.make_tensor_value_info(n, 1, None) for n in outputs],
-        [onnx.numpy_helper.from_array(np.asarray(a), n) for n, a in arrays.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
-
-
-def saved(model: Any, path: Path) -> Path:
-    path.write_bytes(model.SerializeToString())
-    return path
 
 
 @pytest.fixture
@@ -103,7 +80,7 @@ def test_a_block_that_was_read_trains_on(written: tuple[Path, np.ndarray, np.nda
     assert losses[-1] < losses[0]
 
 
-def test_lengths_and_shapes_that_are_computed(tmp_path: Path) -> None:
+def test_lengths_and_shapes_that_arecomputed(tmp_path: Path) -> None:
     make = onnx.helper.make_node
     nodes = [
         make("Shape", ["x"], ["shape"]),
@@ -252,12 +229,6 @@ def _body(nodes: list[Any], inputs: list[tuple[str, int, list[int]]], outputs: A
     )
 
 
-def _computed(model: Any, path: Path, **given: np.ndarray) -> list[np.ndarray]:
-    symbol, arguments, states = mx.contrib.onnx.import_model(saved(model, path))
-    bound = {n: mx.nd.array(a) for n, a in given.items()} | arguments
-    return [each.asnumpy() for each in symbol.bind(mx.cpu(), bound, aux_states=states).forward()]
-
-
 @pytest.mark.parametrize("turns", [3, 1])
 def test_a_loop_of_known_length(turns: int, tmp_path: Path) -> None:
     make = onnx.helper.make_node
@@ -275,7 +246,7 @@ def test_a_loop_of_known_length(turns: int, tmp_path: Path) -> None:
     model = model_of([loop], {"rows": [3, 2]}, ["last", "all"], **arrays)
     rows = floats(3, 2)
     sums = arrays["first"] + np.cumsum(rows, axis=0)[:turns]
-    last, every = _computed(model, tmp_path / "net.onnx", rows=rows)
+    last, every = computed(model, tmp_path / "net.onnx", rows=rows)
     np.testing.assert_allclose(last, sums[-1], rtol=1e-5)
     np.testing.assert_allclose(every, sums * np.arange(turns)[:, None], rtol=1e-5, atol=1e-6)
 
@@ -294,7 +265,7 @@ def test_a_loop_until_a_condition(limit: str, tmp_path: Path) -> None:
     arrays = {"most": np.float32(100), "limit": np.array(4, np.int64)}
     model = model_of([loop], {"x": [2]}, ["out"], **arrays)
     for start in (1.0, 60.0):
-        (out,) = _computed(model, tmp_path / "net.onnx", x=np.array([start, 0.5], "float32"))
+        (out,) = computed(model, tmp_path / "net.onnx", x=np.array([start, 0.5], "float32"))
         turns = 1 if start > 50 else 4 if limit else 7
         np.testing.assert_allclose(out, np.array([start, 0.5]) * 2**turns)
 
@@ -337,7 +308,7 @@ def test_a_scan(axis: int, backwards: int, tmp_path: Path) -> None:
     model = model_of([scan], shapes, ["last", "all", "totals", "doubled"], **arrays)
     wanted = run(model.SerializeToString(), rows, numbers)
     for ours, theirs in zip(
-        _computed(model, tmp_path / "net.onnx", rows=rows, numbers=numbers), wanted, strict=True
+        computed(model, tmp_path / "net.onnx", rows=rows, numbers=numbers), wanted, strict=True
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
@@ -365,7 +336,7 @@ def test_a_branch(tmp_path: Path) -> None:
     model = model_of(nodes, {"x": [2]}, ["out"], **arrays)
     for sign in (1, -1):
         x = sign * np.array([1, 2], "float32")
-        np.testing.assert_allclose(_computed(model, tmp_path / "net.onnx", x=x)[0], x + sign)
+        np.testing.assert_allclose(computed(model, tmp_path / "net.onnx", x=x)[0], x + sign)
 
 
 def test_elements_at_places(tmp_path: Path) -> None:
@@ -380,7 +351,7 @@ def test_elements_at_places(tmp_path: Path) -> None:
     x = floats(2, 3)
     wanted = x.copy()
     wanted[0, 2], wanted[1, 0], wanted[[0, 1], 1] = *arrays["new"][:, 0], arrays["two"]
-    np.testing.assert_allclose(_computed(model, tmp_path / "net.onnx", x=x)[0], wanted)
+    np.testing.assert_allclose(computed(model, tmp_path / "net.onnx", x=x)[0], wanted)
 
 
 def test_what_mxnet_reads_is_read() -> None:
@@ -391,7 +362,7 @@ def test_padding_that_wraps_around(tmp_path: Path) -> None:
     node = onnx.helper.make_node("Pad", ["x", "pads"], ["y"], mode="wrap")
     x = floats(2, 3)
     model = model_of([node], {"x": [2, 3]}, ["y"], opset=19, pads=np.array([1, 2, 0, 4]))
-    (ours,) = _computed(model, tmp_path / "net.onnx", x=x)
+    (ours,) = computed(model, tmp_path / "net.onnx", x=x)
     np.testing.assert_array_equal(ours, np.pad(x, ((1, 0), (2, 4)), "wrap"))
 
 
@@ -402,14 +373,14 @@ def test_a_wider_transposed_convolution_than_its_windows(tmp_path: Path) -> None
     x = floats(1, 1, 3, 3)
     model = model_of([node], {"x": [1, 1, 3, 3]}, ["y"], w=floats(1, 2, 3, 3), b=floats(2))
     (wanted,) = run(model.SerializeToString(), x)
-    (ours,) = _computed(model, tmp_path / "net.onnx", x=x)
+    (ours,) = computed(model, tmp_path / "net.onnx", x=x)
     np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_rows_of_zeros_stay_so(tmp_path: Path) -> None:
     node = onnx.helper.make_node("LpNormalization", ["x"], ["y"], axis=-1)
     x = np.array([[3, 4], [0, 0]], np.float32)
-    (ours,) = _computed(model_of([node], {"x": [2, 2]}, ["y"]), tmp_path / "net.onnx", x=x)
+    (ours,) = computed(model_of([node], {"x": [2, 2]}, ["y"]), tmp_path / "net.onnx", x=x)
     np.testing.assert_allclose(ours, [[0.6, 0.8], [0, 0]], rtol=1e-6)
 
 
@@ -421,5 +392,5 @@ def test_the_largest_of_regions(tmp_path: Path) -> None:
     rois = np.float32([[0, 0, 0, 7, 7], [1, 2, 4, 15, 11]])
     model = model_of([node], {"x": [2, 3, 6, 8]}, ["y"], rois=rois)
     (wanted,) = run(model.SerializeToString(), x)
-    (ours,) = _computed(model, tmp_path / "net.onnx", x=x)
+    (ours,) = computed(model, tmp_path / "net.onnx", x=x)
     np.testing.assert_allclose(ours, wanted, rtol=1e-6)

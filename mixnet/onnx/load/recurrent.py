@@ -39,8 +39,9 @@ def _(g: Reading, call: Call) -> Any:
         return [out, *(_turned(g, each) if by_batch else each for each in last)]
     x = g.op("_npi_flip", x, axis=0) if direction == "reverse" else x
     arrays = [x, _vector(g, call, kind, size, sides), *states]
+    named = {}  # the place of the lengths is that of an LSTM, after a second state
     if lengths is not None:
-        arrays.append(g.op("Cast", lengths, dtype="float32"))
+        named["sequence_length"] = g.op("Cast", lengths, dtype="float32")
     outputs = g.op(
         "RNN",
         *arrays,
@@ -50,6 +51,7 @@ def _(g: Reading, call: Call) -> Any:
         bidirectional=sides == 2,
         state_outputs=True,
         use_sequence_length=lengths is not None,
+        **named,
     )
     out = outputs[0]
     out = g.op("_npi_flip", out, axis=0) if direction == "reverse" else out
