@@ -17,6 +17,7 @@ from mixnet.base import (
     IndexingError,
     MXNetError,
     NotAnArrayError,
+    OperatorValueError,
     UnknownAttributeError,
     _Null,
     did_you_mean,
@@ -724,7 +725,10 @@ def compose(
     else:
         assert isinstance(inputs, Mapping)
         entries = []
-        for each in op.argument_names(statics):
+        names = op.argument_names(statics)
+        if not inputs.keys() <= {*names}:
+            raise _surplus(op, [each for each in inputs if each not in names], names, own)
+        for each in names:
             if each in inputs:
                 entries.append(inputs[each]._entry())
                 _set_initializer(op, each, entries[-1].node)
@@ -742,6 +746,17 @@ def compose(
     # What is made of symbols by NumPy's rules is one.
     kind = next((type(each) for each in symbols if type(each) is not Symbol), Symbol)
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
+
+
+def _surplus(
+    op: Op, surplus: Sequence[str], names: Sequence[str], attributes: Mapping[str, Any]
+) -> MXNetError:
+    """The error about symbols for parameters that an operator does not have with its attributes."""
+    text = ", ".join(f"{k}={v!r}" for k, v in attributes.items())
+    return OperatorValueError(
+        f"{op.name} has no {' and no '.join(surplus)} with {text or 'these attributes'}; it has "
+        f"{', '.join(names)}. Leave out {' and '.join(surplus)}, or change the attributes."
+    )
 
 
 def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Entry]:
