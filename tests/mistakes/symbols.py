@@ -31,6 +31,14 @@ MISTAKES = [
     ),
     mistake("sym.FullyConnected(sym.var('data'))", TypeError, "'num_hidden'", "required"),
     mistake("sym.FullyConnected(dat=sym.var('data'), num_hidden=3)", TypeError, "'dat'", "'data'"),
+    mistake(
+        "sym.RNN(*map(sym.var, 'xwhc'), mode='gru', state_size=3, num_layers=1)",
+        MXNetError,
+        "no state_cell",
+        "mode='gru'",
+        "it has data, parameters, state.",
+        "Leave out state_cell",
+    ),
     mistake("sym.Activation(sym.var('data'), act_type='foo')", ValueError, "'foo'", "'relu'"),
     mistake(
         "sym.concat(sym.var('a'), x)",
