@@ -204,7 +204,7 @@ def scatter_set_nd(lhs, rhs, indices, *, shape: Shape):
     return lhs.at[_places(indices, shape)].set(rhs)
 
 
-@op("_scatter_reduce_nd", dtypes=Dtypes(own={"indices": None}))
+@op("_scatter_reduce_nd", dtypes=Dtypes(own={"indices": None}), in_amp_lists=False)
 def scatter_reduce_nd(
     lhs, rhs, indices, *, shape: Shape, reduction: Literal["add", "mul", "max", "min"] = "add"
 ):
