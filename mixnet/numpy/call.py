@@ -73,7 +73,7 @@ def current_face() -> Any:
     return _face.current or _default[0]
 
 
-def is_array(value: Operand) -> bool:
+def is_array(value: object) -> bool:
     """Whether ``value`` is an array or a symbol."""
     return hasattr(type(value), "_operate")
 
@@ -92,7 +92,7 @@ def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
     """
     operands = [each for each in arrays if each is not None]
     for each in operands:
-        if not is_array(each):
+        if not is_array(each):  # a name is only made for an error
             check_array(name.removeprefix("_npi_").removeprefix("_np_"), each)
     cls = type(operands[0]) if operands else current_face()
     return cls._operate(find(name), operands, attributes, out, name)

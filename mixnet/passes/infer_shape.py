@@ -340,7 +340,7 @@ class Inference:
             structs.append(STREAM_SPEC)
         numbers = len(node.scalars) + node.op.takes_key
         try:
-            return evaluate(node.op, node.statics, tuple(structs), numbers)
+            return [*evaluate(node.op, node.statics, tuple(structs), numbers)]
         except Exception as error:
             raise self._refused(node, error) from (
                 error if is_own(node.op) and not isinstance(error, MXNetError) else None
@@ -378,7 +378,8 @@ class Inference:
         specs: list[Any] = [*zip(shapes, dtypes, strict=True)]
         if node.op.takes_key:
             specs.append(STREAM_SPEC)
-        return evaluate(node.op, node.statics, tuple(specs), len(node.scalars) + node.op.takes_key)
+        numbers = len(node.scalars) + node.op.takes_key
+        return [*evaluate(node.op, node.statics, tuple(specs), numbers)]
 
 
 class _Call(CallShapes):
@@ -423,13 +424,13 @@ class _Call(CallShapes):
         return entry.node.inputs[0] if entry.node.inputs else entry
 
 
-_known: dict[Any, list[tuple[Shape, np.dtype | None]]] = {}
+_known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
 _results: dict[Any, list[tuple[Any, Any]]] = {}  # a call on arrays that are known -> its outputs
 
 
 def evaluate(
     op: Operator, statics: Statics, inputs: Any, scalars: int
-) -> list[tuple[Shape, np.dtype | None]]:
+) -> list[tuple[Shape, np.dtype]]:
     """Output shapes and dtypes: by the operator's rule, or by abstract evaluation, remembered."""
     if op.output_specs is not None:
         return list(op.output_specs(statics, inputs))

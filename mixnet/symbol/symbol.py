@@ -723,26 +723,26 @@ def compose(
             raise OperatorValueError(f"{op.name} takes at least one symbol; none was given.")
         if op.num_args:
             attrs.setdefault(op.num_args, str(count))
-        entries = []
-        for each in inputs:
-            if each is not None:
-                entries += each._heads
+        entries: list[Entry] = []
+        for symbol in inputs:
+            if symbol is not None:
+                entries += symbol._heads
             else:
                 parameter = f"{_VARIADIC}{len(entries)}"
                 entries.append(Entry(_own_variable(op, name, parameter, attrs)))
                 own_variables.append(entries[-1].node)
-        for each in op.argument_names(statics)[len(entries) :]:
-            entries.append(Entry(_own_variable(op, name, each, attrs)))
+        for parameter in op.argument_names(statics)[len(entries) :]:
+            entries.append(Entry(_own_variable(op, name, parameter, attrs)))
             own_variables.append(entries[-1].node)
     else:
         assert isinstance(inputs, Mapping)
         entries = []
-        for each in op.argument_names(statics):
-            if each in inputs:
-                entries.append(inputs[each]._entry())
-                _set_initializer(op, each, entries[-1].node)
+        for parameter in op.argument_names(statics):
+            if parameter in inputs:
+                entries.append(inputs[parameter]._entry())
+                _set_initializer(op, parameter, entries[-1].node)
             else:
-                entries.append(Entry(_own_variable(op, name, each, attrs)))
+                entries.append(Entry(_own_variable(op, name, parameter, attrs)))
                 own_variables.append(entries[-1].node)
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
