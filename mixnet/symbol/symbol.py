@@ -716,6 +716,12 @@ def compose(
     stated = node_attributes({**(attr or {}), **users})
     attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
     own_variables: list[Node] = []
+
+    def own_variable(parameter: str) -> Entry:
+        own_variables.append(_own_variable(op, name, parameter, attrs))
+        return Entry(own_variables[-1])
+
+    entries: list[Entry] = []
     if op.variadic:
         assert not isinstance(inputs, Mapping)
         count = sum(1 if each is None else len(each._heads) for each in inputs)
@@ -723,27 +729,20 @@ def compose(
             raise OperatorValueError(f"{op.name} takes at least one symbol; none was given.")
         if op.num_args:
             attrs.setdefault(op.num_args, str(count))
-        entries: list[Entry] = []
         for symbol in inputs:
-            if symbol is not None:
-                entries += symbol._heads
+            if symbol is None:
+                entries.append(own_variable(f"{_VARIADIC}{len(entries)}"))
             else:
-                parameter = f"{_VARIADIC}{len(entries)}"
-                entries.append(Entry(_own_variable(op, name, parameter, attrs)))
-                own_variables.append(entries[-1].node)
-        for parameter in op.argument_names(statics)[len(entries) :]:
-            entries.append(Entry(_own_variable(op, name, parameter, attrs)))
-            own_variables.append(entries[-1].node)
+                entries += symbol._heads
+        entries += map(own_variable, op.argument_names(statics)[len(entries) :])
     else:
         assert isinstance(inputs, Mapping)
-        entries = []
         for parameter in op.argument_names(statics):
             if parameter in inputs:
                 entries.append(inputs[parameter]._entry())
                 _set_initializer(op, parameter, entries[-1].node)
             else:
-                entries.append(Entry(_own_variable(op, name, parameter, attrs)))
-                own_variables.append(entries[-1].node)
+                entries.append(own_variable(parameter))
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
@@ -753,9 +752,8 @@ def compose(
     note_call(node)
     symbols = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
-    kind = next(
-        (type(each) for each in symbols if each is not None and type(each) is not Symbol), Symbol
-    )
+    kinds = (type(each) for each in symbols if each is not None)
+    kind = next((each for each in kinds if each is not Symbol), Symbol)
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
 
 
