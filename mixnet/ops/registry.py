@@ -727,16 +727,38 @@ class Op(Operator):
 
         With ``takes_key`` the last array is the stream and the last scalar the number of the draw.
         """
-        if self.takes_key:
-            *arrays, stream = arrays
-            *scalars, draw = scalars
-            key = advanced(stream, draw) if self.takes_stream else key_at(stream, draw)
-        else:
-            key = None
+        arrays, scalars, key = self._with_key(arrays, scalars)
         if self._gradient is None:
             return self._call(statics, arrays, scalars, key)
         outputs = self._apply_with_gradient(statics, tuple(arrays), tuple(scalars), key)
         return (*outputs, *outputs) if self.keeps_outputs else outputs
+
+    def _with_key(self, arrays: Arrays, scalars: Arrays) -> tuple[Arrays, Arrays, Any]:
+        """The arrays and scalars of :meth:`apply` without the last, and the key that these say."""
+        if not self.takes_key:
+            return arrays, scalars, None
+        *arrays, stream = arrays
+        *scalars, draw = scalars
+        key = advanced(stream, draw) if self.takes_stream else key_at(stream, draw)
+        return arrays, scalars, key
+
+    def with_declared_gradient(
+        self, statics: Statics, arrays: Arrays, scalars: Arrays = ()
+    ) -> tuple[tuple[Any, ...], Callable[[Arrays], list[Any]]] | None:
+        """Outputs, and gradients of the arrays from those of all outputs, by the declared rule.
+
+        Gradients are None where there are none. None if no rule is declared, or if one needs the outputs of
+        the very call.
+        """
+        if self._gradient is None or self.keeps_outputs:
+            return None
+        arrays, scalars, key = self._with_key(arrays, scalars)
+        outputs = self._call(statics, arrays, scalars, key)
+
+        def pull(heads: Arrays) -> list[Any]:
+            return self._by_rule(statics, arrays, scalars, key, outputs, heads)
+
+        return outputs, pull
 
     def gradient_of_call(
         self, statics: Statics, heads: Arrays, outputs: Arrays, arrays: Arrays
@@ -798,9 +820,6 @@ class Op(Operator):
 
     def _apply_with_gradient(self, statics: Statics, arrays: tuple, scalars: tuple, key: Any):
         # Scalars and key are arguments, not closed over: a custom gradient may not capture tracers.
-        rule, takes_key = self._gradient, self.takes_key
-        assert rule is not None
-
         def forward(arrays: tuple, scalars: tuple, key: jax.Array):
             return self._call(statics, arrays, scalars, key)
 
@@ -810,24 +829,31 @@ class Op(Operator):
 
         def pull(residuals: tuple, heads: tuple):
             arrays, scalars, key, outputs = residuals
-            keywords = self.keywords(statics, scalars)
-            if takes_key:
-                keywords[STREAM if self.takes_stream else KEY] = key
-            one = len(outputs) == 1
-            placed = self._place(statics, arrays)
-            gradients = rule(
-                heads[0] if one else heads, outputs[0] if one else outputs, *placed, **keywords
-            )
-            gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
-            if len(placed) != len(arrays):
-                gradients = [g for g, a in zip(gradients, placed, strict=False) if a is not None]
-            gradients = [*gradients, *[None] * (len(arrays) - len(gradients))]
+            gradients = self._by_rule(statics, arrays, scalars, key, outputs, heads)
             grads = tuple(_cotangent(g, a) for g, a in zip(gradients, arrays, strict=True))
             return grads, tuple(_cotangent(None, s) for s in scalars), _cotangent(None, key)
 
         run = jax.custom_vjp(forward)
         run.defvjp(keep, pull)
         return run(arrays, scalars, key)
+
+    def _by_rule(
+        self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any, outputs: Any, heads: Any
+    ) -> list[Any]:
+        """The gradient of each array that the declared rule gives, None where it gives none."""
+        assert self._gradient is not None
+        keywords = self.keywords(statics, scalars)
+        if self.takes_key:
+            keywords[STREAM if self.takes_stream else KEY] = key
+        one = len(outputs) == 1
+        placed = self._place(statics, arrays)
+        gradients = self._gradient(
+            heads[0] if one else heads, outputs[0] if one else outputs, *placed, **keywords
+        )
+        gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
+        if len(placed) != len(arrays):
+            gradients = [g for g, a in zip(gradients, placed, strict=False) if a is not None]
+        return [*gradients, *[None] * (len(arrays) - len(gradients))]
 
     # ---- how it presents itself ---------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
+from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Scalar, Share
 from mixnet.ops.update.variants import mixed_precision, preloaded, several
@@ -30,9 +31,10 @@ def prepared(
 
     It is clipped to ±``clip_gradient`` unless that is negative or None.
     """
-    prepared_gradient = gradient.astype(weight.dtype) * as_kind(rescale_grad, weight)
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    prepared_gradient = times(rescale_grad, in_dtype(gradient, weight.dtype))
     if wd is not None:
-        prepared_gradient = prepared_gradient + as_kind(wd, weight) * weight
+        prepared_gradient = jax.lax.add(prepared_gradient, times(wd, weight))
     return _clipped(prepared_gradient, clip_gradient)
 
 
@@ -42,9 +44,16 @@ def _clipped(array: jax.Array, limit: float | jax.Array) -> Any:
     return array
 
 
+def times(number: float | jax.Array, array: jax.Array) -> Any:
+    """A number in the dtype of an array, times the array."""
+    return jax.lax.mul(as_kind(number, array), array)
+
+
 def as_kind(number: float | jax.Array, like: jax.Array) -> Any:
     """A number in the dtype of an array."""
-    return jnp.asarray(number).astype(like.dtype)
+    if isinstance(number, jax.Array):
+        return in_dtype(number, like.dtype)
+    return like.dtype.type(number)
 
 
 def _rest(decay: float) -> float:
@@ -84,7 +93,8 @@ def sgd_update(
     Source: MXNet operator ``sgd_update``.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
-    return weight - as_kind(lr, weight) * (gradient + as_kind(wd, weight) * weight)
+    slope = jax.lax.add(gradient, times(wd, weight))
+    return jax.lax.sub(weight, times(lr, slope))
 
 
 @op(
@@ -113,10 +123,9 @@ def sgd_mom_update(
     Source: MXNet operator ``sgd_mom_update``.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
-    mom = as_kind(momentum, weight) * mom - as_kind(lr, weight) * (
-        gradient + as_kind(wd, weight) * weight
-    )
-    return weight + mom, mom
+    slope = jax.lax.add(gradient, times(wd, weight))
+    mom = jax.lax.sub(times(momentum, mom), times(lr, slope))
+    return jax.lax.add(weight, mom), mom
 
 
 @op(
@@ -225,15 +234,17 @@ def adam_update(
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
     mean, var = _moments(gradient, mean, var, beta1, beta2)
-    step = as_kind(lr, weight) * mean / (jnp.sqrt(var) + epsilon)
-    return weight - step, mean, var
+    deviation = jax.lax.sqrt(var)
+    step = times(lr, mean) / jax.lax.add(deviation, as_kind(epsilon, deviation))
+    return jax.lax.sub(weight, step), mean, var
 
 
 def _moments(
     gradient: jax.Array, mean: jax.Array, var: jax.Array, beta1: float, beta2: float
 ) -> tuple[Any, Any]:
-    mean = beta1 * mean + _rest(beta1) * gradient
-    return mean, beta2 * var + _rest(beta2) * jnp.square(gradient)
+    mean = jax.lax.add(times(beta1, mean), times(_rest(beta1), gradient))
+    square = jax.lax.square(gradient)
+    return mean, jax.lax.add(times(beta2, var), times(_rest(beta2), square))
 
 
 @op("_adamw_update", floats=True, one_dtype=True, states=["mean", "var"], differentiable=False)
