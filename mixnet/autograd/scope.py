@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from mixnet.process.tasks import current_task, write
+from mixnet.process.tasks import current_task, running_loop, write
 from mixnet.runtime.devices.meeting import leave_meetings
 from mixnet.runtime.record.tasks import Scope
 from mixnet.runtime.value.state import state
@@ -69,7 +69,7 @@ class RecordingScope:
 
     def __enter__(self) -> RecordingScope:
         recording, training = self._enter
-        if current_task() is not None:
+        if running_loop() is not None and current_task() is not None:
             scope = Scope()
             self._before.append(scope)
             scope.enter(recording, training)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from mixnet.base import MXNetError, ShapeError
 from mixnet.ops.array.indexing import index_copy
+from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.derive import array, parameters_of, present
 from mixnet.ops.math.elementwise import quadratic
 from mixnet.ops.math.gradient import gradient_multiplier
@@ -74,6 +75,10 @@ def with_gradients(
         return tuple(forward.apply(statics, inputs, scalars)), _passing(inputs)
     kinds = {inputs[i].dtype for i in wrt}
     whole = {kind for kind in kinds if jnp.issubdtype(kind, jnp.integer)}
+    declared = None if whole else forward.with_declared_gradient(statics, inputs, scalars)
+    if declared is not None:
+        outputs, rule = declared
+        return outputs, _by_rule(outputs, rule, inputs)
     stand_ins = _in_real_numbers(inputs, whole) if whole else list(inputs)
     real = [i for i in wrt if jnp.issubdtype(stand_ins[i].dtype, jnp.floating)]
 
@@ -115,6 +120,29 @@ def with_gradients(
     return outputs, gradients_of
 
 
+def _by_rule(outputs: Sequence[Any], pull: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
+    """Gradients by a rule for all outputs and inputs; of other outputs the heads are zeros."""
+
+    def gradients_of(
+        heads: Sequence[Any], some: Sequence[int], positions: Sequence[int]
+    ) -> tuple[Any, ...]:
+        cotangents = dict(zip(some, heads, strict=True))
+        placed = [_as_cotangent(cotangents.get(i), output) for i, output in enumerate(outputs)]
+        gradients = pull(placed)
+        return tuple(_like(gradients[i], inputs[i]) for i in positions)
+
+    return gradients_of
+
+
+def _like(gradient: Any, array: Any) -> Any:
+    """A gradient in the shape and dtype of its array; zeros for None."""
+    if gradient is None:
+        return jax.lax.full_like(array, 0)
+    if gradient.shape != array.shape:
+        gradient = jnp.broadcast_to(gradient, array.shape)
+    return in_dtype(gradient, array.dtype)
+
+
 def _passing(inputs: Sequence[Any]) -> Callable[..., tuple[Any, ...]]:
     """Gradients of a cast: the head in the dtype of the input."""
 
@@ -139,7 +167,7 @@ def _in_real_numbers(inputs: Sequence[Any], kinds: Collection[Any]) -> list[Any]
 def _as_cotangent(head: Any, output: Any) -> Any:
     if not jnp.issubdtype(output.dtype, jnp.floating):
         return jnp.zeros(output.shape, jax.dtypes.float0)
-    return jnp.zeros_like(output) if head is None else head.astype(output.dtype)
+    return jax.lax.full_like(output, 0) if head is None else in_dtype(head, output.dtype)
 
 
 def _declare_backward(forward: Op, heads: int = 1, reads_inputs: bool = True) -> Op:

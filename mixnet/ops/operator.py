@@ -114,6 +114,12 @@ class Operator:
         """Outputs, then new states, then residuals, of JAX arrays or tracers."""
         raise NotImplementedError(f"{self!r} does not run within a program.")
 
+    def with_declared_gradient(
+        self, statics: Statics, arrays: Arrays, scalars: Arrays = ()
+    ) -> tuple[tuple[Any, ...], Callable[[Arrays], list[Any]]] | None:
+        """Outputs, and gradients of the arrays from those of all outputs; None without a declared rule."""
+        return None
+
     def run_values(self, statics: Statics, values: Sequence[Any]) -> list[Any] | None:
         """Outputs of a call that runs between programs; None for what is recorded as others are."""
         return None

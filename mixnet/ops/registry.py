@@ -19,6 +19,7 @@ from mixnet.base import (
     DTypeError,
     MXNetError,
     OperatorTypeError,
+    OperatorValueError,
     ShapeError,
     did_you_mean,
 )
@@ -296,6 +297,22 @@ class Op(Operator):
             (a.name, a.default, a.limits) for a in attributes.values() if a.dynamic
         )
 
+    def number_of_inputs(self, attributes: dict[str, Any]) -> int | None:
+        """How many arrays a call of a variadic operator says that it has; removed from ``attributes``.
+
+        Raises:
+            OperatorValueError: it is not a positive whole number.
+        """
+        count = attributes.pop(self.num_args or "", None)
+        if count is None:
+            return None
+        if not str(count).isdecimal() or not int(count):
+            raise OperatorValueError(
+                f"{self.title}: {self.num_args}={count!r} must be a positive whole number. It can be "
+                f"omitted."
+            )
+        return int(count)
+
     # ---- what is declared beside the function -------------------------------------------------
 
     def infer_inputs(self, rule: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
@@ -344,7 +361,8 @@ class Op(Operator):
         """
 
         def output_specs(statics: Statics, inputs: Sequence[Any]) -> list[Any]:
-            return rule(*inputs, **self.keywords(statics))
+            outputs = rule(*inputs, **self.keywords(statics))
+            return [*outputs, *outputs] if self.keeps_outputs else outputs
 
         self.output_specs = output_specs
         return rule
@@ -709,16 +727,38 @@ class Op(Operator):
 
         With ``takes_key`` the last array is the stream and the last scalar the number of the draw.
         """
-        if self.takes_key:
-            *arrays, stream = arrays
-            *scalars, draw = scalars
-            key = advanced(stream, draw) if self.takes_stream else key_at(stream, draw)
-        else:
-            key = None
+        arrays, scalars, key = self._with_key(arrays, scalars)
         if self._gradient is None:
             return self._call(statics, arrays, scalars, key)
         outputs = self._apply_with_gradient(statics, tuple(arrays), tuple(scalars), key)
         return (*outputs, *outputs) if self.keeps_outputs else outputs
+
+    def _with_key(self, arrays: Arrays, scalars: Arrays) -> tuple[Arrays, Arrays, Any]:
+        """The arrays and scalars of :meth:`apply` without the last, and the key that these say."""
+        if not self.takes_key:
+            return arrays, scalars, None
+        *arrays, stream = arrays
+        *scalars, draw = scalars
+        key = advanced(stream, draw) if self.takes_stream else key_at(stream, draw)
+        return arrays, scalars, key
+
+    def with_declared_gradient(
+        self, statics: Statics, arrays: Arrays, scalars: Arrays = ()
+    ) -> tuple[tuple[Any, ...], Callable[[Arrays], list[Any]]] | None:
+        """Outputs, and gradients of the arrays from those of all outputs, by the declared rule.
+
+        Gradients are None where there are none. None if no rule is declared, or if one needs the outputs of
+        the very call.
+        """
+        if self._gradient is None or self.keeps_outputs:
+            return None
+        arrays, scalars, key = self._with_key(arrays, scalars)
+        outputs = self._call(statics, arrays, scalars, key)
+
+        def pull(heads: Arrays) -> list[Any]:
+            return self._by_rule(statics, arrays, scalars, key, outputs, heads)
+
+        return outputs, pull
 
     def gradient_of_call(
         self, statics: Statics, heads: Arrays, outputs: Arrays, arrays: Arrays
@@ -734,12 +774,8 @@ class Op(Operator):
             self._check_axes(keywords, arrays[0].ndim)
         if self.one_dtype:
             self._check_dtypes(arrays)
-        if self.integers is not None and not self._takes_dtype(arrays[0].dtype):
-            first = self.arrays[0] if self.arrays else "input 0"
-            raise DTypeError(
-                f"{self.title}: {first} is {arrays[0].dtype.name}; it must be floating "
-                f"point. Cast it with astype('float32')."
-            )
+        if self.integers is not None:
+            self.check_first(arrays[0].dtype)
         if not self.booleans and arrays[0].dtype == np.bool_:
             raise DTypeError(
                 f"{self.title} takes numbers, not booleans; cast with astype('float32')."
@@ -749,8 +785,15 @@ class Op(Operator):
         outputs = self.function(*self._place(statics, arrays), **keywords)
         return tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
 
-    def _takes_dtype(self, dtype: np.dtype) -> bool:
-        return dtype.kind not in "biu" or dtype.name in (self.integers or ())
+    def check_first(self, dtype: np.dtype) -> None:
+        """Refuse the dtype of the first array if it is of integers that the operator does not take."""
+        if self.integers is None or dtype.kind not in "biu" or dtype.name in self.integers:
+            return
+        first = self.arrays[0] if self.arrays else "input 0"
+        raise DTypeError(
+            f"{self.title}: {first} is {dtype.name}; it must be floating point. Cast it with "
+            f"astype('float32')."
+        )
 
     def _check_dtypes(self, arrays: Arrays) -> None:
         dtypes = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))
@@ -777,9 +820,6 @@ class Op(Operator):
 
     def _apply_with_gradient(self, statics: Statics, arrays: tuple, scalars: tuple, key: Any):
         # Scalars and key are arguments, not closed over: a custom gradient may not capture tracers.
-        rule, takes_key = self._gradient, self.takes_key
-        assert rule is not None
-
         def forward(arrays: tuple, scalars: tuple, key: jax.Array):
             return self._call(statics, arrays, scalars, key)
 
@@ -789,24 +829,31 @@ class Op(Operator):
 
         def pull(residuals: tuple, heads: tuple):
             arrays, scalars, key, outputs = residuals
-            keywords = self.keywords(statics, scalars)
-            if takes_key:
-                keywords[STREAM if self.takes_stream else KEY] = key
-            one = len(outputs) == 1
-            placed = self._place(statics, arrays)
-            gradients = rule(
-                heads[0] if one else heads, outputs[0] if one else outputs, *placed, **keywords
-            )
-            gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
-            if len(placed) != len(arrays):
-                gradients = [g for g, a in zip(gradients, placed, strict=False) if a is not None]
-            gradients = [*gradients, *[None] * (len(arrays) - len(gradients))]
+            gradients = self._by_rule(statics, arrays, scalars, key, outputs, heads)
             grads = tuple(_cotangent(g, a) for g, a in zip(gradients, arrays, strict=True))
             return grads, tuple(_cotangent(None, s) for s in scalars), _cotangent(None, key)
 
         run = jax.custom_vjp(forward)
         run.defvjp(keep, pull)
         return run(arrays, scalars, key)
+
+    def _by_rule(
+        self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any, outputs: Any, heads: Any
+    ) -> list[Any]:
+        """The gradient of each array that the declared rule gives, None where it gives none."""
+        assert self._gradient is not None
+        keywords = self.keywords(statics, scalars)
+        if self.takes_key:
+            keywords[STREAM if self.takes_stream else KEY] = key
+        one = len(outputs) == 1
+        placed = self._place(statics, arrays)
+        gradients = self._gradient(
+            heads[0] if one else heads, outputs[0] if one else outputs, *placed, **keywords
+        )
+        gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
+        if len(placed) != len(arrays):
+            gradients = [g for g, a in zip(gradients, placed, strict=False) if a is not None]
+        return [*gradients, *[None] * (len(arrays) - len(gradients))]
 
     # ---- how it presents itself ---------------------------------------------------------------
 

@@ -11,20 +11,25 @@ import sys
 from typing import Any, NamedTuple
 
 _NOTHING = object()
+_modules = sys.modules
 
 
-def _no_loop() -> None:
-    """Used as long as asyncio is not imported, or is being imported by another thread."""
+def running_loop() -> Any:
+    """The event loop of asyncio that is running in this thread; None where there is none."""
+    # Importing asyncio takes longer than many a program's first result: a loop that runs has imported it.
+    running = getattr(_modules.get("asyncio.events"), "_get_running_loop", None)
+    return None if running is None else running()
+
+
+def task_of(loop: object) -> Any:
+    """The task that is running in an event loop; None between tasks."""
+    return _modules["asyncio.tasks"].current_task(loop)
 
 
 def current_task() -> Any:
-    """The task of asyncio that is running in this thread; None where there is none.
-
-    It does not import asyncio, which takes longer than most of mixnet: without it there are no tasks.
-    """
-    asyncio: Any = sys.modules.get("asyncio")
-    loop = getattr(asyncio, "_get_running_loop", _no_loop)()
-    return None if loop is None else asyncio.current_task(loop)
+    """The task of asyncio that is running in this thread; None where there is none."""
+    loop = running_loop()
+    return None if loop is None else task_of(loop)
 
 
 class PerTask:

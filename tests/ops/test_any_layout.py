@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mixnet.ops.registry import find
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.any_layout import takes_any_layout
 from mixnet.passes.differentiate import BackwardOp
 
@@ -16,7 +17,7 @@ def asked(name, shapes, attributes, backward=False):
     statics, scalars = op.bind(attributes)
     specs, count = [(shape, SINGLE) for shape in shapes], len(scalars)
     if op.takes_key:
-        specs, count = [*specs, ((2,), np.dtype("uint32"))], count + 1
+        specs, count = [*specs, STREAM_SPEC], count + 1
     if backward:
         statics = (statics, (0,), tuple(range(len(shapes))))
         op, specs = BackwardOp(op), [(shapes[0], SINGLE), *specs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import jax
 import jax.numpy as jnp
 
 from mixnet.base import OperatorValueError
@@ -21,13 +22,13 @@ RANGE = Rewrites(constant=counted)
 @op("_zeros", differentiable=False, flops=0, rewrites=ZEROS, shaped_by="shape")
 def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Zeros."""
-    return jnp.zeros(shape, dtype)
+    return jax.lax.full(shape, 0, dtype)
 
 
 @op("_ones", differentiable=False, flops=0, rewrites=ONES, shaped_by="shape")
 def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Ones."""
-    return jnp.ones(shape, dtype)
+    return jax.lax.full(shape, 1, dtype)
 
 
 @op(

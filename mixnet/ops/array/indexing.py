@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import jax
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import DTypeError, IndexingError, ShapeError
+from mixnet.ops.array.plain import along, in_dtype, shaped, with_axes
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
@@ -18,8 +20,53 @@ from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 def bounded(indices: jax.Array, extent: int, mode: str) -> Any:
     """Whole numbers within [0, extent): clipped to its ends, or wrapped around."""
-    whole = indices.astype(jnp.int64)
-    return whole % extent if mode == "wrap" else jnp.clip(whole, 0, extent - 1)
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    whole = in_dtype(indices, np.dtype(np.int64))
+    if mode == "wrap":
+        return whole % extent
+    return jax.lax.min(jax.lax.max(whole, np.int64(0)), np.int64(extent - 1))
+
+
+def slices_at(data: jax.Array, places: jax.Array, axis: int) -> Any:
+    """Slices of ``data`` along ``axis``, which is not negative, at places that are all inside."""
+    if not data.shape[axis]:
+        return jnp.take(data, places, axis)  # refuses places where there are none
+    after = axis + places.ndim
+    numbers = jax.lax.GatherDimensionNumbers(
+        offset_dims=(*range(axis), *range(after, after + data.ndim - axis - 1)),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+    )
+    sizes = [1 if i == axis else extent for i, extent in enumerate(data.shape)]
+    return jax.lax.gather(data, _last_axis(places), numbers, sizes, mode=_INSIDE)
+
+
+def elements_at(data: jax.Array, places: jax.Array, axis: int) -> Any:
+    """One element along ``axis`` at each of the other positions of ``data``; places are all inside.
+
+    Args:
+        data: the array.
+        places: the shape of ``data`` without ``axis``.
+        axis: not negative.
+    """
+    if not data.shape[axis]:
+        return jnp.take_along_axis(data, jnp.expand_dims(places, axis), axis).reshape(places.shape)
+    others = tuple(i for i in range(data.ndim) if i != axis)
+    numbers = jax.lax.GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        operand_batching_dims=others,
+        start_indices_batching_dims=tuple(range(places.ndim)),
+    )
+    return jax.lax.gather(data, _last_axis(places), numbers, [1] * data.ndim, mode=_INSIDE)
+
+
+def _last_axis(places: jax.Array) -> Any:
+    return jax.lax.broadcast_in_dim(places, (*places.shape, 1), range(places.ndim))
+
+
+_INSIDE = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
 
 
 @op(
@@ -39,7 +86,7 @@ def take(a, indices, *, axis: Axis = 0, mode: Literal["clip", "raise", "wrap"] =
     Source: MXNet operator ``take``.
     """
     axis = axis % a.ndim
-    return jnp.take(a, bounded(indices, a.shape[axis], mode), axis)
+    return slices_at(a, bounded(indices, a.shape[axis], mode), axis)
 
 
 @take.set_check_known("indices")
@@ -83,13 +130,13 @@ def pick(
         return out.reshape(index.shape)
     axis = axis % data.ndim
     rest = data.shape[:axis] + data.shape[axis + 1 :]
-    if index.size != jnp.zeros(rest, bool).size:
+    if index.size != math.prod(rest):
         raise ShapeError(
             f"pick: index has shape {index.shape}; data {data.shape} without axis {axis} is {rest}."
         )
-    chosen = jnp.expand_dims(bounded(index.reshape(rest), data.shape[axis], mode), axis)
-    out = jnp.take_along_axis(data, chosen, axis)
-    out = out if keepdims else jnp.squeeze(out, axis)
+    out = elements_at(data, bounded(shaped(index, rest), data.shape[axis], mode), axis)
+    if keepdims:
+        return with_axes(out, data.shape, (axis,))
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
@@ -111,10 +158,11 @@ def _(head, out, data, index, *, axis, keepdims, mode):
         return flat.reshape(data.shape), None
     axis = axis % data.ndim
     rest = data.shape[:axis] + data.shape[axis + 1 :]
-    chosen = jnp.expand_dims(bounded(index.reshape(rest), data.shape[axis], mode), axis)
+    chosen = bounded(shaped(index, rest), data.shape[axis], mode)
     places = jax.lax.broadcasted_iota(chosen.dtype, data.shape, axis)
-    spread = jnp.expand_dims(head.reshape(rest), axis)
-    return jnp.where(places == chosen, spread, jnp.zeros((), head.dtype)), None
+    is_chosen = jax.lax.eq(places, along(chosen, data.shape, (axis,)))
+    spread = along(shaped(head, rest), data.shape, (axis,))
+    return jax.lax.select(is_chosen, spread, jax.lax.full_like(spread, 0)), None
 
 
 @op("one_hot", method=True, differentiable=False, flops=0, aliases=["_npx_one_hot"])
@@ -347,7 +395,7 @@ def embedding(
             f"Embedding: weight is {weight.shape}, but input_dim and output_dim say "
             f"{(input_dim, output_dim)}."
         )
-    return jnp.take(weight, bounded(data, input_dim, "clip"), 0)
+    return slices_at(weight, bounded(data, input_dim, "clip"), 0)
 
 
 @op("_contrib_SparseEmbedding", booleans=False, storage=storage_rules.EMBEDDING)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Literal
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import ShapeError
+from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema import storage_rules
@@ -39,7 +41,7 @@ def relu(data):
 
     The derivative is written by the result, which the next layer keeps anyway, not by the data.
     """
-    return jnp.maximum(data, 0)
+    return jax.lax.max(data, data.dtype.type(0))
 
 
 @relu.defjvp
@@ -49,8 +51,16 @@ def _(primals, tangents):
 
 
 def relu_gradient(head: jax.Array, result: jax.Array) -> Any:
-    """Gradient of relu's argument: ``head`` where the result is above 0, NaN where it is NaN."""
-    return jnp.where(result <= 0, 0, jnp.where(result > 0, 1, result)).astype(head.dtype) * head
+    """Gradient of relu's argument: ``head`` where the result is above 0, NaN where it is NaN.
+
+    Args:
+        head: gradient of the result.
+        result: not below 0.
+    """
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    is_above = jax.lax.gt(result, result.dtype.type(0))
+    slope = jax.lax.select(is_above, jax.lax.full_like(result, 1), result)
+    return jax.lax.mul(in_dtype(slope, head.dtype), head)
 
 
 def sign(data: jax.Array) -> Any:
@@ -365,10 +375,9 @@ def add_n(*args):
         raise ShapeError(
             f"add_n: shapes {[each.shape for each in args]} differ; they must be equal."
         )
-    total = args[0]
-    for each in args[1:]:
-        total = total + each
-    return total
+    if len({each.dtype for each in args}) > 1:
+        return functools.reduce(jnp.add, args)
+    return functools.reduce(jax.lax.add, args)
 
 
 @add_n.set_flops()

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import AxisError, OperatorValueError
+from mixnet.ops.array.plain import accumulator, in_dtype, total, with_axes
 from mixnet.ops.math.elementwise import absolute
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import Op, op
@@ -57,17 +58,30 @@ def _declare(
     )
 
 
+def real_mean(data: jax.Array, axes: Sequence[int], keepdims: bool = False) -> Any:
+    """The mean of floating-point numbers along ``axes``, which are not negative; in their dtype."""
+    sums = jax.lax.reduce_sum(in_dtype(data, accumulator(data.dtype)), tuple(axes))
+    count = jax.lax.full_like(sums, math.prod(data.shape[each] for each in axes))
+    result = in_dtype(quotient(sums, count), data.dtype)
+    return with_axes(result, data.shape, axes) if keepdims else result
+
+
 def _mean(data: jax.Array, axis: Any, keepdims: bool) -> Any:
-    count = math.prod(data.shape[each] for each in axis)
     if jnp.issubdtype(data.dtype, jnp.floating):
-        wide = jnp.promote_types(data.dtype, jnp.float32)
-        return quotient(jnp.sum(data, axis, dtype=wide, keepdims=keepdims), wide.type(count))
-    total = jnp.sum(data, axis, keepdims=keepdims)
-    return jax.lax.div(total, jnp.asarray(count, total.dtype))
+        return real_mean(data, axis, keepdims)
+    sums = jnp.sum(data, axis, keepdims=keepdims)
+    count = math.prod(data.shape[each] for each in axis)
+    return jax.lax.div(sums, jnp.asarray(count, sums.dtype))
 
 
 def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda data, axis, keepdims: function(data, axis, dtype=data.dtype, keepdims=keepdims)
+
+
+def _sum(data: jax.Array, axis: Any, keepdims: bool) -> Any:
+    if jnp.issubdtype(data.dtype, jnp.floating):
+        return total(data, axis, keepdims)
+    return jnp.sum(data, axis, dtype=data.dtype, keepdims=keepdims)
 
 
 def all_ties(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -108,7 +122,7 @@ def _extreme(function: Callable[..., Any], axis: tuple[int, ...], keepdims: bool
 
 
 _TOTAL = storage_rules.TOTAL
-_declare("sum", _in_dtype(jnp.sum), "Sum.", ["sum_axis", "_sparse_sum"], "full", _TOTAL)
+_declare("sum", _sum, "Sum.", ["sum_axis", "_sparse_sum"], "full", _TOTAL)
 _declare("mean", _mean, "Mean.", ["_sparse_mean"], "full", _TOTAL)
 _declare("prod", _in_dtype(jnp.prod), "Product.", precision="full")
 _declare("nansum", _in_dtype(jnp.nansum), "Sum, NaN counted as 0.", precision="full")
@@ -147,7 +161,7 @@ def norm(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("moments", outputs=2, output_names=["output0", "output1"], precision="full")
+@op("moments", floats=True, outputs=2, output_names=["output0", "output1"], precision="full")
 def moments(data, *, axes: Axes | None = None, keepdims: bool = False):
     """Mean and variance along ``axes``, all axes by default.
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
+import jax
+
 from mixnet.base import ShapeError
+from mixnet.ops.array.plain import on_axis
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
@@ -44,7 +47,9 @@ def fully_connected(
 
     Source: MXNet operator ``FullyConnected``.
     """
-    rows = data.reshape(data.shape[0], math.prod(data.shape[1:])) if flatten else data
+    rows = data
+    if flatten and data.ndim != 2:
+        rows = data.reshape(data.shape[0], math.prod(data.shape[1:]))
     if weight.shape[-1] != rows.shape[-1]:
         raise ShapeError(
             f"FullyConnected: weight {weight.shape} takes {weight.shape[-1]} numbers per sample, "
@@ -56,8 +61,11 @@ def fully_connected(
             f"FullyConnected: num_hidden={num_hidden}, but weight is {weight.shape}"
             f"{'' if bias is None else f' and bias {bias.shape}'}; both start with num_hidden."
         )
-    out = rows @ weight.T
-    return out if no_bias else out + bias
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    columns = jax.lax.transpose(weight, (1, 0))
+    sums = (((rows.ndim - 1,), (0,)), ((), ()))
+    out = jax.lax.dot_general(rows, columns, sums, preferred_element_type=rows.dtype)
+    return out if no_bias else jax.lax.add(out, on_axis(bias, out.shape, out.ndim - 1))
 
 
 @fully_connected.set_flops(is_product=True)

@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
+from mixnet.ops.array.plain import shaped
+from mixnet.ops.nn.softmax import softmax_along
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Share
@@ -60,10 +62,11 @@ def softmax_output(
                 f"needs {count}."
             )
     if multi_output:
-        return jax.nn.softmax(data, 1)
+        return softmax_along(data, 1)
     if preserve_shape:
-        return jax.nn.softmax(data, -1)
-    return jax.nn.softmax(data.reshape(data.shape[0], -1), -1).reshape(data.shape)
+        return softmax_along(data, -1)
+    rows = shaped(data, (data.shape[0], math.prod(data.shape[1:])))
+    return shaped(softmax_along(rows, -1), data.shape)
 
 
 @softmax_output.infer_inputs

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import OperatorValueError, ShapeError
+from mixnet.ops.array.plain import along, on_axis, with_axes
+from mixnet.ops.math.reduce import real_mean
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive
 
@@ -28,11 +30,16 @@ def check_channels(name: str, data: jax.Array, axis: int, **vectors: Any) -> Non
 
 
 def _standard(data: jax.Array, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
-    mean = jnp.mean(data, axes, keepdims=True)
-    var = jnp.mean(jnp.square(data - mean), axes, keepdims=True)
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    average = real_mean(data, axes)
+    centred = jax.lax.sub(data, along(average, data.shape, axes))
+    variance = real_mean(jax.lax.square(centred), axes)
+    variance = jax.lax.add(variance, jax.lax.full_like(variance, eps))
+    out = jax.lax.mul(centred, along(jax.lax.rsqrt(variance), data.shape, axes))
     # The statistics are for looking at: no gradient comes back through them.
-    deviation = jax.lax.stop_gradient(jnp.sqrt(var + eps))
-    return (data - mean) * jax.lax.rsqrt(var + eps), jax.lax.stop_gradient(mean), deviation
+    statistics = [with_axes(jax.lax.stop_gradient(each), data.shape, axes)
+                  for each in (average, jax.lax.sqrt(variance))]  # fmt: skip
+    return out, *statistics
 
 
 def _visible(output_mean_var: bool) -> int:
@@ -64,10 +71,9 @@ def layer_norm(
     """
     check_channels("LayerNorm", data, axis, gamma=gamma, beta=beta)
     axis %= data.ndim
-    shape = [-1 if i == axis else 1 for i in range(data.ndim)]
-    out, mean, std = _standard(data, (axis,), eps)
-    out = out * gamma.reshape(shape) + beta.reshape(shape)
-    return out, mean, std
+    out, average, deviation = _standard(data, (axis,), eps)
+    out = jax.lax.mul(out, on_axis(gamma, data.shape, axis))
+    return jax.lax.add(out, on_axis(beta, data.shape, axis)), average, deviation
 
 
 @layer_norm.infer_inputs
@@ -143,9 +149,9 @@ def group_norm(
                 f"{(num_groups,)}: MXNet has one number for each group, not for each channel."
             )
     grouped = data.reshape(data.shape[0], num_groups, -1)
-    out, mean, deviation = _standard(grouped, (2,), eps)
+    out, average, deviation = _standard(grouped, (2,), eps)
     out = out * gamma.reshape(1, -1, 1) + beta.reshape(1, -1, 1)
-    return out.reshape(data.shape), mean[..., 0], deviation[..., 0]
+    return out.reshape(data.shape), average[..., 0], deviation[..., 0]
 
 
 @group_norm.infer_inputs

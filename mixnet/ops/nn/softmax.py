@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 
+from mixnet.ops.array.plain import along, in_dtype, total
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, DType
@@ -20,6 +22,39 @@ def _inside(data: jax.Array, length: jax.Array, axis: int) -> Any:
     axis %= data.ndim
     steps = jnp.arange(data.shape[axis]).reshape([-1 if i == axis else 1 for i in range(data.ndim)])
     return steps < jnp.expand_dims(length.astype(jnp.int64), axis)
+
+
+def _exponents(data: jax.Array, axis: int) -> Any:
+    """Less the largest along ``axis``, so that no power overflows."""
+    largest = jax.lax.reduce_max(jax.lax.stop_gradient(data), (axis,))
+    return jax.lax.sub(data, along(largest, data.shape, (axis,)))
+
+
+def softmax_along(data: jax.Array, axis: int) -> Any:
+    """exp(data), divided by its sum along ``axis``."""
+    return _softmax(data, axis % data.ndim)
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
+def _softmax(data: jax.Array, axis: int) -> Any:
+    powers = jax.lax.exp(_exponents(data, axis))
+    return jax.lax.div(powers, along(total(powers, (axis,)), data.shape, (axis,)))
+
+
+@_softmax.defjvp
+def _(axis: int, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    out = _softmax(primals[0], axis)
+    weighted = jax.lax.mul(out, tangents[0])
+    common = along(total(weighted, (axis,)), out.shape, (axis,))
+    return out, jax.lax.sub(weighted, jax.lax.mul(out, common))
+
+
+def log_softmax_along(data: jax.Array, axis: int) -> Any:
+    """The logarithm of :func:`softmax_along`."""
+    axis %= data.ndim
+    exponents = _exponents(data, axis)
+    sums = total(jax.lax.exp(exponents), (axis,))
+    return jax.lax.sub(exponents, along(jax.lax.log(sums), data.shape, (axis,)))
 
 
 @op(
@@ -50,9 +85,9 @@ def softmax(
     """
     scaled = quotient(data, temperature) if temperature else data
     if length is None:
-        return jax.nn.softmax(scaled, axis).astype(dtype or data.dtype)
+        return in_dtype(softmax_along(scaled, axis), dtype or data.dtype)
     inside = _inside(data, length, axis)
-    out = jax.nn.softmax(jnp.where(inside, scaled, -jnp.inf), axis)
+    out = softmax_along(jnp.where(inside, scaled, -jnp.inf), axis)
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
 
@@ -72,7 +107,7 @@ def log_softmax(
     Source: MXNet operator ``log_softmax``.
     """
     scaled = quotient(data, temperature) if temperature else data
-    return jax.nn.log_softmax(scaled, axis).astype(dtype or data.dtype)
+    return in_dtype(log_softmax_along(scaled, axis), dtype or data.dtype)
 
 
 @op("softmin", floats=True, method=True, precision="full")
@@ -89,7 +124,7 @@ def softmin(
     Source: MXNet operator ``softmin``.
     """
     scaled = quotient(data, temperature) if temperature else data
-    return jax.nn.softmax(-scaled, axis).astype(dtype or data.dtype)
+    return in_dtype(softmax_along(-scaled, axis), dtype or data.dtype)
 
 
 @op("SoftmaxActivation", floats=True, flops=4, precision="full")
@@ -98,7 +133,7 @@ def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance
 
     Source: MXNet operator ``SoftmaxActivation``.
     """
-    return jax.nn.softmax(data, 1 if mode == "channel" else -1)
+    return softmax_along(data, 1 if mode == "channel" else -1)
 
 
 @op("softmax_cross_entropy", floats=True, flops=5, precision="full")
@@ -107,6 +142,6 @@ def softmax_cross_entropy(data, label):
 
     Source: MXNet operator ``softmax_cross_entropy``.
     """
-    logs = jax.nn.log_softmax(data, -1)
+    logs = log_softmax_along(data, -1)
     chosen = jnp.take_along_axis(logs, label.astype(jnp.int64)[:, None], -1)
     return -chosen.sum().reshape((1,))

@@ -13,9 +13,11 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 
 from mixnet.base import DTypeError, OperatorValueError, ShapeError
+from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.control import loops
 from mixnet.ops.derive import array, attribute, present
 from mixnet.ops.random import rejection
@@ -34,19 +36,35 @@ from mixnet.ops.schema.shape_constraints import begins_with_parameters
 
 def parameter(number: jax.Array, dtype: DTypeLike) -> Any:
     """A parameter of a distribution in the dtype that its numbers are drawn in."""
-    return jnp.asarray(number).astype(working_dtype(dtype))
+    return in_dtype(jnp.asarray(number), working_dtype(dtype))
 
 
 def working_dtype(dtype: DTypeLike) -> Any:
     """The dtype to draw in: half precision has too few numbers between 0 and 1."""
-    return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32
+    return np.dtype(np.float64 if jnp.dtype(dtype) == jnp.float64 else np.float32)
+
+
+def between_0_and_1(key: jax.Array, shape: Sequence[int], dtype: DTypeLike) -> Any:
+    """Uniform numbers in [0, 1): those of ``jax.random.uniform``, of float32 or float64."""
+    # Random bits are the fraction of a number from 1 to 2.
+    kind = np.dtype(dtype)
+    words = np.dtype(f"uint{8 * kind.itemsize}")
+    fraction = jax.lax.shift_right_logical(
+        jax.random.bits(key, tuple(shape), words),
+        words.type(8 * kind.itemsize - jnp.finfo(kind).nmant),
+    )
+    number = jax.lax.bitwise_or(fraction, kind.type(1).view(words))
+    return jax.lax.sub(jax.lax.bitcast_convert_type(number, kind), kind.type(1))
 
 
 def uniform(
     key: jax.Array, shape: Sequence[int], dtype: DTypeLike, low: jax.Array, high: jax.Array
 ) -> Any:
     """Uniform numbers in [low, high)."""
-    return low + (high - low) * jax.random.uniform(key, shape, dtype)
+    share = between_0_and_1(key, shape, dtype)
+    if low.shape == high.shape == ():
+        return jax.lax.add(low, jax.lax.mul(jax.lax.sub(high, low), share))
+    return low + (high - low) * share
 
 
 def normal(
@@ -183,7 +201,7 @@ def _drawn(
     parameters: Any,
 ) -> Any:
     values = [parameter(each, dtype) for each in parameters]
-    return distribution.draw(key, shape, working_dtype(dtype), *values).astype(dtype)
+    return in_dtype(distribution.draw(key, shape, working_dtype(dtype), *values), jnp.dtype(dtype))
 
 
 _KEY = attribute("key", Any)

@@ -30,8 +30,16 @@ def advanced(stream: Any, draws: Any) -> Any:
 
 def key_at(stream: Any, number: object) -> Any:
     """The key of draw ``number`` of a stream."""
-    place = stream[2] + jnp.uint32(number)
-    return jax.random.fold_in(jax.random.wrap_key_data(stream[:2]), place)
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    place = jax.lax.squeeze(jax.lax.slice(stream, (2,), (3,)), (0,))
+    place = jax.lax.add(place, _in_uint32(number))
+    return jax.random.fold_in(jax.random.wrap_key_data(jax.lax.slice(stream, (0,), (2,))), place)
+
+
+def _in_uint32(number: Any) -> Any:
+    if isinstance(number, jax.Array):
+        return jax.lax.convert_element_type(number, np.uint32)
+    return jnp.uint32(number)
 
 
 def loop_stream(stream: Any) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
+from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Scalar, Share
 from mixnet.ops.update.variants import mixed_precision, preloaded, several
@@ -30,9 +31,10 @@ def prepared(
 
     It is clipped to ±``clip_gradient`` unless that is negative or None.
     """
-    prepared_gradient = gradient.astype(weight.dtype) * as_kind(rescale_grad, weight)
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    prepared_gradient = times(rescale_grad, in_dtype(gradient, weight.dtype))
     if wd is not None:
-        prepared_gradient = prepared_gradient + as_kind(wd, weight) * weight
+        prepared_gradient = jax.lax.add(prepared_gradient, times(wd, weight))
     return _clipped(prepared_gradient, clip_gradient)
 
 
@@ -42,9 +44,16 @@ def _clipped(array: jax.Array, limit: float | jax.Array) -> Any:
     return array
 
 
+def times(number: float | jax.Array, array: jax.Array) -> Any:
+    """A number in the dtype of an array, times the array."""
+    return jax.lax.mul(as_kind(number, array), array)
+
+
 def as_kind(number: float | jax.Array, like: jax.Array) -> Any:
     """A number in the dtype of an array."""
-    return jnp.asarray(number).astype(like.dtype)
+    if isinstance(number, jax.Array):
+        return in_dtype(number, like.dtype)
+    return like.dtype.type(number)
 
 
 def _rest(decay: float) -> float:
@@ -63,6 +72,7 @@ def _correction(decay: float, t: float | jax.Array, dtype: DTypeLike) -> Any:
 
 @op(
     "sgd_update",
+    floats=True,
     one_dtype=True,
     aliases=["_sparse_sgd_update"],
     differentiable=False,
@@ -83,11 +93,13 @@ def sgd_update(
     Source: MXNet operator ``sgd_update``.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
-    return weight - as_kind(lr, weight) * (gradient + as_kind(wd, weight) * weight)
+    slope = jax.lax.add(gradient, times(wd, weight))
+    return jax.lax.sub(weight, times(lr, slope))
 
 
 @op(
     "sgd_mom_update",
+    floats=True,
     one_dtype=True,
     aliases=["_sparse_sgd_mom_update"],
     states=["mom"],
@@ -111,13 +123,19 @@ def sgd_mom_update(
     Source: MXNet operator ``sgd_mom_update``.
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
-    mom = as_kind(momentum, weight) * mom - as_kind(lr, weight) * (
-        gradient + as_kind(wd, weight) * weight
-    )
-    return weight + mom, mom
+    slope = jax.lax.add(gradient, times(wd, weight))
+    mom = jax.lax.sub(times(momentum, mom), times(lr, slope))
+    return jax.lax.add(weight, mom), mom
 
 
-@op("nag_mom_update", one_dtype=True, states=["mom"], differentiable=False, in_amp_lists=False)
+@op(
+    "nag_mom_update",
+    floats=True,
+    one_dtype=True,
+    states=["mom"],
+    differentiable=False,
+    in_amp_lists=False,
+)
 def nag_mom_update(
     weight,
     grad,
@@ -142,7 +160,7 @@ def nag_mom_update(
     return new, momentum * mom - lr * (gradient + wd * new)
 
 
-@op("signsgd_update", one_dtype=True, differentiable=False)
+@op("signsgd_update", floats=True, one_dtype=True, differentiable=False)
 def signsgd_update(
     weight,
     grad,
@@ -160,7 +178,7 @@ def signsgd_update(
     return (1 - lr * as_kind(wd, weight)) * weight - lr * jnp.sign(grad)
 
 
-@op("signum_update", one_dtype=True, states=["mom"], differentiable=False)
+@op("signum_update", floats=True, one_dtype=True, states=["mom"], differentiable=False)
 def signum_update(
     weight,
     grad,
@@ -188,6 +206,7 @@ def signum_update(
 
 @op(
     "adam_update",
+    floats=True,
     one_dtype=True,
     aliases=["_sparse_adam_update"],
     states=["mean", "var"],
@@ -215,18 +234,20 @@ def adam_update(
     """
     gradient = prepared(grad, weight, rescale_grad, clip_gradient, wd)
     mean, var = _moments(gradient, mean, var, beta1, beta2)
-    step = as_kind(lr, weight) * mean / (jnp.sqrt(var) + epsilon)
-    return weight - step, mean, var
+    deviation = jax.lax.sqrt(var)
+    step = times(lr, mean) / jax.lax.add(deviation, as_kind(epsilon, deviation))
+    return jax.lax.sub(weight, step), mean, var
 
 
 def _moments(
     gradient: jax.Array, mean: jax.Array, var: jax.Array, beta1: float, beta2: float
 ) -> tuple[Any, Any]:
-    mean = beta1 * mean + _rest(beta1) * gradient
-    return mean, beta2 * var + _rest(beta2) * jnp.square(gradient)
+    mean = jax.lax.add(times(beta1, mean), times(_rest(beta1), gradient))
+    square = jax.lax.square(gradient)
+    return mean, jax.lax.add(times(beta2, var), times(_rest(beta2), square))
 
 
-@op("_adamw_update", one_dtype=True, states=["mean", "var"], differentiable=False)
+@op("_adamw_update", floats=True, one_dtype=True, states=["mean", "var"], differentiable=False)
 def adamw_update(
     weight,
     grad,
@@ -264,7 +285,7 @@ def adamw_update(
     return tuple(jnp.where(usable, new, old) for new, old in pairs)
 
 
-@op("rmsprop_update", one_dtype=True, states=["n"], differentiable=False)
+@op("rmsprop_update", floats=True, one_dtype=True, states=["n"], differentiable=False)
 def rmsprop_update(
     weight,
     grad,
@@ -288,7 +309,13 @@ def rmsprop_update(
     return _clipped(stepped, clip_weights), n
 
 
-@op("rmspropalex_update", one_dtype=True, states=["n", "g", "delta"], differentiable=False)
+@op(
+    "rmspropalex_update",
+    floats=True,
+    one_dtype=True,
+    states=["n", "g", "delta"],
+    differentiable=False,
+)
 def rmspropalex_update(
     weight,
     grad,
@@ -318,6 +345,7 @@ def rmspropalex_update(
 
 @op(
     "ftrl_update",
+    floats=True,
     one_dtype=True,
     aliases=["_sparse_ftrl_update"],
     states=["z", "n"],
@@ -349,7 +377,7 @@ def ftrl_update(
     return -beyond / ((beta + jnp.sqrt(new_n)) / lr + as_kind(wd, weight)), z, new_n
 
 
-@op("ftml_update", one_dtype=True, states=["d", "v", "z"], differentiable=False)
+@op("ftml_update", floats=True, one_dtype=True, states=["d", "v", "z"], differentiable=False)
 def ftml_update(
     weight,
     grad,
@@ -380,6 +408,7 @@ def ftml_update(
 
 @op(
     "_sparse_adagrad_update",
+    floats=True,
     one_dtype=True,
     states=["history"],
     differentiable=False,
@@ -414,6 +443,7 @@ def adagrad_update(
 
 @op(
     "_contrib_group_adagrad_update",
+    floats=True,
     one_dtype=True,
     states=["history"],
     differentiable=False,
@@ -456,6 +486,7 @@ def group_adagrad_update(
 
 @op(
     "lamb_update_phase1",
+    floats=True,
     one_dtype=True,
     states=["mean", "var"],
     differentiable=False,
@@ -489,7 +520,7 @@ def lamb_update_phase1(
     return first / (jnp.sqrt(second) + epsilon) + as_kind(wd, weight) * weight, mean, var
 
 
-@op("lamb_update_phase2", one_dtype=True, differentiable=False, in_amp_lists=False)
+@op("lamb_update_phase2", floats=True, one_dtype=True, differentiable=False, in_amp_lists=False)
 def lamb_update_phase2(
     weight, g, r1, r2, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0
 ):
@@ -519,7 +550,7 @@ def lamb_update_phase2(
     return weight - as_kind(lr, weight) * as_kind(ratio, weight) * g.astype(weight.dtype)
 
 
-@op("multi_lars", differentiable=False, in_amp_lists=False)
+@op("multi_lars", floats=True, differentiable=False, in_amp_lists=False)
 def multi_lars(
     lrs, weights_sum_sq, grads_sum_sq, wds, *, eta: float, eps: float, rescale_grad: Scalar = 1.0
 ):

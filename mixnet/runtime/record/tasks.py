@@ -7,7 +7,7 @@ the current task.
 
 from __future__ import annotations
 
-from mixnet.process.tasks import Entered, PerTask, current_task, enter
+from mixnet.process.tasks import Entered, PerTask, enter, running_loop, task_of
 from mixnet.runtime.value.state import state
 
 
@@ -17,7 +17,8 @@ class Flag(PerTask):
     __slots__ = ()
 
     def __bool__(self) -> bool:
-        return self.own.get(current_task(), self.base)  # type: ignore[no-any-return]
+        loop = running_loop()
+        return self.own.get(None if loop is None else task_of(loop), self.base)  # type: ignore[no-any-return]
 
 
 class Scope:
