@@ -162,8 +162,8 @@ class PropRunner:
             name: tuple(shape) for name, shape in zip(names, all_shapes, strict=False) if len(shape)
         }
 
-    def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
-        """Shapes and dtypes of the outputs.
+    def output_shapes(self, inputs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        """Shapes of the outputs.
 
         Raises:
             ShapeError: there are more inputs than arguments, or fewer.
@@ -173,7 +173,7 @@ class PropRunner:
                 f"{type(self.prop).__name__} takes {', '.join(self.arguments)}; "
                 f"{len(inputs)} array(s) were given."
             )
-        shapes = self.prop.infer_shape([list(each.shape) for each in inputs])[1]
+        shapes = self.prop.infer_shape([list(each) for each in inputs])[1]
         for name, shape in zip(self.outputs, shapes, strict=False):
             if any(extent < 0 for extent in shape):
                 raise ShapeError(
@@ -181,9 +181,18 @@ class PropRunner:
                     f"shapes of a custom operator's outputs are known before it runs. Give the largest "
                     f"extent and pad, or choose from the result with boolean_mask."
                 )
+        return [tuple(each) for each in shapes]
+
+    def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
+        """Shapes and dtypes of the outputs.
+
+        Raises:
+            ShapeError: there are more inputs than arguments, or fewer.
+        """
+        shapes = self.output_shapes([each.shape for each in inputs])
         # Shapes are inferred from assumed dtypes, too: ``dtypes`` checks those that are known.
         dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
-        return [tuple(each) for each in shapes], [as_dtype(each) for each in dtypes]
+        return shapes, [as_dtype(each) for each in dtypes]
 
     def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Dtypes of arguments and states, and of outputs, from those that are known; None for
@@ -196,12 +205,7 @@ class PropRunner:
         if type(self.prop).infer_type is CustomOpProp.infer_type:
             return [], []  # all are alike, as of any operator
         known_types = [None if each is None else each.type for each in known[: len(self.arguments)]]
-        try:
-            inferred = self.prop.infer_type(list(known_types))
-        except Exception:
-            if any(each is not None for each in known_types):
-                raise
-            return [], []  # it needs one to say the others
+        inferred = self.prop.infer_type(list(known_types))
         states = inferred[2] if len(inferred) > 2 else [None] * len(self.states)
         name = f"{type(self.prop).__name__}.infer_type"
         for kind, types, names in (

@@ -88,3 +88,41 @@ def test_operators_are_called_by_the_names_of_parameters() -> None:
     y.backward()
     assert y.asnumpy().tolist() == [2, 2]
     assert x.grad.asnumpy().tolist() == [5, 5]
+
+
+@mx.operator.register("half_of_unknown")
+class _Strict(_OfFloat32):
+    """An operator that cannot say dtypes without knowing one."""
+
+    calls: list[Any] = []
+
+    def infer_type(self, in_type: list[Any]) -> Any:
+        self.calls.append(in_type)
+        if in_type[0] is None:
+            raise ValueError("a dtype is needed")
+        return in_type, in_type, []
+
+
+@pytest.mark.parametrize("method", ["infer_type", "infer_type_partial"])
+def test_what_infer_type_raises_without_any_dtype(method: str) -> None:
+    net = sym.Custom(sym.var("x"), op_type="half_of_unknown", name="c")
+    for each in (net, net + 1, sym.Custom(sym.var("x") * 2, op_type="half_of_unknown")):
+        with pytest.raises(mx.MXNetError, match="a dtype is needed"):
+            getattr(each, method)()
+    assert getattr(net, method)(x="float16") == ([np.float16], [np.float16], [])
+
+
+def test_shapes_are_inferred_without_infer_type() -> None:
+    for x in (sym.var("x"), sym.var("x", dtype="float16")):
+        net = sym.Custom(x, op_type="half_of_unknown", name="c") * 2
+        _Strict.calls.clear()
+        assert net.infer_shape(x=(2, 3)) == ([(2, 3)], [(2, 3)], [])
+        assert net.infer_shape_partial(x=(2, 0)) == ([(2, 0)], [(2, 0)], [])
+        assert not _Strict.calls
+
+
+def test_binding_calls_infer_type_with_known_dtypes() -> None:
+    net = sym.Custom(sym.var("x"), op_type="half_of_unknown", name="c")
+    _Strict.calls.clear()
+    assert net.simple_bind(mx.cpu(), x=(2,)).forward()[0].dtype == np.float32
+    assert {each for (each,) in _Strict.calls} == {np.float32}

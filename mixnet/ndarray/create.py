@@ -11,7 +11,8 @@ import numpy as np
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
-    IndexingError,
+    CheckError,
+    IndexKindError,
     MXNetError,
     NotAnArrayError,
     NotNumbersError,
@@ -236,7 +237,7 @@ def moveaxis(
     try:
         moved = [extent - 1 for extent in np.moveaxis(probe, source, destination).shape]
     except (ValueError, TypeError):
-        raise IndexingError(
+        raise IndexKindError(
             f"moveaxis: source={source!r} and destination={destination!r} are not axes of an array of "
             f"shape {tensor.shape}; give the same number of each."
         ) from None
@@ -244,7 +245,16 @@ def moveaxis(
 
 
 def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
-    """The arrays joined along ``axis``."""
+    """The arrays joined along ``axis``.
+
+    Raises:
+        CheckError: it is no list of arrays that have equal numbers of axes.
+    """
+    listed = isinstance(arrays, (list, tuple)) and all(isinstance(each, NDArray) for each in arrays)
+    if not listed or len({each.ndim for each in arrays}) != 1:
+        raise CheckError(
+            "concatenate takes a list of arrays with equal numbers of axes, one array at least."
+        )
     return invoke(find("Concat"), list(arrays), {"dim": axis})
 
 

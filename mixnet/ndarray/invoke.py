@@ -10,6 +10,7 @@ from mixnet.base import (
     DTypeError,
     NotAnArrayError,
     OperatorTypeError,
+    OperatorValueError,
     OtherArrayError,
     ShapeError,
 )
@@ -253,11 +254,16 @@ def make_function(
                 arrays = by_name(args, attributes)
             args = args[arrays_first:]
         else:
-            attributes.pop(op.num_args or "", None)
+            count = op.number_of_inputs(attributes)
             args = _flat(attributes.pop(op.variadic, args))
             while args and isinstance(args[0], NDArray):
                 arrays.append(args[0])
                 args = args[1:]
+            if count is not None and count != len(arrays):
+                raise OperatorValueError(
+                    f"{op.title}: there are {len(arrays)} arrays, but {op.num_args}={count}. Leave "
+                    f"{op.num_args} out."
+                )
         if args:
             out = _out_by_position(op, args[len(order) :], out)
             attributes.update(zip(order, args, strict=False))

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError, checked_shape
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    ShapeError,
+    SizeError,
+    checked_shape,
+)
 from mixnet.ndarray.invoke import check_face, invoke, make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.operator import Statics
@@ -29,20 +36,23 @@ def reshape(self: NDArray, *shape: Any, **kwargs: Any) -> Any:
     MXNet's codes -2, -3 and -4 and ``reverse`` are those of the operator ``Reshape``.
 
     Raises:
-        ShapeError: the number of elements differs.
+        SizeError: the number of elements differs.
+        CheckError: there is no shape.
     """
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
     for name in kwargs:
         if name not in ("shape", "reverse"):
             raise AttributeTypeError(f"reshape has no argument {name!r}; it has shape and reverse.")
+    if not shape and not kwargs.get("shape"):
+        raise CheckError(f"reshape: give the new shape of {self.shape}, as in reshape((-1,)).")
     target = checked_shape("reshape", kwargs.get("shape", shape))
     if target.count(-1) > 1 and min(target) == -1:
         raise ShapeError(f"reshape: {target} leaves more than one axis open; only one may be -1.")
     op = find("Reshape")
     if all(each > 0 for each in target):
         if int(np.prod(target, dtype=np.int64)) != self.size:
-            raise ShapeError(
+            raise SizeError(
                 f"reshape: {self.size} elements of shape {self.shape} do not fit into {target}."
             )
         return self._view(0, target)
@@ -60,8 +70,24 @@ def transposed(self: NDArray, *axes: Any, **kwargs: Any) -> Any:
 
 
 def broadcast_to(self: NDArray, shape: int | Sequence[int]) -> Any:
-    """The array repeated along axes of extent one to ``shape``; 0 keeps an axis as it is."""
+    """The array repeated along axes of extent one to ``shape``; 0 keeps an axis as it is.
+
+    As NumPy does, it puts axes of extent one in front where ``shape`` has more.
+
+    Raises:
+        SizeError: the array cannot have that shape.
+    """
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    before = (*[1] * (len(shape) - self.ndim), *self.shape)
+    if len(before) != len(shape) or any(
+        n not in (1, m) and m for n, m in zip(before, shape, strict=True)
+    ):
+        raise SizeError(
+            f"broadcast_to: an array of shape {self.shape} cannot become {shape}; only axes of extent 1 "
+            f"are repeated."
+        )
+    if before != self.shape:
+        self = self.reshape(before)
     return invoke(find("broadcast_to"), (self,), {"shape": shape})
 
 

@@ -403,13 +403,13 @@ class NDArray(Installed):
     def grad(self) -> Any:
         """The array that backward writes the gradient to; None without ``attach_grad``."""
         mark = None if self._link is None else self._link.mark
-        return None if mark is None or mark.request == "null" else mark.gradient
+        return None if mark is None else mark.gradient
 
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make this a variable: backward writes its gradient to ``grad``.
 
         Args:
-            grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` has none.
+            grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` leaves it as it is.
             stype: storage type of the gradient: ``'default'``, or ``'row_sparse'`` for one that
                 holds only the rows which an Embedding or a product with a csr matrix has read.
         """

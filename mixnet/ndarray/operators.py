@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mixnet.base import OtherArrayError
+from mixnet.base import AttributeTypeError, NotAnArrayError, OtherArrayError
 from mixnet.ndarray.invoke import check_face, invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.operator import Statics
@@ -22,9 +22,6 @@ from mixnet.runtime.value.change import Change, change, swap
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
 
-if TYPE_CHECKING:
-    pass
-
 _NUMBERS = (bool, int, float, np.number, np.bool_)
 _NUMPY_NAMES = {
     "sub": "subtract",
@@ -33,6 +30,16 @@ _NUMPY_NAMES = {
     "lesser": "less",
     "lesser_equal": "less_equal",
 }
+
+
+def wrong_operands(left: object, right: object) -> type[NotAnArrayError]:
+    """The class of the error for operands that are not all arrays and numbers.
+
+    With a number on one side, or an array on the right, the other side has to be an array, as the input of
+    an operator has to.
+    """
+    alone = isinstance(left, _NUMBERS) or isinstance(right, (*_NUMBERS, NDArray))
+    return NotAnArrayError if alone else OtherArrayError
 
 
 class Binary:
@@ -75,7 +82,12 @@ class Binary:
 
     def __call__(self, *args: Any, **kwargs: object) -> Any:
         """Of arrays or numbers in either place."""
-        left, right = args if not kwargs else (*args, *kwargs.values())
+        operands = (*args, *kwargs.values())
+        if len(operands) != 2:
+            raise AttributeTypeError(
+                f"{self.broadcast.title} takes two arrays or numbers; {len(operands)} were given."
+            )
+        left, right = operands
         if isinstance(left, NDArray):
             if isinstance(right, NDArray):
                 return self.arrays(left, right)
@@ -87,11 +99,11 @@ class Binary:
             return self.of_numbers(left, right)
         raise self._wrong(left, right)
 
-    def _wrong(self, left: object, right: object) -> OtherArrayError:
+    def _wrong(self, left: object, right: object) -> NotAnArrayError:
         name, module = self.broadcast.name, "mx.nd"
         if name.startswith("_npi_"):
             name, module = name.removeprefix("_npi_"), "mx.np"
-        return OtherArrayError(
+        return wrong_operands(left, right)(
             f"{name} takes arrays and numbers, not {_kind(left)} and {_kind(right)}. Make an array "
             f"with {module}.array(...)."
         )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeKindError, AttributeTypeError, FileFormatError, MXNetError
+from mixnet.base import AttributeTypeError, AttributeValueError, FileFormatError, MXNetError
 from mixnet.context import cpu
 from mixnet.dtype import BY_CODE, CODES
 from mixnet.files.reading import FileBytes, MemoryBytes
@@ -87,7 +87,7 @@ def _named(data: Arrays) -> tuple[list[str], Sequence[Any]]:
     elif isinstance(data, (list, tuple)):
         arrays = data
     else:
-        raise AttributeKindError(
+        raise AttributeValueError(
             f"save takes an array, a list or a dict of arrays, not {type(data).__name__}."
         )
     for name in names:
@@ -320,7 +320,7 @@ class Reader:
         aux = tuple(_wrapped(self.elements(each, kind, part)) for kind, each in described)
         array = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
         try:
-            array.check_format()
+            array._check_places()
         except MXNetError as error:
             raise self.corrupted(f"{part}: {error}") from None
         return array

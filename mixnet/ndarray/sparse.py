@@ -14,6 +14,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     DTypeError,
+    OperatorValueError,
     ShapeError,
 )
 from mixnet.context import Context, as_context
@@ -355,7 +356,7 @@ def _tostype(self: NDArray, stype: str) -> Any:
         if state.recording and value.node is not None:  # what stands for the array on the tape
             converted._variable = value
         return converted
-    raise AttributeValueError(
+    raise OperatorValueError(
         f"unknown storage type: {stype!r}; use 'default', 'row_sparse' or 'csr'."
     )
 

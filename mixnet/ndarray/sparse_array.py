@@ -235,7 +235,14 @@ class BaseSparseNDArray(NDArray):
         Args:
             full_check: look at the positions; else at how many there are alone.
         """
-        problem = self._miscount() or (self._problem() if full_check else "")
+        self._check_places(full_check)
+        problem = self._disorder() if full_check else ""
+        if problem:
+            raise MXNetError(f"{type(self).__name__} of shape {self.shape}: {problem}.")
+
+    def _check_places(self, full_check: bool = True) -> None:
+        """Raise MXNetError if positions are missing or outside the shape; their order does not matter."""
+        problem = self._miscount() or (self._misplaced() if full_check else "")
         if problem:
             raise MXNetError(f"{type(self).__name__} of shape {self.shape}: {problem}.")
 
@@ -243,7 +250,10 @@ class BaseSparseNDArray(NDArray):
         count, stored = self._aux[-1].shape[0], self._data.shape[0]
         return f"{stored} values are stored with {count} positions" if count != stored else ""
 
-    def _problem(self) -> str:
+    def _misplaced(self) -> str:
+        raise NotImplementedError
+
+    def _disorder(self) -> str:
         raise NotImplementedError
 
     def __getitem__(self, key: object) -> Any:
@@ -392,7 +402,7 @@ class CSRNDArray(BaseSparseNDArray):
             return "indptr must have one number more than there are rows"
         return super()._miscount()
 
-    def _problem(self) -> str:
+    def _misplaced(self) -> str:
         starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
         if len(starts) != self.shape[0] + 1 or starts[0] != 0 or starts[-1] != len(columns):
             return "indptr must have one number more than rows, from 0 to the number of values"
@@ -400,6 +410,10 @@ class CSRNDArray(BaseSparseNDArray):
             return "indptr must not fall"
         if len(columns) and (columns.min() < 0 or columns.max() >= self.shape[1]):
             return f"a column in indices is not between 0 and {self.shape[1] - 1}"
+        return ""
+
+    def _disorder(self) -> str:
+        starts, columns = self._aux[0].asnumpy(), self._aux[1].asnumpy()
         rows = np.repeat(np.arange(self.shape[0]), np.diff(starts))
         if ((np.diff(rows) == 0) & (np.diff(columns) <= 0)).any():
             return "indices must rise within a row"
@@ -553,10 +567,11 @@ class RowSparseNDArray(BaseSparseNDArray):
         merged = invoke(find("_put_rows"), (base, where, data), {})
         self._set(merged, (host_indices(union, self.context),))
 
-    def _problem(self) -> str:
+    def _disorder(self) -> str:
+        return "indices must rise" if (np.diff(self._aux[0].asnumpy()) <= 0).any() else ""
+
+    def _misplaced(self) -> str:
         rows = self._aux[0].asnumpy()
-        if (np.diff(rows) <= 0).any():
-            return "indices must rise"
         if len(rows) and (rows.min() < 0 or rows.max() >= self.shape[0]):
             return f"a row in indices is not between 0 and {self.shape[0] - 1}"
         return ""

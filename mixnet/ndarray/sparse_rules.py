@@ -95,6 +95,7 @@ def _recorded(
 def _computed(
     op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any], stype: str | None
 ) -> Any:
+    op.check_first(arrays[0]._spec.dtype)
     result = NotImplemented
     if stype is not None or op.storage is None:
         kernel = _update if op.updates_rows else RULES.get(op.name)

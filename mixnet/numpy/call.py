@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as onp
 
-from mixnet.base import NotAnArrayError
+from mixnet.base import NotAnArrayError, OtherArrayError
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import Op, find
@@ -73,7 +73,7 @@ def current_face() -> Any:
     return _face.current or _default[0]
 
 
-def is_array(value: Operand) -> bool:
+def is_array(value: object) -> bool:
     """Whether ``value`` is an array or a symbol."""
     return hasattr(type(value), "_operate")
 
@@ -92,13 +92,35 @@ def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
     """
     operands = [each for each in arrays if each is not None]
     for each in operands:
-        if not is_array(each):
-            raise NotAnArrayError(
-                f"{name.removeprefix('_npi_').removeprefix('_np_')} takes mx.np arrays, not "
-                f"{type(each).__name__}. Make one with mx.np.array(...)."
-            )
+        if not is_array(each):  # a name is only made for an error
+            check_array(name.removeprefix("_npi_").removeprefix("_np_"), each)
     cls = type(operands[0]) if operands else current_face()
     return cls._operate(find(name), operands, attributes, out, name)
+
+
+def check_array(name: str, value: object) -> None:
+    """Refuse what is neither an array nor a symbol.
+
+    Raises:
+        NotAnArrayError: ``value`` is something else.
+    """
+    if not is_array(value):
+        raise NotAnArrayError(
+            f"{name} takes mx.np arrays, not {type(value).__name__}. Make one with mx.np.array(...)."
+        )
+
+
+def check_operand(name: str, value: object) -> None:
+    """Refuse what an elementwise function does not take: neither an array, nor a symbol, nor a number.
+
+    Raises:
+        OtherArrayError: ``value`` is something else.
+    """
+    if not is_array(value) and not isinstance(value, NUMBERS):
+        raise OtherArrayError(
+            f"{name} takes mx.np arrays and numbers, not {type(value).__name__}. Make an array with "
+            f"mx.np.array(...)."
+        )
 
 
 def as_array(value: Operand, like: object = None) -> Any:

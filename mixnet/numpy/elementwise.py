@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
+from mixnet.ndarray.operators import wrong_operands
 from mixnet.numpy import ndarray as arrays
-from mixnet.numpy.call import NUMBERS, call, is_array
+from mixnet.numpy.call import NUMBERS, call, check_operand, is_array
 
 if TYPE_CHECKING:
     from mixnet.numpy.call import Operable, Operand
@@ -96,6 +97,7 @@ def _unary(name: str, operator: str, text: str) -> Callable[..., Any]:
             check_options(name, kwargs)
         if isinstance(x, NUMBERS):
             return getattr(onp, name)(x)
+        check_operand(name, x)
         return call(operator, x, out=out)
 
     function.__name__ = function.__qualname__ = name
@@ -149,7 +151,8 @@ def _binary(name: str, operation: Any, text: str, keywords: bool) -> Callable[..
             return call(operation.reflected.name, x2, out=out, scalar=_number(x1))
         if isinstance(x1, NUMBERS) and isinstance(x2, NUMBERS):
             return getattr(onp, name)(x1, x2)
-        raise AttributeTypeError(
+        kind = wrong_operands(x1, x2)
+        raise kind(
             f"{name} takes mx.np arrays and numbers, not {type(x1).__name__} and "
             f"{type(x2).__name__}. Make an array with mx.np.array(...)."
         )
@@ -180,6 +183,7 @@ def around(x: Operand, decimals: int = 0, out: Operable | None = None, **kwargs:
     """Rounded to ``decimals`` digits after the point, halves to even."""
     if isinstance(x, NUMBERS):
         return onp.around(x, decimals)
+    check_operand("around", x)
     return call("_npi_around", x, out=out, decimals=decimals)
 
 
@@ -225,5 +229,6 @@ def nan_to_num(
     """
     if isinstance(x, NUMBERS):
         return onp.nan_to_num(x, copy, nan, posinf, neginf)
+    check_operand("nan_to_num", x)
     out = None if copy else x
     return call("_npi_nan_to_num", x, out=out, nan=nan, posinf=posinf, neginf=neginf)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import AttributeValueError, IndexingError, NotDefinedError
-from mixnet.numpy.call import NUMBERS, as_array, call, is_array
+from mixnet.numpy.call import NUMBERS, as_array, call, check_array, is_array
 from mixnet.ops.schema.ranges import AxisOf
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
     An array without axes counts as one of a single element.
     """
+    check_array("nonzero", a)
     a = a.reshape(1) if a.shape == () else a
     places = call("_npx_nonzero", a)
     return tuple(places[:, i] for i in range(places.shape[1]))
@@ -104,6 +105,7 @@ def take(
     """
     if mode not in ("wrap", "clip", "raise"):
         raise NotDefinedError(f"take: mode={mode!r} is not one of 'clip', 'wrap', 'raise'.")
+    check_array("take", a)
     places = as_array(onp.asarray(indices) if not is_array(indices) else indices, a)
     if mode == "raise" and hasattr(places, "asnumpy"):
         AxisOf().check("take", "axis", axis, a.ndim)

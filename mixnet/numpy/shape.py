@@ -11,7 +11,7 @@ import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, OptionError
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array
+from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, check_array, check_operand, is_array
 
 if TYPE_CHECKING:
     from mixnet.numpy.call import Operable, Operand
@@ -226,6 +226,7 @@ def tile(A: Operand, reps: int | Sequence[int]) -> Any:
 
 def flip(m: Any, axis: Any = None, out: Operable | None = None) -> Any:
     """The other way round along axes, all by default."""
+    check_operand("flip", m)
     axes = tuple(range(m.ndim)) if axis is None else as_axes(axis)
     return call("_npi_flip", m, out=out, axis=axes)
 
@@ -351,6 +352,8 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 def may_share_memory(a: Operand, b: Operand, max_work: object = None) -> bool:
     """Whether two arrays have elements in common: one is a view of the other, or both of a third."""
+    check_array("may_share_memory", a)
+    check_array("may_share_memory", b)
     (base, start, size), (other, begin, count) = _storage(a), _storage(b)
     return base is other and max(start, begin) < min(start + size, begin + count)
 

@@ -19,6 +19,7 @@ from mixnet.base import (
     DTypeError,
     MXNetError,
     OperatorTypeError,
+    OperatorValueError,
     ShapeError,
     did_you_mean,
 )
@@ -296,6 +297,22 @@ class Op(Operator):
             (a.name, a.default, a.limits) for a in attributes.values() if a.dynamic
         )
 
+    def number_of_inputs(self, attributes: dict[str, Any]) -> int | None:
+        """How many arrays a call of a variadic operator says that it has; removed from ``attributes``.
+
+        Raises:
+            OperatorValueError: it is not a positive whole number.
+        """
+        count = attributes.pop(self.num_args or "", None)
+        if count is None:
+            return None
+        if not str(count).isdecimal() or not int(count):
+            raise OperatorValueError(
+                f"{self.title}: {self.num_args}={count!r} must be a positive whole number. It can be "
+                f"omitted."
+            )
+        return int(count)
+
     # ---- what is declared beside the function -------------------------------------------------
 
     def infer_inputs(self, rule: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
@@ -344,7 +361,8 @@ class Op(Operator):
         """
 
         def output_specs(statics: Statics, inputs: Sequence[Any]) -> list[Any]:
-            return rule(*inputs, **self.keywords(statics))
+            outputs = rule(*inputs, **self.keywords(statics))
+            return [*outputs, *outputs] if self.keeps_outputs else outputs
 
         self.output_specs = output_specs
         return rule
@@ -734,12 +752,8 @@ class Op(Operator):
             self._check_axes(keywords, arrays[0].ndim)
         if self.one_dtype:
             self._check_dtypes(arrays)
-        if self.integers is not None and not self._takes_dtype(arrays[0].dtype):
-            first = self.arrays[0] if self.arrays else "input 0"
-            raise DTypeError(
-                f"{self.title}: {first} is {arrays[0].dtype.name}; it must be floating "
-                f"point. Cast it with astype('float32')."
-            )
+        if self.integers is not None:
+            self.check_first(arrays[0].dtype)
         if not self.booleans and arrays[0].dtype == np.bool_:
             raise DTypeError(
                 f"{self.title} takes numbers, not booleans; cast with astype('float32')."
@@ -749,8 +763,15 @@ class Op(Operator):
         outputs = self.function(*self._place(statics, arrays), **keywords)
         return tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
 
-    def _takes_dtype(self, dtype: np.dtype) -> bool:
-        return dtype.kind not in "biu" or dtype.name in (self.integers or ())
+    def check_first(self, dtype: np.dtype) -> None:
+        """Refuse the dtype of the first array if it is of integers that the operator does not take."""
+        if self.integers is None or dtype.kind not in "biu" or dtype.name in self.integers:
+            return
+        first = self.arrays[0] if self.arrays else "input 0"
+        raise DTypeError(
+            f"{self.title}: {first} is {dtype.name}; it must be floating point. Cast it with "
+            f"astype('float32')."
+        )
 
     def _check_dtypes(self, arrays: Arrays) -> None:
         dtypes = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))

@@ -11,7 +11,10 @@ from mixnet.ops.schema.dtypes import FLOAT32
 
 
 def infer_node_dtypes(
-    node: Node, names: Sequence[str], dtypes: MutableMapping[Entry, np.dtype]
+    node: Node,
+    names: Sequence[str],
+    dtypes: MutableMapping[Entry, np.dtype],
+    without_any: bool = False,
 ) -> None:
     """Add to ``dtypes`` what follows from it for the inputs and outputs of one node.
 
@@ -19,9 +22,11 @@ def infer_node_dtypes(
         node: an operation; its operator's ``dtypes`` are the rule.
         names: the array parameter of each input; may be shorter.
         dtypes: known dtypes; none is changed.
+        without_any: whether an operator that infers dtypes in a way of its own does so even where none is
+            known.
     """
     known = [dtypes.get(entry) for entry in node.inputs]
-    if any(dtype is not None for dtype in known) or node.op.infers_dtypes:
+    if any(dtype is not None for dtype in known) or (without_any and node.op.infers_dtypes):
         of_inputs, of_outputs = node.op.inferred_dtypes(node.statics, known)
         outputs = [Entry(node, i) for i in range(len(of_outputs))]
         for entry, dtype in zip(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,6 +29,9 @@ def is_known(shape: Any) -> bool:
     return shape is not None and all(extent > 0 for extent in shape)
 
 
+Question = Literal["shapes", "dtypes", "both"]
+
+
 class Inference:
     """Shapes and dtypes found so far; ``run`` finds all that follow.
 
@@ -38,6 +41,8 @@ class Inference:
         dtypes: dtypes of variables by name.
         default_dtype: dtype of variables that nothing says one of; None leaves them open.
         zero_is_known: whether 0 is an extent, as under numpy shapes, and -1 alone an unknown one.
+        question: what the caller wants to know. A custom operator's ``infer_type`` is not called for
+            ``shapes``; for ``dtypes`` it is called even where no dtype is known.
     """
 
     def __init__(
@@ -47,8 +52,10 @@ class Inference:
         dtypes: Mapping[str, np.dtype] | None = None,
         default_dtype: np.dtype | None = None,
         zero_is_known: bool = False,
+        question: Question = "both",
     ):
         self.graph = graph
+        self._question = question
         self._least = 0 if zero_is_known else 1  # the least extent that is known
         self._unknown = -1 if zero_is_known else 0
         self.shapes: dict[Entry, Any] = {}
@@ -162,7 +169,8 @@ class Inference:
 
     def _infer_call(self, node: Node) -> None:
         names = self._argument_names(node)
-        infer_node_dtypes(node, names, self.dtypes)
+        if not self._leaves_dtypes_open(node):
+            infer_node_dtypes(node, names, self.dtypes, without_any=self._question == "dtypes")
         input_shapes = {
             n: s
             for n, e in zip(names, node.inputs, strict=False)
@@ -310,21 +318,29 @@ class Inference:
     def _forward(self, node: Node) -> None:
         for i, (shape, dtype) in enumerate(self._outputs(node)):
             self._set(Entry(node, i), shape, node)
-            if all(e in self.dtypes for e in node.inputs):
+            if dtype is not None and all(e in self.dtypes for e in node.inputs):
                 self.dtypes[Entry(node, i)] = dtype
 
-    def _outputs(self, node: Node) -> list[tuple[Shape, np.dtype]]:
+    def _leaves_dtypes_open(self, node: Node) -> bool:
+        """Whether a node's operator infers dtypes in a way of its own and only shapes are wanted."""
+        return self._question == "shapes" and node.op.infers_dtypes
+
+    def _assumed_dtype(self, node: Node, entry: Entry) -> np.dtype | None:
+        """The dtype of an input, or the one that it has where nothing says it."""
+        if self._leaves_dtypes_open(node):
+            return None
+        return self.dtypes.get(entry) or self.default_dtype or np.dtype(node.op.dtypes.usual)
+
+    def _outputs(self, node: Node) -> list[tuple[Shape, np.dtype | None]]:
         """Shapes and dtypes of the outputs of a node whose inputs' shapes are known."""
-        usual = np.dtype(node.op.dtypes.usual)
-        structs = [
-            (tuple(self.shapes[e]), self.dtypes.get(e) or self.default_dtype or usual)
-            for e in node.inputs
+        structs: list[Any] = [
+            (tuple(self.shapes[e]), self._assumed_dtype(node, e)) for e in node.inputs
         ]
         if node.op.takes_key:
             structs.append(STREAM_SPEC)
         numbers = len(node.scalars) + node.op.takes_key
         try:
-            return evaluate(node.op, node.statics, tuple(structs), numbers)
+            return [*evaluate(node.op, node.statics, tuple(structs), numbers)]
         except Exception as error:
             raise self._refused(node, error) from (
                 error if is_own(node.op) and not isinstance(error, MXNetError) else None
@@ -336,7 +352,7 @@ class Inference:
             statics = node.op.rebind(node.statics, size=1)
             tried = Node(node.op, statics, node.scalars, node.inputs, node.name)
             for i, (_, dtype) in enumerate(self._outputs(tried)):
-                if all(e in self.dtypes for e in node.inputs):
+                if dtype is not None and all(e in self.dtypes for e in node.inputs):
                     self.dtypes[Entry(node, i)] = dtype
 
     def _forward_open(self, node: Node) -> None:
@@ -356,14 +372,14 @@ class Inference:
         for i, shape in tried.items():
             self._set(Entry(node, i), shape, node)
 
-    def _outputs_at(self, node: Node, shapes: list[Any]) -> list[tuple[Shape, np.dtype]]:
+    def _outputs_at(self, node: Node, shapes: list[Any]) -> list[tuple[Shape, np.dtype | None]]:
         """Shapes and dtypes of a node's outputs if its inputs had these shapes."""
-        usual = np.dtype(node.op.dtypes.usual)
-        dtypes = [self.dtypes.get(e) or self.default_dtype or usual for e in node.inputs]
-        specs = [*zip(shapes, dtypes, strict=True)]
+        dtypes = [self._assumed_dtype(node, e) for e in node.inputs]
+        specs: list[Any] = [*zip(shapes, dtypes, strict=True)]
         if node.op.takes_key:
             specs.append(STREAM_SPEC)
-        return evaluate(node.op, node.statics, tuple(specs), len(node.scalars) + node.op.takes_key)
+        numbers = len(node.scalars) + node.op.takes_key
+        return [*evaluate(node.op, node.statics, tuple(specs), numbers)]
 
 
 class _Call(CallShapes):
@@ -475,6 +491,7 @@ def infer(
     dtypes: Mapping[str, np.dtype] | None = None,
     default_dtype: np.dtype | None = None,
     zero_is_known: bool = False,
+    question: Question = "both",
 ) -> Inference:
     """Infer shapes and dtypes of a graph from those of some variables; see :class:`Inference`."""
-    return Inference(graph, shapes, dtypes, default_dtype, zero_is_known).run()
+    return Inference(graph, shapes, dtypes, default_dtype, zero_is_known, question).run()

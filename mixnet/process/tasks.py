@@ -7,16 +7,23 @@ set. So programs without tasks read what they always read, and tasks may ``await
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
-try:
-    from _asyncio import _get_running_loop as running_loop
-    from _asyncio import current_task as task_of
-except ImportError:  # a Python without the modules in C
-    from asyncio import _get_running_loop as running_loop
-    from asyncio import current_task as task_of
-
 _NOTHING = object()
+_modules = sys.modules
+
+
+def running_loop() -> Any:
+    """The event loop of asyncio that is running in this thread; None where there is none."""
+    # Importing asyncio takes longer than many a program's first result: a loop that runs has imported it.
+    running = getattr(_modules.get("asyncio.events"), "_get_running_loop", None)
+    return None if running is None else running()
+
+
+def task_of(loop: object) -> Any:
+    """The task that is running in an event loop; None between tasks."""
+    return _modules["asyncio.tasks"].current_task(loop)
 
 
 def current_task() -> Any:

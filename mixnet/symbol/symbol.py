@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import importlib
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from mixnet.base import (
     IndexingError,
     MXNetError,
     NotAnArrayError,
+    OperatorValueError,
     UnknownAttributeError,
     _Null,
     did_you_mean,
@@ -33,7 +35,7 @@ from mixnet.ndarray.params_file import STORAGE
 from mixnet.ops.registry import Op, find
 from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.differentiate import differentiate
-from mixnet.passes.infer_shape import Inference, infer
+from mixnet.passes.infer_shape import Inference, Question, infer
 from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
 from mixnet.runtime.record.precision import current as precision
 from mixnet.symbol.attribute_order import listed
@@ -315,8 +317,10 @@ class Symbol:
         by_name = {**dict(zip(self.list_arguments(), args, strict=False)), **kwargs}
         return {name: value for name, value in by_name.items() if value is not None}
 
-    def _inferred(self, shapes: Mapping[str, Any], dtypes: Any = None) -> Inference:
-        return infer(self.graph, shapes, dtypes, zero_is_known=is_np_shape())
+    def _inferred(
+        self, question: Question, shapes: Mapping[str, Any], dtypes: Any = None
+    ) -> Inference:
+        return infer(self.graph, shapes, dtypes, zero_is_known=is_np_shape(), question=question)
 
     @property
     def handle(self) -> ctypes.c_void_p:
@@ -329,7 +333,7 @@ class Symbol:
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
         """
         shapes = self._known_by_name("infer_shape", "shapes", args, kwargs)
-        shapes_inferred = self._inferred(shapes).shapes
+        shapes_inferred = self._inferred("shapes", shapes).shapes
         unknown = None if is_np_shape() else ()
 
         def shape_of(entry: Entry) -> Any:
@@ -375,7 +379,7 @@ class Symbol:
     def infer_type_partial(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_type``, with None for dtypes that cannot be inferred."""
         dtypes = self._dtypes_of(args, kwargs)
-        dtypes_inferred = self._inferred({}, dtypes).dtypes
+        dtypes_inferred = self._inferred("dtypes", {}, dtypes).dtypes
 
         def type_of(entry: Entry) -> Any:
             return dtypes_inferred[entry].type if entry in dtypes_inferred else None
@@ -406,7 +410,7 @@ class Symbol:
     def _types(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_type``, without printing and warning."""
         dtypes = self._dtypes_of(args, kwargs)
-        dtypes_inferred = self._inferred({}, dtypes).dtypes
+        dtypes_inferred = self._inferred("dtypes", {}, dtypes).dtypes
         groups = (
             [Entry(node) for node in self._arguments()],
             list(self._heads),
@@ -673,7 +677,7 @@ def load_json(json_str: str) -> Symbol:
 def compose(
     op: Op,
     called: str,
-    inputs: Mapping[str, Symbol] | Sequence[Symbol],
+    inputs: Mapping[str, Symbol] | Sequence[Symbol | None],
     attributes: dict[str, Any],
     name: str | None = None,
     attr: Mapping[str, str] | None = None,
@@ -683,7 +687,8 @@ def compose(
     Args:
         op: the operator.
         called: the name it was called by: automatic names count by it.
-        inputs: symbols by parameter, or in order for a variadic operator.
+        inputs: symbols by parameter, or in order for a variadic operator, None for one that becomes a
+            variable.
         attributes: the operator's attributes.
         name: name of the node, automatic by default.
         attr: user attributes.
@@ -711,26 +716,33 @@ def compose(
     stated = node_attributes({**(attr or {}), **users})
     attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
     own_variables: list[Node] = []
+
+    def own_variable(parameter: str) -> Entry:
+        own_variables.append(_own_variable(op, name, parameter, attrs))
+        return Entry(own_variables[-1])
+
+    entries: list[Entry] = []
     if op.variadic:
         assert not isinstance(inputs, Mapping)
-        entries = [entry for each in inputs for entry in each._heads]
-        if op.num_args == "num_args" and not entries:
-            raise NotAnArrayError(f"{op.name} takes at least one symbol; none was given.")
+        count = sum(1 if each is None else len(each._heads) for each in inputs)
+        if op.num_args == "num_args" and not count:
+            raise OperatorValueError(f"{op.name} takes at least one symbol; none was given.")
         if op.num_args:
-            attrs.setdefault(op.num_args, str(len(entries)))
-        for each in op.argument_names(statics)[len(entries) :]:
-            entries.append(Entry(_own_variable(op, name, each, attrs)))
-            own_variables.append(entries[-1].node)
+            attrs.setdefault(op.num_args, str(count))
+        for symbol in inputs:
+            if symbol is None:
+                entries.append(own_variable(f"{_VARIADIC}{len(entries)}"))
+            else:
+                entries += symbol._heads
+        entries += map(own_variable, op.argument_names(statics)[len(entries) :])
     else:
         assert isinstance(inputs, Mapping)
-        entries = []
-        for each in op.argument_names(statics):
-            if each in inputs:
-                entries.append(inputs[each]._entry())
-                _set_initializer(op, each, entries[-1].node)
+        for parameter in op.argument_names(statics):
+            if parameter in inputs:
+                entries.append(inputs[parameter]._entry())
+                _set_initializer(op, parameter, entries[-1].node)
             else:
-                entries.append(Entry(_own_variable(op, name, each, attrs)))
-                own_variables.append(entries[-1].node)
+                entries.append(own_variable(parameter))
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
@@ -740,7 +752,8 @@ def compose(
     note_call(node)
     symbols = inputs.values() if isinstance(inputs, Mapping) else inputs
     # What is made of symbols by NumPy's rules is one.
-    kind = next((type(each) for each in symbols if type(each) is not Symbol), Symbol)
+    kinds = (type(each) for each in symbols if each is not None)
+    kind = next((each for each in kinds if each is not Symbol), Symbol)
     return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
 
 
@@ -790,21 +803,8 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     def function(*args: Any, name: str | None = None, attr: Any = None, **kwargs: object) -> Symbol:
         kwargs.pop("out", None)
         if op.variadic:
-            kwargs.pop(op.num_args or "", None)
-            operands: Any = kwargs.pop(op.variadic, args)
-            operands = (
-                list(operands[0])
-                if len(operands) == 1 and isinstance(operands[0], (list, tuple))
-                else list(operands)
-            )
-            symbols: Any = [each for each in operands if isinstance(each, Symbol)]
-            rest = [each for each in operands if not isinstance(each, Symbol)]
-            for each in rest:
-                if hasattr(each, "asnumpy"):
-                    raise NotAnArrayError(
-                        f"{op.name}: inputs must be Symbols, not {type(each).__name__}. Make a variable "
-                        f"with mx.sym.Variable(name), and bind the array to it."
-                    )
+            symbols: Any
+            symbols, rest = _variadic_inputs(op, args, kwargs)
         else:
             symbols = {}
             for key, value in zip(op.arrays, args, strict=False):
@@ -833,6 +833,55 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature(symbols=True)  # type: ignore[attr-defined]
     return function
+
+
+# The inputs of a variadic operator are called arg0, arg1, ...
+_VARIADIC = "arg"
+
+
+def _variadic_inputs(
+    op: Op, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[list[Symbol | None], list[Any]]:
+    """The symbols of a call of a variadic operator, None for each that is missing, and its other
+    positional arguments. What says the inputs is removed from ``kwargs``.
+
+    Raises:
+        NotAnArrayError: an array is among the symbols.
+        AttributeTypeError: some symbols are named and some are not.
+        OperatorValueError: there are more symbols than inputs.
+    """
+    assert op.variadic is not None
+    count = op.number_of_inputs(kwargs)
+    operands: Any = kwargs.pop(op.variadic, args)
+    if isinstance(operands, Symbol):
+        operands = [operands]
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = operands[0]
+    symbols: list[Symbol | None] = [each for each in operands if isinstance(each, Symbol)]
+    rest = [each for each in operands if not isinstance(each, Symbol)]
+    for each in rest:
+        if hasattr(each, "asnumpy"):
+            raise NotAnArrayError(
+                f"{op.name}: inputs must be Symbols, not {type(each).__name__}. Make a variable "
+                f"with mx.sym.Variable(name), and bind the array to it."
+            )
+    names = [key for key in kwargs if re.fullmatch(rf"{_VARIADIC}\d+", key)]
+    named = {int(key[len(_VARIADIC) :]): kwargs.pop(key) for key in names}
+    if named and symbols:
+        raise AttributeTypeError(
+            f"{op.name}: pass all symbols in order or all by name, not {len(symbols)} in order and "
+            f"{', '.join(names)} by name."
+        )
+    if named:
+        symbols = [named.get(place) for place in range(max(named) + 1)]
+    if op.num_args != "num_args" or count is None:
+        return symbols, rest
+    heads = sum(1 if each is None else len(each._heads) for each in symbols)
+    if heads > count:
+        raise OperatorValueError(
+            f"{op.name}: there are {heads} symbols, but num_args={count}. Leave num_args out."
+        )
+    return [*symbols, *[None] * (count - heads)], rest
 
 
 def _name_by_position(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tuple[Any, Any]:

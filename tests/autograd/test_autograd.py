@@ -45,13 +45,16 @@ def test_requests(request_: str, expected: float) -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), expected)
 
 
-def test_null_has_no_gradient() -> None:
+def test_null_leaves_the_gradient_as_it_is() -> None:
     x, w = variable(1.0), nd.array([3.0])
     w.attach_grad("null")
+    assert w.grad.asnumpy().tolist() == [0]
+    gradient = nd.array([7.0])
+    autograd.mark_variables([w], [gradient], "null")
     with autograd.record():
         y = x * w
     y.backward()
-    assert x.grad.asscalar() == 3 and w.grad is None
+    assert x.grad.asscalar() == 3 and w.grad is gradient and gradient.asscalar() == 7
 
 
 def test_second_derivatives() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import pickle
+from typing import Any
 
 import jax
 import numpy as np
@@ -252,3 +253,48 @@ def test_an_array_from_a_handle() -> None:
     for wrong in (None, 3, [1, 2], ctypes.c_void_p(1), nd.zeros((2, 2), stype="csr")):
         with pytest.raises(mx.MXNetError, match="not created through its class"):
             nd.NDArray(wrong)
+
+
+ERRORS = [  # with the class that MXNet 1.9.1 raises
+    (lambda x: x.broadcast_to((2, 4)), "ValueError"),
+    (lambda x: x.broadcast_to((3,)), "ValueError"),
+    (lambda x: x.reshape(4), "ValueError"),
+    (lambda x: x.reshape(), "AssertionError"),
+    (lambda x: x.tostype("wide"), "MXNetError"),
+    (lambda x: nd.save("unused", 3), "ValueError"),
+    (lambda x: nd.save("unused", None), "ValueError"),
+    (lambda x: nd.concatenate([]), "AssertionError"),
+    (lambda x: nd.concatenate([x, x[0]]), "AssertionError"),
+    (lambda x: nd.moveaxis(x, 0, 5), "ValueError"),
+    (lambda x: nd.add(x), "TypeError"),
+    (lambda x: nd.add("a", x), "AssertionError"),
+    (lambda x: nd.add(x, [1, 2]), "TypeError"),
+    (lambda x: nd.maximum("a", 1), "AssertionError"),
+    (lambda x: nd.concat(x, x, num_args=1), "MXNetError"),
+    (lambda x: nd.stack(x, num_args=2), "MXNetError"),
+    (lambda x: nd.multi_sum_sq(x, num_arrays=2), "MXNetError"),
+    (lambda x: nd.broadcast_like(x[0], nd.ones((2, 3))), "MXNetError"),
+    (lambda x: nd.broadcast_like(x, x, lhs_axes=(), rhs_axes=()), "MXNetError"),
+    (lambda x: nd.broadcast_like(x, x, lhs_axes=(1,), rhs_axes=(1,)), "MXNetError"),
+    (lambda x: nd.broadcast_like(x, x, lhs_axes=(0,), rhs_axes=(0, 1)), "MXNetError"),
+]
+
+
+@pytest.mark.parametrize(("call", "name"), ERRORS)
+def test_classes_of_errors(call: Any, name: str) -> None:
+    with pytest.raises(mx.MXNetError) as raised:
+        call(nd.ones((1, 3)))
+    assert raised.type.__name__ == name
+
+
+def test_broadcasting_puts_axes_in_front() -> None:
+    row = nd.array([1, 2])
+    assert row.broadcast_to((2, 2)).asnumpy().tolist() == [[1, 2], [1, 2]]
+    assert row.reshape((1, 2)).broadcast_to((2, 1, 2)).shape == (2, 1, 2)
+
+
+def test_axes_repeated_as_those_of_another_array() -> None:
+    column, wide = nd.array([[1], [2]]), nd.ones((3, 5))
+    for right, extent in ((1, 5), (0, 3), (-2, 3)):
+        repeated = nd.broadcast_like(column, wide, lhs_axes=(1,), rhs_axes=(right,))
+        assert repeated.asnumpy().tolist() == [[1] * extent, [2] * extent]

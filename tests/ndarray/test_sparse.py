@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -258,3 +259,32 @@ def test_scipy_matrices_come_and_go() -> None:
     made = nd.sparse.array(matrix)
     assert made.dtype == np.float64
     np.testing.assert_array_equal(made.asscipy().toarray(), DATA)
+
+
+def repeated() -> nd.sparse.CSRNDArray:
+    """A matrix with two values at one place, and columns that do not rise in its last row."""
+    return nd.sparse.csr_matrix(
+        ([1.0, 2.0, 3.0, 5.0, 4.0], [1, 1, 0, 2, 1], [0, 2, 3, 5]), shape=(3, 3)
+    )
+
+
+def test_of_several_values_at_one_place_the_last_counts() -> None:
+    """Numbers of MXNet 1.9.1; only products with a dense matrix add them up there."""
+    dense = [[0, 2, 0], [3, 0, 0], [0, 4, 5]]
+    assert repeated().asnumpy().tolist() == dense
+    assert repeated().tostype("default").asnumpy().tolist() == dense
+    assert (repeated() * 2).asnumpy()[0].tolist() == [0, 4, 0]
+    assert nd.add_n(repeated(), nd.ones((3, 3))).asnumpy()[0].tolist() == [1, 3, 1]
+    product = nd.dot(repeated(), nd.array([[1, 2], [3, 4], [5, 6]]))
+    assert product.asnumpy()[0].tolist() == [9, 12]
+
+
+def test_positions_in_any_order_are_saved_and_loaded(tmp_path: Path) -> None:
+    path = str(tmp_path / "matrix.params")
+    nd.save(path, [repeated(), nd.sparse.row_sparse_array(([[1.0], [2.0]], [2, 0]), shape=(3, 1))])
+    matrix, rows = nd.load(path)
+    assert matrix.indices.asnumpy().tolist() == [1, 1, 0, 2, 1]
+    assert matrix.asnumpy().tolist() == repeated().asnumpy().tolist()
+    assert rows.asnumpy().tolist() == [[2], [0], [1]]
+    with pytest.raises(mx.MXNetError, match="must rise within a row"):
+        matrix.check_format()

@@ -60,6 +60,36 @@ CALLS += [
 ]
 
 
+CALLS += [
+    lambda x: nd.dot(x, x),
+    lambda x: nd.dot(row(x), row(x)),
+    lambda x: nd.dot(x.tostype("csr"), x),
+    lambda x: nd.dot(x, x.tostype("csr")),
+    lambda x: nd.batch_dot(x.reshape((1, 2, 2)), x.reshape((1, 2, 2))),
+    lambda x: nd.khatri_rao(x, x),
+    lambda x: nd.Crop(image(x), h_w=(1, 1), num_args=1),
+    lambda x: nd.Correlation(image(x), image(x), pad_size=1),
+    lambda x: nd.im2col(image(x), kernel=(1, 1)),
+    lambda x: nd.col2im(x.reshape((1, 1, 4)), output_size=(2, 2), kernel=(1, 1)),
+    lambda x: nd.moments(x)[0],
+    lambda x: nd.contrib.fft(x),
+    lambda x: nd.contrib.ifft(x),
+    lambda x: nd.linalg.makediag(x),
+    lambda x: nd.linalg.extractdiag(x),
+    lambda x: nd.linalg.extracttrian(x),
+    lambda x: nd.linalg.sumlogdiag(x),
+    lambda x: nd.all_finite(x),
+    lambda x: nd.multi_sum_sq(x, num_arrays=1),
+    lambda x: nd.sgd_update(x, x, lr=1),
+    lambda x: nd.sgd_mom_update(x, x, x.copy(), lr=1),
+    lambda x: nd.multi_sgd_update(x, x, lrs=(1,), wds=(1,), num_weights=1),
+    lambda x: nd.adam_update(x, x, x.copy(), x.copy(), lr=1),
+    lambda x: nd.contrib.interleaved_matmul_encdec_qk(
+        x.reshape((1, 2, 2)), nd.concat(x, x, dim=1).reshape((1, 2, 4)), heads=2
+    ),
+]
+
+
 @pytest.mark.parametrize("dtype", WHOLE)
 @pytest.mark.parametrize("call", CALLS)
 def test_whole_numbers_are_refused(call: Any, dtype: str) -> None:

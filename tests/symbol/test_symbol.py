@@ -265,3 +265,30 @@ def test_no_inputs_and_names_that_are_no_text(code: str) -> None:
     """MXNet 1.9.1 refuses these, too."""
     with pytest.raises(mx.MXNetError, match=r"at least one symbol|name must be text"):
         eval(code, {"sym": mx.sym})
+
+
+@pytest.mark.parametrize("operator", ["Concat", "stack", "add_n", "khatri_rao", "Crop"])
+def test_missing_inputs_of_operators_with_any_number_of_them_become_variables(
+    operator: str,
+) -> None:
+    make, x = getattr(sym, operator), sym.Variable("x")
+    assert make(num_args=2, name="n").list_arguments() == ["n_arg0", "n_arg1"]
+    assert make(x, num_args=2, name="n").list_arguments() == ["x", "n_arg1"]
+    assert make(arg1=x, num_args=2, name="n").list_arguments() == ["n_arg0", "x"]
+    assert make(arg0=x, name="n").list_arguments() == ["x"]
+    for wrong in (0, -1, "a"):
+        with pytest.raises(mx.MXNetError, match="must be a positive whole number"):
+            make(num_args=wrong)
+    with pytest.raises(mx.MXNetError, match="there are 2 symbols, but num_args=1"):
+        make(x, x, num_args=1)
+    with pytest.raises(TypeError, match="in order and arg1 by name"):
+        make(x, arg1=x, num_args=2)
+
+
+def test_variables_of_missing_inputs_have_the_attributes_of_the_node() -> None:
+    joined = sym.Concat(num_args=2, name="c")
+    assert joined.infer_shape(c_arg0=(1, 2), c_arg1=(1, 2)) == ([(1, 2), (1, 2)], [(1, 4)], [])
+    total = sym.add_n(num_args=2, name="c")
+    assert total.attr_dict() == {name: {"num_args": "2"} for name in ("c_arg0", "c_arg1", "c")}
+    executor = total.bind(mx.cpu(), {"c_arg0": mx.nd.ones((2,)), "c_arg1": mx.nd.ones((2,))})
+    assert executor.forward()[0].asnumpy().tolist() == [2, 2]

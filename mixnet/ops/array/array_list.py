@@ -15,7 +15,7 @@ def _all_finite(arrays: Any) -> Any:
     return jnp.all(jnp.stack(finite)).astype(jnp.float32).reshape(1)
 
 
-@op("all_finite", differentiable=False)
+@op("all_finite", floats=True, differentiable=False)
 def all_finite(data, *, init_output: bool = True):
     """1 where no element is infinite or not a number, else 0; float32 ``(1,)``.
 
@@ -26,7 +26,7 @@ def all_finite(data, *, init_output: bool = True):
     return _all_finite([data])
 
 
-@op("multi_all_finite", num_args="num_arrays", differentiable=False)
+@op("multi_all_finite", floats=True, num_args="num_arrays", differentiable=False)
 def multi_all_finite(*data, init_output: bool = True):
     """1 where no element of any array is infinite or not a number, else 0; float32 ``(1,)``.
 
@@ -37,7 +37,7 @@ def multi_all_finite(*data, init_output: bool = True):
     return _all_finite(data)
 
 
-@op("multi_sum_sq", num_args="num_arrays", differentiable=False, in_amp_lists=False)
+@op("multi_sum_sq", floats=True, num_args="num_arrays", differentiable=False, in_amp_lists=False)
 def multi_sum_sq(*data):
     """The sum of squares of every array, float32 ``(number of arrays,)``.
 

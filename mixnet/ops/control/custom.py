@@ -29,6 +29,9 @@ class Runner(Protocol):
     def structs(self, inputs: Sequence[Any]) -> tuple[list[tuple[int, ...]], list[np.dtype]]:
         """Shapes and dtypes of the outputs for arguments of known ones."""
 
+    def output_shapes(self, inputs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
+        """Shapes of the outputs for arguments of known ones."""
+
     def input_shapes(self, shapes: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
         """Shapes of arguments and states from those of some arguments."""
 
@@ -208,6 +211,20 @@ def custom(
 def _(op_type, parameters, **shapes):
     runner = runner_of(op_type, parameters)
     return runner.input_shapes(shapes) if runner.arguments[0] in shapes else {}
+
+
+@custom.infer_outputs
+def _(*inputs, op_type, parameters, **others):
+    runner = runner_of(op_type, parameters)
+    count = len(runner.arguments)
+    arguments, states = inputs[:count], inputs[count:]
+    if any(dtype is None for _, dtype in arguments):  # only shapes are wanted
+        shapes = runner.output_shapes([shape for shape, _ in arguments])
+        dtypes: list[Any] = [None] * len(shapes)
+    else:
+        structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in arguments]
+        shapes, dtypes = runner.structs(structs)
+    return [*zip(shapes, dtypes, strict=True), (_TICKET.shape, _TICKET.dtype), *states]
 
 
 @custom.infer_dtypes

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import DTypeError, ShapeError
+from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.math.elementwise import BINARY, FUSIONS, IN_FLOAT32, WHOLE, check_same_kind
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema import storage_rules
@@ -114,12 +114,36 @@ def broadcast_axis(data, *, axis: Axes = (), size: Extents = ()):
 def broadcast_like(lhs, rhs, *, lhs_axes: Axes | None = None, rhs_axes: Shape | None = None):
     """The left array repeated to the shape of the right one, or to some of its axes.
 
+    Args:
+        lhs_axes: axes of the left array, of extent 1, that are repeated.
+        rhs_axes: as many axes of the right array, whose extents they get.
+
+    Raises:
+        ShapeError: without axes, the arrays have different numbers of axes; or a repeated axis has
+            another extent than 1.
+        OperatorValueError: the lists of axes are empty or of different lengths.
+
     Source: MXNet operator ``broadcast_like``.
     """
     if lhs_axes is None or rhs_axes is None:
+        if lhs.ndim != rhs.ndim:
+            raise ShapeError(
+                f"broadcast_like: {lhs.shape} and {rhs.shape} must have the same number of axes. Give "
+                f"lhs_axes and rhs_axes, or reshape the left array."
+            )
         return _repeat("broadcast_like", lhs, rhs.shape)
+    if not lhs_axes or len(lhs_axes) != len(rhs_axes):
+        raise OperatorValueError(
+            f"broadcast_like: lhs_axes={tuple(lhs_axes)} and rhs_axes={tuple(rhs_axes)} must name as "
+            f"many axes each, one at least."
+        )
     shape = list(lhs.shape)
     for left, right in zip(lhs_axes, rhs_axes, strict=True):
+        if lhs.shape[left] != 1:
+            raise ShapeError(
+                f"broadcast_like: axis {left} of {lhs.shape} has extent {lhs.shape[left]}; only axes of "
+                f"extent 1 are repeated."
+            )
         shape[left] = rhs.shape[right]
     return _repeat("broadcast_like", lhs, shape)
 

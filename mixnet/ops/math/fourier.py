@@ -9,7 +9,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive
 
 
-@op("_contrib_fft", precision="full")
+@op("_contrib_fft", floats=True, precision="full")
 def fft(data, *, compute_size: Positive = 128):
     """The Fourier transform along the last axis, real and imaginary parts in turn.
 
@@ -33,7 +33,7 @@ def fft(data, *, compute_size: Positive = 128):
     return pairs.reshape(*data.shape[:-1], -1).astype(data.dtype)
 
 
-@op("_contrib_ifft")
+@op("_contrib_ifft", floats=True)
 def ifft(data, *, compute_size: Positive = 128):
     """The real part of the opposite of ``_contrib_fft``, not divided by the number of elements.
 
@@ -63,7 +63,7 @@ def _two_or_four(operator: str, shape: tuple[int, ...]) -> None:
         raise ShapeError(f"{operator}: data {shape} must have two or four axes.")
 
 
-@op("_contrib_count_sketch", precision="full")
+@op("_contrib_count_sketch", floats=True, precision="full")
 def count_sketch(data, h, s, *, out_dim: Positive, processing_batch_size: Positive = 32):
     """Every element, with its sign, added to one of ``out_dim`` places.
 

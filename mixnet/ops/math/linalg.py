@@ -14,6 +14,7 @@ from mixnet.ops.schema import storage_rules
 
 @op(
     "dot",
+    floats=True,
     one_dtype=True,
     method=True,
     precision="widest",
@@ -54,7 +55,7 @@ def _(inputs, outputs):
     return 2 * k * math.prod(outputs[0])
 
 
-@op("batch_dot", one_dtype=True, precision="widest", aliases=["_npx_batch_dot"])
+@op("batch_dot", floats=True, one_dtype=True, precision="widest", aliases=["_npx_batch_dot"])
 def batch_dot(
     lhs,
     rhs,
@@ -91,7 +92,7 @@ def _check(name: str, lhs: jax.Array, rhs: jax.Array, left: int, right: int) -> 
         )
 
 
-@op("khatri_rao", one_dtype=True, differentiable=False, precision="full")
+@op("khatri_rao", floats=True, one_dtype=True, differentiable=False, precision="full")
 def khatri_rao(*args):
     """Kronecker products of the columns of matrices.
 

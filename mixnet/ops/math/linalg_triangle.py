@@ -39,7 +39,7 @@ def _check_vector(name: str, vector: jax.Array) -> None:
         raise ShapeError(f"{name}: A is {vector.shape}; it needs at least one axis.")
 
 
-@op("_linalg_extractdiag", aliases=["linalg_extractdiag"], precision="full")
+@op("_linalg_extractdiag", floats=True, aliases=["linalg_extractdiag"], precision="full")
 def extractdiag(A, *, offset: int = 0):
     """The diagonal ``offset`` places above the main one (below it for a negative one).
 
@@ -58,7 +58,7 @@ def extractdiag(A, *, offset: int = 0):
     return jnp.diagonal(A, offset, -2, -1)
 
 
-@op("_linalg_makediag", aliases=["linalg_makediag"], precision="full")
+@op("_linalg_makediag", floats=True, aliases=["linalg_makediag"], precision="full")
 def makediag(A, *, offset: int = 0):
     """Matrices that are 0 but for a diagonal ``offset`` places above the main one.
 
@@ -80,7 +80,7 @@ def makediag(A, *, offset: int = 0):
     return empty.at[..., places + max(-offset, 0), places + max(offset, 0)].set(A)
 
 
-@op("_linalg_extracttrian", aliases=["linalg_extracttrian"], precision="full")
+@op("_linalg_extracttrian", floats=True, aliases=["linalg_extracttrian"], precision="full")
 def extracttrian(A, *, offset: int = 0, lower: bool = True):
     """A triangle of every matrix as a vector.
 
@@ -104,7 +104,7 @@ def extracttrian(A, *, offset: int = 0, lower: bool = True):
     return A[..., rows, columns]
 
 
-@op("_linalg_maketrian", aliases=["linalg_maketrian"], precision="full")
+@op("_linalg_maketrian", floats=True, aliases=["linalg_maketrian"], precision="full")
 def maketrian(A, *, offset: int = 0, lower: bool = True):
     """Triangular matrices from vectors, the inverse of ``extracttrian``.
 
@@ -131,7 +131,7 @@ def maketrian(A, *, offset: int = 0, lower: bool = True):
     return jnp.zeros((*A.shape[:-1], size, size), A.dtype).at[..., rows, columns].set(A)
 
 
-@op("_linalg_sumlogdiag", aliases=["linalg_sumlogdiag"], precision="full")
+@op("_linalg_sumlogdiag", floats=True, aliases=["linalg_sumlogdiag"], precision="full")
 def sumlogdiag(A):
     """Sum of the logarithms of the main diagonal.
 

@@ -51,7 +51,7 @@ def _weighted(name: str, attention: jax.Array, values: jax.Array) -> Any:
     return out.reshape(*out.shape[:2], -1)
 
 
-@op("_contrib_interleaved_matmul_selfatt_qk", precision="widest", bfloat16="unlisted")
+@op("_contrib_interleaved_matmul_selfatt_qk", floats=True, precision="widest", bfloat16="unlisted")
 def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: Positive):
     """Scores of self-attention: queries times keys, divided by the root of a head's size.
 
@@ -74,6 +74,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values, *, heads: Positive):
 
 @op(
     "_contrib_interleaved_matmul_selfatt_valatt",
+    floats=True,
     one_dtype=True,
     precision="widest",
     bfloat16="unlisted",
@@ -99,7 +100,11 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: 
 
 
 @op(
-    "_contrib_interleaved_matmul_encdec_qk", one_dtype=True, precision="widest", bfloat16="unlisted"
+    "_contrib_interleaved_matmul_encdec_qk",
+    floats=True,
+    one_dtype=True,
+    precision="widest",
+    bfloat16="unlisted",
 )
 def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
     """Scores of attention to another sequence: queries times keys by the root of a head's size.
@@ -123,6 +128,7 @@ def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
 
 @op(
     "_contrib_interleaved_matmul_encdec_valatt",
+    floats=True,
     one_dtype=True,
     precision="widest",
     bfloat16="unlisted",

@@ -37,7 +37,7 @@ def _columns(
     return patches.reshape(*patches.shape[:2], -1)
 
 
-@op("im2col", in_amp_lists=False)
+@op("im2col", floats=True, in_amp_lists=False)
 def im2col(data, *, kernel: Kernel, stride: Steps = (), dilate: Steps = (), pad: Extents = ()):
     """The windows that a convolution reads, each as a column.
 
@@ -61,7 +61,7 @@ def im2col(data, *, kernel: Kernel, stride: Steps = (), dilate: Steps = (), pad:
     return _columns(data, kernel, stride, dilate, pad)
 
 
-@op("col2im", in_amp_lists=False)
+@op("col2im", floats=True, in_amp_lists=False)
 def col2im(
     data,
     *,

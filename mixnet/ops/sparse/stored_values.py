@@ -30,8 +30,8 @@ def rows_to_dense(data, indices, *, shape: Shape):
 
 @op("_csr_to_dense", in_amp_lists=False)
 def csr_to_dense(data, indices, rows, *, shape: Shape):
-    """The dense matrix of a csr one."""
-    return jnp.zeros(shape, data.dtype).at[_whole(rows), _whole(indices)].add(data)
+    """The dense matrix of a csr one; of several values at one place the last counts."""
+    return jnp.zeros(shape, data.dtype).at[_whole(rows), _whole(indices)].set(data)
 
 
 @op("_take_rows", in_amp_lists=False)

@@ -63,6 +63,7 @@ def _correction(decay: float, t: float | jax.Array, dtype: DTypeLike) -> Any:
 
 @op(
     "sgd_update",
+    floats=True,
     one_dtype=True,
     aliases=["_sparse_sgd_update"],
     differentiable=False,
@@ -88,6 +89,7 @@ def sgd_update(
 
 @op(
     "sgd_mom_update",
+    floats=True,
     one_dtype=True,
     aliases=["_sparse_sgd_mom_update"],
     states=["mom"],
@@ -117,7 +119,14 @@ def sgd_mom_update(
     return weight + mom, mom
 
 
-@op("nag_mom_update", one_dtype=True, states=["mom"], differentiable=False, in_amp_lists=False)
+@op(
+    "nag_mom_update",
+    floats=True,
+    one_dtype=True,
+    states=["mom"],
+    differentiable=False,
+    in_amp_lists=False,
+)
 def nag_mom_update(
     weight,
     grad,
@@ -142,7 +151,7 @@ def nag_mom_update(
     return new, momentum * mom - lr * (gradient + wd * new)
 
 
-@op("signsgd_update", one_dtype=True, differentiable=False)
+@op("signsgd_update", floats=True, one_dtype=True, differentiable=False)
 def signsgd_update(
     weight,
     grad,
@@ -160,7 +169,7 @@ def signsgd_update(
     return (1 - lr * as_kind(wd, weight)) * weight - lr * jnp.sign(grad)
 
 
-@op("signum_update", one_dtype=True, states=["mom"], differentiable=False)
+@op("signum_update", floats=True, one_dtype=True, states=["mom"], differentiable=False)
 def signum_update(
     weight,
     grad,
@@ -188,6 +197,7 @@ def signum_update(
 
 @op(
     "adam_update",
+    floats=True,
     one_dtype=True,
     aliases=["_sparse_adam_update"],
     states=["mean", "var"],
@@ -226,7 +236,7 @@ def _moments(
     return mean, beta2 * var + _rest(beta2) * jnp.square(gradient)
 
 
-@op("_adamw_update", one_dtype=True, states=["mean", "var"], differentiable=False)
+@op("_adamw_update", floats=True, one_dtype=True, states=["mean", "var"], differentiable=False)
 def adamw_update(
     weight,
     grad,
@@ -264,7 +274,7 @@ def adamw_update(
     return tuple(jnp.where(usable, new, old) for new, old in pairs)
 
 
-@op("rmsprop_update", one_dtype=True, states=["n"], differentiable=False)
+@op("rmsprop_update", floats=True, one_dtype=True, states=["n"], differentiable=False)
 def rmsprop_update(
     weight,
     grad,
@@ -288,7 +298,13 @@ def rmsprop_update(
     return _clipped(stepped, clip_weights), n
 
 
-@op("rmspropalex_update", one_dtype=True, states=["n", "g", "delta"], differentiable=False)
+@op(
+    "rmspropalex_update",
+    floats=True,
+    one_dtype=True,
+    states=["n", "g", "delta"],
+    differentiable=False,
+)
 def rmspropalex_update(
     weight,
     grad,
@@ -318,6 +334,7 @@ def rmspropalex_update(
 
 @op(
     "ftrl_update",
+    floats=True,
     one_dtype=True,
     aliases=["_sparse_ftrl_update"],
     states=["z", "n"],
@@ -349,7 +366,7 @@ def ftrl_update(
     return -beyond / ((beta + jnp.sqrt(new_n)) / lr + as_kind(wd, weight)), z, new_n
 
 
-@op("ftml_update", one_dtype=True, states=["d", "v", "z"], differentiable=False)
+@op("ftml_update", floats=True, one_dtype=True, states=["d", "v", "z"], differentiable=False)
 def ftml_update(
     weight,
     grad,
@@ -380,6 +397,7 @@ def ftml_update(
 
 @op(
     "_sparse_adagrad_update",
+    floats=True,
     one_dtype=True,
     states=["history"],
     differentiable=False,
@@ -414,6 +432,7 @@ def adagrad_update(
 
 @op(
     "_contrib_group_adagrad_update",
+    floats=True,
     one_dtype=True,
     states=["history"],
     differentiable=False,
@@ -456,6 +475,7 @@ def group_adagrad_update(
 
 @op(
     "lamb_update_phase1",
+    floats=True,
     one_dtype=True,
     states=["mean", "var"],
     differentiable=False,
@@ -489,7 +509,7 @@ def lamb_update_phase1(
     return first / (jnp.sqrt(second) + epsilon) + as_kind(wd, weight) * weight, mean, var
 
 
-@op("lamb_update_phase2", one_dtype=True, differentiable=False, in_amp_lists=False)
+@op("lamb_update_phase2", floats=True, one_dtype=True, differentiable=False, in_amp_lists=False)
 def lamb_update_phase2(
     weight, g, r1, r2, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0
 ):
@@ -519,7 +539,7 @@ def lamb_update_phase2(
     return weight - as_kind(lr, weight) * as_kind(ratio, weight) * g.astype(weight.dtype)
 
 
-@op("multi_lars", differentiable=False, in_amp_lists=False)
+@op("multi_lars", floats=True, differentiable=False, in_amp_lists=False)
 def multi_lars(
     lrs, weights_sum_sq, grads_sum_sq, wds, *, eta: float, eps: float, rescale_grad: Scalar = 1.0
 ):

@@ -48,9 +48,14 @@ def mixed_precision(name: str, rule: Op, writes_weight: bool = True, listed: boo
     text = _text(rule, " with a float32 copy of the weight, ``weight32``")
     present(update, name, text, [*map(array, arrays), *parameters_of(rule)])
     if not listed:
-        return Op(name, update, states=states)
-    in_amp_lists = rule.in_amp_lists
-    return op(name, states=states, differentiable=False, in_amp_lists=in_amp_lists)(update)
+        return Op(name, update, integers=rule.integers, states=states)
+    return op(
+        name,
+        integers=rule.integers,
+        states=states,
+        differentiable=False,
+        in_amp_lists=rule.in_amp_lists,
+    )(update)
 
 
 def several(
@@ -160,6 +165,7 @@ def _declare_several(
     present(update, name, text, [data, *shared, attribute(count, int, 1)])
     return op(
         name,
+        integers=rule.integers,
         outputs=_asked_by(count, int),
         states=_asked_by(count, written) if places else (),
         num_args=None,

@@ -14,7 +14,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, Positive
 
 
-@op("Correlation", one_dtype=True, precision="widest")
+@op("Correlation", floats=True, one_dtype=True, precision="widest")
 def correlation(
     data1,
     data2,

@@ -7,7 +7,7 @@ from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Shape
 
 
-@op("Crop", flops=0)
+@op("Crop", floats=True, flops=0)
 def crop(*data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: bool = False):
     """An image cut to ``h_w``, or to the height and width of a second one.
 
