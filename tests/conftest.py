@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -34,6 +35,22 @@ if (
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One worker more than cores: tests of pages, servers and other processes wait most of their time."""
     return int(os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS", (os.cpu_count() or 1) + 1))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[object]:
+    """Collecting makes millions of objects, none of them garbage: Python's collector looks for none.
+
+    Later it leaves out what the modules and the tests are made of, as it would go through all of it in
+    every ``gc.collect()`` of a test.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib
 import itertools
 import json
 import re
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -108,11 +110,22 @@ def test_it_teaches(path: Path) -> None:
     assert all(cell.metadata.get("jupyter", {}).get("source_hidden") for cell in solutions)
 
 
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The module ``notebooks/run.py``, whose imports cost more than some notebooks: all tests share it."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("run")
+
+
 @every
-def test_it_runs(path: Path, tmp_path: Path) -> None:
-    command = [sys.executable, str(FOLDER / "run.py"), str(path), "--out", str(tmp_path)]
-    found = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stdout[-2000:] + found.stderr[-4000:]
+@pytest.mark.usefixtures("no_running_loop")
+def test_it_runs(
+    path: Path, run: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each in a kernel of its own: only what reads the notebook and writes the page is shared."""
+    status = run.main([str(path), "--out", str(tmp_path)])
+    printed = capsys.readouterr()
+    assert status == 0, printed.out[-2000:] + printed.err[-4000:]
     checked = 0
     for cell in load(tmp_path / path.name).cells:
         if cell.cell_type != "code":
@@ -125,6 +138,25 @@ def test_it_runs(path: Path, tmp_path: Path) -> None:
     assert (tmp_path / f"{path.stem}.html").exists()
     if path.stem == "00_tour":
         the_page_predicts(load(tmp_path / path.name), tmp_path)
+
+
+def test_the_command_runs_notebooks_and_names_the_cell_that_fails(tmp_path: Path) -> None:
+    """The process of ``run.py`` itself, with two notebooks of which one fails."""
+    new = nbformat.v4
+    for name, source in (("good", "print(6 * 7)"), ("bad", "1 / 0")):
+        cells = [new.new_code_cell(source)]
+        nbformat.write(new.new_notebook(cells=cells), tmp_path / f"{name}.ipynb")
+    paths = [str(tmp_path / f"{name}.ipynb") for name in ("bad", "good")]
+    out = tmp_path / "out"
+    command = [sys.executable, str(FOLDER / "run.py"), *paths, "--out", str(out)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert process.returncode == 1, process.stdout + process.stderr
+    assert f"A cell of {paths[0]} failed:" in process.stderr
+    assert "ZeroDivisionError" in process.stderr
+    assert "[1/1]" in process.stdout and f"ran {paths[1]} in" in process.stdout
+    assert sorted(each.name for each in out.iterdir()) == ["good.html", "good.ipynb"]
+    (cell,) = load(out / "good.ipynb").cells
+    assert cell.outputs[0].text == "42\n"
 
 
 def the_page_predicts(tour: Any, folder: Path) -> None:

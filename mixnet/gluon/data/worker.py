@@ -14,6 +14,7 @@ import os
 import pickle
 import random
 import signal
+import sys
 import threading
 import time
 import traceback
@@ -132,11 +133,10 @@ def _serve(
 
 def _quiet_libraries() -> None:
     """Disable the thread pools of libraries: there is a process for each core."""
-    try:
-        import cv2
-    except ImportError:
-        return
-    cv2.setNumThreads(0)
+    # OpenCV reads this when it is imported: most workers need not import it at all.
+    os.environ["OPENCV_FOR_THREADS_NUM"] = "1"
+    if "cv2" in sys.modules:
+        sys.modules["cv2"].setNumThreads(0)
 
 
 def _answer(make: Make, job: int, indices: Sequence[int], slot: Slot | None) -> bytes:

@@ -366,3 +366,30 @@ def test_arrays_as_shared_memory() -> None:
         again = rebuild(*facts)
         assert type(again) is type(array) and again.dtype == array.dtype
         np.testing.assert_array_equal(again.asnumpy(), array.asnumpy())
+
+
+THREADS_OF_OPENCV = """
+import sys
+import numpy as np
+from mixnet.gluon import data
+
+class Threads:
+    def __len__(self):
+        return 2
+    def __getitem__(self, index):
+        import cv2
+        return np.array([cv2.getNumThreads()], "float32")
+
+for _ in range(2):
+    loader = data.DataLoader(Threads(), 2, num_workers=1)
+    print("cv2" in sys.modules, [batch.asnumpy().tolist() for batch in loader])
+    import cv2
+"""
+
+
+def test_opencv_has_one_thread_in_a_worker_whoever_imports_it() -> None:
+    pytest.importorskip("cv2")
+    command = [sys.executable, "-c", THREADS_OF_OPENCV]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    expected = "False [[[1.0], [1.0]]]\nTrue [[[1.0], [1.0]]]\n"
+    assert process.stdout == expected, process.stdout + process.stderr

@@ -63,30 +63,51 @@ def plain_convolution(stride, dilate, pad, kernel, filters, groups):
     return lambda x, w: op.apply(statics, [x, w])[0]
 
 
+def compiled(function):
+    """One program of all that a test compares, which LLVM need not make fast: each runs once."""
+    quick = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+    return jax.jit(function, compiler_options=quick)
+
+
+def with_gradients(function, *arrays, seed=2):
+    """A function's result, numbers as its gradient, and the gradients of the arrays."""
+    head = normal(*jax.eval_shape(function, *arrays).shape, seed=seed)
+
+    def both(head, *arrays):
+        result, pull = jax.vjp(function, *arrays)
+        return result, pull(head)
+
+    result, gradients = compiled(both)(head, *arrays)
+    return result, head, gradients
+
+
 def check_convolution(method, batch, channels, filters, extents, kernel, stride, dilate, pad,
                       groups=1):  # fmt: skip
     data = normal(batch, channels * groups, *extents)
     weight = normal(filters * groups, channels, *kernel, seed=1)
     plain = plain_convolution(stride, dilate, pad, kernel, filters * groups, groups)
-    expected, pull = jax.vjp(plain, data, weight)
-    head = normal(*expected.shape, seed=2)
-    expected_data, expected_weight = pull(head)
+    expected, head, (expected_data, expected_weight) = with_gradients(plain, data, weight)
     same = {"stride": stride, "dilate": dilate, "pad": pad, "groups": groups}
-    found = convolution.convolution(last(data), weight, method=method, **same)
-    close(first(found), expected)
-    window = {**same, "kernel": kernel}
-    backward = convolution.data_gradient_method(method, window, extents)
-    found = convolution.data_gradient(last(head), weight, extents=extents, method=backward, **same)
-    close(first(found), expected_data)
+    backward = convolution.data_gradient_method(method, {**same, "kernel": kernel}, extents)
     ways = ["dot", "xla"] if groups == 1 else ["dot", "grouped"]
     if method == "onednn" and batch > 1:  # which it takes for channels
         ways.append("onednn")
-    for way in ways:
-        found = convolution.weight_gradient(
-            last(head), last(data), kernel=kernel, method=way, **same
-        )
-        close(found, expected_weight)
-    close(convolution.bias_gradient(last(head)), head.sum((0, 2, 3)))
+
+    def lowered(data, weight, head):
+        forward = convolution.convolution(data, weight, method=method, **same)
+        by_data = convolution.data_gradient(head, weight, extents=extents, method=backward, **same)
+        by_weight = [
+            convolution.weight_gradient(head, data, kernel=kernel, method=way, **same)
+            for way in ways
+        ]
+        return forward, by_data, by_weight, convolution.bias_gradient(head)
+
+    forward, by_data, by_weight, by_bias = compiled(lowered)(last(data), weight, last(head))
+    close(first(forward), expected)
+    close(first(by_data), expected_data)
+    for each in by_weight:
+        close(each, expected_weight)
+    close(by_bias, head.sum((0, 2, 3)))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -144,10 +165,11 @@ def test_transposed_convolutions_are_sums_of_kernels(extents, kernel, stride, pa
         down, across = (slice(p, n - p) for p, n in zip(pad, out.shape[2:], strict=True))
         return out[:, :, down, across]
 
-    found, pull = jax.vjp(lambda *arrays: op.apply(statics, arrays)[0], data, weight)
-    expected, head = spread(data, weight), normal(*found.shape, seed=2)
-    close(found, expected)
-    by_data, by_weight = pull(head)  # both are linear: the gradient is what a step of 1 gains
+    # Both are linear: the gradient is what a step of 1 gains.
+    found, head, (by_data, by_weight) = with_gradients(
+        lambda *arrays: op.apply(statics, arrays)[0], data, weight
+    )
+    close(found, spread(data, weight))
     step = normal(*data.shape, seed=3)
     close((by_data * step).sum(), (spread(step, weight) * head).sum())
     step = normal(*weight.shape, seed=3)
@@ -162,9 +184,8 @@ def test_columns_of_axes_that_xla_would_take_for_groups(name) -> None:
     shapes = [(1, 1, 8, 7), (1, 6, 10)]
     data = normal(*(shapes if name == "im2col" else shapes[::-1])[0])
     statics, _ = op.bind({**given, **extents})
-    found, pull = jax.vjp(lambda x: op.apply(statics, [x])[0], data)
-    head = normal(*found.shape, seed=2)
-    close((pull(head)[0] * data).sum(), (found * head).sum())
+    found, head, (gradient,) = with_gradients(lambda x: op.apply(statics, [x])[0], data)
+    close((gradient * data).sum(), (found * head).sum())
 
 
 @pytest.mark.parametrize("method", ["grouped", *METHODS[1:]])
@@ -205,12 +226,18 @@ def test_groups_in_other_dimensions_and_layouts(channels, extents, kernel, layou
     if is_last:
         data, weight = last(data), last(weight)
     bias = normal(8, seed=3)
-    expected, pull = jax.vjp(lambda *arrays: op.apply(statics, arrays)[0], data, weight, bias)
-    head = normal(*expected.shape, seed=2)
+    expected, head, expected_gradients = with_gradients(
+        lambda *arrays: op.apply(statics, arrays)[0], data, weight, bias
+    )
     same = {**window, "groups": groups, "channels_last": is_last}
-    close(grouped.convolution_as_written(data, weight, bias, **same), expected)
-    gradients = grouped.gradients_as_written(head, data, weight, wrt=(0, 1, 2), **same)
-    for found, wanted in zip(gradients, pull(head), strict=True):
+
+    def lowered(head, data, weight, bias):
+        forward = grouped.convolution_as_written(data, weight, bias, **same)
+        return forward, grouped.gradients_as_written(head, data, weight, wrt=(0, 1, 2), **same)
+
+    forward, gradients = compiled(lowered)(head, data, weight, bias)
+    close(forward, expected)
+    for found, wanted in zip(gradients, expected_gradients, strict=True):
         close(found, wanted)
 
 
@@ -294,17 +321,22 @@ def test_pooling_and_gradient(extents, kernel, stride, pad, pool_type, conventio
                 "count_include_pad": include,
             }
         )
-        expected, pull = jax.vjp(lambda x, s=statics: op.apply(s, [x])[0], data)
-        head = normal(*expected.shape)
-        (expected_data,) = pull(head)
+        expected, head, (expected_data,) = with_gradients(
+            lambda x, s=statics: op.apply(s, [x])[0], data, seed=0
+        )
         widths = window_widths(extents, kernel, stride, pad, convention)
         same = {"kernel": kernel, "stride": stride, "widths": widths, "pool_type": pool_type}
         if pool_type == "avg":
             same["counts"] = pooling.window_counts(extents, kernel, stride, pad, widths, include)
-        close(first(pooling.pooling(last(data), **same)), expected)
-        read = [last(data)] if pool_type == "max" else []
-        found = pooling.pooling_gradient(last(head), *read, extents=extents, **same)
-        close(first(found), expected_data)
+
+        def lowered(data, head, same=same):
+            read = [data] if pool_type == "max" else []
+            gradient = pooling.pooling_gradient(head, *read, extents=extents, **same)
+            return pooling.pooling(data, **same), gradient
+
+        forward, gradient = compiled(lowered)(last(data), last(head))
+        close(first(forward), expected)
+        close(first(gradient), expected_data)
 
 
 def test_counts_are_one_number_where_they_are_equal() -> None:
@@ -317,19 +349,24 @@ def test_counts_are_one_number_where_they_are_equal() -> None:
 @pytest.mark.parametrize("fix_gamma", [True, False])
 @pytest.mark.parametrize("axis", [1, 3])
 def test_batch_norm_gradient(fix_gamma, axis) -> None:
-    data, head = normal(4, 5, 6, 7), normal(4, 5, 6, 7, seed=1)
+    data = normal(4, 5, 6, 7)
     channels = data.shape[axis]
     gamma, beta = normal(channels, seed=2), normal(channels, seed=3)
     moving = [np.zeros(channels, np.float32), np.ones(channels, np.float32)]
     op = find("BatchNorm")
     statics, _ = op.bind({"fix_gamma": fix_gamma, "axis": axis, "eps": 1e-3}, training=True)
-    _, pull = jax.vjp(lambda *a: op.apply(statics, [*a, *moving])[0], data, gamma, beta)
-    expected = pull(head)
-    for wanted in ((0, 1, 2), (2, 0), (1,)):
-        found = batch_norm.batch_norm_gradient(
-            head, data, gamma, axis=axis, eps=1e-3, fix_gamma=fix_gamma, wide="float32", wrt=wanted
-        )  # fmt: skip
-        for i, each in zip(wanted, found, strict=True):
+    _, head, expected = with_gradients(
+        lambda *a: op.apply(statics, [*a, *moving])[0], data, gamma, beta, seed=1
+    )
+    same = {"axis": axis, "eps": 1e-3, "fix_gamma": fix_gamma, "wide": "float32"}
+    choices = ((0, 1, 2), (2, 0), (1,))
+    lowered = compiled(
+        lambda *arrays: [
+            batch_norm.batch_norm_gradient(*arrays, **same, wrt=wrt) for wrt in choices
+        ]
+    )
+    for choice, gradients in zip(choices, lowered(head, data, gamma), strict=True):
+        for i, each in zip(choice, gradients, strict=True):
             close(each, expected[i])
 
 
@@ -435,12 +472,17 @@ def test_columns(extents, kernel, stride, pad, groups) -> None:
     plain = plain_convolution(stride, (1, 1), pad, kernel, 2 * groups, groups)
     data = normal(2, 4 * groups, *extents)
     weight = normal(2 * groups, 4, *kernel, seed=1)
-    expected, pull = jax.vjp(plain, data, weight)
-    head = normal(*expected.shape, seed=2)
-    by_data, by_weight = pull(head)
+    expected, head, (by_data, by_weight) = with_gradients(plain, data, weight)
     same = {"stride": stride, "dilate": (1, 1), "pad": pad, "groups": groups, "method": "columns"}
-    close(first(convolution.convolution(last(data), weight, **same)), expected)
-    gradient = convolution.data_gradient(last(head), weight, extents=extents, **same)
-    close(first(gradient), by_data)
-    gradient = convolution.weight_gradient(last(head), last(data), kernel=kernel, **same)
-    close(gradient, by_weight)
+
+    def lowered(data, weight, head):
+        return (
+            convolution.convolution(data, weight, **same),
+            convolution.data_gradient(head, weight, extents=extents, **same),
+            convolution.weight_gradient(head, data, kernel=kernel, **same),
+        )
+
+    forward, data_gradient, weight_gradient = compiled(lowered)(last(data), weight, last(head))
+    close(first(forward), expected)
+    close(first(data_gradient), by_data)
+    close(weight_gradient, by_weight)
