@@ -297,7 +297,7 @@ def _image_iterator(name: str, kind: str | None, args: Any, kwargs: dict[str, An
 
 
 def ImageRecordIter(*args: Any, **kwargs: object) -> MXDataIter:
-    """Batches of the images of a record file, decoded, augmented and normalised.
+    """Batches of the images of a record file, decoded, augmented and normalized.
 
     The engine's I/O workers prefetch batches; random augmentation depends on the seed, the
     epoch and the position of the image, not on the number of workers.

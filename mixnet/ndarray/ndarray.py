@@ -316,7 +316,7 @@ class NDArray(Installed):
 
     def _share(self, value: Value) -> None:
         """``_store``; the first variable that gets a value holds the value itself, which its
-        store then recognises.
+        store then recognizes.
 
         Another array would be that variable too: it gets an alias.
         """

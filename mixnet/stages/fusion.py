@@ -95,7 +95,7 @@ def groups(program: Program, scopes: Collection[str]) -> list[Group]:
     """The pieces that a program runs, in its order; those of a loop's body follow the loop.
 
     Args:
-        program: the optimised program.
+        program: the optimized program.
         scopes: of the graph's nodes, see ``mixnet.runtime.compile.lower.scopes``.
     """
     scopes = frozenset(scopes)

@@ -125,7 +125,7 @@ def stages(
     """All stages of a network, a symbol or a function, without changing anything of it.
 
     The user's lines, the recorded graph, the graph after each pass with what changed, jaxpr,
-    StableHLO, the optimised HLO, which nodes XLA computes together, times, memory, the key of the
+    StableHLO, the optimized HLO, which nodes XLA computes together, times, memory, the key of the
     trace and why it is another one than last time, and links from lines to nodes to instructions.
     Parameters, their gradients and states, random streams, and the network's own compiled graphs
     stay as they are; only shapes that wait for data are completed, as by the first call.

@@ -10,6 +10,7 @@ import numpy as np
 from mixnet import ndarray as nd
 from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.units import digits
 from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
 
@@ -111,7 +112,7 @@ class OpExplorer(View):
     def table(self) -> tuple[list[str], list[list[Any]]]:
         out = self.result()
         return ["", *map(str, range(out.shape[1]))], [
-            [i, *(f"{number:.4g}" for number in row)] for i, row in enumerate(out)
+            [i, *map(digits, row)] for i, row in enumerate(out)
         ]
 
     def svg(self) -> str:

@@ -36,7 +36,7 @@ def finds_its_place() -> bool:
 
 @functools.cache
 def live_class(bundle: str) -> Any:
-    """The widget class of a bundle: synchronised traits ``payload``, ``state`` (dicts) and ``place``.
+    """The widget class of a bundle: synchronized traits ``payload``, ``state`` (dicts) and ``place``.
 
     ``payload`` is written by Python, ``state`` (selection, what is open, place of sliders) by both; ``place``
     is the name of the element that the view is drawn in.

@@ -72,6 +72,36 @@ def test_lesson_12_measures_what_it_says() -> None:
     assert re.search(r"both at once take \d+% of the time", shown)
 
 
+def test_lesson_4_says_what_the_compiler_made_of_its_network() -> None:
+    shown = printed(the("04_hybridize", "print(f\"{group['kind']:13}"))
+    fusions = [line for line in shown.splitlines() if line.startswith("fusion")]
+    one_loop = ("net/fullyconnected0", "net/batchnorm0", "net/relu0", "net/elemwise_add0")
+    assert any(all(each in line for each in one_loop) for line in fusions)
+    times = dict(re.findall(r"^(\w+) +(\S+) ms$", printed(the("04_hybridize", "times = {")), re.M))
+    shown = next(printed(cell) for cell in cells("04_hybridize") if "of block net" in printed(cell))
+    (run,) = re.findall(r"runs in (\S+) µs", shown)
+    assert float(times["compile"]) > 2000 * float(run) / 1e3  # "thousands of times as long"
+
+
+def test_lesson_13_is_quicker_after_its_fix() -> None:
+    shown = printed(the("13_debugging", "took_now, flushes"))
+    ((before, after),) = re.findall(r"(\d+) ms before, (\d+) ms now", shown)
+    assert int(after) < 0.9 * int(before)
+    assert "the same numbers: True" in shown
+
+
+def test_lesson_15_models_two_devices_on_a_slow_link_as_slower_than_one() -> None:
+    space: dict[str, Any] = {}
+    source = the("15_several_devices", "def speedup(").source
+    exec(source[: source.index("\n\n\nn = ")], space)
+    assert (
+        space["speedup"](2, gigabytes_per_second=1)
+        < 1
+        < space["speedup"](2, gigabytes_per_second=10)
+    )
+    assert space["speedup"](1) == 1
+
+
 def test_lesson_17_knows_the_defaults() -> None:
     text = the("17_from_other_frameworks", "Gluon's `BatchNorm` adds").source
     assert "adds 1e-5 by default" in text and "`mx.sym.BatchNorm` adds 1e-3" in text

@@ -1,4 +1,4 @@
-"""Parsing the text of optimised programs: written by hand, as for a GPU, and compiled here."""
+"""Parsing the text of optimized programs: written by hand, as for a GPU, and compiled here."""
 
 from __future__ import annotations
 

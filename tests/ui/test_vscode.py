@@ -2,11 +2,14 @@
 
 VS Code's extension *Jupyter* asks the kernel for the model of a widget; where none has it, it lets the
 program show the next richest form of the output. VS Code itself cannot run here: this does the same with
-each output.
+each output. JupyterLab does so only for a notebook that it does not trust.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,9 @@ import nbformat
 import pytest
 
 from mixnet.widgets import live
-from tests.ui.conftest import Watched
+from mixnet.widgets.freeze import freeze
+from tests.ui.conftest import Server, Watched
+from tests.ui.notebooks import open_in
 from tests.ui.test_nbconvert import notebook_of_frames
 from tests.widgets.examples import EXAMPLES
 
@@ -79,3 +84,38 @@ def test_every_view_falls_back_to_its_picture(
     sizes = pictures.evaluate_all("(all) => all.map((img) => [img.clientWidth, img.clientHeight])")
     assert all(width > 50 and height > 20 for width, height in sizes), sizes
     assert watched.outside == [] and watched.errors == []
+
+
+def trust(server: Server, name: str) -> None:
+    """Sign a notebook, as running it in this JupyterLab would."""
+    base = server.folder.parent
+    folders = {f"JUPYTER_{kind.upper()}_DIR": str(base / kind) for kind in ("config", "data")}
+    command = [sys.executable, "-m", "jupyter", "trust", str(server.folder / name)]
+    subprocess.run(command, env={**os.environ, **folders}, check=True, capture_output=True)
+
+
+def test_jupyterlab_shows_its_pictures_unless_it_trusts_it(
+    lab: Server, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = saved(monkeypatch)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    page = watched.page
+    page.set_viewport_size({"width": 1280, "height": 12_000})
+    missing = page.locator(".jp-OutputArea", has_text="Error displaying widget")
+    pictures = page.locator(".jp-OutputArea figure img")
+
+    def show(name: str, trusted: bool) -> None:
+        nbformat.write(notebook, lab.folder / name)
+        if trusted:
+            trust(lab, name)
+        page.goto("about:blank")
+        open_in(page, lab, name)
+        (missing if name == "trusted.ipynb" else pictures).nth(len(EXAMPLES) - 1).wait_for()
+
+    show("untrusted.ipynb", trusted=False)
+    assert missing.count() == 0
+    show("trusted.ipynb", trusted=True)
+    assert pictures.count() == 0
+    freeze(notebook)
+    show("frozen.ipynb", trusted=True)
+    assert missing.count() == 0

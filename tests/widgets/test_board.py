@@ -112,6 +112,19 @@ def test_steps_are_counted_or_given() -> None:
     assert curve(board, "a")["step"] == [1, 10, 11] and board.payload["step"] == 11
 
 
+def test_more_values_of_a_step_are_not_another_step() -> None:
+    board = TrainingBoard("t")
+    for _ in range(3):
+        board.log(loss=1.0)
+    board.log(step=3, accuracy=0.5)
+    assert board._of_live().times == 3
+    payload = board.payload
+    assert payload["step"] == 3 and {each["name"] for each in payload["series"]} == {
+        "loss",
+        "accuracy",
+    }
+
+
 def test_nan_is_marked_with_its_step() -> None:
     board = TrainingBoard()
     for value in (1.0, mx.nd.array([0.0]) / 0, 2.0):

@@ -531,7 +531,9 @@ def test_gradients_where_all_arguments_are_given() -> None:
 
 def test_numbers_are_shown() -> None:
     x = mx.sym.var("x")
-    p = GraphView(x * 2 * 3.5, x=(3,)).payload
+    view = GraphView(x * 2 * 3.5, x=(3,))
+    assert ">_mul_scalar 2<" in view.svg() and ">_mul_scalar 3.5<" in view.svg()
+    p = view.payload
     attributes = [p["strings"][i] for i in p["nodes"]["attributes"]]
     assert "scalar=2\n" in attributes[1] and "scalar=3.5\n" in attributes[2]
     pending = GraphView(mx.nd.ones(3) * 4).payload

@@ -57,7 +57,7 @@ def line_of(words: str) -> int:
 def close(row: list[Any], array: Any) -> None:
     array = np.asarray(array, "float64")
     expected = [array.min(), array.max(), array.mean(), array.std()]
-    np.testing.assert_allclose(row[:4], expected, rtol=2e-3, atol=1e-6)
+    np.testing.assert_allclose(row[:4], expected, rtol=5.1e-3, atol=1e-6)
 
 
 def test_numbers_are_those_of_the_network_and_its_gradients(seen: Any) -> None:
@@ -140,6 +140,20 @@ def test_what_is_not_finite_is_counted() -> None:
     assert row[:3] == [0.0, 4.0, 1.5] and row[5:7] == [1, 1]
     assert row[8] == [2.0, "nan", 4.0, "inf", 0.0, 0.0]
     view.to_json()  # JSON has neither NaN nor infinity
+
+
+def test_the_picture_writes_values_with_three_digits() -> None:
+    view = Look(lambda x: x * 1.0, nd.array([[1.23456, 0.0], [-98765.4, 4e-7]]), compile=False)
+    view.choose(node=row_of(view, "mul_scalar"))
+    text = view.svg()
+    assert "-98800 … 1.23, mean -24700 ± 42800" in text
+    assert "25 % are 0, all finite" in text and "first: 1.23, 0, -98800, 4e-07" in text
+
+
+def test_the_picture_of_values_that_are_not_finite() -> None:
+    view = Look(lambda x: x * 2, nd.array([float("nan"), float("-inf")]), compile=False)
+    view.choose(node=row_of(view, "mul_scalar"))
+    assert "no finite number" in view.svg() and "first: nan, -inf" in view.svg()
 
 
 @pytest.mark.parametrize(

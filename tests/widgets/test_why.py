@@ -159,7 +159,7 @@ class TestKept:
 
     def test_live_memory_says_who_holds_what_is_alive(self) -> None:
         with mx.runtime.memory() as log:
-            net = nn.Dense(300, in_units=300, prefix="wide_")
+            net = nn.Dense(1500, in_units=1500, prefix="wide_")  # the largest of all
             net.initialize()
             mx.nd.waitall()
         view = MemoryView.live(log)

@@ -9,7 +9,7 @@ const WORDS = {
   new: "has not begun", run: "running", pause: "paused", done: "done", stop: "stopped", error: "failed", nan: "not finite",
 };
 const WHY = "needs a running kernel: this page is a copy";
-const value = (v) => (v === null || v === undefined ? "not finite" : String(Number(v.toPrecision(4))));
+const value = (v) => (v === null || v === undefined ? "not finite" : digits(v));
 
 export default view("TrainingBoard", (ctx) => {
   const title = h("b"), status = h("span", { class: "mx-status" });

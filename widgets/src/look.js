@@ -1,6 +1,6 @@
 // Look: the panes of other views side by side, with one selection and one time.
 import { button, h } from "./core/dom.js";
-import { bytes } from "./core/format.js";
+import { bytes, howMany } from "./core/format.js";
 import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
 import graphView from "./graph.js";
@@ -167,6 +167,6 @@ export default view("Look", (ctx) => {
     forward.disabled = at !== null && at >= x.steps.length - 1;
     clear.disabled = node === null;
     play.disabled = x.steps.length < 2;
-    ctx.say(node === null ? `${ctx.payload.graph.title}: ${x.steps.length} operations` : `${label(x, node)}${rows.length > 1 ? ` and ${rows.length - 1} more` : ""}: marked in every pane`);
+    ctx.say(node === null ? `${ctx.payload.graph.title}: ${howMany(x.steps.length, "operation")}` : `${label(x, node)}${rows.length > 1 ? ` and ${rows.length - 1} more` : ""}: marked in every pane`);
   };
 });

@@ -1,6 +1,6 @@
 // EngineTimeline: lanes of threads, bars of operations; the dependencies of the one that is selected; replay.
 import { button, freshId, h, slider } from "./core/dom.js";
-import { seconds, short, ticks } from "./core/format.js";
+import { howMany, seconds, short, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
@@ -408,7 +408,7 @@ export default view("EngineTimeline", (ctx) => {
       event.stopPropagation();
       act();
     } }, options);
-    ctx.side.replaceChildren(h("h2", null, `${total.toLocaleString("en")} operations`), options.length ? box : h("p", null, ctx.state.query ? "nothing found" : "nothing was pushed"),
+    ctx.side.replaceChildren(h("h2", null, howMany(total, "operation")), options.length ? box : h("p", null, ctx.state.query ? "nothing found" : "nothing was pushed"),
       ...(total > shown.length ? [h("p", null, `the first ${shown.length}; search for others`)] : []));
   }
 

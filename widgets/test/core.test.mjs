@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { clampCamera, fitCamera, zoomAt } from "../src/core/camera.js";
-import { bytes, count, seconds, shape, short } from "../src/core/format.js";
+import { bytes, howMany, count, seconds, shape, short } from "../src/core/format.js";
 
 test("numbers for people", () => {
   assert.equal(bytes(0), "0 B");
@@ -13,6 +13,7 @@ test("numbers for people", () => {
   assert.equal(shape([2, 3]), "2×3");
   assert.equal(shape([]), "scalar");
   assert.equal(short("abcdef", 4), "abc…");
+  assert.deepEqual([0, 1, 1200].map((n) => howMany(n, "step")), ["0 steps", "1 step", "1,200 steps"]);
 });
 
 test("zooming keeps the point under the pointer", () => {

@@ -1,7 +1,7 @@
 """oneDNN's convolution, which XLA includes on x86 CPUs.
 
 XLA compiles a custom call named ``__onednn$convolution`` into oneDNN's convolution, run on XLA's own
-threads. Its optimiser no longer places such calls by itself, and what it reads as their
+threads. Its optimizer no longer places such calls by itself, and what it reads as their
 configuration is not a promise of its interface; so before the first use a process of its own
 tries a few convolutions, and what it found is remembered for this version of jaxlib.
 

@@ -1,7 +1,7 @@
 """Pooling in two dimensions with channels last, and its gradient.
 
 Small windows are taken apart: one strided slice of the data for each place of a window, and the
-largest or the sum of the slices. These are operations that XLA fuses and vectorises over channels,
+largest or the sum of the slices. These are operations that XLA fuses and vectorizes over channels,
 where its windowed reduction and the scatter that is its gradient go element by element.
 """
 

@@ -53,8 +53,9 @@ class Store:
             if not self.times:
                 self._since, self._counted = now, 1
             self._last = now
-            self.step = self.step + 1 if step is None else int(step)
-            self.times += 1
+            before, self.step = self.step, self.step + 1 if step is None else int(step)
+            # More values of the same step are not another step: the speed counts it once.
+            self.times += not self.times or self.step != before
             self._pending += [(self.step, name, value) for name, value in values.items()]
             if compiled > self._compiled:
                 more = compiled - self._compiled

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mixnet.units import size_text
+from mixnet.units import how_many, size_text
 from mixnet.visualization.layout import curve, layered
 from mixnet.widgets.graph.payload import Reader
 from mixnet.widgets.svg import Svg, short
@@ -108,6 +109,13 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
     return str(drawn)
 
 
+def _operator(read: Reader, row: int) -> str | None:
+    """The operator of a row, and its number where it has one: ``_mul_scalar 2``."""
+    nodes, strings = read.payload["nodes"], read.payload["strings"]
+    number = re.search(r"^scalars?=([^(\n].*)$", strings[nodes["attributes"][row]], re.M)
+    return f"{read.ops[row]} {number[1]}" if number else read.ops[row]
+
+
 def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
     """Two lines, the style and the tooltip of a box."""
     payload = read.payload
@@ -131,7 +139,7 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
             style = f"c4 {style.split()[1]}"
         return (
             short(title, 26),
-            mark + short(value_text or op or shape or "input", 28),
+            mark + short(value_text or _operator(read, key) or shape or "input", 28),
             style,
             tooltip,
         )
@@ -141,7 +149,7 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
     operations = [i for i in inside if read.ops[i] is not None]
     forward = [i for i in operations if read.parts[i] == "forward"]
     weights = sum(read.bytes[i] for i in inside if read.parts[i] == "parameter")
-    second = f"{len(forward) or len(operations)} operations"
+    second = how_many(len(forward) or len(operations), "operation")
     if 0 < len(forward) < len(operations):
         second += " + ∇"
     if change:

@@ -35,7 +35,7 @@ def numbers(array: np.ndarray) -> list[Any]:
 
 
 def _short(number: float | None) -> float | str | None:
-    """Four digits, as JSON takes them; what is not finite as text."""
+    """Three digits, the most that a view shows, as JSON takes them; what is not finite as text."""
     if number is None:
         return None
-    return float(f"{number:.4g}") if np.isfinite(number) else str(float(number))
+    return float(f"{number:.3g}") if np.isfinite(number) else str(float(number))

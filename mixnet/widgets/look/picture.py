@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from mixnet.units import digits, share_text
 from mixnet.widgets.graph.picture import picture as graph_picture
 from mixnet.widgets.memory.picture import picture as memory_picture
 from mixnet.widgets.svg import Svg, short
@@ -128,16 +129,26 @@ def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -
     if not rows:
         return
     low, high, mean, deviation, zeros, nans, infinities, bins, first = rows[0]
-    svg.text(x + 8, y + 54, f"{low} … {high}, mean {mean} ± {deviation}", size=11)
+    values = (
+        "no finite number"
+        if low is None
+        else f"{_text(low)} … {_text(high)}, mean {_text(mean)} ± {_text(deviation)}"
+    )
+    svg.text(x + 8, y + 54, values, size=11)
     bad = f", {nans} NaN, {infinities} infinite" if nans or infinities else ", all finite"
-    svg.text(x + 8, y + 70, f"{100 * (zeros or 0):.3g} % are 0{bad}", size=11)
+    svg.text(x + 8, y + 70, f"{share_text(zeros or 0)} are 0{bad}", size=11)
     most = max(bins, default=1)
     for k, count in enumerate(bins):
         tall = 42 * count / most
         svg.rect(x + 8 + 12.8 * k, y + height - 28 - tall, 12, tall, "m0")
     svg.text(
-        x + 8, y + height - 10, short("first: " + ", ".join(map(str, first)), 56), "f-dim", 10.5
+        x + 8, y + height - 10, short("first: " + ", ".join(map(_text, first)), 56), "f-dim", 10.5
     )
+
+
+def _text(value: float | str) -> str:
+    """A value of an array with three digits; what is not finite is text already."""
+    return value if isinstance(value, str) else digits(value)
 
 
 def _pieces(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
-from mixnet.units import size_text, ticks, time_text
+from mixnet.units import how_many, size_text, ticks, time_text
 from mixnet.widgets.svg import Svg, short
 
 KINDS = {"A": (0, "activation saved for backward"), "F": (5, "forward only"),
@@ -253,7 +253,7 @@ def _alive(
     at = plan["peak"]["at"]
     where = f"step {at}" if payload["unit"] == "step" else time_text(at / 1e6)
     numbers = alive_at(graph, plan, at)
-    svg.text(x, y, f"Alive at the peak ({where}): {len(numbers)} arrays", bold=True)
+    svg.text(x, y, f"Alive at the peak ({where}): {how_many(len(numbers), 'array')}", bold=True)
     for i, number in enumerate(numbers[:15]):
         size = graph["arrays"]["bytes"][number]
         colour = KINDS[graph["arrays"]["kind"][number]][0]

@@ -16,6 +16,7 @@ from mixnet.gluon.loss import SoftmaxCrossEntropyLoss
 from mixnet.gluon.trainer import Trainer
 from mixnet.ndarray import array
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.units import digits
 from mixnet.widgets.graph.picture import NOT_FINITE
 from mixnet.widgets.look.run import Run
 from mixnet.widgets.look.subject import Subject, subject_of
@@ -221,7 +222,7 @@ class Playground(Look):
         play = self.payload["play"]
         last = play["losses"][-1] if play["losses"] else None
         loss = (
-            f", loss {last:.4g}"
+            f", loss {digits(last)}"
             if last is not None
             else ", loss not finite"
             if play["losses"]

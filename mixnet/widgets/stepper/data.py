@@ -49,7 +49,7 @@ WORDS = {
               "equations."),
     "stablehlo": ("StableHLO", "JAX translates its equations into a language for compilers. One "
                   "operation per line; nothing is fused yet, and no memory is assigned."),
-    "hlo": ("optimised HLO", "XLA has optimized the program for this device: neighbouring operations are "
+    "hlo": ("optimized HLO", "XLA has optimized the program for this device: neighbouring operations are "
             "fused into kernels that read and write memory once. The entry computation comes first, then "
             "the computations that it calls."),
     "run": ("what runs", "The pieces that run, in order. A fusion is one kernel of several operations; a "

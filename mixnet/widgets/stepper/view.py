@@ -31,7 +31,7 @@ _KINDS = {
 
 class HybridizeStepper(View):
     """Step forward and back through the stages of your code: recorded graph, each pass, memory plan,
-    jaxpr, StableHLO, optimised HLO, and the pieces that run.
+    jaxpr, StableHLO, optimized HLO, and the pieces that run.
 
     Select a line, an operation or a piece, and the same thing is marked in every stage. Each stage says
     what happens there and why, what it changed and how long it took. Nothing of the target changes

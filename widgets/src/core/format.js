@@ -17,6 +17,11 @@ export function count(number) {
   return scaled(number, ["", "k", "M", "G", "T"]).trim();
 }
 
+// A number of things whose plural has an s.
+export function howMany(number, of) {
+  return `${number.toLocaleString("en-US")} ${of}${number === 1 ? "" : "s"}`;
+}
+
 export function seconds(time) {
   if (time === 0) return "0 s";
   for (const [scale, unit] of [[1e-6, "ns"], [1e-3, "µs"], [1, "ms"]]) {

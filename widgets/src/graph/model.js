@@ -1,5 +1,5 @@
 // A payload mixnet.graph/1, read; and what of it is in sight when some blocks are open.
-import { bytes, count, seconds, short } from "../core/format.js";
+import { bytes, count, howMany, seconds, short } from "../core/format.js";
 import { compound } from "../core/layout.js";
 
 export const PARTS = ["input", "forward", "backward", "parameter"];
@@ -130,7 +130,7 @@ export function face(g, item, overlay) {
   if (item < 0) {
     const b = ~item, repeat = g.p.blocks.repeat[b], all = g.whole(b);
     const operations = all.filter((i) => g.p.nodes.op[i] >= 0 && g.part[i] === FORWARD).length || all.length;
-    const second = overlay === "none" || !overlay ? `${operations} operations` : overlayText(g, item, overlay) || (overlay === "values" ? `${operations} operations` : "");
+    const second = overlay === "none" || !overlay ? howMany(operations, "operation") : overlayText(g, item, overlay) || (overlay === "values" ? howMany(operations, "operation") : "");
     const name = g.p.blocks.label[b];
     return { title: repeat ? `${short(name, 22)} ×${repeat}` : short(name, 26), second, repeat, backward: all.some((i) => g.part[i] === BACKWARD), error: all.includes(g.p.error?.node) };
   }

@@ -1,11 +1,13 @@
 // The numbers of what is chosen: facts, values, a histogram; or of everything.
 import { h } from "../core/dom.js";
-import { bytes, count, percent, seconds } from "../core/format.js";
+import { bytes, count, digits, percent, seconds } from "../core/format.js";
 import { why } from "../core/why.js";
 import { aliveAt, arrayOf, label } from "./model.js";
 
 const facts = (rows) => h("table", null, h("tbody", null, rows.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))));
 const shapes = (g, row) => g.outs[g.nodes.outputs[row]].map((k) => g.specs[k]);
+// A value of an array; what is not finite comes as text.
+const number = (value) => (typeof value === "number" ? digits(value) : value);
 const sum = (list) => list.reduce((total, each) => total + each, 0);
 
 export function ofAll(x) {
@@ -55,10 +57,10 @@ function values([low, high, mean, deviation, zeros, nans, infinities, bins, firs
   const most = Math.max(...bins, 1), bad = [nans && `${count(nans)} NaN`, infinities && `${count(infinities)} infinite`].filter(Boolean).join(", ");
   return [
     h("h3", null, title),
-    bins.length ? h("div", { class: "mx-bins", role: "img", "aria-label": `histogram from ${low} to ${high}` }, bins.map((n) => h("i", { style: `height:${(100 * n) / most}%` }))) : null,
+    bins.length ? h("div", { class: "mx-bins", role: "img", "aria-label": `histogram from ${number(low)} to ${number(high)}` }, bins.map((n) => h("i", { style: `height:${(100 * n) / most}%` }))) : null,
     facts([
-      ["range", low === null ? "no finite number" : `${low} … ${high}`], ["mean", low === null ? null : `${mean} ± ${deviation}`],
-      ["zeros", zeros ? percent(zeros) : "none"], ["not finite", bad ? h("b", { class: "mx-error" }, bad) : "none"], ["first", first.join(", ")],
+      ["range", low === null ? "no finite number" : `${number(low)} … ${number(high)}`], ["mean", low === null ? null : `${number(mean)} ± ${number(deviation)}`],
+      ["zeros", zeros ? percent(zeros) : "none"], ["not finite", bad ? h("b", { class: "mx-error" }, bad) : "none"], ["first", first.map(number).join(", ")],
     ]),
   ];
 }

@@ -1,6 +1,6 @@
 // The bar of a playground: steps, learning rate, layers, poison; the curve of the loss. On a page it tells the last state.
 import { button, h, s, select } from "../core/dom.js";
-import { digits } from "../core/format.js";
+import { digits, howMany } from "../core/format.js";
 
 const number = (loss) => (loss === null ? "not finite" : digits(loss));
 const WIDE = 160, HIGH = 30;
@@ -36,7 +36,7 @@ export function playground(ctx) {
     element.hidden = !p;
     if (!p) return;
     const changed = Object.entries(p.changes).map(([name, what]) => `${name} is ${what}`);
-    const told = [`${p.steps} steps`, p.losses.length && `loss ${number(p.losses.at(-1))}`, ...changed, p.said].filter(Boolean).join(" · ");
+    const told = [howMany(p.steps, "step"), p.losses.length && `loss ${number(p.losses.at(-1))}`, ...changed, p.said].filter(Boolean).join(" · ");
     element.replaceChildren(
       ...(ctx.isStatic ? [h("span", null, `learning rate ${digits(p.rate)}`)] : controls(p)).filter(Boolean),
       p.losses.length > 1 ? h("span", { class: "mx-loss" }, "loss ", curve(p.losses)) : "", h("output", null, told), p.first ? h("b", { class: "mx-error" }, `✗ not finite, first in ${p.first}`) : "",

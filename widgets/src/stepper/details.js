@@ -16,7 +16,7 @@ export function overview(payload, program) {
     h("p", null, "Step through the stages with the buttons or [ and ]. Select any row: it is marked in every stage and listed here."),
     rows.length ? tableOf(["stage", "time"], rows, "Times") : null,
     Object.keys(memory).length ? tableOf(["memory", "bytes"], Object.entries(memory).map(([name, value]) => [name, bytes(value)]), "According to XLA") : null,
-    cost.flops ? h("p", null, `About ${count(cost.flops)} floating-point operations and ${bytes(cost.bytes ?? 0)} moved, XLA says.`) : null,
+    cost.flops ? h("p", null, `XLA estimates ${count(cost.flops)} floating-point operations and ${bytes(cost.bytes ?? 0)} moved.`) : null,
   ].filter(Boolean);
 }
 
