@@ -7,7 +7,8 @@ import inspect
 import itertools
 import warnings as warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from mixnet import context as context
 from mixnet import symbol as symbol
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeTypeError, DTypeError, NotDefinedError, ShapeError
+from mixnet.base import AttributeTypeError, DTypeError, MXNetError, NotDefinedError, ShapeError
 from mixnet.context import cpu
 from mixnet.dtype import CODES, as_dtype
 from mixnet.engine.timeline import timeline
@@ -162,18 +163,33 @@ class PropRunner:
             name: tuple(shape) for name, shape in zip(names, all_shapes, strict=False) if len(shape)
         }
 
+    @contextmanager
+    def _explained(self, method: str) -> Iterator[None]:
+        """Scope of a call of the user's: its error says what raised it."""
+        try:
+            yield
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise MXNetError(
+                f"Custom: {self.name!r}: {type(self.prop).__name__}.{method} raised "
+                f"{type(error).__name__}: {error}"
+            ) from error
+
     def output_shapes(self, inputs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
         """Shapes of the outputs.
 
         Raises:
             ShapeError: there are more inputs than arguments, or fewer.
+            MXNetError: ``infer_shape`` or ``infer_type`` raised.
         """
         if len(inputs) != len(self.arguments):
             raise ShapeError(
                 f"{type(self.prop).__name__} takes {', '.join(self.arguments)}; "
                 f"{len(inputs)} array(s) were given."
             )
-        shapes = self.prop.infer_shape([list(each) for each in inputs])[1]
+        with self._explained("infer_shape"):
+            shapes = self.prop.infer_shape([list(each) for each in inputs])[1]
         for name, shape in zip(self.outputs, shapes, strict=False):
             if any(extent < 0 for extent in shape):
                 raise ShapeError(
@@ -191,7 +207,8 @@ class PropRunner:
         """
         shapes = self.output_shapes([each.shape for each in inputs])
         # Shapes are inferred from assumed dtypes, too: ``dtypes`` checks those that are known.
-        dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
+        with self._explained("infer_type"):
+            dtypes = self.prop.infer_type([np.dtype(each.dtype).type for each in inputs])[1]
         return shapes, [as_dtype(each) for each in dtypes]
 
     def dtypes(self, known: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -236,8 +253,8 @@ class PropRunner:
 
         Args:
             instance: a number, the same for the runs of one operator; 0 for an operator of its own.
-            shapes: of the arguments.
-            dtypes: of the arguments.
+            shapes: of the arguments, then of the auxiliary states.
+            dtypes: of these.
         """
         shapes = [list(each) for each in shapes]
         codes = [CODES[each] for each in dtypes]
@@ -251,8 +268,10 @@ class PropRunner:
                 operator = self._operators.setdefault(key, operator)
         return operator
 
-    def _another(self, inputs: Sequence[np.ndarray]) -> CustomOp:
-        return self.create(0, [each.shape for each in inputs], [each.dtype for each in inputs])
+    def _for_arrays(self, instance: int, arrays: Sequence[np.ndarray]) -> CustomOp:
+        return self.create(
+            instance, [each.shape for each in arrays], [each.dtype for each in arrays]
+        )
 
     def forward(
         self,
@@ -266,9 +285,7 @@ class PropRunner:
         with timeline.called_by(self.name), separate_recording(), RecordingScope(False, training):
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             auxiliary = _arrays(states)
-            operator = self.create(
-                instance, [each.shape for each in inputs], [each.dtype for each in inputs]
-            )
+            operator = self._for_arrays(instance, [*inputs, *states])
             _by_name(
                 operator.forward,
                 is_train=int(training),  # an int, as MXNet's C interface passes it
@@ -300,7 +317,9 @@ class PropRunner:
             # What the operator kept in forward is that call's: others may have come since.
             with self._lock:
                 waiting = [self._waiting[each].get(int(ticket)) for each in _WAITING]
-            operator, auxiliary = waiting[0] or waiting[1] or (self._another(inputs), {})
+            operator, auxiliary = (
+                waiting[0] or waiting[1] or (self._for_arrays(0, [*inputs, *states]), {})
+            )
             vars(operator).update(auxiliary)
             _by_name(
                 operator.backward,

@@ -141,3 +141,42 @@ def test_names_of_inputs() -> None:
         "fc1_data", "fc1_weight", "fc1_weight", "fc1_bias", "fc1_bias", "fc1_output",
         "cc_arg0", "data", "cc_arg1", "cc_output",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        lambda x: mx.sym.LeakyReLU(x, slope=0.25, name="hidden"),
+        lambda x: mx.sym.Dropout(x, p=0.5, name="hidden"),
+        lambda x: mx.sym.LeakyReLU(mx.sym.Dropout(-x, p=0.5), act_type="rrelu", name="hidden"),
+    ],
+)
+def test_backward_is_seen_with_the_random_numbers_of_forward(network: Any) -> None:
+    loss = mx.sym.MakeLoss(mx.sym.sum(network(mx.sym.var("data")), name="total"))
+    executor = loss.simple_bind(mx.cpu(), data=(4, 5))
+    executor.arg_dict["data"][:] = mx.nd.arange(20).reshape((4, 5)) - 9
+    seen: dict[str, np.ndarray] = {}
+    executor.set_monitor_callback(lambda name, array: seen.update({name: array.asnumpy()}))
+    executor.forward(is_train=True)
+    executor.backward()
+    expected = executor.grad_dict["data"].asnumpy()
+    assert len(np.unique(expected)) > 1
+    shown = [name for name in seen if name.endswith("_backward_output")]
+    assert "hidden_backward_output" in shown
+    np.testing.assert_allclose(seen[shown[-1]], expected)
+
+
+def test_a_monitor_changes_no_random_numbers() -> None:
+    loss = mx.sym.Dropout(mx.sym.var("data"), p=0.5)
+    masks = []
+    for is_watched in (False, True):
+        mx.random.seed(3)
+        executor = loss.simple_bind(mx.cpu(), data=(4, 5))
+        executor.arg_dict["data"][:] = 1
+        if is_watched:
+            executor.set_monitor_callback(lambda name, array: None)
+        for _ in range(2):
+            executor.forward(is_train=True)
+            executor.backward(mx.nd.ones((4, 5)))
+        masks.append(executor.outputs[0].asnumpy())
+    np.testing.assert_array_equal(*masks)

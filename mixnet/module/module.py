@@ -256,9 +256,11 @@ class Module(BaseModule):
                         f"{name} is not presented: the parameters given have no such name."
                         f"{did_you_mean(name, source)} Pass allow_missing=True to leave it out."
                     )
-                if initializer is not None and array.stype == "default":
+                if initializer is None and (source is not None or allow_missing):
+                    continue
+                if array.stype == "default":
                     self._initialize(initializer, desc, array)
-                elif initializer is not None:
+                else:
                     dense = zeros(array.shape, array.context, array.dtype)
                     self._initialize(initializer, desc, dense)
                     dense.copyto(array)

@@ -19,7 +19,7 @@ from mixnet.symbol.symbol import Symbol, Variable, compose
 _instances = itertools.count(1)
 
 
-def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) -> Symbol:
+def Custom(*data: Symbol, op_type: str = "", name: str | None = None, **kwargs: Any) -> Symbol:
     """Compose an operator written in Python; arguments left out become variables.
 
     Args:
@@ -37,7 +37,9 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) 
     inputs = list(data)
     runner = runner_of(op_type, parameters)
     for each in [*runner.arguments, *runner.states][len(data) :]:
-        inputs.append(named[each] if each in named else Variable(f"{name}_{each}"))
+        inputs.append(
+            named[each] if each in named else _own_variable(name, each, op_type, parameters)
+        )
     attributes = {
         "op_type": op_type,
         "parameters": parameters,
@@ -51,6 +53,16 @@ def Custom(*data: Symbol, op_type: str, name: str | None = None, **kwargs: Any) 
         attrs.pop(each, None)
     attrs.update(parameters)
     return composed
+
+
+def _own_variable(
+    name: str, parameter: str, op_type: str, parameters: tuple[tuple[str, str], ...]
+) -> Symbol:
+    """The variable of an argument left out: it has all that its node has, as MXNet has it."""
+    variable = Variable(f"{name}_{parameter}")
+    attrs: Any = variable._heads[0].node.attrs
+    attrs.update({"op_type": op_type, **dict(parameters)})
+    return variable
 
 
 def calls_own_operators(graph: Graph) -> bool:
@@ -103,7 +115,7 @@ class OwnOperators:
                 continue
             values = custom.keywords(node.statics)
             op_type, runner = values["op_type"], runner_of(values["op_type"], values["parameters"])
-            inputs = node.inputs[: len(runner.arguments)]
+            inputs = node.inputs[: len(runner.arguments) + len(runner.states)]
             known = [inferred.shapes[each] for each in inputs if inferred.shapes.get(each)]
             kinds = [inferred.dtypes[each] for each in inputs if each in inferred.dtypes]
             if len(known) < len(inputs) or len(kinds) < len(inputs):

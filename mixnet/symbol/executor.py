@@ -43,6 +43,7 @@ from mixnet.passes.place_devices import group_of, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
 from mixnet.process.collector import collector_paused
+from mixnet.runtime.record.keys import next_draw
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
@@ -170,6 +171,7 @@ class Executor:
         self._watched: list[Entry] = []
         self._shown: list[tuple[str, Entry]] = []
         self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
+        self._draw: tuple[Value, float] | None = None
         self._output_dict: dict[str, NDArray] = {}
         self._merges: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
         arrays = {**self._arg_dict, **self._aux_dict}
@@ -301,7 +303,10 @@ class Executor:
             placed.move_states([handles[i] for i in placed.states], before, states)
             return outputs
         op = self.graph_op(training)
-        outputs, states = call_graph(op, values, self._ctx)
+        # What a monitor shows of backward is computed once more, from the same random numbers.
+        draws = op.key is not None and self._monitor is not None
+        self._draw = next_draw(self._ctx, op.draws()) if draws else None
+        outputs, states = call_graph(op, values, self._ctx, self._draw)
         move_states(
             op, [handles[i] for i in op.graph.states], [values[i] for i in op.graph.states], states
         )
@@ -466,15 +471,17 @@ class Executor:
         gradients = out_grads or [each.ones_like() for each in self._outputs]
         handles = [*self._arg_dict.values(), *self._aux_dict.values(), *gradients]
         with RecordingScope(False, True):
-            values, _ = call_graph(op, [handle._read() for handle in handles], self._ctx)
+            values, _ = call_graph(
+                op, [handle._read() for handle in handles], self._ctx, self._draw
+            )
         for entry, value in zip(entries, values, strict=True):
             self._monitor[0](output_name(entry), NDArray._wrap(value))
 
     def _watched_gradients(self) -> tuple[GraphOp, list[Entry]]:
-        graph = unplaced_graph(self._symbol, True)
+        graph = assign_keys(unplaced_graph(self._complete(), True))
         starts = [Node(None, name=f"{name}_grad") for name in self._symbol.list_outputs()]
         differentiated = differentiate(
-            graph.heads[: graph.num_outputs],
+            graph.heads[: len(starts)],
             [Entry(node) for node in starts],
             [Entry(node) for node in graph.inputs[: len(self._arg_dict)]],
         )
@@ -487,7 +494,7 @@ class Executor:
             for i in range(node.op.num_outputs(node.statics, len(node.inputs)))
         ]
         gradients = Graph(tuple(entries), (*graph.inputs, *starts), len(entries))
-        return GraphOp(assign_keys(gradients), "watched_gradients"), entries
+        return GraphOp(gradients, "watched_gradients"), entries
 
     def copy_params_from(
         self,
@@ -731,8 +738,9 @@ def simple_bind(
         shared_arg_names: arguments whose arrays and gradients are those of ``shared_exec``, where
             shape and dtype are the same.
         shared_exec: an executor to share these with, and auxiliary states.
-        shared_buffer: a dict from names to arrays: arguments that are not shared otherwise are
-            taken from it where shape and dtype fit, and put into it where they do not.
+        shared_buffer: a dict from names to arrays: arguments that are not in ``shared_arg_names``,
+            and their gradients as ``grad of NAME``, are taken from it where shape and dtype fit,
+            and put into it where they do not.
         kwargs: shapes by name; names that the symbol does not have are not read.
 
     Raises:
@@ -778,22 +786,34 @@ def simple_bind(
                 return array
         return _zeros(storage.get(name, "default"), shape, where, dtype)
 
-    shared = set(shared_arg_names or ()) if shared_exec is not None else set()
+    buffer = {} if shared_buffer is None else shared_buffer
     arguments, gradients = {}, {}
     for name, shape in zip(names, shapes, strict=True):
-        known = shared_exec.arg_dict if name in shared else shared_buffer or {}
+        is_shared = name in (shared_arg_names or ())
+        known, of_known = _arrays_to_share(name, is_shared, shared_exec, buffer)
         arguments[name] = array_for(name, shape, known, storage)
-        if shared_buffer is not None and name not in (shared_arg_names or ()):
-            shared_buffer[name] = arguments[name]
         if requests[name] != "null":
-            known = shared_exec.grad_dict if name in shared else {}
-            gradients[name] = array_for(name, shape, known, of_gradients)
+            gradients[name] = array_for(name, shape, of_known, of_gradients)
+        if not is_shared:
+            buffer[name] = arguments[name]
+            buffer.update({f"grad of {name}": gradients[name]} if name in gradients else {})
     others = {} if shared_exec is None else shared_exec.aux_dict
     states = {
         name: array_for(name, shape, others, storage)
         for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def _arrays_to_share(
+    name: str, is_shared: bool, executor: Executor | None, buffer: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Arrays by name among which an argument and its gradient may be: an executor's, or the buffer's."""
+    if not is_shared:
+        return buffer, {name: buffer.get(f"grad of {name}")}
+    if executor is None:
+        return {}, {}
+    return executor.arg_dict, executor.grad_dict
 
 
 def _shapes_to_bind(symbol: Symbol, known: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -55,13 +55,13 @@ def _method(two: str, number: str) -> Callable[[Symbol, Any], Any]:
 def _number(value: Any) -> Any:
     if isinstance(value, (int, float)):
         return value
-    if getattr(value, "size", 1) != 1:
+    if not hasattr(value, "__float__") or getattr(value, "size", 1) != 1:
+        of_shape = f" of shape {value.shape}" if hasattr(value, "shape") else ""
         raise AttributeTypeError(
-            f"A Symbol can be combined with Symbols and numbers, not with {type(value).__name__} "
-            f"of shape "
-            f"{value.shape}. Make a variable with mx.sym.Variable(name), and bind the array to it."
+            f"A Symbol can be combined with Symbols and numbers, not with {type(value).__name__}"
+            f"{of_shape}. Make a variable with mx.sym.Variable(name), and bind an array to it."
         )
-    return value.item()
+    return value.item() if hasattr(value, "item") else float(value)
 
 
 def _either(

@@ -169,6 +169,12 @@ def test_parameters_are_set_and_missed() -> None:
         module.set_params({**extra, "fc1_weight": mx.nd.ones((2,))}, {})
 
 
+def test_parameters_without_values_need_an_initializer() -> None:
+    module, _ = bound()
+    with pytest.raises(TypeError, match="initializer must be one"):
+        module.init_params(None, force_init=True)
+
+
 def test_optimizers_of_modules() -> None:
     module, _ = bound()
     module.init_optimizer()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -224,6 +226,22 @@ def test_executors_share_arrays() -> None:
     assert second.arg_dict["data"] is not first.arg_dict["data"] is not buffers["data"]
     third = net.simple_bind(mx.cpu(), data=(2, 5), shared_buffer=buffers)
     assert third.arg_dict["data"] is second.arg_dict["data"]
+    assert third.grad_dict["data"] is second.grad_dict["data"] is buffers["grad of data"]
+    assert third.arg_dict["fc_bias"] is buffers["fc_bias"]
+    fourth = net.simple_bind(
+        mx.cpu(), data=(2, 5), shared_arg_names=["fc_bias"], shared_buffer=buffers
+    )
+    assert fourth.arg_dict["fc_bias"] is not buffers["fc_bias"]
+
+
+@pytest.mark.parametrize("value", ["a", None, [1], {}])
+def test_only_symbols_and_numbers_are_combined(value: Any) -> None:
+    symbol = mx.sym.Variable("a")
+    for function in (mx.sym.maximum, mx.sym.minimum, mx.sym.pow, mx.sym.hypot):
+        for operands in ((value, symbol), (symbol, value)):
+            with pytest.raises(TypeError, match=f"not with {type(value).__name__}"):
+                function(*operands)
+    assert (symbol + Fraction(1, 4)).attr("scalar") == "0.25"
 
 
 def test_two_variables_of_one_name_cannot_be_bound() -> None:

@@ -43,7 +43,7 @@ class Runner(Protocol):
     def create(
         self, instance: int, shapes: Sequence[Sequence[int]], dtypes: Sequence[np.dtype]
     ) -> Any:
-        """The operator of an instance for arguments of these shapes and dtypes."""
+        """The operator of an instance for arguments and states of these shapes and dtypes."""
 
     def forward(
         self,

@@ -203,7 +203,7 @@ def make_loss_output(
 def _(head, out, data, *, grad_scale, valid_thresh, normalization):
     divisor: Any = 1.0
     if normalization == "batch":
-        divisor = data.shape[0]
+        divisor = data.shape[0] if data.ndim > 1 else 1  # a vector is one row, for MXNet
     elif normalization == "valid":
         divisor = jnp.maximum((data > valid_thresh).sum(), 1)
     return (jnp.full(data.shape, grad_scale, data.dtype) / divisor,)

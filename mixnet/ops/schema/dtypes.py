@@ -80,6 +80,14 @@ SAME = Dtypes()
 """One dtype for all."""
 
 
+# Looked up when this is imported: on threads that XLA calls Python from, numbers below the normal ones
+# are zero, and NumPy warns of that when it looks at a dtype for the first time.
+_LARGEST = {
+    np.dtype(each): float(jnp.finfo(each).max)
+    for each in (jnp.float16, jnp.bfloat16, jnp.float32, jnp.float64)
+}
+
+
 def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
     """A cast as MXNet's: integers wrap, fractions are cut off.
 
@@ -90,9 +98,8 @@ def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
     if jnp.issubdtype(data.dtype, jnp.floating) and jnp.issubdtype(target, jnp.integer):
         bits = 64 if target.itemsize == 8 else 32
         above = 2.0 ** (bits - 1)
-        limit = jax.lax.full_like(
-            data, above if above <= float(jnp.finfo(data.dtype).max) else math.inf
-        )
+        largest = _LARGEST.get(data.dtype) or float(jnp.finfo(data.dtype).max)
+        limit = jax.lax.full_like(data, above if above <= largest else math.inf)
         # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
         data = jax.lax.select(jax.lax.lt(jax.lax.abs(data), limit), data, jax.lax.neg(limit))
         data = jax.lax.convert_element_type(data, jnp.int64 if bits == 64 else jnp.int32)

@@ -336,7 +336,10 @@ by_operator = ByOperator()
 
 
 def call_graph(
-    op: GraphOp, values: Sequence[Value], context: Context
+    op: GraphOp,
+    values: Sequence[Value],
+    context: Context,
+    draw: tuple[Value, float] | None = None,
 ) -> tuple[list[Value], list[Value]]:
     """Record a graph as one operation; returns its outputs and the new values of its states.
 
@@ -344,13 +347,14 @@ def call_graph(
         op: the graph.
         values: one for each input except the key.
         context: to run on.
+        draw: the stream and the index of the first draw, to draw what another call drew; the next by default.
     """
     inputs = tuple(values)
     scalars: tuple[float, ...] = ()
     if op.key is not None:
-        key, draw = next_draw(context, op.draws())
+        key, first = draw or next_draw(context, op.draws())
         inputs = (*inputs[: op.key], key, *inputs[op.key :])
-        scalars = (draw,)
+        scalars = (first,)
     count = op.graph.num_outputs
     if by_operator.on and state.trace is None:
         with bulk(1):

@@ -506,3 +506,73 @@ def test_binding_creates_the_operator() -> None:
     assert created[1:] == [("cpu(0)", [[1]], [0])]
     with pytest.raises(mx.MXNetError, match="raised OSError: no space"):
         double.simple_bind(mx.cpu(), x=(3,))
+
+
+def test_states_are_among_what_an_operator_is_created_for() -> None:
+    """What MXNet 1.9.1 gives ``create_operator``, and the attributes of the variables it makes."""
+    created: list[Any] = []
+
+    class Counting(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            aux[0][:] = aux[0] + 1
+            self.assign(out_data[0], req[0], in_data[0] + in_data[1])
+
+    @mx.operator.register("created_with_states")
+    class CountingProp(mx.operator.CustomOpProp):
+        def __init__(self, step="1"):
+            super().__init__()
+
+        def list_arguments(self):
+            return ["left", "right"]
+
+        def list_auxiliary_states(self):
+            return ["count"]
+
+        def infer_shape(self, in_shape):
+            return [in_shape[0]] * 2, [in_shape[0]], [(1,)]
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            created.append((in_shapes, in_dtypes))
+            return Counting()
+
+    total = mx.sym.Custom(mx.sym.Variable("x"), op_type="created_with_states", step=3, name="sum")
+    attributes = {"op_type": "created_with_states", "step": "3"}
+    assert total.attr_dict() == dict.fromkeys(("sum_right", "sum_count", "sum"), attributes)
+    executor = total.simple_bind(mx.cpu(), x=(2, 3))
+    executor.forward()
+    nd.Custom(nd.ones(2), nd.ones(2), nd.zeros(1), op_type="created_with_states").wait_to_read()
+    assert created == [([[2, 3], [2, 3], [1]], [0, 0, 0]), ([[2], [2], [1]], [0, 0, 0])]
+
+
+def test_errors_of_shape_inference_are_reported() -> None:
+    @mx.operator.register("shapes_that_raise")
+    class RaisingProp(mx.operator.CustomOpProp):
+        def infer_shape(self, in_shape):
+            raise ValueError("only squares")
+
+    with pytest.raises(mx.MXNetError, match=r"RaisingProp.infer_shape raised ValueError: only sq"):
+        nd.Custom(nd.ones(2), op_type="shapes_that_raise")
+    with pytest.raises(mx.MXNetError, match="op_type='' is not registered"):
+        mx.sym.Custom(mx.sym.Variable("x"))
+
+
+def test_numbers_are_cast_on_any_thread_without_a_warning() -> None:
+    """XLA calls Python on threads whose smallest numbers are zero; NumPy warns there."""
+    program = """
+import mixnet as mx
+
+class Halving(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * 1.5)
+
+@mx.operator.register("halving")
+class HalvingProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Halving()
+
+print(mx.nd.Custom(mx.nd.array([1, 2], dtype="int32"), op_type="halving").asnumpy().tolist())
+"""
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (run.stdout, run.returncode) == ("[1, 2]\n", 0), run.stderr

@@ -198,3 +198,16 @@ def test_groups_of_different_sizes_are_told() -> None:
         for layer in (mx.gluon.nn.Conv2D, mx.gluon.nn.Conv2DTranspose):
             with pytest.raises(ShapeError, match="cannot form 2 groups"):
                 layer(filters, 3, groups=2, in_channels=channels)
+
+
+@pytest.mark.parametrize(("shape", "expected"), [((4,), 0.5), ((4, 3), 0.125), ((4, 1), 0.125)])
+def test_make_loss_divides_by_the_rows_of_a_batch(
+    shape: tuple[int, ...], expected: float
+) -> None:
+    """MXNet 1.9.1's gradients: a vector is one row."""
+    data = mx.nd.ones(shape)
+    data.attach_grad()
+    with mx.autograd.record():
+        loss = mx.nd.MakeLoss(data, grad_scale=0.5, normalization="batch")
+    loss.backward()
+    assert set(data.grad.asnumpy().ravel().tolist()) == {expected}
