@@ -19,6 +19,7 @@ from mixnet.ops.operator import Statics
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import ONE
 from mixnet.ops.schema.dtypes import to_dtype
+from mixnet.private_jax.reverse import vjp
 
 
 def gradients(
@@ -91,7 +92,7 @@ def with_gradients(
             stand_ins = list(inputs)
             real = [i for i in wrt if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
 
-    primal, pull, outputs = jax.vjp(run, *[stand_ins[i] for i in real], has_aux=True)
+    primal, pull, outputs = vjp(run, *[stand_ins[i] for i in real])
     if whole:
         outputs = tuple(forward.apply(statics, inputs, scalars))
 

@@ -19,6 +19,7 @@ from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.infer_shape import Inference, infer
 from mixnet.passes.place_devices import is_cut
+from mixnet.passes.set_training import set_training
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.value import Spec
 from mixnet.symbol import Group
@@ -94,7 +95,8 @@ class Composed(Program):
     ):
         shapes = {name: each._shape for name, each in parameters.items()}
         shapes.update({n: s.shape for n, s in zip(composition.names, specs, strict=True)})
-        whole = Symbol(complete_shapes(composition.symbol.graph, shapes).heads)
+        in_mode = set_training(composition.symbol.graph, training)  # as it will run: traced once
+        whole = Symbol(complete_shapes(in_mode, shapes).heads)
         unplaced = unplaced_graph(whole, training)
         data: dict[str, Node] = {name: Node(None, name=name) for name in composition.names}
         by_name = {node.name: node for node in unplaced.inputs}

@@ -1,7 +1,7 @@
 """JAX's loops and branches for operators: they remain loops and branches in every jaxpr.
 
 Operators are traced without nested jits (:mod:`mixnet.ops.tracing.traced`), where JAX would run
-a loop in Python and write out each of its turns.
+a loop in Python and write out each of its turns. Bodies are traced without nested jits all the same.
 """
 
 from __future__ import annotations
@@ -16,10 +16,27 @@ import jax
 def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        with jax.disable_jit(False):
+        if not jax.config.jax_disable_jit:  # type: ignore[attr-defined]
             return function(*args, **kwargs)
+        with jax.disable_jit(False):
+            return function(*map(_without_jits, args), **kwargs)
 
     return call
+
+
+def _without_jits(argument: Any) -> Any:
+    """A body that is traced without nested jits again, and every other argument as it is."""
+    if isinstance(argument, (list, tuple)) and all(map(callable, argument)):  # branches of switch
+        return type(argument)(map(_without_jits, argument))
+    if not callable(argument):
+        return argument
+
+    @functools.wraps(argument)
+    def body(*args: Any) -> Any:
+        with jax.disable_jit():
+            return argument(*args)
+
+    return body
 
 
 scan = _whole(jax.lax.scan)

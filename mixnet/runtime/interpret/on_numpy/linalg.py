@@ -156,22 +156,47 @@ def _triangular_solve(
     unit_diagonal: bool,
     **_: object,
 ) -> Run:
-    from scipy.linalg import blas
-
     dtype = equation.outvars[0].aval.dtype
-    solve = {"f4": blas.strsm, "f8": blas.dtrsm}.get(dtype.str[1:])
-    if solve is None:
+    if dtype.str[1:] not in ("f4", "f8"):
         raise NoRuleError("triangular_solve")
-    side, turned = int(not left_side), int(transpose_a)
+    # x a = b is solved as a' x' = b'.
+    is_turned = transpose_a == left_side
+    is_lower = lower != is_turned
 
     def run(a: Any, b: Any) -> Any:
-        result = np.empty(b.shape, dtype)
-        for to, matrix, right in zip(_stacked(result), _stacked(a), _stacked(b), strict=True):
-            if right.size:
-                to[...] = solve(1.0, matrix, right, side, int(lower), turned, int(unit_diagonal))
-        return result
+        matrix = a.swapaxes(-1, -2) if is_turned else a
+        result = np.array(b if left_side else b.swapaxes(-1, -2), dtype)
+        with np.errstate(all="ignore"):
+            _substitute(matrix, result, is_lower, unit_diagonal)
+        return result if left_side else np.ascontiguousarray(result.swapaxes(-1, -2))
 
     return run
+
+
+def _substitute(a: Any, x: Any, is_lower: bool, is_unit: bool) -> None:
+    """Solve ``a y = x`` for triangular matrices; ``x`` becomes ``y``.
+
+    One half is solved, its contribution to the other half is a matrix product, then the other half is solved.
+    NumPy alone does it: loading ``scipy.linalg`` takes longer than solving thousands of small systems.
+    """
+    size = a.shape[-1]
+    if size <= _ROWS_ONE_BY_ONE:
+        for row in range(size) if is_lower else reversed(range(size)):
+            solved = slice(0, row) if is_lower else slice(row + 1, size)
+            x[..., row, :] -= (a[..., row, None, solved] @ x[..., solved, :])[..., 0, :]
+            if not is_unit:
+                x[..., row, :] /= a[..., row, row, None]
+        return
+    middle = size // 2
+    first, second = slice(0, middle), slice(middle, size)
+    if not is_lower:
+        first, second = second, first
+    _substitute(a[..., first, first], x[..., first, :], is_lower, is_unit)
+    x[..., second, :] -= a[..., second, first] @ x[..., first, :]
+    _substitute(a[..., second, second], x[..., second, :], is_lower, is_unit)
+
+
+_ROWS_ONE_BY_ONE = 8
 
 
 @rule("fft")
