@@ -201,3 +201,8 @@ def test_plain_strings_say_less_than_descriptions(name: str) -> None:
         mx.init.One()(name, array)
     mx.init.One()(mx.init.InitDesc(name), array)
     assert (array.asnumpy() != 0).any() == (not name.endswith("mean"))
+
+
+def test_orthogonal_of_an_unknown_distribution() -> None:
+    with pytest.raises(ValueError, match="rand_type='gaussian' is not one of"):
+        mx.init.Orthogonal(rand_type="gaussian")

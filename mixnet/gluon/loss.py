@@ -703,7 +703,15 @@ class SDMLLoss(Loss):
             F: ``mx.nd`` or ``mx.sym``.
             x1: ``(batch, features)``.
             x2: the match of each row of ``x1``.
+
+        Raises:
+            CheckError: the shapes differ.
         """
+        if x1.shape != x2.shape:
+            raise CheckError(
+                f"SDMLLoss: x1 {x1.shape} and x2 {x2.shape} must have the same shape: row i of one "
+                f"matches row i of the other."
+            )
         batch = x1.shape[0]
         wrong = self.smoothing_parameter / (batch - 1)
         same = F.eye(batch, ctx=x1.context, dtype=x1.dtype)

@@ -369,9 +369,9 @@ class Trainer:
     def _update(self, ignore_stale_grad: bool = False) -> None:
         on_store = self._kvstore is not None and self._update_on_kvstore
         updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
+        learned = [(i, each, _arrays(each)) for i, each in self._learned()]
         with RecordingScope(False, None):
-            for i, each in self._learned():
-                arrays = _arrays(each)
+            for i, each, arrays in learned:
                 if not ignore_stale_grad:
                     self._check_fresh(each, arrays)
                 if on_store:
@@ -380,9 +380,8 @@ class Trainer:
                     if _mark_used(data) or not ignore_stale_grad:
                         update.append((i, data.grad, data))
             if on_store:
-                learned = [(i, each) for i, each in self._learned() if each._stype == "default"]
-                pulled = [_arrays(each) for _, each in learned]
-                self._on_store("pull", [i for i, _ in learned], pulled)
+                dense = [(i, arrays) for i, each, arrays in learned if each._stype == "default"]
+                self._on_store("pull", [i for i, _ in dense], [arrays for _, arrays in dense])
             elif self._amp_loss_scaler is not None:
                 self._amp_loss_scaler.update(self._updaters, updates)
             else:

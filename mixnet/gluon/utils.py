@@ -134,6 +134,8 @@ def shape_is_known(shape: Any) -> bool:
     if shape is None:
         return False
     unknown = -1 if is_np_shape() else 0
+    if len(shape) == 0:  # a number in NumPy's rules, in MXNet's a shape of which nothing is known
+        return is_np_shape()
     for extent in shape:
         if extent == unknown:
             return False
@@ -364,8 +366,8 @@ def _brief_print_list(lst: Sequence[Any], limit: int = 7) -> str:
     """The items in quotes, those in the middle left out where there are more than ``limit``."""
     named = [f"'{each}'" for each in lst]
     if len(named) > limit:
-        half = limit // 2
-        named = [", ".join(named[:half]), "...", ", ".join(named[-half:])]
+        first = limit // 2
+        named = [*named[:first], "...", *named[first - limit :]]
     return ", ".join(named)
 
 

@@ -62,9 +62,16 @@ class Orthogonal(Initializer):
     Args:
         scale: factor.
         rand_type: numbers that the matrix is made of: ``uniform`` or ``normal``.
+
+    Raises:
+        AttributeValueError: ``rand_type`` is neither.
     """
 
     def __init__(self, scale: float = 1.414, rand_type: str = "uniform"):
+        if rand_type not in ("uniform", "normal"):
+            raise AttributeValueError(
+                f"Orthogonal: rand_type={rand_type!r} is not one of 'uniform' and 'normal'."
+            )
         super().__init__(scale=scale, rand_type=rand_type)
         self.scale = scale
         self.rand_type = rand_type

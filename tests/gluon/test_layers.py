@@ -136,3 +136,13 @@ def test_results(case: tuple[str, tuple[int, ...]]) -> None:
     found = numbers(*case)
     assert found[0] == shape
     assert found[1:] == pytest.approx((output, gradient), rel=2e-4, abs=1e-4)
+
+
+def test_a_block_of_a_sequence_by_name() -> None:
+    """MXNet 1.9.1 raises a TypeError, as a list does."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(1))
+    with pytest.raises(TypeError, match="indexed by the number of a block or a slice, not 'a'"):
+        net["a"]
+    with pytest.raises(IndexError, match="has 1 block"):
+        net[3]

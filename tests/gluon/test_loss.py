@@ -120,3 +120,11 @@ def test_gradients_at_zero(name: str, hybridize: bool) -> None:
         found = loss(prediction, label)
     found.backward()
     assert prediction.grad.asnumpy().tolist() == [[AT_ZERO[name]]] * 2
+
+
+def test_pairs_of_different_shapes() -> None:
+    """MXNet 1.9.1 raises an AssertionError."""
+    with pytest.raises(
+        AssertionError, match=r"x1 \(5, 6\) and x2 \(3, 6\) must have the same shape"
+    ):
+        gluon.loss.SDMLLoss()(nd.ones((5, 6)), nd.ones((3, 6)))

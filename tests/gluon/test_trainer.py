@@ -372,3 +372,18 @@ def test_servers_update_weights_themselves(
     else:
         trainer._init_kvstore()
         assert trainer._update_on_kvstore is True and store.optimizer is trainer.optimizer
+
+
+@pytest.mark.parametrize("ignore", [False, True])
+def test_a_step_before_shapes_are_known(ignore: bool) -> None:
+    """The error is that of the parameter, as in MXNet 1.9.1, not that its gradient is stale."""
+    net = gluon.nn.Sequential()
+    net.add(gluon.nn.Dense(2, in_units=3), gluon.nn.Dense(2))
+    net.initialize(mx.init.One())
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    with autograd.record():
+        loss = net[0](nd.ones((1, 3))).sum()
+    loss.backward()
+    with pytest.raises(gluon.parameter.DeferredInitializationError, match="_weight'"):
+        trainer.step(1, ignore_stale_grad=ignore)
+    assert net[0].bias.data().asnumpy().tolist() == [0, 0]

@@ -58,12 +58,13 @@ def test_clipping() -> None:
 
 
 def test_known_shapes() -> None:
-    assert [utils.shape_is_known(each) for each in (None, (), (0, 1), (1, 2))] == [
-        False, True, False, True,
-    ]  # fmt: skip
+    """The empty shape is unknown, unless NumPy's rules hold: MXNet 1.9.1."""
+    shapes = (None, (), (0, 1), (1, 2))
+    assert [utils.shape_is_known(each) for each in shapes] == [False, False, False, True]
     with pytest.raises(AssertionError, match="0 at least"):
         utils.shape_is_known((-1, 2))
     with mx.util.np_shape():
+        assert [utils.shape_is_known(each) for each in shapes] == [False, True, True, True]
         assert utils.shape_is_known((0, 1)) and not utils.shape_is_known((-1, 2))
 
 
@@ -146,3 +147,10 @@ def test_where_files_come_from(monkeypatch: pytest.MonkeyPatch) -> None:
     assert utils._get_repo_file_url("gluon/x", "y.zip").endswith("amazonaws.com/gluon/x/y.zip")
     monkeypatch.setenv("MXNET_GLUON_REPO", "http://here")
     assert utils._get_repo_file_url("a", "b") == "http://here/a/b"
+
+
+def test_long_lists_of_names() -> None:
+    """MXNet 1.9.1's answers."""
+    assert utils._brief_print_list(range(1, 9), 3) == "'1', ..., '7', '8'"
+    assert utils._brief_print_list("abc", 3) == "'a', 'b', 'c'"
+    assert utils._brief_print_list("abcdefghi") == "'a', 'b', 'c', ..., 'f', 'g', 'h', 'i'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -263,7 +264,7 @@ def convert_symbol(
 
     Raises:
         CheckError: an argument is of the wrong kind, or names an unknown operator.
-        MXNetError: the symbol has no node or variable of a name.
+        MXNetError: ``data_names`` has a name that the symbol lacks.
     """
     if not isinstance(sym, Symbol):
         raise CheckError("First argument to convert_symbol should be Symbol")
@@ -275,10 +276,17 @@ def convert_symbol(
     excluded = [] if excluded_sym_names is None else excluded_sym_names
     if not isinstance(excluded, list):
         raise CheckError("excluded_sym_names should be a list of strs")
-    nodes = {node.name: node for node in sym.graph.nodes}
-    for name in (*excluded, *(data_names or ())):
-        if name not in nodes:
+    names = {node.name for node in sym.graph.nodes}
+    for name in data_names or ():
+        if name not in names:
             raise MXNetError(f"convert_symbol: the symbol has no {name!r}; see get_internals().")
+    if unknown := [name for name in excluded if name not in names]:
+        # MXNet passes over them: programs exclude the same names from several networks.
+        warnings.warn(
+            f"convert_symbol: the symbol has no {', '.join(map(repr, unknown))} to exclude; see "
+            f"get_internals().",
+            stacklevel=2,
+        )
     rule = _precision(target_dtype, target_dtype_ops, fp32_ops, conditional_fp32_ops)
     lowered = lower_precision(sym.graph, rule, frozenset(excluded))
     return type(sym)(lowered.heads)

@@ -121,7 +121,7 @@ class LossScaler:
         This waits for the gradients; a Trainer's step does not.
         """
         with RecordingScope(False, None):
-            finite = self._finite([p.list_grad() for p in params])
+            finite = self._finite([p.list_grad() for p in params if p.grad_req != "null"])
             self._adjust(finite)
         return not finite.asnumpy()[0]
 

@@ -14,7 +14,7 @@ from mixnet.contrib.quantization.collect import (
     LayerOutputMinMaxCollector,
     ranges_of,
 )
-from mixnet.contrib.quantization.options import check, check_mode, say
+from mixnet.contrib.quantization.options import check, check_mode, check_names, say
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.fuse_layers import fuse_layers
 from mixnet.passes.quantize_layers import Options, fold_rounding, quantize_layers, set_ranges
@@ -155,6 +155,9 @@ def quantize_graph(
         quantize_granularity=quantize_granularity,
     )  # fmt: skip
     check_mode("quantize_graph", calib_mode, True, LayerOutputCollector)
+    check_names(
+        "quantize_graph", excluded_sym_names=excluded_sym_names, excluded_op_names=excluded_op_names
+    )
     step = quantized_step(
         sym,
         arg_params,

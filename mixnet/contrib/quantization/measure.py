@@ -15,7 +15,15 @@ from mixnet.symbol.symbol import Group, Symbol
 
 
 def batches(data: Any) -> Iterator[list[NDArray]]:
-    """The arrays of each batch of an iterator or a ``DataLoader``; labels come last, if there are any."""
+    """The arrays of each batch of an iterator or a ``DataLoader``; labels come last, if there are any.
+
+    Raises:
+        AttributeValueError: ``data`` cannot be iterated over.
+    """
+    if not isinstance(data, Iterable):
+        raise AttributeValueError(
+            f"calib_data must be an iterator or a DataLoader of examples, not {data!r:.60}."
+        )
     if hasattr(data, "reset"):
         data.reset()
     for batch in data:

@@ -17,7 +17,7 @@ from mixnet.contrib.quantization.graph import (
     quantized_step,
 )
 from mixnet.contrib.quantization.measure import measure
-from mixnet.contrib.quantization.options import check, check_mode, say
+from mixnet.contrib.quantization.options import check, check_mode, check_names, say
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.quantize_layers import set_ranges
 from mixnet.symbol.symbol import Symbol
@@ -154,6 +154,9 @@ def _checked(name: str, fused: bool, **options: Any) -> Any:
     kinds = ("quantized_dtype", "quantize_mode", "quantize_granularity")
     check(name, options["ctx"], **{each: options[each] for each in kinds})
     check_mode(name, options["calib_mode"], options["calib_data"] is not None)
+    check_names(
+        name, **{each: options[each] for each in ("excluded_sym_names", "excluded_op_names")}
+    )
     names = options["data_names"]
     return quantized_model(
         options["sym"],

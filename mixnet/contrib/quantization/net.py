@@ -10,7 +10,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import Context, cpu
 from mixnet.contrib.quantization.measure import batches
 from mixnet.contrib.quantization.model import quantized_model
-from mixnet.contrib.quantization.options import check, check_mode
+from mixnet.contrib.quantization.options import check, check_mode, check_names
 from mixnet.gluon.block.hybrid import HybridBlock
 from mixnet.gluon.block.symbol_block import SymbolBlock
 from mixnet.ndarray.create import zeros
@@ -74,6 +74,10 @@ def quantize_net_v2(
         quantize_granularity=quantize_granularity,
     )  # fmt: skip
     check_mode("quantize_net_v2", calib_mode, calib_data is not None, LayerOutputCollector)
+    check_names(
+        "quantize_net_v2", exclude_layers=exclude_layers, exclude_layers_match=exclude_layers_match,
+        exclude_operators=exclude_operators,
+    )  # fmt: skip
     inputs = _first_inputs(calib_data, data_shapes, ctx)
     traced, arrays, names = _traced(network, inputs)
     states = set(traced.list_auxiliary_states())

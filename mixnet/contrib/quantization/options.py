@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError, did_you_mean
@@ -59,6 +59,20 @@ def check_mode(name: str, calib_mode: Any, has_data: bool, collector: Any = None
         raise AttributeValueError(
             f"{name}: calib_mode='custom' needs LayerOutputCollector, an object with collect(name, arr)."
         )
+
+
+def check_names(name: str, **lists: Any) -> None:
+    """Raise unless each of these arguments is None or a collection of names.
+
+    Raises:
+        AttributeValueError: one is not, for example a string, whose letters would be the names.
+    """
+    for key, value in lists.items():
+        listed = isinstance(value, Collection) and not isinstance(value, str)
+        if value is not None and not (listed and all(isinstance(each, str) for each in value)):
+            raise AttributeValueError(
+                f"{name}: {key} must be a list of strings, such as ['fc1'], not {value!r:.60}."
+            )
 
 
 def say(logger: logging.Logger | ModuleType, text: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import Context, cpu
 from mixnet.contrib.quantization.net import block_of, excluded_nodes
+from mixnet.contrib.quantization.options import check_names
 from mixnet.gluon.block.hybrid import HybridBlock
 from mixnet.gluon.block.symbol_block import SymbolBlock
 from mixnet.ndarray.create import array
@@ -58,6 +59,9 @@ def quantize_weights(
         )
     if bits not in MOST:
         raise AttributeValueError(f"quantize_weights: bits={bits!r:.60} is not 8 or 4.")
+    check_names(
+        "quantize_weights", exclude_layers=exclude_layers, exclude_layers_match=exclude_layers_match
+    )
     traced, prefixed = network._symbol_and_arrays()
     arrays = {
         name.partition(":")[2]: each for name, each in prefixed.items()

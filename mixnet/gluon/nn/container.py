@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import IndexingError
+from mixnet.base import AttributeTypeError, IndexingError
 from mixnet.gluon.block import Block, HybridBlock, ParameterDict
 from mixnet.gluon.block.block import indented
 
@@ -36,7 +36,11 @@ class _Row:
         blocks = list(self._children.values())
         try:
             selected = blocks[key]
-        except (IndexError, TypeError):
+        except TypeError:
+            raise AttributeTypeError(
+                f"{type(self).__name__} is indexed by the number of a block or a slice, not {key!r}."
+            ) from None
+        except IndexError:
             raise IndexingError(
                 f"{type(self).__name__} has {len(blocks)} block(s); {key!r} is not one of their numbers."
             ) from None

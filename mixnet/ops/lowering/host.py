@@ -78,7 +78,7 @@ def _normalize(data: np.ndarray, *, mean: tuple[float, ...], std: tuple[float, .
     channels = data.shape[-3]
     parts = []
     for values in (mean, std):
-        numbers = values[:1] if len(set(values)) == 1 else values
+        numbers = values[:1] if len(values) == 4 and len(set(values)) == 1 else values
         if channels not in (1, 3) or len(numbers) not in (1, channels):
             return NotImplemented
         parts.append(np.asarray(numbers, np.float32).reshape(-1, 1, 1))

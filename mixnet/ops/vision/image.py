@@ -63,8 +63,8 @@ def normalize(data, *, mean: tuple[float, ...] = (0.0,) * 4, std: tuple[float, .
     channels = data.shape[-3]
     parts = []
     for name, values in (("mean", mean), ("std", std)):
-        # The defaults have four numbers that are all the same.
-        numbers = values[:1] if len(set(values)) == 1 else values
+        # The defaults, for any number of channels, are four numbers that are all the same.
+        numbers = values[:1] if len(values) == 4 and len(set(values)) == 1 else values
         if len(numbers) not in (1, channels):
             raise OperatorValueError(
                 f"_image_normalize: {name}={values} must have 1 or {channels} number(s), as data "

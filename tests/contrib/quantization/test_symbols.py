@@ -235,3 +235,28 @@ def test_wrong_things() -> None:
         quantization.quantize_net(mx.gluon.nn.Dense(2))
     with pytest.raises(AttributeValueError, match="no examples"):
         quantized(chain(), calib_data=[])
+
+
+@pytest.mark.parametrize("name", ["excluded_sym_names", "excluded_op_names"])
+@pytest.mark.parametrize("names", ["f", 3, [3]])
+def test_names_that_are_not_listed(name: str, names: Any) -> None:
+    """MXNet 1.9.1 raises a ValueError; the letters of a string are not the names."""
+    with pytest.raises(ValueError, match=f"{name} must be a list of strings"):
+        quantization.quantize_model(chain(), {}, {}, calib_mode="none", **{name: names})
+
+
+def test_layers_of_a_network_that_are_not_listed() -> None:
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(2, in_units=2))
+    net.initialize()
+    with pytest.raises(ValueError, match="exclude_layers must be a list of strings"):
+        quantization.quantize_net(net, exclude_layers="dense", data_shapes=[(1, 2)])
+    net.hybridize()
+    net(mx.nd.ones((1, 2)))
+    with pytest.raises(ValueError, match="exclude_layers_match must be a list of strings"):
+        quantization.quantize_weights(net, exclude_layers_match="dense")
+
+
+def test_examples_that_are_none() -> None:
+    with pytest.raises(ValueError, match="calib_data must be an iterator or a DataLoader"):
+        quantized(chain(), calib_data=3)

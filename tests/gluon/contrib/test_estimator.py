@@ -293,3 +293,25 @@ def test_arguments_of_another_kind() -> None:
             estimator.fit(**arguments)
     with pytest.warns(UserWarning, match="the initializer is ignored"):
         es.Estimator(net, loss, trainer=trainer, initializer=mx.init.Zero())
+
+
+@pytest.mark.parametrize("arguments", [{"epochs": 0}, {"batches": 0}, {"epochs": 0, "batches": 0}])
+def test_no_epochs_and_no_batches(arguments: dict[str, int]) -> None:
+    estimator, lines = _estimator()
+    with pytest.raises(ValueError, match="at least 1, not epochs"):
+        estimator.fit(_loaders()[0], **arguments)
+    assert lines == []
+
+
+def test_names_of_files_when_there_is_nothing_to_resume_from(tmp_path: Path) -> None:
+    """MXNet 1.9.1: four batches, the number of the file is 3; it is 4 where nothing is to be resumed."""
+    for resume, number in ((True, 3), (False, 4)):
+        estimator, _ = _estimator()
+        folder = tmp_path / str(resume)
+        handler = es.CheckpointHandler(str(folder), "my", resume_from_checkpoint=resume)
+        estimator.fit(_loaders()[0], epochs=1, event_handlers=[handler])
+        assert f"my-epoch0batch{number}.params" in os.listdir(folder)
+
+
+def test_a_metric_handler_without_metrics() -> None:
+    assert es.MetricHandler(None).metrics == []

@@ -286,3 +286,13 @@ def test_lines_of_lists_that_are_none(tmp_path: Path, line: bytes) -> None:
         (tmp_path / "bad.lst").write_bytes(b"0\t1\t" + name + b"\n")
         with pytest.raises(mx.MXNetError, match="couldn't open file"):
             vision.ImageListDataset(str(tmp_path), "bad.lst")[0]
+
+
+@pytest.mark.parametrize("floating", ["float32", "float64"])
+def test_as_many_means_as_channels(floating: str) -> None:
+    """Two numbers for three channels are refused also where they are the same, as in MXNet 1.9.1."""
+    image = mx.nd.array(np.arange(12).reshape(3, 2, 2), dtype=floating)
+    with pytest.raises(mx.MXNetError, match=r"1 or 3 number\(s\)"):
+        T.Normalize((0.0, 0.0), (1.0, 1.0))(image)
+    normalized = T.Normalize((1.0, 1.0, 1.0), 2.0)(image)
+    np.testing.assert_allclose(normalized.asnumpy(), (image.asnumpy() - 1) / 2)

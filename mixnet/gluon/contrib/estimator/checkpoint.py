@@ -196,6 +196,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 checkpoints.append((int(match[1]), int(match[2]), name.removesuffix(".params")))
         extent = f"{estimator.max_epoch} epochs" if by_epoch else f"{estimator.max_batch} batches"
         if not checkpoints:
+            self.trained_batch = -1  # MXNet names the files of such a run by whole batches before
             estimator.logger.info(
                 "CheckpointHandler: No checkpoint found, training from scratch for %s", extent
             )

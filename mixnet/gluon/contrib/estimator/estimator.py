@@ -242,12 +242,14 @@ class Estimator:
             batch_axis: axis that is split over the contexts.
 
         Raises:
-            ValueError: neither or both of ``epochs`` and ``batches`` are given, or there is no DataLoader.
+            ValueError: neither or both of ``epochs`` and ``batches`` are given, or 0, or there is no
+                DataLoader.
         """
         _check_loader(train_data)
-        if (epochs is None) == (batches is None):
+        if bool(epochs) == bool(batches):
             raise AttributeValueError(
-                "fit trains for a number of epochs or of batches: give exactly one of them."
+                f"fit trains for a number of epochs or of batches: give exactly one of them, at least "
+                f"1, not epochs={epochs} and batches={batches}."
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         handlers_by_kind = _HandlersByKind(

@@ -198,7 +198,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
                 f"LoggingHandler: log_interval={log_interval!r} is not a number of batches, nor "
                 f"'epoch'."
             )
-        self.metrics = _check_metrics([] if metrics is None else metrics)
+        self.metrics = _check_metrics(metrics)
         self.batch_index = self.current_epoch = self.processed_samples = 0
         self.log_interval = log_interval
         self.log_interval_time = 0.0

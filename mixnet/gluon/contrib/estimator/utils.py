@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 
 def _check_metrics(metrics: Any) -> list[EvalMetric]:
-    """One metric or several as a list.
+    """One metric or several as a list; None is none.
 
     Raises:
         ValueError: an invalid type.
     """
+    if metrics is None:
+        return []
     if isinstance(metrics, EvalMetric):
         return [metrics]
     checked = list(metrics) if isinstance(metrics, Iterable) else [metrics]
