@@ -702,7 +702,7 @@ def test_a_symbol_block_with_too_few_inputs() -> None:
 
 def test_lines_of_the_jaxpr_behind_functions_that_are_called_twice() -> None:
     def picked(x: Any, index: Any) -> Any:
-        return nd.tanh(nd.pick(x, index)) + nd.pick(nd.exp(x), index)
+        return nd.tanh(nd.batch_take(x, index)) + nd.batch_take(nd.exp(x), index)
 
     program = mx.stages(picked, nd.ones((3, 4)), nd.zeros((3,)), run=False).program
     lines = program.jaxpr.splitlines()

@@ -201,9 +201,7 @@ def test_groups_of_different_sizes_are_told() -> None:
 
 
 @pytest.mark.parametrize(("shape", "expected"), [((4,), 0.5), ((4, 3), 0.125), ((4, 1), 0.125)])
-def test_make_loss_divides_by_the_rows_of_a_batch(
-    shape: tuple[int, ...], expected: float
-) -> None:
+def test_make_loss_divides_by_the_rows_of_a_batch(shape: tuple[int, ...], expected: float) -> None:
     """MXNet 1.9.1's gradients: a vector is one row."""
     data = mx.nd.ones(shape)
     data.attach_grad()
