@@ -729,12 +729,17 @@ def compose(
             raise OperatorValueError(f"{op.name} takes at least one symbol; none was given.")
         if op.num_args:
             attrs.setdefault(op.num_args, str(count))
+        declared_names = op.argument_names(statics)
         for symbol in inputs:
             if symbol is None:
-                entries.append(own_variable(f"{_VARIADIC}{len(entries)}"))
+                place = len(entries)
+                known = place < len(declared_names)
+                entries.append(
+                    own_variable(declared_names[place] if known else f"{_VARIADIC}{place}")
+                )
             else:
                 entries += symbol._heads
-        entries += map(own_variable, op.argument_names(statics)[len(entries) :])
+        entries += map(own_variable, declared_names[len(entries) :])
     else:
         assert isinstance(inputs, Mapping)
         for parameter in _parameters(op, op.argument_names(statics), inputs, own):

@@ -161,7 +161,7 @@ def norm(
     return out.reshape((1,)) if out.ndim == 0 else out
 
 
-@op("moments", floats=True, outputs=2, output_names=["output0", "output1"], precision="full")
+@op("moments", outputs=2, output_names=["output0", "output1"], precision="full")
 def moments(data, *, axes: Axes | None = None, keepdims: bool = False):
     """Mean and variance along ``axes``, all axes by default.
 
