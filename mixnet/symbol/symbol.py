@@ -674,6 +674,48 @@ def load_json(json_str: str) -> Symbol:
     return Symbol(from_json(json_str).heads)
 
 
+def _counted_entries(
+    op: Op,
+    inputs: Sequence[Symbol | None],
+    names: Sequence[str],
+    attrs: dict[str, str],
+    own_variable: Callable[[str], Entry],
+) -> list[Entry]:
+    """The inputs of a variadic operator in order; notes their number in `attrs`, as MXNet's files do."""
+    count = sum(1 if each is None else len(each._heads) for each in inputs)
+    if op.num_args == "num_args" and not count:
+        raise OperatorValueError(f"{op.name} takes at least one symbol; none was given.")
+    if op.num_args:
+        attrs.setdefault(op.num_args, str(count))
+    entries: list[Entry] = []
+    for symbol in inputs:
+        if symbol is None:
+            place = len(entries)
+            entries.append(
+                own_variable(names[place] if place < len(names) else f"{_VARIADIC}{place}")
+            )
+        else:
+            entries += symbol._heads
+    return entries + [own_variable(each) for each in names[len(entries) :]]
+
+
+def _named_entries(
+    op: Op,
+    inputs: Mapping[str, Symbol],
+    parameters: Sequence[str],
+    own_variable: Callable[[str], Entry],
+) -> list[Entry]:
+    """The inputs of an operator by parameter; a parameter that was left out becomes a variable."""
+    entries = []
+    for parameter in parameters:
+        if parameter in inputs:
+            entries.append(inputs[parameter]._entry())
+            _set_initializer(op, parameter, entries[-1].node)
+        else:
+            entries.append(own_variable(parameter))
+    return entries
+
+
 def compose(
     op: Op,
     called: str,
@@ -721,33 +763,14 @@ def compose(
         own_variables.append(_own_variable(op, name, parameter, attrs))
         return Entry(own_variables[-1])
 
-    entries: list[Entry] = []
     if op.variadic:
         assert not isinstance(inputs, Mapping)
-        count = sum(1 if each is None else len(each._heads) for each in inputs)
-        if op.num_args == "num_args" and not count:
-            raise OperatorValueError(f"{op.name} takes at least one symbol; none was given.")
-        if op.num_args:
-            attrs.setdefault(op.num_args, str(count))
-        declared_names = op.argument_names(statics)
-        for symbol in inputs:
-            if symbol is None:
-                place = len(entries)
-                known = place < len(declared_names)
-                entries.append(
-                    own_variable(declared_names[place] if known else f"{_VARIADIC}{place}")
-                )
-            else:
-                entries += symbol._heads
-        entries += map(own_variable, declared_names[len(entries) :])
+        entries = _counted_entries(op, inputs, op.argument_names(statics), attrs, own_variable)
     else:
         assert isinstance(inputs, Mapping)
-        for parameter in _parameters(op, op.argument_names(statics), inputs, own):
-            if parameter in inputs:
-                entries.append(inputs[parameter]._entry())
-                _set_initializer(op, parameter, entries[-1].node)
-            else:
-                entries.append(own_variable(parameter))
+        entries = _named_entries(
+            op, inputs, _parameters(op, op.argument_names(statics), inputs, own), own_variable
+        )
     if precision.rule is not None:
         entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
     node = Node(op, statics, scalars, tuple(entries), name, attrs)
