@@ -496,12 +496,15 @@ def smooth_l1(data, *, scalar: float = 1.0):
     """
     squared = scalar * scalar
     bend = 1 / squared if squared else math.inf
-    size = absolute(data)
-    near = jnp.where(
-        size > bend, 0, data
-    )  # no overflow where it is not used, nor in the derivative
-    inner = 0.5 * squared * jnp.square(near)
-    return jnp.where(size > bend, size - bend / 2, inner).astype(data.dtype)
+    real = data if jnp.issubdtype(data.dtype, jnp.floating) else data.astype(jnp.float64)
+    size = absolute(real)
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    far = jax.lax.gt(size, jax.lax.full_like(size, bend))
+    # No overflow where it is not used, nor in the derivative.
+    near = jax.lax.select(far, jax.lax.full_like(real, 0), real)
+    inner = jax.lax.mul(jax.lax.full_like(real, 0.5 * squared), jax.lax.square(near))
+    outer = jax.lax.sub(size, jax.lax.full_like(size, bend / 2))
+    return jax.lax.select(far, outer, inner).astype(data.dtype)
 
 
 @op("hard_sigmoid", floats=True)

@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
+from mixnet.ops.array.plain import along, in_dtype, on_axis
 from mixnet.ops.math.elementwise import relu
+from mixnet.ops.math.reduce import real_mean
 from mixnet.ops.nn.normalization import check_channels
 from mixnet.ops.registry import Op, op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive, Share
@@ -67,18 +69,22 @@ def _normalize(
 
 def _statistics(data: jax.Array, axis: int, dtype: DTypeLike) -> tuple[Any, Any]:
     """Mean and variance of every channel."""
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
     others = tuple(i for i in range(data.ndim) if i != axis % data.ndim)
-    wide = data.astype(dtype)
-    mean = jnp.mean(wide, others, keepdims=True)
-    var = jnp.mean(jnp.square(wide - mean), others)
-    return mean.reshape(var.shape), var
+    wide = in_dtype(data, dtype)
+    mean = real_mean(wide, others)
+    centred = jax.lax.sub(wide, along(mean, data.shape, others))
+    return mean, real_mean(jax.lax.square(centred), others)
 
 
 def _moved(moving: tuple[Any, Any], now: tuple[Any, Any], momentum: float) -> list[Any]:
     """The moving statistics after a batch."""
     constant = jax.lax.stop_gradient
+    remaining, added = (jax.lax.full_like(moving[0], each) for each in (momentum, 1 - momentum))
     return [
-        old * momentum + constant(new) * (1 - momentum)
+        jax.lax.add(
+            jax.lax.mul(old, remaining), jax.lax.mul(in_dtype(constant(new), old.dtype), added)
+        )
         for old, new in zip(moving, now, strict=True)
     ]
 
@@ -94,12 +100,14 @@ def _scaled(
     axis: int,
 ) -> Any:
     """The data, normalized by mean and variance, then scaled and shifted."""
-    shape = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
-    scale = jax.lax.rsqrt(var + eps)
-    factor = scale if fix_gamma else scale * gamma
-    wide = data.astype(mean.dtype)
-    out = (wide - mean.reshape(shape)) * factor.reshape(shape) + beta.reshape(shape)
-    return out.astype(data.dtype)
+    scale = jax.lax.rsqrt(jax.lax.add(var, jax.lax.full_like(var, eps)))
+    factor = scale if fix_gamma else jax.lax.mul(scale, in_dtype(gamma, scale.dtype))
+    mean, factor, beta = (
+        on_axis(in_dtype(each, scale.dtype), data.shape, axis % data.ndim)
+        for each in (mean, factor, beta)
+    )
+    centred = jax.lax.sub(in_dtype(data, mean.dtype), mean)
+    return in_dtype(jax.lax.add(jax.lax.mul(centred, factor), beta), data.dtype)
 
 
 def _declare_shapes(operator: Op) -> Op:

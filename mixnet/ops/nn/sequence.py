@@ -6,8 +6,10 @@ from typing import Annotated
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import ShapeError
+from mixnet.ops.array.plain import in_dtype, on_axis
 from mixnet.ops.registry import op
 from mixnet.ops.schema.dtypes import number_of_dtype
 from mixnet.ops.schema.ranges import Range
@@ -59,11 +61,13 @@ def sequence_mask(
     if not use_sequence_length:
         return data
     _check("SequenceMask", data, sequence_length, axis)
-    steps = jnp.arange(data.shape[axis])
-    lengths = sequence_length.astype(jnp.int64)
-    inside = steps[:, None] < lengths[None, :] if axis == 0 else steps[None, :] < lengths[:, None]
-    inside = inside.reshape(inside.shape + (1,) * (data.ndim - 2))
-    return jnp.where(inside, data, number_of_dtype(value, data.dtype))
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    shape = data.shape[:2]
+    steps = jax.lax.broadcasted_iota(np.int64, shape, axis)
+    lengths = on_axis(in_dtype(sequence_length, np.dtype(np.int64)), shape, 1 - axis)
+    inside = jax.lax.broadcast_in_dim(jax.lax.lt(steps, lengths), data.shape, (0, 1))
+    outside = jax.lax.full_like(data, number_of_dtype(value, data.dtype))
+    return jax.lax.select(inside, data, outside)
 
 
 @op("SequenceLast", arguments=_length_arguments)
