@@ -17,6 +17,10 @@ from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, 
 from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
 from mixnet.ops.schema.integer_layers import Quantization, last_input
 
+_INSIDE = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
+OUTSIDE = jax.lax.GatherScatterMode.FILL_OR_DROP
+"""Places outside of an array read NaN (the least integer), and are not written."""
+
 
 def bounded(indices: jax.Array, extent: int, mode: str) -> Any:
     """Whole numbers within [0, extent): clipped to its ends, or wrapped around."""
@@ -27,8 +31,11 @@ def bounded(indices: jax.Array, extent: int, mode: str) -> Any:
     return jax.lax.min(jax.lax.max(whole, np.int64(0)), np.int64(extent - 1))
 
 
-def slices_at(data: jax.Array, places: jax.Array, axis: int) -> Any:
-    """Slices of ``data`` along ``axis``, which is not negative, at places that are all inside."""
+def slices_at(data: jax.Array, places: jax.Array, axis: int, mode: Any = _INSIDE) -> Any:
+    """Slices of ``data`` along ``axis``, which is not negative, at places that are all inside.
+
+    With ``jax.lax.GatherScatterMode.FILL_OR_DROP`` places outside have NaN, or the least integer.
+    """
     if not data.shape[axis]:
         return jnp.take(data, places, axis)  # refuses places where there are none
     after = axis + places.ndim
@@ -38,7 +45,7 @@ def slices_at(data: jax.Array, places: jax.Array, axis: int) -> Any:
         start_index_map=(axis,),
     )
     sizes = [1 if i == axis else extent for i, extent in enumerate(data.shape)]
-    return jax.lax.gather(data, _last_axis(places), numbers, sizes, mode=_INSIDE)
+    return jax.lax.gather(data, _last_axis(places), numbers, sizes, mode=mode)
 
 
 def elements_at(data: jax.Array, places: jax.Array, axis: int) -> Any:
@@ -62,11 +69,19 @@ def elements_at(data: jax.Array, places: jax.Array, axis: int) -> Any:
     return jax.lax.gather(data, _last_axis(places), numbers, [1] * data.ndim, mode=_INSIDE)
 
 
+def sums_at(rows: jax.Array, places: jax.Array, extent: int) -> Any:
+    """Rows with the same place added up, ``(extent, ...)``; those with places outside are dropped."""
+    numbers = jax.lax.ScatterDimensionNumbers(
+        update_window_dims=tuple(range(1, rows.ndim)),
+        inserted_window_dims=(0,),
+        scatter_dims_to_operand_dims=(0,),
+    )
+    zeros = jax.lax.full((extent, *rows.shape[1:]), 0, rows.dtype)
+    return jax.lax.scatter_add(zeros, _last_axis(places), rows, numbers, mode=OUTSIDE)
+
+
 def _last_axis(places: jax.Array) -> Any:
     return jax.lax.broadcast_in_dim(places, (*places.shape, 1), range(places.ndim))
-
-
-_INSIDE = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
 
 
 @op(

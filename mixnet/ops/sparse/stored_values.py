@@ -10,8 +10,11 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import OperatorValueError
+from mixnet.ops.array.indexing import OUTSIDE, slices_at, sums_at
+from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
@@ -19,7 +22,12 @@ from mixnet.ops.schema.dtypes import number_of_dtype
 
 
 def _whole(numbers: jax.Array) -> Any:
-    return numbers.astype(jnp.int64)
+    return in_dtype(numbers, np.dtype(np.int64))
+
+
+def _weighted(rows: jax.Array, weights: jax.Array) -> Any:
+    """Rows, each times its number."""
+    return jax.lax.mul(rows, jax.lax.broadcast_in_dim(weights, rows.shape, (0,)))
 
 
 @op("_rows_to_dense", in_amp_lists=False)
@@ -49,26 +57,29 @@ def put_rows(dense, indices, data):
 @op("_sum_rows", in_amp_lists=False)
 def sum_rows(data, places, *, count: Long):
     """Rows with the same place added up: ``(count, ...)``."""
-    return jax.ops.segment_sum(data, _whole(places), count)
+    return sums_at(data, _whole(places), count)
 
 
 @op("_take_elements", in_amp_lists=False)
 def take_elements(dense, rows, indices):
     """The elements of a matrix at ``(rows, indices)``."""
-    return dense[_whole(rows), _whole(indices)]
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    numbers = jax.lax.GatherDimensionNumbers((), (0, 1), (0, 1))
+    places = [jax.lax.reshape(_whole(each), (*each.shape, 1)) for each in (rows, indices)]
+    both = jax.lax.concatenate(places, places[0].ndim - 1)
+    return jax.lax.gather(dense, both, numbers, (1, 1), mode=OUTSIDE)
 
 
 @op("_csr_dot", in_amp_lists=False)
 def csr_dot(data, indices, rows, rhs, *, extent: Long):
     """A csr matrix of ``extent`` rows times a dense matrix or vector."""
-    weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
-    return jax.ops.segment_sum(weights * rhs[_whole(indices)], _whole(rows), extent)
+    rows_read = slices_at(rhs, _whole(indices), 0, OUTSIDE)
+    return sums_at(_weighted(rows_read, data), _whole(rows), extent)
 
 
 @csr_dot.set_row_gradient("rhs")
 def _(head, data, indices, rows, rhs):
-    weights = data.reshape(data.shape + (1,) * (rhs.ndim - 1))
-    return indices, weights * head[_whole(rows)]
+    return indices, _weighted(slices_at(head, _whole(rows), 0, OUTSIDE), data)
 
 
 @op("cast_storage", aliases=["_sparse_cast_storage"], storage=storage_rules.CAST)
