@@ -198,7 +198,7 @@ def _main(
     svg.rect(corner, y, width, height, "f-bg s-line")
     left_out = _fill(svg, graph, plan, x, floor, kx, ky)
     if left_out:
-        note = f"the {MOST:,} largest of {MOST + left_out:,} boxes"
+        note = f"the {MOST:,} largest of {how_many(MOST + left_out, 'box')}"
         svg.text(corner + width, y - 16, note, "f-dim", 11, "end")
     for region in graph["regions"]:
         left = x + region["begin"] * kx
