@@ -1,4 +1,4 @@
-"""Numbers in stored outputs and in the docs are written by one rule: that of ``mixnet.units``."""
+"""Numbers in stored outputs and in the docs are written by the rules of ``mixnet.units``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # A percent sign is next to its number; "7 % 3" in code is a remainder.
 SPACED = re.compile(r"\d %(?! ?[\d({%])")
+THINGS = "operation box array node device thread step program piece row line task event machine"
+ONE_OF_MANY = re.compile(
+    rf"(?<![\d.,v-])\b1 (?:{'|'.join(THINGS.split())})e?s\b"
+)  # "1 pieces", but not "0.1 steps"
 
 
 def texts_of(output: Any) -> list[str]:
@@ -39,6 +43,13 @@ def test_notebooks_write_shares_without_a_space(path: Path) -> None:
             assert not SPACED.search(cell.source), cell.source
         for text in (each for output in cell.get("outputs", []) for each in texts_of(output)):
             assert not SPACED.search(text), SPACED.search(text)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_write_one_thing_in_the_singular(path: Path) -> None:
+    for cell in nbformat.read(path, as_version=4).cells:
+        for text in (each for output in cell.get("outputs", []) for each in texts_of(output)):
+            assert not ONE_OF_MANY.search(text), ONE_OF_MANY.search(text)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -230,7 +230,7 @@ def _main(
     for mark in ticks(0, plan["total"]):
         svg.text(corner - 4, floor - mark * ky + 4, size_text(mark), "f-dim", 10, "end")
     end = (
-        f"{graph['length']} steps"
+        how_many(graph["length"], "step")
         if payload["unit"] == "step"
         else time_text(graph["length"] / 1e6)
     )
