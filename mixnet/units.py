@@ -8,6 +8,7 @@ too: 1 kB is 1,000 bytes, 1 MB is 1,000,000. ``widgets/src/core/format.js`` writ
 from __future__ import annotations
 
 import math
+import re
 
 
 def size_text(size: float) -> str:
@@ -34,18 +35,20 @@ def count_text(number: float, of: str = "") -> str:
 
 
 def how_many(number: int, of: str) -> str:
-    """A number of things whose plural has an s: ``1 operation``, ``2 operations``."""
-    return f"{number} {of}{'' if number == 1 else 's'}"
+    """A number of things, in the plural unless it is 1: ``1 box``, ``2,000 boxes``. The plural is regular."""
+    return f"{number:,} {of if number == 1 else _plural(of)}"
 
 
 def share_text(share: float) -> str:
-    """A share, in percent with one digit after the point: ``12.5 %``."""
-    return f"{f'{100 * share:.1f}'.removesuffix('.0')} %"
+    """A share, in percent with at most one digit after the point: ``12.5%``, as Python writes it."""
+    text = f"{round(100 * share, 1) + 0.0:.1f}"  # + 0.0 makes a negative zero positive
+    return f"{text.removesuffix('.0')}%"
 
 
 def signed_share(share: float) -> str:
-    """A difference as a share, with its sign: ``+1.5 %``."""
-    return ("+" if share >= 0 else "") + share_text(share)
+    """A difference as a share, with its sign: ``+1.5%``."""
+    text = share_text(share)
+    return f"+{text}" if share > 0 and text != "0%" else text
 
 
 def digits(number: float) -> str:
@@ -73,6 +76,12 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     step *= next(factor for factor in (1, 2, 5, 10, 20) if span / (step * factor) <= most)
     first = math.ceil(low / step - 1e-9)
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def _plural(of: str) -> str:
+    if re.search("[^aeiou]y$", of):
+        return f"{of[:-1]}ies"
+    return f"{of}es" if of.endswith(("s", "x", "ch", "sh")) else f"{of}s"
 
 
 def _scaled(number: float, *units: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 from mixnet import units
 
-FORMAT = Path(__file__).parents[1] / "widgets" / "src" / "core" / "format.js"
+ROOT = Path(__file__).parents[1]
+FORMAT = ROOT / "widgets" / "src" / "core" / "format.js"
 NUMBERS = [
     0,
     1,
@@ -35,6 +37,8 @@ NUMBERS = [
     2.22e-14,
     3.2e-10,
     0.9999,
+    -0.0002,
+    -0.066,
 ]
 SPANS = [(0, 97), (0, 1), (0, 1280), (0.0339, 2.2), (12345, 12399), (0, 16_070_000), (5, 5)]
 
@@ -64,8 +68,36 @@ def test_times_counts_and_shares() -> None:
     assert [units.count_text(n) for n in (12, 999.6, 86_500_000)] == ["12", "1 k", "86.5 M"]
     assert units.count_text(3100, "FLOP") == "3.1 kFLOP" and units.count_text(9, "FLOP") == "9 FLOP"
     assert [units.how_many(n, "piece") for n in (0, 1, 2)] == ["0 pieces", "1 piece", "2 pieces"]
-    assert [units.signed_share(x) for x in (0.0125, -0.5)] == ["+1.2 %", "-50 %"]
-    assert [units.share_text(x) for x in (0.125, 2.22e-16, 1)] == ["12.5 %", "0 %", "100 %"]
+    assert [units.signed_share(x) for x in (0.0125, -0.5)] == ["+1.2%", "-50%"]
+    assert units.share_text(-0.0004) == "0%" and units.signed_share(-0.0004) == "0%"
+    assert [units.share_text(x) for x in (0.125, 2.22e-16, 1)] == ["12.5%", "0%", "100%"]
+
+
+def test_plurals() -> None:
+    nouns = ("box", "match", "pass", "query", "array")
+    assert [units.how_many(1, each) for each in nouns] == [f"1 {each}" for each in nouns]
+    plurals = ["2 boxes", "2 matches", "2 passes", "2 queries", "2 arrays"]
+    assert [units.how_many(2, each) for each in nouns] == plurals
+    assert units.how_many(1200, "row") == "1,200 rows"
+
+
+def test_views_write_plurals_and_shares_by_these_rules_only() -> None:
+    """No plural that is decided in place, and no percent sign after a space, in what readers see."""
+    python = [
+        *(ROOT / "mixnet" / "widgets").rglob("*.py"),
+        *(ROOT / "mixnet/visualization").rglob("*.py"),
+    ]
+    pages = [*(ROOT / "widgets" / "src").rglob("*.js"), ROOT / "mixnet/export/page/page.js"]
+    by_hand = re.compile(
+        r"""\? ?(""|''|"s") ?: ?("s"|'s'|"")|if \w[^{}]* == 1 else '(s|es)'|'s' \* \("""
+    )
+    verb = re.compile(r"\w+\{'s' if \w+ == 1")  # "1 piece that runs"
+    spaced = re.compile(r"[0-9})] %(?=[`\"'<.,;:)]|$)", re.M)
+    for path in [*python, *pages]:
+        text = path.read_text(encoding="utf-8")
+        assert not spaced.search(text), path
+        if path != FORMAT:
+            assert not by_hand.search(verb.sub("", text)), (path, by_hand.search(text))
 
 
 @pytest.mark.parametrize(("low", "high"), SPANS)
@@ -79,16 +111,24 @@ def test_ticks_are_round_and_inside(low: float, high: float) -> None:
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node 20 or newer")
 def test_the_page_writes_the_same() -> None:
     script = f"""
-      import {{ bytes, count, digits, percent, seconds, ticks }} from "{FORMAT.as_uri()}";
+      import {{ bytes, count, digits, percent, seconds, signedPercent, ticks }} from "{FORMAT.as_uri()}";
       const numbers = {json.dumps(NUMBERS)}, spans = {json.dumps(SPANS)};
-      console.log(JSON.stringify([...[bytes, seconds, count, percent, digits].map((f) => numbers.map(f)),
+      const writers = [bytes, seconds, count, percent, signedPercent, digits];
+      console.log(JSON.stringify([...writers.map((f) => numbers.map(f)),
         spans.map(([a, b]) => ticks(a, b))]));
     """
     run = subprocess.run(
         ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True
     )
     *texts, marks = json.loads(run.stdout)
-    functions = [units.size_text, units.time_text, units.count_text, units.share_text, units.digits]
+    functions = [
+        units.size_text,
+        units.time_text,
+        units.count_text,
+        units.share_text,
+        units.signed_share,
+        units.digits,
+    ]
     for function, written in zip(functions, texts, strict=True):
         assert written == [function(number) for number in NUMBERS], function.__name__
     for found, (low, high) in zip(marks, SPANS, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mixnet.stages.program import Program
-from mixnet.units import size_text, time_text
+from mixnet.units import how_many, size_text, time_text
 
 _WIDTH = 100
 
@@ -69,7 +69,7 @@ def changes_text(changes: dict[str, list[Any]]) -> str:
     parts = []
     for kind in ("expanded", "merged"):
         for each in changes[kind]:
-            into = each["into"] if kind == "merged" else f"{len(each['into'])} nodes"
+            into = each["into"] if kind == "merged" else how_many(len(each["into"]), "node")
             parts.append(f"{kind} {each['name']} into {into}")
     for kind in ("added", "removed"):
         if changes[kind]:

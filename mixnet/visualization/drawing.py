@@ -11,6 +11,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
 from mixnet.passes.infer_shape import infer
 from mixnet.symbol.symbol import Symbol
+from mixnet.units import how_many
 from mixnet.visualization.layout import curve, layered
 
 _WIDTH, _HEIGHT = 168, 40
@@ -86,9 +87,10 @@ def _svg(forward: Graph, whole: Graph, shapes: Mapping[Entry, Any]) -> str:
         _box(node, *corner, node not in of_forward, shapes)
         for node, corner in zip(nodes, layout.corners, strict=True)
     ]
+    label = f"graph of {how_many(len(nodes), 'node')}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}" '
-        f'width="{layout.width:.0f}" role="img" aria-label="graph of {len(nodes)} nodes" '
+        f'width="{layout.width:.0f}" role="img" aria-label="{label}" '
         'style="max-width:100%;background:#fff" font-family="sans-serif">'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#777"/></marker></defs>'

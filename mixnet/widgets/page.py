@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from mixnet.units import how_many
+
 STATIC = Path(__file__).parent / "static"
 _BUNDLE = re.compile(r'class="mx-static" data-bundle="(\w+)"')
 
@@ -65,7 +67,7 @@ def table_html(header: Iterable[str], rows: Iterable[Iterable[Any]], most: int =
         "<tr>" + "".join(f"<td>{html.escape(each)}</td>" for each in row) + "</tr>"
         for row in listed[:most]
     )
-    more = f"<p>{most} of {len(listed)} rows</p>" if len(listed) > most else ""
+    more = f"<p>{most} of {how_many(len(listed), 'row')}</p>" if len(listed) > most else ""
     return (
         f"<details><summary>Table</summary><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         f"{more}</details>"

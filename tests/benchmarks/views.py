@@ -132,7 +132,7 @@ def measure(browser: Any, name: str, make: Callable[[], View], open_all: bool = 
     print(
         f"{name:44s} made {made:6.2f} s   data {packed / 1000:7.1f} kB   first picture "
         f"{statistics.median(firsts):6.0f} ms   "
-        f"frame {statistics.median(times):5.2f} ms, 95 %: {times[int(0.95 * len(times))]:5.2f} ms"
+        f"frame {statistics.median(times):5.2f} ms, 95%: {times[int(0.95 * len(times))]:5.2f} ms"
     )
 
 
@@ -150,7 +150,7 @@ def choose(browser: Any) -> None:
     print(
         "a box of ResNet-152 is chosen in JupyterLab, Python hears of it and answers: median "
         f"{statistics.median(times):.0f} ms, "
-        f"95 %: {times[int(0.95 * len(times))]:.0f} ms"
+        f"95%: {times[int(0.95 * len(times))]:.0f} ms"
     )
 
 

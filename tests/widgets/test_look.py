@@ -147,7 +147,7 @@ def test_the_picture_writes_values_with_three_digits() -> None:
     view.choose(node=row_of(view, "mul_scalar"))
     text = view.svg()
     assert "-98800 … 1.23, mean -24700 ± 42800" in text
-    assert "25 % are 0, all finite" in text and "first: 1.23, 0, -98800, 4e-07" in text
+    assert "25% are 0, all finite" in text and "first: 1.23, 0, -98800, 4e-07" in text
 
 
 def test_the_picture_of_values_that_are_not_finite() -> None:

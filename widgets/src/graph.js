@@ -1,6 +1,6 @@
 // GraphView: boxes that open, search, overlays, details, export.
 import { button, h, select } from "./core/dom.js";
-import { short } from "./core/format.js";
+import { howMany, short } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { details } from "./graph/details.js";
@@ -336,7 +336,7 @@ export default view("GraphView", (ctx) => {
     if (changed || what === "state") listed();
     if (at !== null && sight.at.has(at)) ctx.say(tell(at));
     else if (what === "payload" && g.p.error) ctx.say(`✗ shapes do not match: ${g.p.error.text.split("\n")[0]}`);
-    else if (changed) ctx.say(`${sight.list.length} boxes. ${shade.told}`);
+    else if (changed) ctx.say(`${howMany(sight.list.length, "box")}. ${shade.told}`);
     picture.redraw();
   };
 });

@@ -1,6 +1,6 @@
 // MemoryView: all plans at one scale, the boxes of the chosen one, and who is alive at a time.
 import { button, freshId, h } from "./core/dom.js";
-import { bytes as size, count, seconds, ticks } from "./core/format.js";
+import { bytes as size, count, howMany, seconds, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
@@ -200,7 +200,7 @@ export default view("MemoryView", (ctx) => {
     drawSelected(g, p, at);
     g.restore();
     drawAxes(g, p, at, frame);
-    const text = `${seen.count.toLocaleString("en-US")} of ${p.order.length.toLocaleString("en-US")} boxes${seen.drawn < seen.count ? `, the largest ${seen.drawn.toLocaleString("en-US")} sharp` : ""}`;
+    const text = `${seen.count.toLocaleString("en-US")} of ${howMany(p.order.length, "box")}${seen.drawn < seen.count ? `, the largest ${seen.drawn.toLocaleString("en-US")} sharp` : ""}`;
     if (shown.textContent !== text) shown.textContent = text;
     for (const [box, value] of [[from, Math.max(begin, p.start)], [to, Math.min(end, p.length)]]) {
       const typed = String(toShown(value));
@@ -279,7 +279,7 @@ export default view("MemoryView", (ctx) => {
     const timed = !counted();
     if (timed) g.fillText(seconds(Math.max(at.from, 0) / 1e6), LEFT, floor);
     g.textAlign = "right";
-    g.fillText(isPlan() ? `${p.length} steps` : timed ? seconds(at.to / 1e6) : `${p.length} events`, LEFT + frame.width, floor);
+    g.fillText(isPlan() ? howMany(p.length, "step") : timed ? seconds(at.to / 1e6) : howMany(p.length, "event"), LEFT + frame.width, floor);
     const x = at.x(p.peakAt + (isPlan() ? 0.5 : 0));
     if (x >= LEFT && x <= LEFT + frame.width) {
       const right = x > LEFT + frame.width / 2;
@@ -364,7 +364,7 @@ export default view("MemoryView", (ctx) => {
     details.replaceChildren(...(number === null || number === undefined ? overview(plan) : describe(p, number)));
     const alive = aliveAt(p, now());
     const level = levelAt(p.curve, now());
-    heading.textContent = `Alive at ${now() === p.peakAt ? "the peak, " : ""}${when(now())}: ${alive.length} arrays, ${size(level)}`;
+    heading.textContent = `Alive at ${now() === p.peakAt ? "the peak, " : ""}${when(now())}: ${howMany(alive.length, "array")}, ${size(level)}`;
     list.setAttribute("aria-label", heading.textContent);
     list.replaceChildren(
       ...alive.slice(0, LISTED).map((n) => {
@@ -403,7 +403,7 @@ export default view("MemoryView", (ctx) => {
       ? [["arena", size(plan.total)], ["lower bound", size(plan.bound)], ...Object.entries(plan.user).map(([name, bytes]) => [`yours: ${name}`, size(bytes)]), ["workspace (estimate)", size(plan.workspace)]]
       : [["peak", size(plan.peak.bytes)], ["arrays", (plan.of ?? 0).toLocaleString("en-US")]];
     const more = plan.dependencies ? [h("p", null, `${plan.dependencies} pairs of steps are ordered only because they share memory.`)] : [];
-    const limited = plan.of > plan.storage.length ? [h("p", null, `showing the ${plan.storage.length.toLocaleString("en-US")} largest of ${plan.of.toLocaleString("en-US")} arrays`)] : [];
+    const limited = plan.of > plan.storage.length ? [h("p", null, `showing the ${plan.storage.length.toLocaleString("en-US")} largest of ${howMany(plan.of, "array")}`)] : [];
     const kinds = Object.keys(KINDS).filter((kind) => chosen().graph.arrays.kind.includes(kind));
     const legend = h("p", null, kinds.map((kind) => [h("span", { class: "mx-kind", style: `background:var(--mx-c${KINDS[kind][0]})` }, kind), ` ${KINDS[kind][1]} `, h("br")]));
     legend.append("— the line: bytes needed");

@@ -1,6 +1,6 @@
 // ScalingView: measured points, the fitted model, the ideal line, and what the sliders make of it.
 import { button, h, s, select, slider, tableOf } from "./core/dom.js";
-import { bytes, digits, percent, seconds, ticks } from "./core/format.js";
+import { bytes, digits, howMany, percent, seconds, signedPercent, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
 import { exchanges } from "./scaling/exchanges.js";
@@ -148,7 +148,7 @@ export default view("ScalingView", (ctx) => {
       for (const p of run.points) {
         const at = (thr) => y(value(thr, p.n, of(run)));
         parts.push(s("line", { x1: x(p.n), x2: x(p.n), y1: at(p.lo), y2: at(p.hi), stroke: `var(--mx-k${i % 8})`, "stroke-width": 2 }));
-        parts.push(mark(run.origin, x(p.n), at(p.thr), i, `${run.label}, ${p.n} devices: ${amount(p.thr)} samples/s (${amount(p.lo)} … ${amount(p.hi)}), ${run.origin}`));
+        parts.push(mark(run.origin, x(p.n), at(p.thr), i, `${run.label}, ${howMany(p.n, "device")}: ${amount(p.thr)} samples/s (${amount(p.lo)} … ${amount(p.hi)}), ${run.origin}`));
       }
     });
     chart.replaceChildren(...parts, legend(lines));
@@ -202,7 +202,7 @@ export default view("ScalingView", (ctx) => {
     split.replaceChildren();
     if (rows.length) {
       split.append(
-        h("h2", null, now ? `A step on ${n} devices (model): ${seconds(total(rows.at(-1)[1]))}` : "A step"),
+        h("h2", null, now ? `A step on ${howMany(n, "device")} (model): ${seconds(total(rows.at(-1)[1]))}` : "A step"),
         h("p", null, used.map((id) => [h("span", { class: "mx-key" }, h("span", { class: "mx-kind", style: `background:var(--mx-c${PARTS[id][2]})` }, PARTS[id][0]), ` ${PARTS[id][1]}${now && rows.at(-1)[1][id] ? ` ${seconds(rows.at(-1)[1][id])}` : ""}`), " "])),
         ...rows.map(([text, parts, whole]) =>
           h(
@@ -227,7 +227,7 @@ export default view("ScalingView", (ctx) => {
     }
     if (!now) return ctx.say(told);
     const speed = throughput(now, n), share = speed / n / throughput(whatIf(model, sliders, moved()), 1), { samples, price } = about(), all = epoch(speed, n, samples, price);
-    ctx.say(`${n} devices, batch ${amount(now.batch)} each: ${amount(speed)} samples/s, efficiency ${percent(share)}; an epoch of ${amount(samples)} takes ${seconds(all.seconds)} and costs ${digits(all.cost)}${isMoved() ? " (what if)" : ""}`);
+    ctx.say(`${howMany(n, "device")}, batch ${amount(now.batch)} each: ${amount(speed)} samples/s, efficiency ${percent(share)}; an epoch of ${amount(samples)} takes ${seconds(all.seconds)} and costs ${digits(all.cost)}${isMoved() ? " (what if)" : ""}`);
   }
 
   function fillPoints() {
@@ -237,13 +237,13 @@ export default view("ScalingView", (ctx) => {
       run.points.map((p) => {
         const isOf = model && [null, undefined, run.label].includes(model.label) && ["model", run.origin].includes(model.origin);
         const expected = isOf && throughput({ ...model, batch: run.batch }, p.n);
-        const error = isOf ? `${expected >= p.thr ? "+" : ""}${percent(expected / p.thr - 1)}` : "";
+        const error = isOf ? signedPercent(expected / p.thr - 1) : "";
         const use = isOf && model.calibrated ? (model.calibrated.includes(p.n) ? "calibrates" : "checks") : "";
         return [...(several ? [run.label] : []), run.origin, p.n, amount(p.thr), `${amount(p.lo)} … ${amount(p.hi)}`, p.repeat, p.sent ? bytes(p.sent) : "", isOf ? amount(expected) : "", error, use];
       }),
     );
     points.hidden = !rows.length;
-    points.lastChild.replaceChildren(tableOf([...(several ? ["program"] : []), "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent per device", "model", "error", "use"], rows), ...ctx.payload.runs.flatMap((run, r) => run.points.flatMap((p, i) => why(ctx.payload, `${r}/${i}`, `${run.label}, ${p.n} devices`))));
+    points.lastChild.replaceChildren(tableOf([...(several ? ["program"] : []), "how", "devices", "samples/s", "slowest … fastest", "repeats", "sent per device", "model", "error", "use"], rows), ...ctx.payload.runs.flatMap((run, r) => run.points.flatMap((p, i) => why(ctx.payload, `${r}/${i}`, `${run.label}, ${howMany(p.n, "device")}`))));
     const quality = model && model.error !== null && model.error !== undefined ? ` · off by at most ${percent(model.error)}${model.r2 === null || model.r2 === undefined ? "" : `, r² ${digits(model.r2)}`}` : "";
     note.textContent = `${ctx.payload.note}${quality}`;
   }

@@ -1,6 +1,6 @@
 // HybridizeStepper: stages from code to what runs; a selection marks the same thing in each of them.
 import { button, freshId, h, select } from "./core/dom.js";
-import { short } from "./core/format.js";
+import { howMany, short } from "./core/format.js";
 import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
 import { details, overview } from "./stepper/details.js";
@@ -83,7 +83,7 @@ export default view("HybridizeStepper", (ctx) => {
       if (!canvas.canvas.hidden) ctx.choose({ list: true }); // the list shows what was found
       at = by ? (at + by + found.length) % found.length : 0;
       main.go(found[at]);
-      ctx.say(`${at + 1} of ${found.length} rows with “${find.value}” in ${program().stages[current()].title}; Enter: next, Shift+Enter: previous`);
+      ctx.say(`${at + 1} of ${howMany(found.length, "row")} with “${find.value}” in ${program().stages[current()].title}; Enter: next, Shift+Enter: previous`);
     } else if (find.value) ctx.say(`nothing with “${find.value}” in ${program().stages[current()].title}`);
     main.redraw();
   }
@@ -233,7 +233,7 @@ export default view("HybridizeStepper", (ctx) => {
     if (!some) ctx.say(short(`${stage.title}: ${stage.what || stage.why}`, 140));
     else {
       const marked = marker(rows(current()), current(), state), count = rows(current()).filter((_, i) => marked(i)).length;
-      ctx.say(`${count} row${count === 1 ? "" : "s"} of ${stage.title} marked`);
+      ctx.say(`${howMany(count, "row")} of ${stage.title} marked`);
     }
   };
 });

@@ -443,7 +443,7 @@ export default view("EngineTimeline", (ctx) => {
       span = Math.max(1, ...runs.map((run) => run.span));
       all = events(runs);
       canvas.canvas.style.height = `${Math.min(Math.max(laid.height + 6, 160), 520)}px`;
-      hops.replaceChildren(slider("dependencies", { min: 1, max: 3, step: 1, value: ctx.state.hops ?? 1, show: (n) => `${n} hop${n > 1 ? "s" : ""}` }, (n) => ctx.choose({ hops: n })));
+      hops.replaceChildren(slider("dependencies", { min: 1, max: 3, step: 1, value: ctx.state.hops ?? 1, show: (n) => howMany(n, "hop") }, (n) => ctx.choose({ hops: n })));
       canvas.fit();
     }
     if (what === "theme") colours = null;
@@ -466,7 +466,7 @@ export default view("EngineTimeline", (ctx) => {
   function note(run, r) {
     const shown = run.ops.pushed.length;
     if (!run.of) return `${run.name}: nothing was pushed`;
-    const part = shown < run.of ? `operations ${run.first.toLocaleString("en")} to ${(run.first + shown).toLocaleString("en")} of ${run.of.toLocaleString("en")}` : `${shown} operations`;
+    const part = shown < run.of ? `operations ${run.first.toLocaleString("en")} to ${(run.first + shown).toLocaleString("en")} of ${run.of.toLocaleString("en")}` : howMany(shown, "operation");
     const chain = ctx.state.critical ? `, longest chain ${time([...path(r)].reduce((sum, i) => sum + run.ops.ran[i], 0))}` : "";
     return `${run.name}: ${part}${chain}`;
   }

@@ -14,6 +14,8 @@ test("numbers for people", () => {
   assert.equal(shape([]), "scalar");
   assert.equal(short("abcdef", 4), "abc…");
   assert.deepEqual([0, 1, 1200].map((n) => howMany(n, "step")), ["0 steps", "1 step", "1,200 steps"]);
+  assert.deepEqual(["box", "match", "pass", "query", "array"].map((of) => howMany(1, of)), ["1 box", "1 match", "1 pass", "1 query", "1 array"]);
+  assert.deepEqual(["box", "match", "pass", "query", "array"].map((of) => howMany(2, of)), ["2 boxes", "2 matches", "2 passes", "2 queries", "2 arrays"]);
 });
 
 test("zooming keeps the point under the pointer", () => {

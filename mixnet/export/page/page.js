@@ -237,13 +237,13 @@ function drawEdges() {
 function showScores(output) {
   const all = shares(Array.from(output.data)), order = all.map((_, i) => i).sort((a, b) => all[b] - all[a]);
   $("best").textContent = page.labels[order[0]];
-  $("sure").textContent = `${(100 * all[order[0]]).toFixed(1)} %`;
+  $("sure").textContent = `${(100 * all[order[0]]).toFixed(1)}%`;
   const shown = all.length <= MOST_SCORES ? all.map((_, i) => i) : order.slice(0, MOST_SCORES);
   $("scores").replaceChildren(...shown.map((i) => {
     const row = make("li", i === order[0] ? "first" : ""), bar = make("span", "bar"), fill = make("i");
     fill.style.width = `${100 * all[i]}%`;
     bar.append(fill);
-    row.append(make("span", "name", page.labels[i]), bar, make("span", "number", `${(100 * all[i]).toFixed(1)} %`));
+    row.append(make("span", "name", page.labels[i]), bar, make("span", "number", `${(100 * all[i]).toFixed(1)}%`));
     return row;
   }));
 }

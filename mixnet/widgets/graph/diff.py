@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mixnet.units import how_many
 from mixnet.widgets.graph.rows import Pictured
 
 SAME, ADDED, REMOVED, CHANGED, REWIRED, EXPANDED, MERGED = range(7)
@@ -39,7 +40,7 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
             if name in merged:
                 status, text = MERGED, f"into {merged[name]}"
             elif name in expanded:
-                status, text = EXPANDED, f"into {len(expanded[name])} nodes"
+                status, text = EXPANDED, f"into {how_many(len(expanded[name]), 'node')}"
             else:
                 status = REMOVED
         elif name not in old:

@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.gluon.block import HybridBlock
 from mixnet.symbol.backend import parts_of, spelled_out
 from mixnet.symbol.symbol import Symbol
+from mixnet.units import how_many
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Parts:
             return f"{self.backend} computes none of the operations: XLA does."
         count, boxes = len(self.of), len(self.names)
         rest = "" if count == self.total else f"; XLA computes the other {self.total - count}"
-        parts = "one part" if boxes == 1 else f"{boxes} parts"
-        return f"Predictions: {self.backend} computes {count} of {self.total} operations, in {parts}{rest}."
+        share = f"{count} of {how_many(self.total, 'operation')}"
+        return f"Predictions: {self.backend} computes {share}, in {how_many(boxes, 'part')}{rest}."
 
 
 def parts_of_block(block: HybridBlock, symbol: Symbol, train: bool) -> Parts:

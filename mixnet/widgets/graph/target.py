@@ -17,6 +17,7 @@ from mixnet.passes import pipeline
 from mixnet.process.source import is_users
 from mixnet.stages.recording import of_function, parameter_names
 from mixnet.symbol.symbol import Symbol
+from mixnet.units import how_many
 from mixnet.widgets.graph.network import of_block
 from mixnet.widgets.graph.rows import (
     Pictured,
@@ -145,13 +146,13 @@ def _of_call(
         whole.heads += [[i + first, k] for i, k in rows.heads]
     whole.error = _error(failed)
     whole.notes.append(
-        f"Values are read during the call, so {len(parts)} programs run, one after another."
+        f"Values are read during the call, so {how_many(len(parts), 'program')} run, one after another."
     )
     return whole
 
 
 def _title(graph: Graph) -> str:
-    return f"graph of {sum(node.op is not None for node in graph.nodes)} operations"
+    return f"graph of {how_many(sum(node.op is not None for node in graph.nodes), 'operation')}"
 
 
 def _guarded(function: Callable[..., Any], failed: list[ShapeError]) -> Callable[..., Any]:

@@ -198,7 +198,7 @@ def _main(
     svg.rect(corner, y, width, height, "f-bg s-line")
     left_out = _fill(svg, graph, plan, x, floor, kx, ky)
     if left_out:
-        note = f"the {MOST:,} largest of {MOST + left_out:,} boxes"
+        note = f"the {MOST:,} largest of {how_many(MOST + left_out, 'box')}"
         svg.text(corner + width, y - 16, note, "f-dim", 11, "end")
     for region in graph["regions"]:
         left = x + region["begin"] * kx
@@ -230,7 +230,7 @@ def _main(
     for mark in ticks(0, plan["total"]):
         svg.text(corner - 4, floor - mark * ky + 4, size_text(mark), "f-dim", 10, "end")
     end = (
-        f"{graph['length']} steps"
+        how_many(graph["length"], "step")
         if payload["unit"] == "step"
         else time_text(graph["length"] / 1e6)
     )

@@ -16,7 +16,7 @@ from mixnet.gluon.loss import SoftmaxCrossEntropyLoss
 from mixnet.gluon.trainer import Trainer
 from mixnet.ndarray import array
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.units import digits
+from mixnet.units import digits, how_many
 from mixnet.widgets.graph.picture import NOT_FINITE
 from mixnet.widgets.look.run import Run
 from mixnet.widgets.look.subject import Subject, subject_of
@@ -135,7 +135,7 @@ class Playground(Look):
             self._losses.append(float(losses.mean().asscalar()))
             self._steps += 1
         del self._losses[:-MOST_LOSSES]
-        self._refresh(f"trained {n} step{'s' * (n != 1)}")
+        self._refresh(f"trained {how_many(n, 'step')}")
         return self._losses[-1]
 
     @property
@@ -229,7 +229,7 @@ class Playground(Look):
             else ""
         )
         bad = f", first not finite: {play['first']}" if play["first"] else ""
-        return f"after {play['steps']} steps{loss}{bad}; {super().summary()}"
+        return f"after {how_many(play['steps'], 'step')}{loss}{bad}; {super().summary()}"
 
     def message(self, content: dict[str, Any]) -> None:
         """Handle a button of the page."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mixnet.units import size_text
+from mixnet.units import how_many, size_text
 from mixnet.widgets.puzzle.rules import judge, letter, makers, numbered
 from mixnet.widgets.svg import Svg, short
 
@@ -78,7 +78,9 @@ def _memory(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]
     svg.line(_LEFT, _TOP + _HIGH, _LEFT + _AREA, _TOP + _HIGH)
     svg.text(_LEFT - 6, _TOP + 9, size_text(top), "f-dim", 10, anchor="end")
     svg.text(_LEFT - 6, _TOP + _HIGH, "0", "f-dim", 10, anchor="end")
-    svg.text(_LEFT + _AREA / 2, _TOP + _HIGH + 18, f"{steps} steps", "f-dim", 10, anchor="middle")
+    svg.text(
+        _LEFT + _AREA / 2, _TOP + _HIGH + 18, how_many(steps, "step"), "f-dim", 10, anchor="middle"
+    )
 
 
 def _tasks(svg: Svg, payload: dict[str, Any], place: list[list[int]], wrong: set[int]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.units import signed_share
+from mixnet.units import how_many, signed_share
 from mixnet.widgets.scaling.model import DEFAULTS, behind, step_parts
 
 _WORDS = {
@@ -88,7 +88,7 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
     fitted["label"], fitted["origin"] = first["label"], first["origin"]
     missing = [name for name in ("serial", "alpha", "beta") if name not in names]
     note = (
-        f"fitted to {settings} points of {first['label']} ({first['origin']}): "
+        f"fitted to {how_many(settings, 'point')} of {first['label']} ({first['origin']}): "
         f"{', '.join(_WORDS[name] for name in names)}"
     )
     return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mixnet.units import share_text, size_text, ticks, time_text
+from mixnet.units import how_many, share_text, size_text, ticks, time_text
 from mixnet.widgets.scaling.model import step_parts, throughput
 from mixnet.widgets.svg import Svg
 
@@ -84,7 +84,7 @@ def panel(
             at, level = place(p["n"], value(p["thr"], p["n"], of))
             low, high = (place(p["n"], value(p[key], p["n"], of))[1] for key in ("lo", "hi"))
             title = (
-                f"{run['label']}, {p['n']} devices: {digits_text(p['thr'])} samples/s "
+                f"{run['label']}, {how_many(p['n'], 'device')}: {digits_text(p['thr'])} samples/s "
                 f"({digits_text(p['lo'])} … {digits_text(p['hi'])}), {run['origin']}"
             )
             svg.line(at, low, at, high, f"k{i % 8}")

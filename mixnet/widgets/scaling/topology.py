@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.units import size_text
+from mixnet.units import how_many, size_text
 from mixnet.widgets.svg import Svg
 
 MOST_WORKERS, MOST_SERVERS = 16, 8
@@ -47,7 +47,7 @@ def draw(svg: Svg, topology: dict[str, Any], x: float, y: float) -> None:
     size = size_text(sum(each["bytes"] for each in topology["arrays"]))
     about = f"{_NAMES[topology['kind']]}, {size} of gradients"
     if topology["kind"] != "server":
-        about += f" in {count} {'bucket' if count == 1 else 'buckets'}, {topology['steps']} steps"
+        about += f" in {how_many(count, 'bucket')}, {how_many(topology['steps'], 'step')}"
     svg.text(x + 116, y, about, "f-dim", 11)
     top, names = y + 20, _names(topology)
     where = {

@@ -9,7 +9,7 @@ from typing import Any
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.distributed.transfers import Topology
 from mixnet.distributed.transfers import topology as make_topology
-from mixnet.units import share_text, signed_share
+from mixnet.units import how_many, share_text, signed_share
 from mixnet.widgets.scaling import topology as transfers
 from mixnet.widgets.scaling.fit import fit
 from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, throughput
@@ -152,7 +152,7 @@ class ScalingView(View):
             share = last["thr"] / last["n"] / (first["thr"] / first["n"])
             parts.append(
                 f"{run['label']} ({run['origin']}): {digits_text(last['thr'])} samples/s on "
-                f"{last['n']} devices, "
+                f"{how_many(last['n'], 'device')}, "
                 f"{share_text(round(share, 2))} of ideal"
             )
         model = self.model

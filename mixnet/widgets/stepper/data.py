@@ -10,6 +10,7 @@ from typing import Any
 from mixnet.process.source import known_as
 from mixnet.stages.program import Program
 from mixnet.stages.text import changes_text
+from mixnet.units import how_many
 from mixnet.widgets.svg import short
 
 CHARACTERS = 120_000  # most characters of one stage's text: what is beyond is left out, and said so
@@ -459,15 +460,15 @@ def _say_what(stages: list[dict[str, Any]], program: Program, groups: list[dict[
     before = None
     steps = [stage for stage in stages if "graph" in stage]
     for stage, count in zip(steps, operations, strict=True):
-        text = f"{count} operation{'s' * (count != 1)}"
+        text = how_many(count, "operation")
         if stage["changed"] is not None:
-            text = f"{before} → {count} operations" if before != count else text
+            text = f"{before} → {how_many(count, 'operation')}" if before != count else text
             text += f": {stage.pop('what')}" if stage["changed"] else ": nothing to do here"
         stage["what"], before = text, count
     for stage in stages:
         if stage["kind"] in ("jaxpr", "stablehlo", "hlo"):
             shown = stage["text"].count("\n") + 1
-            stage["what"] = f"{stage['of']:,} lines"
+            stage["what"] = how_many(stage["of"], "line")
             if shown < stage["of"]:
                 stage["what"] += f", the first {shown:,} are shown"
         elif stage["kind"] == "run":
@@ -477,9 +478,13 @@ def _say_what(stages: list[dict[str, Any]], program: Program, groups: list[dict[
                 kinds[each["kind"]] += 1
             last = operations[-1] if operations else 0
             counted = ", ".join(f"{n} × {kind}" for kind, n in kinds.items())
-            stage["what"] = f"{last} operations became {len(outer)} pieces: {counted}"
+            stage["what"] = (
+                f"{how_many(last, 'operation')} became {how_many(len(outer), 'piece')}: {counted}"
+            )
         elif stage["kind"] == "plan" and "plan" in stage:
             plan = stage["plan"]
             count = len(plan["arrays"])
-            stage["what"] = f"{count} arrays in {len(plan['storages'])} pieces of memory"
+            stage["what"] = (
+                f"{how_many(count, 'array')} in {how_many(len(plan['storages']), 'piece')} of memory"
+            )
         stage.setdefault("what", "")

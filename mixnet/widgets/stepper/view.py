@@ -159,7 +159,7 @@ class HybridizeStepper(View):
             picture.text(
                 14,
                 34 * len(shown) + 50,
-                f"{hidden} passes that changed nothing are omitted.",
+                f"{how_many(hidden, 'pass')} that changed nothing {'is' if hidden == 1 else 'are'} omitted.",
                 "f-dim",
                 11,
             )

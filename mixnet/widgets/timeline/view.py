@@ -9,7 +9,7 @@ from mixnet import engine
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.engine.timeline import now, timeline
 from mixnet.ndarray import waitall
-from mixnet.units import time_text
+from mixnet.units import how_many, time_text
 from mixnet.widgets.magics import cell_magic, run_cell
 from mixnet.widgets.timeline.data import Row, Run, columns
 from mixnet.widgets.timeline.picture import picture
@@ -135,8 +135,8 @@ class EngineTimeline(View):
             some = "" if shown == run["of"] else f" (shown: {shown:,} from number {run['first']:,})"
             longest = sum(ops["ran"][i] for i in run["chain"])
             parts.append(
-                f"{run['name']}: {_many(run['of'], 'operation')}{some} on "
-                f"{_many(len(run['lanes']), 'thread')} in "
+                f"{run['name']}: {how_many(run['of'], 'operation')}{some} on "
+                f"{how_many(len(run['lanes']), 'thread')} in "
                 f"{time_text(run['span'] / 1e9)}, longest chain {time_text(longest / 1e9)}"
                 if run["of"]
                 else f"{run['name']}: nothing was pushed"
@@ -152,10 +152,6 @@ class EngineTimeline(View):
 
     def svg(self) -> str:
         return picture(self.payload["runs"], self.summary())
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def operations(run: Run, which: Iterable[int] | None = None) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from mixnet.base import AttributeTypeError, MXNetError
 from mixnet.gluon.block import HybridBlock
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.programs import decision
+from mixnet.units import how_many
 from mixnet.widgets.look.view import Look
 from mixnet.widgets.memory.view import MemoryView
 from mixnet.widgets.scaling.view import ScalingView
@@ -181,7 +182,7 @@ def _of_scaling(view: ScalingView, name: str | None) -> Keys:
         )
     for r, run in enumerate(view.payload["runs"]):
         for i, point in enumerate(run["points"]):
-            yield view.payload, f"{r}/{i}", f"{run['label']}, {point['n']} devices"
+            yield view.payload, f"{r}/{i}", f"{run['label']}, {how_many(point['n'], 'device')}"
 
 
 MOST_PRINTED = 4
@@ -218,7 +219,7 @@ def _names_of(view: Any) -> list[tuple[dict[str, Any], dict[str, str]]]:
         return [(p, {"all": p["name"], **pieces})]
     if isinstance(view, ScalingView):
         points = {
-            f"{r}/{i}": f"{run['label']}, {each['n']} devices"
+            f"{r}/{i}": f"{run['label']}, {how_many(each['n'], 'device')}"
             for r, run in enumerate(p["runs"])
             for i, each in enumerate(run["points"])
         }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mixnet.units import time_text
+from mixnet.units import how_many, time_text
 from mixnet.widgets.scaling.model import step_parts
 from mixnet.widgets.why.question import Payload, question
 
@@ -31,7 +31,7 @@ def slower(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             if late < LEAST * measured:
                 continue
             text = (
-                f"A step on {n} devices took {time_text(measured)}, the model predicts "
+                f"A step on {how_many(n, 'device')} took {time_text(measured)}, the model predicts "
                 f"{time_text(parts['step'])}: {time_text(late)} more."
             )
             if "compute" not in point:

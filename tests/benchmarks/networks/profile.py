@@ -115,7 +115,7 @@ def report(chosen: Any, programs: Path, trace: Path) -> None:
     print(f"{chosen.network} {chosen.mode}: {seconds * 1e3:.1f} ms a step;")
     print(f"instructions, all threads together: {total / STEPS / 1e6:.1f} ms a step\n")
     for name, ns in table.most_common(chosen.top):
-        print(f"{ns / STEPS / 1e6:9.2f} ms {100 * ns / total:5.1f} %  {name}")
+        print(f"{ns / STEPS / 1e6:9.2f} ms {100 * ns / total:5.1f}%  {name}")
 
 
 if __name__ == "__main__":

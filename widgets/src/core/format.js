@@ -17,9 +17,14 @@ export function count(number) {
   return scaled(number, ["", "k", "M", "G", "T"]).trim();
 }
 
-// A number of things whose plural has an s.
+// A number of things, in the plural unless it is 1: 1 box, 2 boxes. The plural is regular.
 export function howMany(number, of) {
-  return `${number.toLocaleString("en-US")} ${of}${number === 1 ? "" : "s"}`;
+  return `${number.toLocaleString("en-US")} ${number === 1 ? of : plural(of)}`;
+}
+
+function plural(of) {
+  if (/[^aeiou]y$/.test(of)) return `${of.slice(0, -1)}ies`;
+  return `${of}${/(s|x|ch|sh)$/.test(of) ? "es" : "s"}`;
 }
 
 export function seconds(time) {
@@ -32,7 +37,13 @@ export function seconds(time) {
 }
 
 export function percent(share) {
-  return `${Number((100 * share).toFixed(1))} %`;
+  return `${Number((100 * share).toFixed(1))}%`;
+}
+
+// A difference as a share, with its sign.
+export function signedPercent(share) {
+  const text = percent(share);
+  return share > 0 && text !== "0%" ? `+${text}` : text;
 }
 
 export function digits(number) {

@@ -1,5 +1,5 @@
 // What lies where: grids of cells in world coordinates, what is lit by the chosen cell, and its sum in words.
-import { digits } from "../core/format.js";
+import { digits, howMany } from "../core/format.js";
 
 // A number in the five characters that a cell has room for.
 export function brief(value) {
@@ -64,7 +64,7 @@ function within(at, out) {
 function convolutionWords(input, weights, row, column, options, out) {
   const terms = convolutionTerms(input, weights, row, column, options);
   return {
-    head: `result[${row}, ${column}] is the sum of ${terms.length} products`,
+    head: `result[${row}, ${column}] is the sum of ${howMany(terms.length, "product")}`,
     header: ["input", "value", "× kernel", "="],
     rows: terms.map((term) => [term.inside ? `[${term.channel}, ${term.y}, ${term.x}]` : "padding", digits(term.value), digits(term.weight), digits(term.product)]),
     total: `sum = ${digits(out[row][column])}`,
@@ -99,7 +99,7 @@ function attentionScene(payload, state) {
     pane("out", "result: weights · V", wide(keys.length) + wide(size), below, out, (i, j) => !inScores && i === row && j === column, words, { picks: true }),
   ];
   const text = inScores ? scoreWords(queries, keys, scores, weights, row, column, size) : outWords(weights, values, out, row, column, words);
-  return { panes: [...top, ...under], out: inScores ? weights : out, row, column, size: [`scores: ${queries.length} queries × ${keys.length} keys`, `result: ${queries.length} queries × ${size} numbers`, `scale: 1 / √${size} = ${digits(1 / Math.sqrt(size))}`], ...text };
+  return { panes: [...top, ...under], out: inScores ? weights : out, row, column, size: [`scores: ${howMany(queries.length, "query")} × ${howMany(keys.length, "key")}`, `result: ${howMany(queries.length, "query")} × ${howMany(size, "number")}`, `scale: 1 / √${size} = ${digits(1 / Math.sqrt(size))}`], ...text };
 }
 
 function scoreWords(queries, keys, scores, weights, row, column, size) {
@@ -108,7 +108,7 @@ function scoreWords(queries, keys, scores, weights, row, column, size) {
   const top = Math.max(...scores[row]);
   const below = scores[row].reduce((a, score) => a + Math.exp(score - top), 0);
   return {
-    head: `score of query ${row} and key ${column}: ${size} products, divided by √${size}`, header: ["numbers", "query", "× key", "="], rows,
+    head: `score of query ${row} and key ${column}: ${howMany(size, "product")}, divided by √${size}`, header: ["numbers", "query", "× key", "="], rows,
     total: `score = ${digits(scores[row][column])}; weight = exp(${digits(scores[row][column])} − ${digits(top)}) / ${digits(below)} = ${digits(weights[row][column])}`,
   };
 }

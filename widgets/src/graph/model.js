@@ -167,7 +167,7 @@ export function overlayValue(g, node, overlay) {
 // The shape that an edge carries, if all that it stands for have the same.
 export function edgeShape(g, edge) {
   const shapes = new Set(edge.pairs.map(([j]) => g.specs[j][edge.port]?.[0].join("×") ?? shapeOf(g, j)));
-  return shapes.size === 1 ? [...shapes][0] : `${shapes.size} shapes`;
+  return shapes.size === 1 ? [...shapes][0] : howMany(shapes.size, "shape");
 }
 
 // Whether a box is an output, or holds one.

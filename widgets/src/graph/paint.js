@@ -1,4 +1,5 @@
 // Drawing what is in sight, on a canvas or as SVG.
+import { howMany } from "../core/format.js";
 import { boxValue, edgeShape, isOutput } from "./model.js";
 
 export const BANDS = 240; // height of the strips that boxes and lines are sorted into
@@ -29,7 +30,7 @@ export function shades(g, sight, overlay) {
     const colour = { "+": 2, "−": 4, "~": 1, "→": 0, "⊃": 5, "=": 3 };
     return { fill: (i) => (values[i] ? (colour[values[i][0]] ?? 7) : null), strength: null, told: "+ added  − removed  ~ changed  → other inputs  ⊃ expanded  = merged" };
   }
-  return { fill: (i) => (values[i] === null || values[i] === "" ? null : number.get(values[i])), strength: null, told: `${names.length} ${names.length === 1 ? "kind" : "kinds"}; the second line of a box says which` };
+  return { fill: (i) => (values[i] === null || values[i] === "" ? null : number.get(values[i])), strength: null, told: `${howMany(names.length, "kind")}; the second line of a box says which` };
 }
 
 // Boxes and pieces by the strips that they touch, so that drawing looks at no others.

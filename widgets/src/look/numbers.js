@@ -1,6 +1,6 @@
 // The numbers of what is chosen: facts, values, a histogram; or of everything.
 import { h } from "../core/dom.js";
-import { bytes, count, digits, percent, seconds } from "../core/format.js";
+import { bytes, count, digits, howMany, percent, seconds } from "../core/format.js";
 import { why } from "../core/why.js";
 import { aliveAt, arrayOf, label } from "./model.js";
 
@@ -47,7 +47,7 @@ export function ofRow(x, row, rows, at) {
       ["FLOPs", g.nodes.flops[row] ? count(g.nodes.flops[row]) : null],
       ["ran", task === undefined ? null : seconds(run.ops.ran[task] / 1e9)],
       ["runs in piece", pieces.slice(0, 6).join(", ") + (pieces.length > 6 ? " …" : "")],
-      ["alive in this step", alive && `${alive.count} array${alive.count === 1 ? "" : "s"}, ${bytes(alive.sum)}`],
+      ["alive in this step", alive && `${howMany(alive.count, "array")}, ${bytes(alive.sum)}`],
       ["line", source && `${g.strings[source[0]].split(/[\\/]/).pop()}:${source[1]}`],
     ]),
   ].filter(Boolean);

@@ -18,7 +18,7 @@ export function playground(ctx) {
     const off = p.changes[layer] === "off", act = p.activations.includes(layer);
     const rate = h("input", { type: "number", class: "mx-number", min: 0, step: "any", value: String(p.rate), "aria-label": "learning rate", onchange: () => send({ do: "rate", rate: Number(rate.value) }) });
     return [
-      ...[1, 10, 100].map((n) => button(`${n} step${n > 1 ? "s" : ""}`, `${n} step${n > 1 ? "s" : ""}: train`, () => send({ do: "step", n }))),
+      ...[1, 10, 100].map((n) => button(howMany(n, "step"), `${howMany(n, "step")}: train`, () => send({ do: "step", n }))),
       h("label", { class: "mx-field" }, h("span", null, "learning rate"), rate),
       select("layer", p.layers.map((name) => [name, p.changes[name] ? `${name} (${p.changes[name]})` : name]), layer, (value) => {
         layer = value;
@@ -48,7 +48,7 @@ export function playground(ctx) {
 function curve(losses) {
   const finite = losses.filter(Number.isFinite);
   if (finite.length < 2) return "";
-  const low = Math.min(...finite), high = Math.max(...finite), text = `loss of ${losses.length} steps, from ${number(losses[0])} to ${number(losses.at(-1))}`;
+  const low = Math.min(...finite), high = Math.max(...finite), text = `loss of ${howMany(losses.length, "step")}, from ${number(losses[0])} to ${number(losses.at(-1))}`;
   const points = losses.flatMap((loss, i) => (Number.isFinite(loss) ? [`${((WIDE * i) / (losses.length - 1)).toFixed(1)},${(HIGH - 2 - ((HIGH - 4) * (loss - low)) / (high - low || 1)).toFixed(1)}`] : []));
   return s("svg", { width: WIDE, height: HIGH, role: "img", "aria-label": text }, s("title", null, text), s("polyline", { points: points.join(" ") }));
 }

@@ -1,6 +1,6 @@
 // The part of ScalingView that draws who sends how many bytes to whom.
 import { h, s, select, slider, tableOf } from "../core/dom.js";
-import { bytes } from "../core/format.js";
+import { bytes, howMany } from "../core/format.js";
 import { arrow, KINDS, links, MOST, places, transfers } from "./topology.js";
 
 const RADIUS = 20, LABELLED = 12;
@@ -75,9 +75,9 @@ export function exchanges(ctx, asked) {
   function said(how, of, step, steps) {
     if (!steps) return "One device has nobody to send to.";
     const at = made.find((each) => each.step === step - 1);
-    if (how === "server") return step ? `${at.does}: ${DOES[at.does]}` : `${of.arrays.length} ${of.arrays.length === 1 ? "array" : "arrays"}, pushed and pulled.`;
-    const count = `${of.buckets.length} ${of.buckets.length === 1 ? "bucket" : "buckets"}`;
-    return step ? `Bucket ${at.bucket + 1} of ${of.buckets.length}, ${bytes(of.buckets[at.bucket].bytes)}: ${DOES[at.does]}.` : `${count}, ${steps} steps one after another.`;
+    if (how === "server") return step ? `${at.does}: ${DOES[at.does]}` : `${howMany(of.arrays.length, "array")}, pushed and pulled.`;
+    const count = howMany(of.buckets.length, "bucket");
+    return step ? `Bucket ${at.bucket + 1} of ${of.buckets.length}, ${bytes(of.buckets[at.bucket].bytes)}: ${DOES[at.does]}.` : `${count}, ${howMany(steps, "step")} one after another.`;
   }
 
   function drawPicture(shown, where, name, devices) {

@@ -1,6 +1,6 @@
 // The side panel: what is selected and where it is in every stage; or, with nothing selected, the totals.
 import { button, h, tableOf } from "../core/dom.js";
-import { bytes, count, seconds } from "../core/format.js";
+import { bytes, count, howMany, seconds } from "../core/format.js";
 import { why } from "../core/why.js";
 import { called, marker } from "./model.js";
 
@@ -25,7 +25,7 @@ export function details({ payload, program, state, stages, rows, go }) {
   const parts = [];
   if (line) {
     const text = payload.source[line[0]].lines.find(([number]) => number === line[1])?.[1].trim();
-    parts.push(h("h2", null, `line ${line[1]}`), h("code", null, text), h("p", null, things.length ? `${things.length} operation${things.length === 1 ? " comes" : "s come"} from it.` : "No operation comes from this line."));
+    parts.push(h("h2", null, `line ${line[1]}`), h("code", null, text), h("p", null, things.length ? `${howMany(things.length, "operation")} ${things.length === 1 ? "comes" : "come"} from it.` : "No operation comes from this line."));
   }
   if (group !== null && group !== undefined) parts.push(...groupText(program, group));
   const from = origin && rows(origin[0])[origin[1]];
@@ -66,7 +66,7 @@ function groupText(program, index) {
   const group = program.groups[index];
   return [
     h("h2", null, `piece ${index + 1}: ${group.kind}`),
-    h("p", null, `${group.name} computes ${group.things.length || "no"} operation${group.things.length === 1 ? "" : "s"} of yours, reads ${bytes(group.in)} and writes ${bytes(group.out)}.`),
+    h("p", null, `${group.name} computes ${group.things.length ? howMany(group.things.length, "operation") : "no operations"} of yours, reads ${bytes(group.in)} and writes ${bytes(group.out)}.`),
     group.reads.length ? h("p", null, `It reads the results of piece ${group.reads.map((n) => n + 1).join(", ")}.`) : null,
     group.inputs.length ? h("p", null, `It reads ${group.inputs.join(", ")}.`) : null,
     group.inferred ? h("p", null, "XLA created it without recording its origin; the operations are those next to it.") : null,

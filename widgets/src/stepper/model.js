@@ -1,5 +1,5 @@
 // What the stepper knows without a page: rows of a stage, what they stand for, what differs.
-import { bytes, seconds } from "../core/format.js";
+import { bytes, howMany, seconds } from "../core/format.js";
 
 const RECORD = { name: 0, op: 1, inputs: 2, outputs: 3, attributes: 4, bytes: 5, part: 6, things: 7 };
 export const PARTS = { i: "input", f: "forward", b: "backward" };
@@ -43,7 +43,7 @@ export function marksOf(program, stage) {
   for (const n of c.added) marks.set(text(n), { mark: "+", note: "added" });
   for (const [n, into] of c.expanded) {
     into.forEach((m) => marks.set(text(m), { mark: "+", note: `from ${text(n)}` }));
-    gone.push({ name: text(n), mark: "−", note: `expanded into ${into.length} nodes` });
+    gone.push({ name: text(n), mark: "−", note: `expanded into ${howMany(into.length, "node")}` });
   }
   for (const [n, into] of c.merged) gone.push({ name: text(n), mark: "−", note: `merged into ${text(into)}` });
   for (const n of c.removed) gone.push({ name: text(n), mark: "−", note: "removed" });
@@ -59,7 +59,7 @@ export function rowsOf(payload, program, index) {
     const own = new Map(stage.groups ? program.groups.map((group, i) => [group.line - 1, i]) : []);
     const rows = stage.text.split("\n").map((text, i) => ({ kind: "line", text, things: things.get(i) ?? [], groups: groups.get(i) ?? [], own: own.get(i) }));
     for (const row of rows) if (row.own !== undefined) row.things = [...new Set([...row.things, ...program.groups[row.own].things])];
-    if (rows.length < stage.of) rows.push(note(`… ${(stage.of - rows.length).toLocaleString("en")} more lines: mx.stages(...).program.${stage.kind} has all of them`));
+    if (rows.length < stage.of) rows.push(note(`… ${howMany(stage.of - rows.length, "more line")}: mx.stages(...).program.${stage.kind} has all of them`));
     return rows;
   }
   if (stage.kind === "plan") return planRows(program, stage);
@@ -115,7 +115,7 @@ function keyRows(payload) {
   cache.inputs.forEach((text) => say(`  ${text}`));
   if (cache.arguments) say(`  other arguments ${cache.arguments}`);
   if (payload.kind !== "function") say(`  mode ${payload.training ? "training" : "predicting"}`);
-  if (cache.parameters.length) say(`${cache.parameters.length} parameters (part of the key)`, "head");
+  if (cache.parameters.length) say(`${howMany(cache.parameters.length, "parameter")} (part of the key)`, "head");
   cache.parameters.forEach((text) => say(`  ${text}`));
   say(cache.known ? "This key has been compiled before: a call runs immediately" : "Why it has to be traced", "head");
   if (!cache.known) cache.reasons.forEach((text) => say(`  ${text}`));
