@@ -215,3 +215,22 @@ def low_variables(graph: Graph, dtype: DTypeLike) -> set[str]:
                 read[entry.node] = read.get(entry.node, True) and low
     heads = {entry.node for entry in graph.heads}
     return {node.name for node, low in read.items() if low and node not in heads}
+
+
+def without_casts_of(graph: Graph, names: Collection[str]) -> Graph:
+    """The graph in which variables that are stored in half precision are read without a cast.
+
+    Args:
+        names: variables that only casts to their new dtype read, see :func:`low_variables`.
+    """
+
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        if (
+            node.op.name == "amp_cast"
+            and inputs[0].node.is_variable
+            and inputs[0].node.name in names
+        ):
+            return inputs
+        return node.replaced(inputs)
+
+    return graph.rebuild(change) if names else graph

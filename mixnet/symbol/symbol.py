@@ -210,8 +210,9 @@ class Symbol:
         return Symbol(entries)
 
     def get_children(self) -> Symbol | None:
-        """A group of the inputs of the node; None for a variable."""
-        inputs = [entry for head in self._heads for entry in head.node.inputs]
+        """A group of the inputs of the nodes, those of each node once; None for a variable."""
+        nodes = dict.fromkeys(head.node for head in self._heads)
+        inputs = [entry for node in nodes for entry in node.inputs]
         return Symbol(inputs) if inputs else None
 
     # ---- attributes ---------------------------------------------------------------------------

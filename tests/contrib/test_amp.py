@@ -189,8 +189,19 @@ def test_convert_model_and_bind() -> None:
     executor = converted.bind(mx.cpu(), {**arguments, "data": nd.array([[1, 1.0004]])})
     (found,) = executor.forward()
     assert found.dtype == np.float32 and found.asnumpy().tolist() == [[3, 7]]  # 1.0004 is 1 in half
-    _, arguments, _ = amp.convert_model(symbol, params, {}, cast_optional_params=True)
+    stored, arguments, _ = amp.convert_model(symbol, params, {}, cast_optional_params=True)
     assert {each.dtype for each in arguments.values()} == {np.float16}
+    assert stored.get_internals().list_outputs() == [  # the names of MXNet 1.9.1
+        "data",
+        "data_amp_cast_float16_output",
+        "fc_weight",
+        "fc_bias",
+        "fc_output",
+        "fc_output_amp_cast_float32_output",
+    ]
+    assert stored.infer_type(data="float32")[0] == [np.float32, np.float16, np.float16]
+    executor = stored.bind(mx.cpu(), {**arguments, "data": nd.array([[1, 1.0004]])})
+    assert executor.forward()[0].asnumpy().tolist() == [[3, 7]]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -310,3 +310,17 @@ def test_variables_of_missing_inputs_have_the_attributes_of_the_node() -> None:
     assert total.attr_dict() == {name: {"num_args": "2"} for name in ("c_arg0", "c_arg1", "c")}
     executor = total.bind(mx.cpu(), {"c_arg0": mx.nd.ones((2,)), "c_arg1": mx.nd.ones((2,))})
     assert executor.forward()[0].asnumpy().tolist() == [2, 2]
+
+
+def test_children_of_several_outputs_of_a_node_are_listed_once() -> None:
+    """The lists are those of MXNet 1.9.1."""
+    a = sym.Variable("a")
+    cut = sym.SliceChannel(a, num_outputs=3, name="cut")
+    for symbol, children in (
+        (cut, ["a"]),
+        (sym.Group([cut, cut[0]]), ["a"]),
+        (sym.Group([a, sym.exp(a)]), ["a"]),
+        (sym.Group([cut, sym.exp(cut[1]), cut[0]]), ["a", "cut_output1"]),
+        (a * a, ["a", "a"]),
+    ):
+        assert symbol.get_children().list_outputs() == children

@@ -20,7 +20,12 @@ from mixnet.gluon import HybridBlock, SymbolBlock, Trainer
 from mixnet.module import BucketingModule
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer
-from mixnet.passes.lower_precision import Precision, low_variables, lower_precision
+from mixnet.passes.lower_precision import (
+    Precision,
+    low_variables,
+    lower_precision,
+    without_casts_of,
+)
 from mixnet.runtime.record.precision import use
 from mixnet.symbol import Symbol, Variable
 
@@ -314,7 +319,8 @@ def convert_model(
     Args:
         arg_params: parameters by name.
         aux_params: states by name.
-        cast_optional_params: parameters that are only read in half precision are stored in it.
+        cast_optional_params: parameters that are only read in half precision are stored in it, and
+            the symbol reads them without a cast.
 
     Returns:
         The symbol, the parameters and the states.
@@ -338,7 +344,10 @@ def convert_model(
         data,
         cast_optional_params,
     )
-    low = low_variables(converted.graph, target_dtype) if cast_optional_params else set()
+    low: set[str] = set()
+    if cast_optional_params:
+        low = low_variables(converted.graph, target_dtype) & {*arg_params, *aux_params}
+        converted = type(sym)(without_casts_of(converted.graph, low).heads)
     arguments, states = (
         {
             name: each.astype(target_dtype) if name in low else each
