@@ -207,7 +207,8 @@ def test_values_of_every_kind_and_protocol(protocol: int) -> None:
         "dtypes": [onp.dtype("float32"), onp.dtype("bool"), onp.dtype("uint8")],
         "numbers": [0, -1, 1 << 40, 2.5, 1j, True, None],
         "text": ["", "\u00e9\U0001f600", b"\xff\x00", bytearray(b"\xff")],
-        "sets": [{1, 2}, frozenset("ab"), set()],
+        # No strings: their order differs between processes, and between a set and its copy.
+        "sets": [{1, 2}, frozenset({3, 4}), set()],
         1: (1, (2, [3, {4: ()}])),
     }
     found = loads(pickle.dumps(values, protocol))
