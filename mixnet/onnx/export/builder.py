@@ -240,3 +240,13 @@ def _node(step: Step) -> Any:
         doc_string=step.doc or None,
         **fields,
     )
+
+
+def values_read(step: Step) -> set[str]:
+    """Names of the values that a node reads, those that its bodies read included."""
+    names = set(step.inputs)
+    for value in step.attributes.values():
+        if isinstance(value, Builder):
+            names |= {name for inner in value.steps for name in values_read(inner)}
+            names |= {name for name, _, _ in value.outputs}
+    return names

@@ -210,9 +210,40 @@ def _(b: Builder, call: Call) -> Any:
     result = _activated(b, parts.act, result)
     if parts.sum is not None:
         dtype = call.dtypes[names.index("sum")]
-        added = _restored(b, operands["sum"], _step(b, others[0], others[1], dtype), dtype)
+        step = _step(b, others[0], others[1], dtype)
+        added = _restored(b, operands["sum"], step, dtype)
+        if _clips(parts.post_act) and not call["enable_float_output"]:
+            result = _rounded_before_sum(b, call, result, _extent(step, dtype))
         result = _activated(b, parts.post_act, b.Add(result, added))
     return result if call["enable_float_output"] else _in_range(b, call, result)
+
+
+def _extent(step: np.ndarray, dtype: DTypeLike) -> tuple[float, float]:
+    """The least and the greatest number that integers of these steps stand for."""
+    low, high = LIMITS[np.dtype(dtype).name]
+    return low * float(step), high * float(step)
+
+
+def _clips(node: Any) -> bool:
+    """Whether an activation, or none, keeps numbers in a range and clips the others."""
+    return node is None or node.op.name in ("Activation", "clip")
+
+
+def _rounded_before_sum(b: Builder, call: Call, value: str, added: tuple[float, float]) -> str:
+    """What is added to other integers, in integers itself: runtimes add two of them, and fuse the
+    layer before.
+
+    The range follows from the others. The result holds numbers from ``low`` to ``high``; a number
+    below ``low`` less the greatest that is added is clipped there as well, whatever is added.
+    """
+    ends = [b.constant(np.asarray([each], np.float32)) for each in _measured(call)]
+    dtype = call.out_dtypes[0]
+    low, high = _extent(_step(b, ends[0], ends[1], dtype), dtype)
+    low, high = min(0.0, low - added[1]), max(0.0, high - added[0])
+    most = LIMITS["uint8"][1]
+    step = np.asarray((high - low) / most, np.float32)
+    zero = b.constant(np.asarray(round(-low / float(step)), np.uint8))
+    return str(b.DequantizeLinear(b.QuantizeLinear(value, step, zero), step, zero))
 
 
 def _folded(
@@ -249,11 +280,12 @@ def _(b: Builder, call: Call) -> Any:
             scale = _step(b, others[2], others[3], np.int8, LIMITS["int8"][1])
             bias = _known(b, operands["bias"]) * scale
             added = _whole_bias(b, bias, step * steps)
-    x = _restored(b, call.x, step, call.dtype)
     known = parts.layer.op.keywords(parts.layer.statics)
     if known["flatten"] or call.ndim == 2:
-        result = b.Gemm(x if call.ndim == 2 else b.Flatten(x, axis=1), matrix, added, transB=1)
+        rows = call.x if call.ndim == 2 else b.Flatten(call.x, axis=1)
+        result = b.Gemm(_restored(b, rows, step, call.dtype), matrix, added, transB=1)
     else:
+        x = _restored(b, call.x, step, call.dtype)
         result = b.MatMul(x, b.Transpose(matrix, perm=[1, 0]))
         result = result if added is None else b.Add(result, added)
     result = _activated(b, parts.act, result)

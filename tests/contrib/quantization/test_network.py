@@ -134,3 +134,42 @@ def test_as_onnx(trained: Any, digits: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(first, found[:5], rtol=1e-5)
     assert (found.argmax(1) == expected.argmax(1)).mean() > 0.98
     assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
+
+
+def fused_operators(path: str, folder: Path) -> set[str]:
+    """The operators of a file after ONNX Runtime's optimizer."""
+    runtime = pytest.importorskip("onnxruntime")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4  # the optimized file is for this processor: that is a warning
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
+    runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    import onnx
+
+    graph = onnx.load(options.optimized_model_filepath).graph
+    return {node.op_type for node in graph.node}
+
+
+def test_onnx_runtime_fuses_every_layer(trained: Any, digits: Any, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    net = quantization.quantize_net_v2(
+        trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="smart",
+        quantize_granularity="channel-wise",
+    )  # fmt: skip
+    net.hybridize()
+    net(mx.nd.array(digits[0][:4]))
+    (path,) = net.export(str(tmp_path / "int8"), format="onnx")
+    operators = fused_operators(path, tmp_path)
+    assert {"QLinearConv", "QLinearAdd", "QGemm"} <= operators
+    assert not operators & {"Conv", "FusedConv", "Gemm", "FusedGemm", "Add", "Relu"}
+
+
+@pytest.mark.parametrize("backend", ["ONNXRuntime", "OpenVINO"])
+def test_accuracy_stays_in_another_runtime(trained: Any, digits: Any, backend: str) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip(backend.lower())
+    net = quantization.quantize_net_v2(
+        trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="smart",
+        quantize_granularity="channel-wise",
+    )  # fmt: skip
+    net.optimize_for(mx.nd.array(digits[0][1024:]), backend=backend)
+    assert accuracy(net, digits) > accuracy(trained, digits) - 0.005
