@@ -218,7 +218,7 @@ def _(b: Builder, call: Call) -> Any:
     return result if call["enable_float_output"] else _in_range(b, call, result)
 
 
-def _extent(step: np.ndarray, dtype: DTypeLike) -> tuple[float, float]:
+def _extent(step: np.ndarray, dtype: np.dtype) -> tuple[float, float]:
     """The least and the greatest number that integers of these steps stand for."""
     low, high = LIMITS[np.dtype(dtype).name]
     return low * float(step), high * float(step)

@@ -6,7 +6,7 @@ that: activations unsigned, weights signed. The integers stand for the same numb
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Set
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def _is_signed(builder: Builder, step: Step) -> bool:
 
 
 def _region(
-    builder: Builder, source: Step, readers: dict[str, list[Step]], fixed: Collection[str]
+    builder: Builder, source: Step, readers: dict[str, list[Step]], fixed: Set[str]
 ) -> list[Step]:
     """The nodes that make and read a value's integers; none if they cannot be shifted."""
     region, new = [source], [source]
