@@ -13,8 +13,6 @@ from mixnet.onnx.backend import ONNXBackend, Run, allowed_cores
 from mixnet.symbol.symbol import Symbol
 
 _FP16 = "MXNET_TENSORRT_USE_FP16"
-_EXACT_SUMS = ("session.x64quantprecision", "1")
-"""Products of 8-bit integers are added in 32 bits on processors without VNNI too, not in 16."""
 
 
 def set_use_fp16(status: bool) -> None:
@@ -87,7 +85,6 @@ class ONNXRuntime(ONNXBackend):
         settings = runtime.SessionOptions()
         settings.intra_op_num_threads = int(options.get("threads", _threads()))
         settings.log_severity_level = 3
-        settings.add_session_config_entry(*_EXACT_SUMS)
         session = runtime.InferenceSession(
             model.SerializeToString(), settings, providers=options["providers"]
         )

@@ -207,21 +207,46 @@ def _(b: Builder, call: Call) -> Any:
         dilations=list(known["dilate"] or (1,) * count),
         group=known["num_group"],
     )
-    result = _activated(b, parts.act, result)
     if parts.sum is not None:
+        result = _activated(b, parts.act, result)
         dtype = call.dtypes[names.index("sum")]
         step = _step(b, others[0], others[1], dtype)
         added = _restored(b, operands["sum"], step, dtype)
         if _clips(parts.post_act) and not call["enable_float_output"]:
             result = _rounded_before_sum(b, call, result, _extent(step, dtype))
-        result = _activated(b, parts.post_act, b.Add(result, added))
-    return result if call["enable_float_output"] else _in_range(b, call, result)
+        result = b.Add(result, added)
+    return _result(b, call, parts.act if parts.sum is None else parts.post_act, result)
 
 
 def _extent(step: np.ndarray, dtype: np.dtype) -> tuple[float, float]:
     """The least and the greatest number that integers of these steps stand for."""
     low, high = LIMITS[np.dtype(dtype).name]
     return low * float(step), high * float(step)
+
+
+def _result_extent(b: Builder, call: Call) -> tuple[float, float]:
+    ends = [b.constant(np.asarray([each], np.float32)) for each in _measured(call)]
+    dtype = call.out_dtypes[0]
+    return _extent(_step(b, ends[0], ends[1], dtype), dtype)
+
+
+def _result(b: Builder, call: Call, act: Any, value: str) -> Any:
+    """What a fused layer gives: sums after an activation, in floats or rounded."""
+    if call["enable_float_output"]:
+        return _activated(b, act, value)
+    if not _clips_no_more(act, *_result_extent(b, call)):
+        value = _activated(b, act, value)
+    return _in_range(b, call, value)
+
+
+def _clips_no_more(node: Any, low: float, high: float) -> bool:
+    """Whether an activation leaves the numbers from ``low`` to ``high`` as they are, and clips others."""
+    if node is None or not _clips(node):
+        return False
+    known = node.op.keywords(node.statics, node.scalars)
+    if node.op.name == "clip":
+        return bool(known["a_min"] <= low and high <= known["a_max"])
+    return bool(known["act_type"] == "relu" and low >= 0)
 
 
 def _clips(node: Any) -> bool:
@@ -236,9 +261,7 @@ def _rounded_before_sum(b: Builder, call: Call, value: str, added: tuple[float, 
     The range follows from the others. The result holds numbers from ``low`` to ``high``; a number
     below ``low`` less the greatest that is added is clipped there as well, whatever is added.
     """
-    ends = [b.constant(np.asarray([each], np.float32)) for each in _measured(call)]
-    dtype = call.out_dtypes[0]
-    low, high = _extent(_step(b, ends[0], ends[1], dtype), dtype)
+    low, high = _result_extent(b, call)
     low, high = min(0.0, low - added[1]), max(0.0, high - added[0])
     most = LIMITS["uint8"][1]
     step = np.asarray((high - low) / most, np.float32)
@@ -288,5 +311,4 @@ def _(b: Builder, call: Call) -> Any:
         x = _restored(b, call.x, step, call.dtype)
         result = b.MatMul(x, b.Transpose(matrix, perm=[1, 0]))
         result = result if added is None else b.Add(result, added)
-    result = _activated(b, parts.act, result)
-    return result if call["enable_float_output"] else _in_range(b, call, result)
+    return _result(b, call, parts.act, result)

@@ -173,3 +173,17 @@ def test_accuracy_stays_in_another_runtime(trained: Any, digits: Any, backend: s
     )  # fmt: skip
     net.optimize_for(mx.nd.array(digits[0][1024:]), backend=backend)
     assert accuracy(net, digits) > accuracy(trained, digits) - 0.005
+
+
+def test_ranges_of_small_numbers_keep_their_digits() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8), nn.Dense(8))
+    net.initialize(mx.init.Normal(1e-4))
+    x = mx.nd.random.uniform(-1, 1, shape=(16, 8))
+    expected = net(x).asnumpy()
+    assert np.abs(expected).max() < 1e-6
+    small = quantization.quantize_net_v2(
+        net, calib_mode="naive", calib_data=[x], quantize_granularity="channel-wise"
+    )
+    found = small(x).asnumpy()
+    np.testing.assert_allclose(found, expected, atol=0.03 * np.abs(expected).max())
