@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,32 @@ def test_the_compiled_network_gives_the_same(trained: Any, digits: Any) -> None:
     with mx.runtime.compiling_at_once():
         compiled = net(images).asnumpy()
     np.testing.assert_allclose(compiled, interpreted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", ["auto", "int8"])
+@pytest.mark.parametrize("least", [0, 10**12])  # by oneDNN where XLA has it, and without
+def test_channels_in_groups_are_compiled_to_the_same(
+    dtype: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["mixnet.passes.choose_layout"], "ONEDNN_LEAST", least)
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(16, 3, padding=1, groups=16, in_channels=16, activation="relu"),
+        nn.Conv2D(16, 3, 2, padding=1, groups=4),
+        nn.Conv2D(8, 1),
+    )
+    net.initialize(mx.init.Normal(0.3))
+    x = mx.nd.random.uniform(-1, 1, shape=(2, 16, 9, 7))
+    floats = net(x).asnumpy()
+    small = quantization.quantize_net_v2(
+        net, calib_mode="naive", calib_data=[x], quantized_dtype=dtype, quantize_mode="smart"
+    )
+    small.hybridize()
+    interpreted = small(x).asnumpy()
+    with mx.runtime.compiling_at_once():
+        compiled = small(x).asnumpy()
+    np.testing.assert_allclose(compiled, interpreted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(compiled, floats, atol=0.05 * np.abs(floats).max())
 
 
 def size_of_arrays(path: str) -> int:
