@@ -131,5 +131,5 @@ def test_operators_without_attributes_ignore_what_they_are_given() -> None:
     assert mx.sym.load_json(symbol.tojson()).eval(x=x)[0].asnumpy().tolist() == [1, 2]
     with pytest.raises(mx.MXNetError, match="no argument 'axis'"):
         mx.sym.sqrt(mx.sym.var("x"), axis=mx.sym.var("y"))
-    with pytest.raises(mx.MXNetError, match="no argument 'axes'. Did you mean"):
+    with pytest.raises(mx.MXNetError, match="no argument 'axes'"):
         mx.nd.softmax(x, axes=1)
