@@ -478,6 +478,8 @@ class Op(Operator):
     def bind(self, keywords: Mapping[str, Any], training: bool = False) -> tuple[Statics, tuple]:
         """Checked attributes: the static ones in order, and the numbers that are inputs.
 
+        An operator without attributes ignores all that it is given, as in MXNet.
+
         Raises:
             AttributeTypeError: unknown or missing name.
             AttributeValueError: a value that the attribute cannot have.
@@ -494,9 +496,9 @@ class Op(Operator):
                     return known, scalars_given
         except (TypeError, OverflowError):  # a list or an array as a value; a number without end
             key = None
-        for name in keywords:
+        for name in keywords if self.attributes else ():
             if name not in self.attributes:
-                raise self._unknown(name)
+                raise self.no_argument(name)
         statics: list[Any] = []
         scalars: list[float] = []
         values: dict[str, Any] = {}
@@ -552,7 +554,8 @@ class Op(Operator):
         ]
         return (training, *rest), tuple(scalars)
 
-    def _unknown(self, name: str) -> AttributeTypeError:
+    def no_argument(self, name: str) -> AttributeTypeError:
+        """The error for an argument that the operator does not have, with the nearest name."""
         hint = did_you_mean(name, [*self.attributes, *self.arrays])
         return OperatorTypeError(
             f"{self.title} has no argument {name!r}.{hint} Call it as {self.usage()}."
