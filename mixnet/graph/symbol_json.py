@@ -293,12 +293,12 @@ def _move_to_inputs(node: Node) -> None:
 def check_attributes(node: Node) -> None:
     """Raise if an operation has attributes that are neither its operator's nor the user's.
 
-    The user's begin and end with ``__``. An operator without attributes ignores them all, as in MXNet.
+    The user's begin and end with ``__``.
 
     Raises:
         MXNetError: it has others; with the nearest name.
     """
-    if node.op.name == "Custom" or not node.op.attributes:
+    if node.op.name == "Custom":
         return
     known = {*node.op.attributes, *([node.op.num_args] if node.op.num_args else ["num_args"])}
     unknown = {

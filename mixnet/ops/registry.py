@@ -478,7 +478,8 @@ class Op(Operator):
     def bind(self, keywords: Mapping[str, Any], training: bool = False) -> tuple[Statics, tuple]:
         """Checked attributes: the static ones in order, and the numbers that are inputs.
 
-        An operator without attributes ignores all that it is given, as in MXNet.
+        An operator without attributes ignores whatever it is given, as in MXNet; one that counts its inputs
+        does not.
 
         Raises:
             AttributeTypeError: unknown or missing name.
@@ -496,9 +497,9 @@ class Op(Operator):
                     return known, scalars_given
         except (TypeError, OverflowError):  # a list or an array as a value; a number without end
             key = None
-        for name in keywords if self.attributes else ():
-            if name not in self.attributes:
-                raise self.no_argument(name)
+        unknown = next((name for name in keywords if name not in self.attributes), None)
+        if unknown is not None and (self.attributes or self.variadic):
+            raise self.no_argument(unknown)
         statics: list[Any] = []
         scalars: list[float] = []
         values: dict[str, Any] = {}

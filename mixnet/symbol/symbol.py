@@ -723,7 +723,7 @@ def compose(
     inputs: Mapping[str, Symbol] | Sequence[Symbol | None],
     attributes: dict[str, Any],
     name: str | None = None,
-    attr: Mapping[str, str] | None = None,
+    attr: Mapping[str, object] | None = None,
 ) -> Symbol:
     """A symbol that applies an operator; parameters that are not given become variables.
 
@@ -734,7 +734,7 @@ def compose(
             variable.
         attributes: the operator's attributes.
         name: name of the node, automatic by default.
-        attr: user attributes.
+        attr: user attributes; values of any type become text.
     """
     own = {
         k: v
@@ -758,7 +758,7 @@ def compose(
                 f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
                 f"is not taken for one of the operator's."
             )
-    stated = node_attributes({**(attr or {}), **users})
+    stated = node_attributes({**{k: str(v) for k, v in (attr or {}).items()}, **users})
     attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
     own_variables: list[Node] = []
 

@@ -401,6 +401,23 @@ def test_results_are_arrays_of_their_own() -> None:
     assert x.asnumpy().tolist() == net.scale.data().asnumpy().tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("scope", [autograd.record, autograd.train_mode, autograd.pause])
+def test_forward_sees_the_modes_of_the_first_call(scope) -> None:
+    class Reports(nn.HybridBlock):
+        def hybrid_forward(self, F, x):
+            modes.append((autograd.is_recording(), autograd.is_training()))
+            return x * 2
+
+    modes = []
+    net = Reports()
+    net.hybridize()
+    with scope():
+        expected = (autograd.is_recording(), autograd.is_training())
+        net(nd.ones((2,)))
+    net(nd.ones((2,)))
+    assert modes == [expected]
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
 def test_copies_learn_on_their_own(copied) -> None:
     net, x = perceptron(), nd.ones((2, 4))

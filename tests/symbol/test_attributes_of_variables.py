@@ -23,6 +23,14 @@ def test_a_variable_has_what_its_node_has() -> None:
     assert net.attr_dict()["c_weight"]["kernel"] == "(1, 1)"
 
 
+def test_attributes_of_any_type_become_text() -> None:
+    net = sym.Convolution(x, kernel=(1, 1), num_filter=1, name="c", attr={"__foo__": mx.init.One()})
+    assert net.attr("__foo__") == str(net.attr_dict()["c_weight"]["__foo__"])
+    assert isinstance(net.attr("__foo__"), str)
+    assert sym.load_json(net.tojson()).attr("__foo__") == net.attr("__foo__")
+    assert sym.sin(x, attr={"__foo__": 3}).attr("__foo__") == "3"
+
+
 @pytest.mark.parametrize(
     ("net", "name", "start"),
     [(sym.LeakyReLU(x, act_type="prelu", name="l"), "l_gamma", '["Constant", {"value": 0.25}]'),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mixnet.autograd.scope import RecordingScope
 from mixnet.context import Context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.nested import _flatten
@@ -27,9 +26,6 @@ from mixnet.symbol.executor import unplaced_graph
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.symbol import Symbol, Variable
 
-if TYPE_CHECKING:
-    pass
-
 
 class Composition:
     """A block called once with variables for its arrays.
@@ -41,7 +37,7 @@ class Composition:
 
     ``inputs`` are the variables: ``data``, or ``data0``, ``data1`` and so on; ``output`` what
     forward returned, ``symbol`` the same as one symbol, ``drawing`` the random operators in the order
-    in which forward called them.
+    in which forward called them. Forward sees the recording and training modes of that call, as in MXNet.
     """
 
     def __init__(self, forward: Any, structure: object, count: int):
@@ -53,7 +49,7 @@ class Composition:
             is_numpy = issubclass(next(kinds), np_ndarray)
             self.inputs.append(variable.as_np_ndarray() if is_numpy else variable)
         arguments = unflatten(iter(self.inputs), structure)
-        with untraced(), RecordingScope(False, None), calls_watched() as self.drawing:
+        with untraced(), calls_watched() as self.drawing:
             self.output = forward(*arguments)
         leaves, self.outputs = _flattened(self.output)
         self.symbol = leaves[0] if len(leaves) == 1 else Group(leaves, type(leaves[0]))
