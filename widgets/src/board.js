@@ -80,9 +80,10 @@ export default view("TrainingBoard", (ctx) => {
     ctx.say(`step ${hovered}: ${values.map(([s, k]) => `${s.name} ${value(s.value[k])}`).join(", ")}`);
   }
   const line = (p) => {
-    const last = p.series.filter((s) => s.recent.value.length).map((s) => `${s.name} ${value(s.recent.value.at(-1))}`);
+    const bad = p.status === "nan" ? p.nan : null;
+    const last = p.series.filter((s) => s.recent.value.length && s.name !== bad?.name).map((s) => `${s.name} ${value(s.recent.value.at(-1))}`);
     const speed = p.throughput.value.length ? [`${count(p.throughput.value.at(-1))} ${p.throughput.unit}`] : [];
-    return [`${word(p)}, step ${p.step}`, ...last, ...speed].join(", ");
+    return [word(p), ...(bad?.step === p.step ? [] : [`step ${p.step.toLocaleString("en-US")}`]), ...last, ...speed].join(", ");
   };
   const word = (p) => (p.status === "nan" ? `${p.nan.name} not finite since step ${p.nan.step}${p.running ? ", running" : ""}` : WORDS[p.status] ?? p.status);
 

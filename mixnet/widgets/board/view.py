@@ -60,8 +60,8 @@ class TrainingBoard(View):
     schema = "mixnet.train/1"
     bundle = "board"
     sight = (
-        "Look at the loss [curve]: it falls while the network learns. Marks show the [step]s "
-        "of events."
+        "Look at the loss [curve]: it falls while the network learns. A mark shows the [step] "
+        "of an event, such as a compilation."
     )
     _data: Store | None = None  # a stored board has a payload alone
 
@@ -418,11 +418,12 @@ class TrainingBoard(View):
             if p["status"] == "nan"
             else p["status"]
         )
-        text = f"{p['title']}: {word}, step {p['step']}"
+        at = "" if p["status"] == "nan" and bad["step"] == p["step"] else f", step {p['step']:,}"
+        text = f"{p['title']}: {word}{at}"
         shown = [
             f"{s['name']} {_number_text(s['recent']['value'][-1])}"
             for s in p["series"]
-            if s["recent"]["value"]
+            if s["recent"]["value"] and (p["status"] != "nan" or s["name"] != bad["name"])
         ]
         if p["throughput"]["value"]:
             shown.append(f"{number_text(p['throughput']['value'][-1])} {p['throughput']['unit']}")

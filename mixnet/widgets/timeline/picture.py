@@ -13,19 +13,21 @@ LETTERS = "CKIMO"  # compute, copy, I/O, messages, other: also as in timeline.js
 WORDS = ("compute", "copy", "I/O", "communication", "other")
 
 
-def picture(runs: list[Run], label: str) -> str:
+def picture(runs: list[Run], label: str, width: float = WIDTH) -> str:
     """All runs, one below the other, on one time axis; the longest chain of dependent operations
     is framed.
     """
     height = 54 + sum(26 + sum(_height(lane) for lane in run["lanes"]) for run in runs)
-    svg = Svg(WIDTH, height, label)
+    svg = Svg(width, height, label)
     span = max([run["span"] for run in runs] + [1])
-    scale = (WIDTH - 2 * LEFT) / span
+    scale = (width - 2 * LEFT) / span
     _legend(svg, runs)
-    for tick in ticks(0, span, 8):
+    for tick in ticks(0, span, int(width / 115)):
         x = LEFT + tick * scale
         svg.add(f'<path class="s-line" opacity="0.4" d="M{x:.1f},40V{height - 6}"/>')
-        svg.text(x + 3, 50, time_text(tick / 1e9) if tick else "0", "f-dim", 10)
+        text = time_text(tick / 1e9) if tick else "0"
+        before = x + 3 + 6 * len(text) > width  # no room behind its line
+        svg.text(x + (-3 if before else 3), 50, text, "f-dim", 10, "end" if before else "start")
     y = 58.0
     for run in runs:
         svg.text(LEFT, y + 12, f"{run['name']}: {time_text(run['span'] / 1e9)}", bold=True)
@@ -55,7 +57,7 @@ def _legend(svg: Svg, runs: list[Run]) -> None:
     svg.rect(x + 150, 13, 20, 4, "f-dim")
     svg.text(x + 174, 19, "waiting for a thread", size=11)
     svg.rect(x + 294, 9, 20, 12, "f-bg s-hot")
-    svg.text(x + 318, 19, "longest chain of dependent work", size=11)
+    svg.text(x + 318, 19, "longest chain", size=11)
 
 
 def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:
