@@ -49,7 +49,7 @@ export default view("MemoryView", (ctx) => {
   function seek(by) {
     const p = chosen(), words = search.value.toLowerCase().split(/\s+/).filter(Boolean), { arrays, steps } = p.graph;
     const has = (n) => {
-      const text = `${nameOf(p.graph, n)} ${ctx.payload.strings[steps.op[arrays.step[n]]]} ${lineOf(p.graph, n)}`.toLowerCase();
+      const text = `${nameOf(p.graph, n)} ${steps.node?.[arrays.step[n]] ?? ""} ${ctx.payload.strings[steps.op[arrays.step[n]]]} ${lineOf(p.graph, n)}`.toLowerCase();
       return words.every((word) => text.includes(word));
     };
     matching = words.length ? [...p.order].filter(has).sort((a, b) => p.begin[a] - p.begin[b]) : [];

@@ -29,8 +29,8 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
         "graph": (354, 36, 300, 470),
     }
     panes |= {
-        "memory": (664, 36, 502, 238),
-        "engine": (664, 284, 502, 134),
+        "memory": (664, 36, 502, 212),
+        "engine": (664, 258, 502, 160),
         "what runs": (664, 428, 502, 78),
     }
     for name, (x, y, width, height) in panes.items():
@@ -47,10 +47,10 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
     if payload["memory"] is not None:
         memory = in_program(payload["memory"], payload["labels"])
         plan = next(each for each in memory["plans"] if each["name"] == "both")
-        _inside(svg, plan_picture(memory, plan, summary, 490, 212), panes["memory"])
+        _inside(svg, plan_picture(memory, plan, summary, 490, 186), panes["memory"])
     if payload["engine"] is not None:
         runs = engine_in_program(payload["engine"], payload["labels"])["runs"]
-        _inside(svg, timeline_picture(runs, summary, 490), panes["engine"])
+        _inside(svg, timeline_picture(runs, summary, 490, waits=False), panes["engine"])
     _pieces(svg, payload, node, panes["what runs"])
     for name, text in payload["missing"].items():
         x, y, width, _ = panes[{"runs": "what runs"}.get(name, name)]

@@ -106,7 +106,9 @@ def _of_file(
 ) -> Subject:
     ending = os.path.splitext(path)[1].lower()
     if ending == ".json":
-        return _of_symbol(load(path), inputs, train, named, boundary, {})
+        subject = _of_symbol(load(path), inputs, train, named, boundary, {})
+        subject.pictured.title = os.path.basename(path)
+        return subject
     if ending != ".onnx":
         raise AttributeTypeError(
             f"look: {path!r} ends in {ending or 'nothing'}; expected .json (a symbol) or .onnx."
