@@ -97,7 +97,9 @@ def _pool(
             f"Pooling: kernel {kernel} has {len(kernel)} number(s), so data must have "
             f"{len(kernel) + 2} axes, batch, channels and {len(kernel)} spatial, not {data.shape}."
         )
-    strides, pads = spatial("stride", stride, axes, 1), spatial("pad", pad, axes, 0)
+    # MXNet reads as many numbers as there are axes; programs give four for two.
+    strides = spatial("stride", stride[:axes], axes, 1)
+    pads = spatial("pad", pad[:axes], axes, 0)
     widths = window_widths(data.shape[2:], kernel, strides, pads, pooling_convention)
     window = (1, 1, *kernel), (1, 1, *strides), ((0, 0), (0, 0), *widths)
     if pool_type == "max":

@@ -209,3 +209,13 @@ def test_make_loss_divides_by_the_rows_of_a_batch(shape: tuple[int, ...], expect
         loss = mx.nd.MakeLoss(data, grad_scale=0.5, normalization="batch")
     loss.backward()
     assert set(data.grad.asnumpy().ravel().tolist()) == {expected}
+
+
+def test_pooling_reads_one_number_for_each_axis() -> None:
+    data, more = nd.arange(25).reshape((1, 1, 5, 5)), {"stride": (2, 1, 3, 3), "pad": (1, 1, 0)}
+    out = nd.Pooling(data, pool_type="max", kernel=(2, 2), **more)
+    assert out.shape == (1, 1, 3, 6) and out.sum().asscalar() == 222  # as printed by MXNet 1.9.1
+    symbol = mx.sym.Pooling(mx.sym.var("x"), kernel=(2, 2), **more)
+    assert symbol.infer_shape(x=data.shape)[1] == [(1, 1, 3, 6)]
+    with pytest.raises(ShapeError, match="stride has 1 numbers"):
+        nd.Pooling(data, kernel=(2, 2), stride=(1,))
