@@ -1,11 +1,11 @@
 """Files of ``jax.export``: written with a checksum, and read as untrusted data.
 
-JAX reads what it wrote and expects nothing else: damage may end the process. So a file of
-mixnet's is known by its checksum, and any other is first looked at by another process.
+JAX expects exactly what it has written: damage may end the process. So mixnet recognizes its own
+files by their checksum, and any other is first read in a separate process.
 
-Such a file is a flatbuffer: it begins with the place of its first table, and all other places in
-    it are relative.
-So there is room for what is ours behind that number: the rest is moved, and JAX reads it as before.
+Such a file is a flatbuffer: it begins with the position of its first table, and all other
+positions in it are relative. So data of mixnet's fits behind that number: the rest is moved,
+and JAX reads it as before.
 """
 
 from __future__ import annotations

@@ -56,9 +56,9 @@ def _threads() -> int:
 class ONNXRuntime(ONNXBackend):
     """A backend that computes all operators with an equivalent in ONNX.
 
-    Options: ``providers``, a list of ONNX Runtime's, by default CUDA's where it is installed,
-        else the CPU's; ``threads``, how many
-    it uses, by default one for each core that the process may use.
+    Options: ``providers``, a list of ONNX Runtime's, by default CUDA's if it is installed,
+    otherwise the CPU's; ``threads``, their number, by default one for each core that the
+    process may use.
     """
 
     preferred = ("CUDAExecutionProvider", "CPUExecutionProvider")

@@ -18,9 +18,9 @@ def flops(
 ) -> int:
     """Floating point operations of one call; a multiplication and an addition are two.
 
-    An estimate as papers count: products, convolutions and recurrent layers exactly, other
-        operators as many for
-    each element as they declare. An operator that declares nothing counts one for each element it writes.
+    An estimate, counted as papers do: products, convolutions and recurrent layers exactly, other
+    operators with the number per element that they declare. An operator that declares nothing
+    counts one for each element that it writes.
 
     Args:
         op: name of the operator; None, for an input, costs nothing.

@@ -22,18 +22,17 @@ _SLICES = 64  # most slices in the payload
 class ArrayView(View):
     """Shape, dtype, device, and the content as a heat map, one matrix at a time.
 
-    Long sides are thinned, and of many slices the first ones are kept: the view says so.
-    An array that is still pending is not run; its view says so, and has a button that runs it.
+    Long sides are thinned, and only the first of many slices are stored; the view says so. An
+    array that is still pending is not run; its view says so, and has a button that runs it.
 
     Args:
         array: any NDArray, or what NumPy takes.
-        side: most cells along a side of a shown matrix.
-        slices: most matrices that are kept.
+        side: the largest number of cells along a side of a shown matrix.
+        slices: the largest number of matrices that are stored.
 
     Source: the payload ``mixnet.array/1`` has ``shape, dtype, context, state, axes`` (indices
-        shown along rows
-    and columns), ``slices`` (leading indices), ``low, high`` (finite extremes) and ``cells``: 0
-    to 254 between them, 255 for NaN and infinities.
+    shown along rows and columns), ``slices`` (leading indices), ``low, high`` (finite extremes)
+    and ``cells``: 0 to 254 between them, 255 for NaN and infinities.
     """
 
     schema = "mixnet.array/1"

@@ -56,15 +56,15 @@ class OpExplorer(View):
         weight: for convolution ``(filters, channels, k, k)``; by default filters that find edges, blur
             and sharpen, for every kernel.
         words: for attention the names of the tokens.
-        settings: where the sliders stand first: for convolution ``kernel, stride, pad, dilate,
+        settings: initial values of the sliders: for convolution ``kernel, stride, pad, dilate,
             channels, filter``; for pooling ``kernel, stride, pad, type`` (max, avg), ``convention``
             (valid, full), ``include_pad``; for attention ``queries, keys, heads, head, mask`` (none,
             causal, length), ``length``.
 
     Raises:
-        AttributeValueError: there is no such operator or setting, or it cannot be set so.
+        AttributeValueError: there is no such operator or setting, or the value is not allowed.
         ShapeError: the data is too large or has another number of axes.
-        AttributeTypeError: the data is no numbers.
+        AttributeTypeError: the data is not numeric.
 
     Source: the payload ``mixnet.op/1`` has ``operator``, its data (``input`` and ``weight``, or ``queries,
     keys, values, words``) as nested lists, and the state holds the settings and ``at``, the chosen cell.

@@ -31,11 +31,10 @@ def quantize_weights(
 ) -> SymbolBlock:
     """A block whose dense layers and embeddings keep their weights as integers, from a trained float one.
 
-    It needs no examples: what layers give stays in floats, and each call restores a weight
-        before it is used. So files and
-    parameters are a quarter or an eighth of their size; the prediction is not faster. Weights
-    that anything but a dense layer or an embedding reads stay as they are. An extension: MXNet
-    1.9.1 does not read the saved symbol.
+    It needs no examples: the outputs of layers stay floats, and each call restores a weight
+    before it is used. So files and parameters take a quarter or an eighth of their size, but
+    predicting is not faster. Weights that anything but a dense layer or an embedding reads are
+    unchanged. This is an extension: MXNet 1.9.1 cannot read the saved symbol.
 
     Args:
         network: a ``HybridBlock`` that was hybridized and called.

@@ -2,8 +2,8 @@
 results to arrays.
 
 A shape may be partly known: extents below ``least`` are open. ``passes/infer_shape`` asks an
-    operator's constraint
-whenever it has learned something; without one it tries which shape of a single array gives the known results.
+operator's constraint whenever more is known; without a constraint, it tries which shape of a
+single array gives the known results.
 """
 
 from __future__ import annotations

@@ -20,31 +20,30 @@ from mixnet.widgets.view import View
 class GraphView(View):
     """The graph of a symbol, a network or a function, or of the pending operations behind an array.
 
-    Blocks are closed at first, and runs of equal blocks folded to one. If shapes do not match, the graph is
-    drawn as far as it is known, and the operation that refuses is marked.
+    Blocks are closed at first, and runs of equal blocks are folded into one. If shapes do not
+    match, the graph is drawn as far as it is known, and the operation that fails is marked.
 
     Args:
-        target: a ``Symbol``, with shapes or arrays by name; a ``HybridBlock``, hybridized or not, and arrays
-            (or shapes); an ``NDArray``: what is pending behind it; a function of arrays; a step
-            of ``mx.stages``.
-        inputs: what to call the target with.
-        train: with the gradients of all parameters; of a symbol's, of all arguments that are not
-            given, or of all where all are given.
-        loss: of a block: what is called on its output and the last input.
+        target: a ``Symbol``, with shapes or arrays by name; a ``HybridBlock``, hybridized or not,
+            with arrays or shapes; an ``NDArray``, for the pending operations behind it; a function
+            of arrays; a step of ``mx.stages``.
+        inputs: the arguments of the call.
+        train: with the gradients of all parameters; for a symbol, of all arguments that are not
+            given, or of all arguments if all are given.
+        loss: for a block, called on its output and the last input.
         title: shown; by default the target's name.
-        measure: run each operation by itself and compile the graph as a whole, to know times,
-            storages and what XLA computes together; see :meth:`measure`.
-        shapes: of a symbol: shapes or arrays by name; of a function: its keyword arguments.
+        measure: run each operation separately and compile the graph as a whole, for times,
+            storages and what XLA fuses; see :meth:`measure`.
+        shapes: for a symbol, shapes or arrays by name; for a function, its keyword arguments.
 
     Raises:
         AttributeTypeError: the target is none of these, or does not take such inputs.
 
     Source: the payload ``mixnet.graph/1`` has ``names`` of the nodes, columns in ``nodes``
-        (numbers in ``strings``,
-    in ``outs``, whose entries are numbers in ``specs``: shape, dtype, bytes; in ``sources``:
-    file, line, text), ``edges`` (how many inputs each node has, how far back each lies, which
-    output it is), ``blocks`` (parents before children), ``facts`` (columns that were measured,
-    or what a pass changed), ``error``.
+    (numbers in ``strings``; in ``outs``, whose entries are numbers in ``specs``: shape, dtype,
+    bytes; in ``sources``: file, line, text), ``edges`` (how many inputs each node has, how far
+    back each is, which output it is), ``blocks`` (parents before children), ``facts`` (columns
+    that were measured, or what a pass changed), ``error``.
     """
 
     schema = "mixnet.graph/1"

@@ -157,9 +157,9 @@ def pictured(
 ) -> tuple[Pictured, dict[str, np.ndarray]]:
     """The rows of a torch module called with these tensors, and its arrays by name.
 
-    The module stays as it is: ``torch.export`` traces it on tensors without content, in its own
-        mode (``eval()`` or
-    ``train()``). Forward alone: torch makes gradients while it runs.
+    The module is not changed: ``torch.export`` traces it on tensors without content, in its own
+    mode (``eval()`` or ``train()``). Only forward is traced: torch derives gradients while it
+    runs.
 
     Raises:
         AttributeTypeError: torch is too old, or cannot export the module with these inputs.

@@ -26,37 +26,36 @@ class Look(View):
     """Source, graph, memory, engine, what runs, and numbers, side by side.
 
     Choose a line, an operation, an array in memory, a task or a piece of the program: all other
-    panes show the same thing. The slider goes through the steps of the schedule, and all panes
-    follow. Nothing of the target
-    changes: the run that the engine and the numbers are of is one of its own.
+    panes show the same thing. The slider moves through the steps of the schedule, and all panes
+    follow. The target is not changed: times and numbers come from a separate run.
 
     Args:
         target: a ``HybridBlock``; a ``Symbol``, or the path of its JSON file; the path of an
             ONNX file; a function of NDArrays; a function of JAX arrays, called with JAX or NumPy
             arrays or trees of them; a torch module with tensors.
-        inputs: what to call it with. A second array for a block that takes one is a label: forward, loss and
-            gradients are shown.
-        train: with gradients; by default where there is a loss.
-        loss: of a block: what is called on its output and the last input; by default, where there is a label,
-            ``SoftmaxCrossEntropyLoss``.
-        run: run it once, operator by operator as tasks of the engine, for times and numbers.
+        inputs: the arguments of the call. If the block takes one array, a second array is the
+            label: forward, loss and gradients are shown. Inputs of an ONNX file that get no array
+            are random numbers in the file's shape.
+        train: with gradients; by default if there is a loss.
+        loss: for a block, called on its output and the last input; by default, if there is a
+            label, ``SoftmaxCrossEntropyLoss``.
+        run: run it, operator by operator as tasks of the engine, for times and numbers.
         compile: compile it, for what runs; that takes seconds for a large network.
         title: shown; by default the target's name.
-        named: for a symbol or file arrays or shapes by name; for a function its keyword arguments.
+        named: for a symbol or file, arrays or shapes by name; for a function, its keyword arguments.
 
     Raises:
         AttributeTypeError: the target is none of these, or does not take these inputs.
 
     State: ``node`` (number of an operation), ``at`` (step of the schedule), ``line``, ``piece``,
-        ``wide`` (the pane that
-    is shown large: ``source``, ``graph``, ``memory``, ``engine``, ``runs``, ``numbers``).
+    ``wide`` (the enlarged pane: ``source``, ``graph``, ``memory``, ``engine``, ``runs``,
+    ``numbers``).
 
-    Source: the payload ``mixnet.look/1`` has the payloads ``graph``, ``memory`` and ``engine``
-        of the views of these
-    names; ``source`` (lines by file) and ``places`` (of each row of the graph); ``pieces`` (with their rows);
-    ``numbers`` of each row; ``labels``, what rows are called in the program; ``missing``, why a
-    pane is empty; ``lowered``, the operator and method of rows that run as another one;
-    ``traces``, what a block has compiled; ``why``, answers.
+    Source: the payload ``mixnet.look/1`` has ``graph``, ``memory`` and ``engine``, which are the
+    payloads of these views; ``source`` (lines by file) and ``places`` (of each row of the
+    graph); ``pieces`` (with their rows); ``numbers`` of each row; ``labels``, the names of rows
+    in the program; ``missing``, why a pane is empty; ``lowered``, the operator and method of
+    rows that run as another operator; ``traces``, what a block has compiled; ``why``, answers.
     """
 
     schema = "mixnet.look/1"
@@ -99,10 +98,10 @@ class Look(View):
         return None if node is None else self.payload["graph"]["names"][node]
 
     def select(self, name: str) -> None:
-        """Select an operation by its name, or by what it is called in the program (``conv1``).
+        """Select an operation by its name in the graph or in the program (``conv1``).
 
         Raises:
-            MXNetError: nothing is called so.
+            MXNetError: nothing has this name.
         """
         names, labels = self.payload["graph"]["names"], self.payload["labels"]
         matches = [n for n in names if name in (n, labels.get(n))]

@@ -34,36 +34,35 @@ LIVE_SIGHT = (
 class MemoryView(View):
     """The memory of a network over its schedule, under each way to share it; nothing is run.
 
-    A box is an array: as wide as its life in steps, as high as its bytes, at its place in the
-        arena. The plans
-    are ``none`` (every array for itself), ``inplace``, ``co-share``, ``both``, and ``recompute``
-    (both, and gradients compute results of forward again). Their totals are those of
-    ``memory_plan``; XLA's own figure stands beside them where it was asked.
+    A box is an array: its width is its lifetime in steps, its height its bytes, and it stands at
+    its place in the arena. The plans are ``none`` (every array has its own memory), ``inplace``,
+    ``co-share``, ``both``, and ``recompute`` (both, and backward computes results of forward
+    again). Their totals are those of ``memory_plan``; XLA's own figure is shown beside them if it
+    was measured.
 
     Args:
         target: a ``Symbol``, with shapes by name; or a ``HybridBlock``, with arrays whose values
             are not read.
-        inputs: arrays for a block; the last one is the label where there is a loss.
+        inputs: arrays for a block; the last one is the label if there is a loss.
         train: forward and gradients (``grad_req="write"``), or forward alone.
-        loss: for a block, a loss block that the gradients are of.
-        xla: compile the network for XLA's figure; by default where it has at most 100 operations.
+        loss: for a block, the loss block whose gradients are planned.
+        xla: compile the network for XLA's figure; by default if it has at most 100 operations.
         shapes: for a symbol, shapes or arrays by name.
 
     Raises:
         AttributeTypeError: the target has no memory plan, or does not take these inputs.
-        ShapeError: the shapes given do not determine all others, or do not fit.
+        ShapeError: the shapes do not determine all others, or do not match.
 
     State: ``plan``, ``selected`` (number of an array), ``window`` (from, to: steps, or
-        milliseconds of live memory), ``one`` (all
-    plans to one scale), ``events`` (live memory by event). ``view.choose(window=[90, 130])`` looks there.
+    milliseconds of live memory), ``one`` (all plans on one scale), ``events`` (live memory by
+    event). ``view.choose(window=[90, 130])`` zooms there.
 
-    Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``),
-    ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive; a step's ``name`` is that in the
-    program, ``node`` that in the graph), ``plans`` (storage of each
-    array, offset and size of each storage, total, peak), ``strings`` and ``sources`` that
-    columns point into, and ``check`` (XLA). Letters of kinds: F forward only, A activation saved
-    for backward, B made by backward, R recomputed, O output; for live memory L, and E for arrays
-    that existed before.
+    Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``), ``graphs``
+    (``steps`` and ``arrays`` by columns, ends exclusive; a step's ``name`` is that in the
+    program, ``node`` that in the graph), ``plans`` (storage of each array, offset and size of
+    each storage, total, peak), ``strings`` and ``sources`` that columns point into, and
+    ``check`` (XLA). Letters of kinds: F forward only, A saved for backward, B made by backward,
+    R recomputed, O output; for live memory L, and E for arrays that existed before.
     """
 
     schema = SCHEMA

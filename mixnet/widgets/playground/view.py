@@ -34,11 +34,11 @@ class Playground(Look):
     """``mx.look`` of a network in training, with the numbers of the last step and buttons that
     change the network.
 
-    Each box of the graph shows the mean and the deviation of its values: activations, gradients
-    and, where parameters are shown, weights; what is not finite is marked. The histogram of what
-    is selected stands in the pane of numbers. Live in a notebook; a saved page shows the last
-    state. Unlike other views it changes the network: it trains it, and layers can be switched
-    off. :meth:`restore` puts layers back, not weights.
+    Each box of the graph shows the mean and the standard deviation of its values: activations,
+    gradients and, if parameters are shown, weights; boxes with values that are not finite are
+    marked. The pane of numbers has the histogram of the selected box. The view is live in a
+    notebook; a saved page shows the last state. Unlike other views, it changes the network: it
+    trains it, and layers can be switched off. :meth:`restore` puts layers back, but not weights.
 
     ::
 
@@ -49,20 +49,19 @@ class Playground(Look):
 
     Args:
         net: a ``HybridBlock``.
-        inputs: a batch: what the network is called with, and the labels last.
+        inputs: a batch: the arguments of the network, then the labels.
         loss: called on the network's output and the labels; by default ``SoftmaxCrossEntropyLoss``.
         optimizer, learning_rate: of the trainer.
-        trainer: one that is there already, in their place.
+        trainer: an existing trainer, in place of the two above.
         title: shown; by default the network's name.
 
     Raises:
         AttributeTypeError: this is no network with a batch of arrays.
 
-    Source: the payload ``mixnet.playground/1`` is that of ``Look``; the graph has the fact
-        ``values`` (what boxes say), and
-    ``play`` has ``steps``, ``losses`` (None where not finite), ``rate``, ``layers``, ``changes``
-    of them, ``first`` (the first operation with values that are not finite) and ``said``, what
-    was done last.
+    Source: the payload ``mixnet.playground/1`` is that of ``Look``; its graph has the fact
+    ``values`` (the texts of the boxes), and ``play`` has ``steps``, ``losses`` (None if not
+    finite), ``rate``, ``layers``, their ``changes``, ``first`` (the first operation with values
+    that are not finite) and ``said`` (the last action).
     """
 
     schema = "mixnet.playground/1"
@@ -113,7 +112,7 @@ class Playground(Look):
 
         Args:
             n: how many.
-            batch: arrays in place of those that there were, of the same shapes.
+            batch: a new batch, of the same shapes.
 
         Returns:
             The mean loss of the last step.
@@ -164,7 +163,7 @@ class Playground(Look):
         """Replace a layer by the identity.
 
         Raises:
-            AttributeValueError: there is no such layer, or what it gets does not fit what comes behind it.
+            AttributeValueError: there is no such layer, or the next layer does not take its input.
         """
         self._changed(layer, lambda: self._layers.off(layer), f"{layer} is off")
 

@@ -39,16 +39,16 @@ class Puzzle(View):
     finger or keys.
 
     ==========  ==================================================  ==========================================
-    kind        to do                                               score, the less the better
+    kind        to do                                               score, lower is better
     ==========  ==================================================  ==========================================
     ``memory``  give each array its place in one arena              the arena's bytes
     ``tasks``   put tasks on threads, in an order that is allowed   when the last task ends, in units of time
     ``fusion``  choose what runs as one kernel                      bytes read and written
     ==========  ==================================================  ==========================================
 
-    What breaks a rule is marked, with the reason. The score stands beside a lower bound and what
-    mixnet, MXNet's rule or XLA do with the same puzzle; all of that is computed here, so that
-    the page (``to_html``) needs no kernel.
+    Whatever breaks a rule is marked, with the reason. The score is shown beside a lower bound and the
+    scores of mixnet, MXNet's rule or XLA; they are computed here, so the page (``to_html``)
+    needs no kernel.
 
     Args:
         name: a ready-made puzzle: ``memory``, ``memory-training``, ``tasks``, ``tasks-branches``, ``fusion``,
@@ -60,14 +60,12 @@ class Puzzle(View):
         AttributeValueError: there is no such puzzle, or no such number of threads.
 
     State: ``place`` (an entry for each item: offset in bytes, ``[thread, start]``, or number of
-        a group), ``selected``
-    (number of an item).
+    a group), ``selected`` (number of an item).
 
     Source: the payload ``mixnet.puzzle/1`` has ``kind``, ``name``, ``items`` (boxes, tasks or
-        operations), for fusion
-    ``values`` (the arrays between them), for tasks ``threads``, ``start`` (where the reader
-    begins) and ``references`` (``name``, ``means``, ``score``, ``place``; ``bound`` where no
-    answer can be better).
+    operations), for fusion ``values`` (the arrays between them), for tasks ``threads``,
+    ``start`` (where the reader begins) and ``references`` (``name``, ``means``, ``score``,
+    ``place``; ``bound`` if no answer can be better).
     """
 
     schema = "mixnet.puzzle/1"

@@ -24,8 +24,7 @@ of a server is the limit, whichever has more to carry, and nobody waits for the 
 Of the exchange ``overlap`` times the computation is hidden behind it.
 
 Sources: Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009, for the ring;
-    Hockney, 1994, for alpha and beta; the largest of n exponential
-times is a textbook's.
+Hockney, 1994, for alpha and beta; any textbook for the largest of n exponential times.
 """
 
 from __future__ import annotations

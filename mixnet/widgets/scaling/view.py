@@ -44,14 +44,14 @@ class ScalingView(View):
     """Scaling over devices: measured points with their spread, a fitted model, and sliders for
     what-if questions.
 
-    Throughput is in samples a second of all devices; efficiency is the throughput of a device,
-    as a share of that of a device in the smallest measured count. Discs are real devices,
+    Throughput is in samples per second, over all devices; efficiency is the throughput of a device
+    as a share of that in the smallest measured run. Discs are real devices,
     squares are CPU devices or processes of one machine, crosses are published figures or points
-    that somebody's model gave. Points of ``mx.distributed.measure`` have bars of what a step's
-    seconds go to; the model is then calibrated on two of them, and its error on the others is
-    shown. The page asks the model: workers, batch, bandwidth, latency, compression, servers; for
-    a batch that each device has (weak scaling), or that all share (strong scaling); what an
-    epoch takes and costs. The model is that of ``mixnet.widgets.scaling.model``; it runs in the
+    from another model. Points of ``mx.distributed.measure`` have bars that show where a step's
+    seconds go; the model is then calibrated on two of them, and its error on the others is
+    shown. The sliders ask the model: workers, batch, bandwidth, latency, compression, servers; with
+    one batch per device (weak scaling) or one batch for all (strong scaling); how long an
+    epoch takes and what it costs. The model is that of ``mixnet.widgets.scaling.model``; it runs in the
     page. Below, arrows show who sends how many bytes to whom in a step, around a ring, along a
     tree or through parameter servers, for up to 16 devices.
 
@@ -68,7 +68,7 @@ class ScalingView(View):
             array of as many bytes as the gradients have.
 
     Raises:
-        AttributeTypeError, AttributeValueError: runs, model or a number are not like that.
+        AttributeTypeError, AttributeValueError: runs, model or a number have another form.
     """
 
     schema = "mixnet.scaling/1"

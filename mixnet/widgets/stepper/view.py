@@ -41,8 +41,8 @@ class HybridizeStepper(View):
         target: a ``HybridBlock``, hybridized or not; a function of arrays, or a ``Symbol``; or the
             result of ``mx.stages``.
         inputs: the arrays to call it with.
-        train: training mode, with gradients; by default the mode of now.
-        loss: for a block: a loss block; the last input is the label then.
+        train: training mode, with gradients; by default the current mode.
+        loss: for a block, a loss block; the last input is then the label.
         named: for a symbol arrays or shapes by name; for a function its keyword arguments.
 
     Raises:
@@ -92,10 +92,10 @@ class HybridizeStepper(View):
         return [things[n]["name"] for n in self.state.get("things", ())]
 
     def select(self, *names: str) -> None:
-        """Select operations by their names, or by the ends of them.
+        """Select operations by their names, or by the last parts of them.
 
         Raises:
-            MXNetError: there is none of such a name.
+            MXNetError: no operation has such a name.
         """
         things = self.payload["programs"][self.state.get("program", 0)]["things"]
         numbers = [n for n, each in enumerate(things) if each["name"].endswith(names)]
