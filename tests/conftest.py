@@ -15,11 +15,13 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from jaxlib import xla_client
 
 import mixnet as mx
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.programs import executable_cache
 
+TESTS = Path(__file__).parent
 MAPS = Path("/proc/self/maps")
 
 # A shell's background jobs ignore Ctrl-C, and hand that on to what they start: tests of interrupts
@@ -29,6 +31,33 @@ if (
     and threading.current_thread() is threading.main_thread()
 ):
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+QUICK_COMPILATION = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+
+
+def pytest_configure() -> None:
+    """Programs of tests run once or twice: LLVM need not make them fast.
+
+    XLA reads its variable once, here; the processes that tests start have the flags that users have.
+    """
+    usual = os.environ.get("XLA_FLAGS")
+    os.environ["XLA_FLAGS"] = f"{QUICK_COMPILATION} {usual or ''}"
+    xla_client.CompileOptions()
+    if usual is None:
+        del os.environ["XLA_FLAGS"]
+    else:
+        os.environ["XLA_FLAGS"] = usual
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker runs a file: what its tests share is made once, not once in each worker."""
+    for item in items:
+        marks = {mark.name for mark in item.iter_markers()}
+        if not marks & {"spread", "xdist_group"}:
+            group = item.path.relative_to(TESTS).with_suffix("").as_posix()
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.hookimpl(optionalhook=True)

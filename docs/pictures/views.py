@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from concept_views import CONCEPTS
+from sklearn.datasets import load_digits
 
 import mixnet as mx
 from mixnet import autograd, engine, gluon, nd
@@ -136,25 +137,42 @@ def timeline() -> View:
     return view
 
 
-def board() -> View:
-    net, x, y = lenet(), digits(256), nd.random.randint(0, 10, shape=(256,)).astype("float32")
-    trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 5e-3})
+def trained(title: str, optimizer: str, rate: float, epochs: int = 12) -> TrainingBoard:
+    """A board of a small LeNet that learns to read digits."""
+    mx.random.seed(1)
+    net = lenet()
+    net.hybridize()
+    pictures, labels = load_digits(return_X_y=True)
+    x, y = nd.array(pictures.reshape(-1, 1, 8, 8) / 16), nd.array(labels)
+    trainer = gluon.Trainer(net.collect_params(), optimizer, {"learning_rate": rate})
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
-    view = TrainingBoard("LeNet")
-    view.attach(trainer, batch_size=256)
+    view = TrainingBoard(title)
+    view.attach(trainer, batch_size=64)
 
     def train(board: TrainingBoard) -> None:
-        for _ in range(60):
-            with autograd.record():
-                loss = loss_of(net(x), y)
-            loss.backward()
-            trainer.step(256)
-            board.log(loss=loss)
-            board.checkpoint()
+        for epoch in range(epochs):
+            for i in range(0, 1536, 64):
+                with autograd.record():
+                    loss = loss_of(net(x[i : i + 64]), y[i : i + 64])
+                loss.backward()
+                trainer.step(64)
+                board.log(loss=loss)
+                board.checkpoint()
+            right = (net(x[1536:]).argmax(axis=1) == y[1536:]).mean()
+            board.log(step=(epoch + 1) * 24, accuracy=right)
+        board.histogram("weights of the first layer", net[0].weight.data())
 
     view.start(train)
     view.wait()
     return view
+
+
+def board() -> View:
+    return trained("LeNet", "adam", 5e-3)
+
+
+def comparison() -> View:
+    return trained("adam", "adam", 5e-3).compare(trained("sgd, rate 0.1", "sgd", 0.1))
 
 
 def explorer() -> View:
@@ -215,8 +233,8 @@ def puzzle_fusion() -> View:
 
 
 VIEWS = (
-    look, playground, graph, difference, stepper, memory, timeline, board, explorer, array, scaling,
-    topology, puzzle_memory, puzzle_tasks, puzzle_fusion,
+    look, playground, graph, difference, stepper, memory, timeline, board, comparison, explorer,
+    array, scaling, topology, puzzle_memory, puzzle_tasks, puzzle_fusion,
 )  # fmt: skip
 """The gallery, in its order."""
 

@@ -81,9 +81,18 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
         variables: an array or a list.
         gradients: as many, of the same shapes.
         grad_reqs: ``write``, ``add`` or ``null``, for all or one each.
+
+    Raises:
+        CheckError: there are not as many gradients or requests as variables.
     """
     variables, gradients = _as_list(variables), _as_list(gradients)
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
+    if not len(variables) == len(gradients) == len(requests):
+        raise CheckError(
+            f"mark_variables: {len(variables)} variable(s), {len(gradients)} gradient(s) and "
+            f"{len(requests)} request(s); give one gradient for each variable, and one request for "
+            f"all or one for each."
+        )
     for variable, gradient, request in zip(variables, gradients, requests, strict=True):
         variable._set_mark(Mark(gradient, request))
 
@@ -106,6 +115,8 @@ def backward(
         GradientError: a head was not recorded, or its tape has been freed.
     """
     heads = _as_list(heads)
+    if not heads:
+        raise GradientError("backward: there is no head; give an array, or a list of at least one.")
     tape = Tape(heads)
     marked = [node for node in tape.nodes if node.op is None and isinstance(node.statics, Mark)]
     variables = [node for node in marked if node.statics.request != "null"]
@@ -177,6 +188,8 @@ def grad(
         GradientError: a head was not recorded, or does not depend on a variable.
     """
     heads, variables = _as_list(heads), _as_list(variables, "variable")
+    if not variables:
+        raise CheckError("grad: there is no variable; give an array, or a list of at least one.")
     tape = Tape(heads)
     entries = []
     for i, variable in enumerate(variables):

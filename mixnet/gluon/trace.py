@@ -127,7 +127,7 @@ class Program:
 
     def parameter_handles(self, context: Context) -> list[NDArray]:
         """The parameters' arrays on a context, in the order of the graph's inputs."""
-        return [each._on(context) for each in self.parameters]
+        return [each._on(context) for each in self.parameters]  # forward calls their data()
 
 
 class Traced(Program):

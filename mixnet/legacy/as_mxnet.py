@@ -13,6 +13,9 @@ NAME = "mxnet"
 STAND_IN = str(Path(__file__).with_name("stand_in"))
 """A folder for the path of modules, where processes find mixnet under the name ``mxnet``."""
 
+LOADED_BY_MXNET = ("multiprocessing.pool", "urllib.request")
+"""Modules that programs use without importing them, because MXNet does."""
+
 
 class _Alias(MetaPathFinder, Loader):
     """Imports ``mxnet.path`` as the module ``path`` of the package: the same object, never a second copy."""
@@ -61,6 +64,8 @@ def as_mxnet() -> None:
                 f"as_mxnet: {NAME} is imported already, from {file}, and its arrays are not mixnet's. Call "
                 f"as_mxnet() before anything imports {NAME}, in a new process."
             )
+    for name in LOADED_BY_MXNET:
+        importlib.import_module(name)
     sys.modules[NAME] = own
     if not any(isinstance(each, _Alias) for each in sys.meta_path):
         sys.meta_path.insert(0, _Alias(package))

@@ -156,6 +156,9 @@ def _host_index(each: object) -> Any:
         return values
     if values.dtype.kind in "iu" or values.size == 0:
         return values.astype(np.int64)
+    if values.dtype.kind == "f" and values.ndim > 0:  # a float by itself is no index
+        with np.errstate(invalid="ignore"):  # what is no number is out of range
+            return values.astype(np.int64)
     raise IndexKindError(
         f"indices are integers, slices, None, '...' and arrays of integers or booleans; got {each!r:.60}"
     )

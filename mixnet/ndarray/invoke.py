@@ -70,7 +70,7 @@ def invoke(
             op.check_known(known, arrays[0].shape, op.keywords(statics))
     if out is None and not op.states:
         return _run(op, arrays, statics, scalars, context, cls)[0]
-    return change(partial(_run_and_write, op, arrays, statics, scalars, context, out, cls))
+    return change(partial(run_and_write, op, arrays, statics, scalars, context, out, cls))
 
 
 def _run(
@@ -102,7 +102,7 @@ def _run(
     return [cls._wrap(value) for value in outputs[:count]], values, outputs
 
 
-def _run_and_write(
+def run_and_write(
     op: Op,
     arrays: Sequence[NDArray],
     statics: Statics,

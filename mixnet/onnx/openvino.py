@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -32,27 +33,114 @@ def openvino_package() -> Any:
     return openvino
 
 
-class _Writable:
-    """A writable view of an array, for a library that takes no other and only reads.
+_SMALL = 2**16
+"""Bytes of an array that is copied: that takes less time than to hand its memory over, which calls
+code that a prediction has pushed out of the processor's caches.
+"""
+
+
+class _Memory:
+    """A writable view of an array's memory, for a library that takes no other and only reads.
+
+    It does not keep the memory.
 
     Args:
         data: may be read-only, as arrays of JAX are.
     """
 
-    __slots__ = ("__array_interface__", "_data")
+    __slots__ = ("__array_interface__",)
 
     def __init__(self, data: np.ndarray):
-        self._data = data  # keeps the memory
         interface = data.__array_interface__
         self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
 
 
-class _Runner:
-    """Computes a compiled model, each call with a request that no other call has.
+class _Input:
+    """What a request reads: a copy of a small array, or the memory of a large one.
 
-    Inputs are read where they lie, and outputs are written into new arrays, which JAX uses without a
-    copy: nothing is copied on the way. A request does not own the memory of its last call.
+    Arrays of a program that predicts again and again often lie where the one before lay: the
+    request knows that memory already.
+
+    Args:
+        request: of OpenVINO.
+        place: of the input.
+        data: of the first call; later ones are of the same shape and dtype.
+        tensor: OpenVINO's class.
     """
+
+    __slots__ = ("_address", "_copy", "_place", "_request", "_tensor")
+
+    def __init__(self, request: Any, place: int, data: np.ndarray, tensor: Any):
+        self._request, self._place, self._tensor = request, place, tensor
+        self._address = 0
+        self._copy = aligned_empty(data.shape, data.dtype) if data.nbytes <= _SMALL else None
+        if self._copy is not None:
+            request.set_input_tensor(place, tensor(self._copy, shared_memory=True))
+
+    def set(self, data: np.ndarray) -> None:
+        """Read this array in the next call; it must live until that ends."""
+        if self._copy is not None:
+            self._copy[...] = data
+            return
+        address = data.__array_interface__["data"][0]
+        if address != self._address:
+            shared = self._tensor(np.asarray(_Memory(data)), shared_memory=True)
+            self._request.set_input_tensor(self._place, shared)
+            self._address = address
+
+
+class _Output:
+    """What a request writes: small results are copied, large ones written into new arrays, which JAX
+    uses without a copy.
+
+    Args:
+        request: of OpenVINO.
+        place: of the output.
+        shape: of the result.
+        dtype: of the result.
+        tensor: OpenVINO's class.
+    """
+
+    __slots__ = ("_copy", "_dtype", "_place", "_request", "_shape", "_tensor")
+
+    def __init__(self, request: Any, place: int, shape: tuple[int, ...], dtype: Any, tensor: Any):
+        self._request, self._place, self._tensor = request, place, tensor
+        self._shape, self._dtype = shape, dtype
+        is_small = math.prod(shape) * np.dtype(dtype).itemsize <= _SMALL
+        self._copy = self._written() if is_small else None
+
+    def _written(self) -> np.ndarray:
+        memory = aligned_empty(self._shape, self._dtype)
+        self._request.set_output_tensor(self._place, self._tensor(memory, shared_memory=True))
+        return memory
+
+    def memory(self) -> np.ndarray:
+        """What the next call writes to."""
+        return self._written() if self._copy is None else self._copy
+
+    def result(self, memory: np.ndarray) -> np.ndarray:
+        """An array that no later call writes to."""
+        return memory if self._copy is None else memory.copy()
+
+
+class _Request:
+    """A request of OpenVINO with its inputs and outputs."""
+
+    __slots__ = ("_infer", "_inputs", "_outputs")
+
+    def __init__(self, request: Any, inputs: list[_Input], outputs: list[_Output]):
+        self._infer, self._inputs, self._outputs = request.infer, inputs, outputs
+
+    def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        for each, data in zip(self._inputs, arrays, strict=True):
+            each.set(data)
+        memories = [each.memory() for each in self._outputs]
+        self._infer(share_outputs=True)  # else it returns copies as well
+        return [out.result(each) for out, each in zip(self._outputs, memories, strict=True)]
+
+
+class _Runner:
+    """Computes a compiled model, each call with a request that no other call has."""
 
     def __init__(self, compiled: Any, names: Sequence[str], tensor: Any):
         self._compiled, self._tensor = compiled, tensor
@@ -61,24 +149,26 @@ class _Runner:
         self._outputs = [
             (tuple(each.shape), each.element_type.to_dtype()) for each in compiled.outputs
         ]
-        self._free: list[Any] = []
+        self._free: list[_Request] = []
 
     def __call__(self, *values: np.ndarray) -> list[np.ndarray]:
+        arrays = [np.ascontiguousarray(values[i]) for _, i in self._places]
         try:
             request = self._free.pop()
         except IndexError:  # the first call, or one beside another
-            request = self._compiled.create_infer_request()
-        tensor = self._tensor
-        arrays = [np.ascontiguousarray(values[i]) for _, i in self._places]
-        for (place, _), each in zip(self._places, arrays, strict=True):
-            shared = tensor(np.asarray(_Writable(each)), shared_memory=True)
-            request.set_input_tensor(place, shared)
-        results = [aligned_empty(shape, dtype) for shape, dtype in self._outputs]
-        for place, each in enumerate(results):
-            request.set_output_tensor(place, tensor(each, shared_memory=True))
-        request.infer(share_outputs=True)  # else it returns copies as well
+            request = self._request(arrays)
+        results = request(arrays)
         self._free.append(request)
         return results
+
+    def _request(self, arrays: Sequence[np.ndarray]) -> _Request:
+        made, tensor = self._compiled.create_infer_request(), self._tensor
+        places = [place for place, _ in self._places]
+        inputs = [
+            _Input(made, place, data, tensor) for place, data in zip(places, arrays, strict=True)
+        ]
+        outputs = [_Output(made, place, *spec, tensor) for place, spec in enumerate(self._outputs)]
+        return _Request(made, inputs, outputs)
 
 
 class OpenVINO(ONNXBackend):

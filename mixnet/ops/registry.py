@@ -499,7 +499,7 @@ class Op(Operator):
             key = None
         unknown = next((name for name in keywords if name not in self.attributes), None)
         if unknown is not None and (self.attributes or self.variadic):
-            raise self._unknown(unknown)
+            raise self.no_argument(unknown)
         statics: list[Any] = []
         scalars: list[float] = []
         values: dict[str, Any] = {}
@@ -555,7 +555,8 @@ class Op(Operator):
         ]
         return (training, *rest), tuple(scalars)
 
-    def _unknown(self, name: str) -> AttributeTypeError:
+    def no_argument(self, name: str) -> AttributeTypeError:
+        """The error for an argument that the operator does not have, with the nearest name."""
         hint = did_you_mean(name, [*self.attributes, *self.arrays])
         return OperatorTypeError(
             f"{self.title} has no argument {name!r}.{hint} Call it as {self.usage()}."

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
@@ -64,11 +65,11 @@ class AdaDelta(Optimizer):
         """Running squares of gradients and of steps, float32."""
         return self._zeros(weight, np.float32), self._zeros(weight, np.float32)
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         numbers = {
             "wd": self._get_wd(index), "rescale_grad": self.rescale_grad, "rho": self.rho,
             "epsilon": self.epsilon, "clip_gradient": self.clip_gradient,
         }  # fmt: skip
-        self._step(adadelta_update, (weight, grad, *state), numbers)
+        return [Step.of(adadelta_update, (weight, grad, *state), numbers)]

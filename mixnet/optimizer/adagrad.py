@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
@@ -58,13 +59,13 @@ class AdaGrad(Optimizer):
         """The sum of squares, float32."""
         return self._zeros(weight, np.float32, weight.stype)
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         numbers = self._numbers(index)
         numbers["epsilon"] = self.float_stable_eps
         if grad.stype == "row_sparse":
-            self._step("_sparse_adagrad_update", (weight, grad, state), numbers)
+            return [Step.of("_sparse_adagrad_update", (weight, grad, state), numbers)]
         else:
             numbers["clip_gradient"] = self.clip_gradient
-            self._step(adagrad_update, (weight, grad, state), numbers)
+            return [Step.of(adagrad_update, (weight, grad, state), numbers)]

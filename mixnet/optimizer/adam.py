@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Adam(Optimizer):
         stype = weight.stype if self.lazy_update else "default"
         return self._zeros(weight, stype=stype), self._zeros(weight, stype=stype)
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         t = self._index_update_count[index]
         numbers = self._numbers(index)
@@ -60,4 +61,4 @@ class Adam(Optimizer):
         numbers |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
         if grad._is_sparse:
             numbers["lazy_update"] = self.lazy_update
-        self._step("adam_update", (weight, grad, *state), numbers)
+        return [Step.of("adam_update", (weight, grad, *state), numbers)]

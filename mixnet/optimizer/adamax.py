@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
@@ -69,8 +70,8 @@ class Adamax(Optimizer):
         """Running mean and running maximum of the gradient."""
         return self._zeros(weight), self._zeros(weight)
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         t = self._index_update_count[index]
         numbers = {
@@ -78,4 +79,4 @@ class Adamax(Optimizer):
             "rescale_grad": self.rescale_grad, "beta1": self.beta1, "beta2": self.beta2,
             "clip_gradient": self.clip_gradient,
         }  # fmt: skip
-        self._step(adamax_update, (weight, grad, *state), numbers)
+        return [Step.of(adamax_update, (weight, grad, *state), numbers)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.ops.update.variants import mixed_precision
@@ -63,8 +63,8 @@ def step_at(
     velocity: NDArray | None,
     copy: Sequence[NDArray],
     numbers: dict[str, Any],
-) -> None:
-    """Record one step at ``rate``, ``(1,)``.
+) -> Step:
+    """One step at ``rate``, ``(1,)``.
 
     Args:
         velocity: None without momentum.
@@ -73,4 +73,4 @@ def step_at(
     """
     states = () if velocity is None else (velocity,)
     chosen = _RULES[velocity is not None, bool(copy)]
-    invoke(chosen, (weight, grad, *states, rate, *copy), numbers, weight)
+    return Step(chosen, (weight, grad, *states, rate, *copy), numbers)

@@ -19,9 +19,8 @@ from mixnet.base import (
     unknown_argument,
 )
 from mixnet.dtype import as_dtype, bfloat16
-from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import Op, find
+from mixnet.ndarray.steps import Step, run_steps
 from mixnet.optimizer.refusal import explaining
 from mixnet.runtime.value.value import from_host
 from mixnet.util import is_np_array
@@ -287,10 +286,16 @@ class Optimizer:
         self._warn_of_half(weight, whose, 4)
         return self.create_state(index, weight)
 
+    _updates_by_steps: ClassVar[bool] = True
+    """Whether updates do no more than what ``_steps`` lists; not so where a subclass defines its own."""
+
     def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)
-        if "update" in cls.__dict__:
-            cls.update = explaining(cls.update)  # type: ignore[method-assign]
+        for name in ("update", "_steps"):
+            if name in cls.__dict__:
+                setattr(cls, name, explaining(cls.__dict__[name]))
+        if not {"update", "update_multi_precision"}.isdisjoint(cls.__dict__):
+            cls._updates_by_steps = cls.__dict__.get("_updates_by_steps", False)
 
     def _is_mixed(self, weight: NDArray) -> bool:
         """Whether a weight is updated through a float32 copy."""
@@ -305,6 +310,7 @@ class Optimizer:
                 stacklevel=depth,
             )
 
+    @explaining
     def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
         """One step: writes ``weight`` and ``state``.
 
@@ -315,7 +321,18 @@ class Optimizer:
             grad: its gradient, of the same shape.
             state: what ``create_state`` gave.
         """
+        run_steps(self._steps(index, weight, grad, state))
+
+    def _steps(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
+        """What ``update`` records, and nothing else than that; counts the update."""
         raise NotDefinedError(f"{type(self).__name__} does not define update().")
+
+    def _steps_or_update(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
+        """What ``update_multi_precision`` records; empty where it has updated the weight itself."""
+        if not self._is_mixed(weight):
+            return self._steps(index, weight, grad, state)
+        self.update_multi_precision(index, weight, grad, state)
+        return []
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """``update``, through the float32 copy where ``create_state_multi_precision`` made one."""
@@ -350,11 +367,6 @@ class Optimizer:
         if self.clip_gradient:
             numbers["clip_gradient"] = self.clip_gradient
         return numbers
-
-    @staticmethod
-    def _step(rule: Op | str, arrays: Any, numbers: dict[str, Any]) -> None:
-        """Record an update rule on a weight, its gradient and its states, which are written."""
-        invoke(find(rule) if isinstance(rule, str) else rule, arrays, numbers, arrays[0])
 
     def __getstate__(self) -> dict[str, Any]:
         """The attributes, without the parameters themselves."""

@@ -8,6 +8,7 @@ from mixnet.base import CheckError
 from mixnet.ndarray import contrib as contrib
 from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer as Optimizer
 from mixnet.optimizer.base import register as register
 
@@ -46,8 +47,8 @@ class GroupAdaGrad(Optimizer):
         history = zeros((weight.shape[0], 1), weight.context)
         return history if weight.stype == "default" else history.tostype(weight.stype)
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
-        """One step.
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step.
 
         Raises:
             AssertionError: there is weight decay for this parameter.
@@ -57,4 +58,4 @@ class GroupAdaGrad(Optimizer):
         if numbers.pop("wd") != 0:
             raise CheckError("Weight decay is not supported for GroupAdaGrad; set wd=0.")
         numbers["epsilon"] = self.float_stable_eps
-        self._step("_contrib_group_adagrad_update", (weight, grad, state), numbers)
+        return [Step.of("_contrib_group_adagrad_update", (weight, grad, state), numbers)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
@@ -82,14 +83,14 @@ class DCASGD(Optimizer):
         velocity = None if self.momentum == 0.0 else self._zeros(weight)
         return velocity, weight.copy()
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def _steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         numbers = self._numbers(index)
         numbers |= {"lamda": self.lamda, "clip_gradient": self.clip_gradient}
         velocity, previous = state
         if velocity is None:
-            self._step(dcasgd_update, (weight, grad, previous), numbers)
+            return [Step.of(dcasgd_update, (weight, grad, previous), numbers)]
         else:
             numbers["momentum"] = self.momentum
-            self._step(dcasgd_mom_update, (weight, grad, velocity, previous), numbers)
+            return [Step.of(dcasgd_mom_update, (weight, grad, velocity, previous), numbers)]

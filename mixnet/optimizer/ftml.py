@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ class FTML(Optimizer):
         """The states ``d``, ``v`` and ``z`` of the rule."""
         return self._zeros(weight), self._zeros(weight), self._zeros(weight)
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         numbers = self._numbers(index)
         numbers["clip_grad"] = numbers.pop("clip_gradient", -1.0)
         numbers |= {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon}
         numbers["t"] = self._index_update_count[index]
-        self._step("ftml_update", (weight, grad, *state), numbers)
+        return [Step.of("ftml_update", (weight, grad, *state), numbers)]

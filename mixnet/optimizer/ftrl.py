@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class Ftrl(Optimizer):
             self._zeros(weight, np.float32, weight.stype),
         )
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         numbers = self._numbers(index) | {"lamda1": self.lamda1, "beta": self.beta}
-        self._step("ftrl_update", (weight, grad, *state), numbers)
+        return [Step.of("ftrl_update", (weight, grad, *state), numbers)]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer.aggregated import Aggregated
+from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import aggregation, each_of, register
+from mixnet.optimizer.mixed_rules import MixedRules
 
 if TYPE_CHECKING:
-    from mixnet.optimizer.aggregated import Aggregated
-from mixnet.optimizer.base import Index
+    from mixnet.optimizer.base import Index
 
 
 @register
-class LAMB(Aggregated):
+class LAMB(MixedRules):
     """Adam's direction, with steps in proportion to the norm of the weight, for large batches.
 
         direction ← mean / (√var + epsilon) + wd · weight
@@ -57,12 +57,14 @@ class LAMB(Aggregated):
         """Running mean and running square of the gradient."""
         return self._zeros(weight, stype=weight.stype), self._zeros(weight, stype=weight.stype)
 
-    def _update_each(
-        self, index: Index, weight: Any, grad: Any, state: object, mixed: bool
-    ) -> None:
+    def _steps(
+        self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
+    ) -> list[Step]:
+        """The rules of one step, a parameter at a time."""
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
         rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        steps: list[Step] = []
         for (i, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
             numbers = self._numbers_at((lr,), (wd,)) | {
                 "beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon,
@@ -75,6 +77,7 @@ class LAMB(Aggregated):
                     numbers[bound] = getattr(self, bound)
             if mixed:
                 copy, moments = s
-                self._step("_multi_mp_lamb_update", (w, g, *moments, copy), numbers)
+                steps.append(Step.of("_multi_mp_lamb_update", (w, g, *moments, copy), numbers))
             else:
-                self._step("_multi_lamb_update", (w, g, *s), numbers)
+                steps.append(Step.of("_multi_lamb_update", (w, g, *s), numbers))
+        return steps

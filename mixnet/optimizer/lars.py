@@ -11,14 +11,14 @@ from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind
-from mixnet.optimizer.aggregated import Aggregated
 from mixnet.optimizer.at_rate import step_at
 from mixnet.optimizer.base import aggregation, each_of, register
+from mixnet.optimizer.mixed_rules import MixedRules
 from mixnet.optimizer.rule import rule
 
 if TYPE_CHECKING:
-    from mixnet.optimizer.aggregated import Aggregated
-from mixnet.optimizer.base import Index
+    from mixnet.ndarray.steps import Step
+    from mixnet.optimizer.base import Index
 
 
 @rule()
@@ -47,7 +47,7 @@ def lars_rate(
 
 
 @register
-class LARS(Aggregated):
+class LARS(MixedRules):
     """Layer-wise adaptive rates: each layer moves in proportion to the norm of its weight.
 
         rate     ← lr · eta · |weight| / (|gradient| + wd · |weight| + eps)
@@ -113,15 +113,17 @@ class LARS(Aggregated):
         """Factors of the weight decay; by default only names that end in ``_weight`` decay."""
         super().set_wd_mult(args_wd_mult)
 
-    def _update_each(
-        self, index: Index, weight: Any, grad: Any, state: object, mixed: bool
-    ) -> None:
+    def _steps(
+        self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
+    ) -> list[Step]:
+        """The rules of one step, a parameter at a time."""
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
         rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
         momentum = self.momentum
         if self.momentum_correction and self.last_lr != 0:
             momentum *= self.cur_lr / self.last_lr
+        steps: list[Step] = []
         for (i, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
             rate = invoke(lars_rate, (w, g), {
                 "lr": lr, "wd": wd, "rescale_grad": self.rescale_grad, "eta": self.eta,
@@ -134,7 +136,8 @@ class LARS(Aggregated):
             }  # fmt: skip
             if velocity is not None:
                 numbers["momentum"] = momentum
-            step_at(rate, w, g, velocity, copy, numbers)
+            steps.append(step_at(rate, w, g, velocity, copy, numbers))
+        return steps
 
     def _name(self, index: Index) -> str:
         return self.idx2name.get(index, str(index))

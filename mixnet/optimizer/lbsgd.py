@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind
 from mixnet.optimizer.at_rate import step_at
@@ -108,13 +109,13 @@ class LBSGD(Optimizer):
         self.cumgrads[index] = state
         return state
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def _steps(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """Gather a gradient; every ``batch_scale``-th time make a step."""
         lr, wd = self._get_lr(index), self._get_wd(index)
         self._update_count(index)
         gathered = self._gathered(index, grad)
         if gathered["num_cums"] % self.batch_scale != 0:
-            return
+            return []
         grad = gathered["cum_grad"] / self.batch_scale
         gathered["cum_grad"] = 0
         if self.warmup_strategy == "lars":
@@ -125,12 +126,9 @@ class LBSGD(Optimizer):
             }  # fmt: skip
             if state is not None:
                 numbers["momentum"] = self.momentum
-            step_at(rate, weight, grad, state, (), numbers)
-            return
+            return [step_at(rate, weight, grad, state, (), numbers)]
         numbers = self._numbers_at(lr * self._warmed(gathered["num_cums"]), wd)
         if state is None:
-            self._step("sgd_update", (weight, grad), numbers)
-        else:
-            self._step(
-                "sgd_mom_update", (weight, grad, state), numbers | {"momentum": self.momentum}
-            )
+            return [Step.of("sgd_update", (weight, grad), numbers)]
+        numbers["momentum"] = self.momentum
+        return [Step.of("sgd_mom_update", (weight, grad, state), numbers)]

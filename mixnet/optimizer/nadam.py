@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import jax.numpy as jnp
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
@@ -91,8 +92,8 @@ class Nadam(Optimizer):
     def _momentum(self, t: int) -> float:
         return self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay))
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         t = self._index_update_count[index]
         momentum, next_momentum = self._momentum(t), self._momentum(t + 1)
@@ -104,4 +105,4 @@ class Nadam(Optimizer):
             "product": self.m_schedule, "next_product": self.m_schedule * next_momentum,
             "correction": 1.0 - self.beta2**t, "clip_gradient": self.clip_gradient,
         }  # fmt: skip
-        self._step(nadam_update, (weight, grad, *state), numbers)
+        return [Step.of(nadam_update, (weight, grad, *state), numbers)]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer.base import Optimizer, register
+from mixnet.ndarray.steps import Step
+from mixnet.optimizer.base import register
+from mixnet.optimizer.mixed_rules import MixedRules
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
 
 
 @register
-class NAG(Optimizer):
+class NAG(MixedRules):
     """Gradient descent with Nesterov's momentum: the gradient is that of a step ahead.
 
         velocity ← momentum · velocity − lr · (gradient + wd · weight)
@@ -37,23 +39,15 @@ class NAG(Optimizer):
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
         return self._state_and_copy(index, weight, "NAG ")
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
-        """One step."""
-        self._update(index, weight, grad, (state,), "")
-
-    def update_multi_precision(
-        self, index: Index, weight: NDArray, grad: NDArray, state: object
-    ) -> None:
-        """One step, through the float32 copy where ``create_state_multi_precision`` made one."""
-        mixed = self._is_mixed(weight)
-        self._update(index, weight, grad, state if mixed else (state,), "mp_" if mixed else "")
-
-    def _update(self, index: Any, weight: NDArray, grad: NDArray, state: Any, kind: str) -> None:
+    def _steps(
+        self, index: Any, weight: Any, grad: Any, state: Any, mixed: bool = False
+    ) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         numbers = self._numbers(index)
-        velocity, *copy = state
+        velocity, *copy = state if mixed else (state,)
+        kind = "mp_" if mixed else ""
         if velocity is None:
-            self._step(f"{kind}sgd_update", (weight, grad, *copy), numbers)
-        else:
-            numbers["momentum"] = self.momentum
-            self._step(f"{kind}nag_mom_update", (weight, grad, velocity, *copy), numbers)
+            return [Step.of(f"{kind}sgd_update", (weight, grad, *copy), numbers)]
+        numbers["momentum"] = self.momentum
+        return [Step.of(f"{kind}nag_mom_update", (weight, grad, velocity, *copy), numbers)]

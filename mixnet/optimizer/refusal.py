@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
 
 
-def explaining(update: Callable[..., None]) -> Callable[..., None]:
-    """An optimizer's ``update`` that says which argument it cannot work with."""
+def explaining(update: Callable[..., Any]) -> Callable[..., Any]:
+    """An optimizer's ``update`` or ``_steps`` that says which argument it cannot work with."""
 
     @functools.wraps(update)
-    def explained(self: Any, index: Index, weight: Any, grad: Any, state: object) -> None:
+    def explained(
+        self: Any, index: Index, weight: Any, grad: Any, state: object, *more: object
+    ) -> Any:
         try:
-            update(self, index, weight, grad, state)
+            return update(self, index, weight, grad, state, *more)
         except (TypeError, AttributeError, ValueError) as error:
             problem = None if isinstance(error, MXNetError) else _problem(self, weight, grad, state)
             if problem is None:

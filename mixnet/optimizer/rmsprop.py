@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ class RMSProp(Optimizer):
         count = 3 if self.centered else 1
         return tuple(self._zeros(weight, np.float32, weight.stype) for _ in range(count))
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         numbers = self._numbers(index) | {"gamma1": self.gamma1, "epsilon": self.epsilon}
         if self.centered:
@@ -64,4 +65,4 @@ class RMSProp(Optimizer):
         if self.clip_weights:
             numbers["clip_weights"] = self.clip_weights
         name = "rmspropalex_update" if self.centered else "rmsprop_update"
-        self._step(name, (weight, grad, *state), numbers)
+        return [Step.of(name, (weight, grad, *state), numbers)]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.optimizer.aggregated import Aggregated
+from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import aggregation, each_of, register
+from mixnet.optimizer.mixed_rules import MixedRules
 
 if TYPE_CHECKING:
-    from mixnet.optimizer.aggregated import Aggregated
-from mixnet.optimizer.base import Index
+    from mixnet.optimizer.base import Index
 
 
 @register
-class SGD(Aggregated):
+class SGD(MixedRules):
     """Stochastic gradient descent with momentum.
 
         velocity ← momentum · velocity − lr · (gradient + wd · weight)
@@ -42,12 +42,14 @@ class SGD(Aggregated):
         """The velocity; of a half-precision weight the pair of it and the float32 copy."""
         return self._state_and_copy(index, weight, "SGD ")
 
-    def _update_each(
-        self, index: Index, weight: Any, grad: Any, state: object, mixed: bool
-    ) -> None:
+    def _steps(
+        self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
+    ) -> list[Step]:
+        """The rules of one step, a parameter at a time."""
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
         rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        steps: list[Step] = []
         for (_, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
             numbers = self._numbers_at(lr, wd)
             if g._is_sparse:
@@ -58,7 +60,8 @@ class SGD(Aggregated):
             else:
                 name, arrays = "sgd_mom_update", (w, g, velocity, *copy)
                 numbers["momentum"] = self.momentum
-            self._step("mp_" + name if mixed else name, arrays, numbers)
+            steps.append(Step.of("mp_" + name if mixed else name, arrays, numbers))
+        return steps
 
 
 @register

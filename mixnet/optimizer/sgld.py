@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
@@ -53,8 +54,8 @@ class SGLD(Optimizer):
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """None."""
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> list[Step]:
         """One step; it draws from the random numbers of the weight's device."""
         self._update_count(index)
         numbers = self._numbers(index) | {"clip_gradient": self.clip_gradient}
-        self._step(sgld_update, (weight, grad), numbers)
+        return [Step.of(sgld_update, (weight, grad), numbers)]

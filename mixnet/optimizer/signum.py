@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.optimizer.base import Optimizer, register
 
 if TYPE_CHECKING:
@@ -42,14 +43,13 @@ class Signum(Optimizer):
         """The running gradient; None without momentum."""
         return None if self.momentum == 0.0 else self._zeros(weight, stype=weight.stype)
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
-        """One step."""
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
         self._update_count(index)
         numbers = self._numbers(index)
         if state is None:
-            self._step("signsgd_update", (weight, grad), numbers)
-            return
+            return [Step.of("signsgd_update", (weight, grad), numbers)]
         numbers["momentum"] = self.momentum
         if self.wd_lh:
             numbers["wd_lh"] = self.wd_lh
-        self._step("signum_update", (weight, grad, state), numbers)
+        return [Step.of("signum_update", (weight, grad, state), numbers)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import Step
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind
 from mixnet.optimizer.base import Optimizer, register
@@ -36,6 +37,6 @@ class Test(Optimizer):
         """Zeros; later a copy of the weight."""
         return self._zeros(weight, "float32")
 
-    def update(self, index: Index, weight: NDArray, grad: NDArray, state: object) -> None:
-        """One step."""
-        self._step(test_update, (weight, grad, state), {"rescale_grad": self.rescale_grad})
+    def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
+        """The rule of one step."""
+        return [Step.of(test_update, (weight, grad, state), {"rescale_grad": self.rescale_grad})]

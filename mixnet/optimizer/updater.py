@@ -13,6 +13,7 @@ from mixnet.base import AttributeTypeError, FileFormatError
 from mixnet.context import Context
 from mixnet.files.whole_file import read_whole
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.steps import run_steps
 from mixnet.optimizer.base import Optimizer
 from mixnet.optimizer.state_check import Weights, checked
 from mixnet.optimizer.state_file import dumps, loads
@@ -62,23 +63,34 @@ class Updater:
                 elif not self.states_synced[i]:
                     self.states[i] = self.sync_state_context(self.states[i], w.context)
                 self.states_synced[i] = True
-            if not self.aggregate_updates:
-                for i, w, g in zip(indices, weights, grads, strict=True):
-                    optimizer.update_multi_precision(i, w, g, self.states[i])
+            calls = self._calls(indices, weights, grads)
+            if optimizer._updates_by_steps:
+                run_steps([each for call in calls for each in optimizer._steps_or_update(*call)])
                 return
-            by_dtype: dict[Any, list[int]] = defaultdict(list)
-            for place, w in enumerate(weights):
-                by_dtype[w.dtype].append(place)
-            size = optimizer.aggregate_num
-            for places in by_dtype.values():
-                for start in range(0, len(places), size):
-                    chunk = places[start : start + size]
-                    optimizer.update_multi_precision(
-                        [indices[p] for p in chunk],
-                        [weights[p] for p in chunk],
-                        [grads[p] for p in chunk],
-                        [self.states[indices[p]] for p in chunk],
-                    )
+            for call in calls:
+                optimizer.update_multi_precision(*call)
+
+    def _calls(self, indices: list[Any], weights: list[Any], grads: list[Any]) -> list[Any]:
+        """What the optimizer is called with: one parameter, or where it takes them so, several."""
+        if not self.aggregate_updates:
+            states = [self.states[i] for i in indices]
+            return list(zip(indices, weights, grads, states, strict=True))
+        by_dtype: dict[Any, list[int]] = defaultdict(list)
+        for place, w in enumerate(weights):
+            by_dtype[w.dtype].append(place)
+        size = self.optimizer.aggregate_num
+        chunks = [
+            places[start : start + size]
+            for places in by_dtype.values()
+            for start in range(0, len(places), size)
+        ]
+        return [
+            tuple(
+                [each[p] for p in chunk]
+                for each in (indices, weights, grads, [self.states[i] for i in indices])
+            )
+            for chunk in chunks
+        ]
 
     def sync_state_context(self, state: object, context: Context) -> Any:
         """A state, an array or a tuple or list of these, on a device."""

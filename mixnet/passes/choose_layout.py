@@ -444,11 +444,8 @@ class _Rewrite:
             f"{node.name}_weights",
         ).made_from(node)
         layer = parts.layer.op.keywords(parts.layer.statics)
-        plain = layer["num_group"] == 1
-        stride = layer["stride"] or (1, 1)
-        able = (
-            self.with_onednn and plain and onednn.computes(self._shape(by_name["data"])[1], stride)
-        )
+        each = self._shape(by_name["data"])[1] // layer["num_group"]
+        able = self.with_onednn and onednn.computes(each, layer["stride"] or (1, 1))
         ranges = node.inputs[len(body_order(parts)) :]
         images = [by_name["data"], *[by_name[name] for name in ("sum",) if name in by_name]]
         data, *added = [self.images[each].last for each in images]

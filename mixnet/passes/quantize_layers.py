@@ -10,6 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.graph.symbol_json import make_node
@@ -204,12 +206,15 @@ def set_ranges(graph: Graph, ranges: Mapping[str, tuple[float, float]]) -> Graph
         name = _measured_name(changed)
         if name not in ranges:
             return changed
-        low, high = ranges[name]
-        return with_attributes(
-            changed, {"min_calib_range": f"{low:f}", "max_calib_range": f"{high:f}"}
-        )
+        low, high = map(_written, ranges[name])
+        return with_attributes(changed, {"min_calib_range": low, "max_calib_range": high})
 
     return graph.rebuild(change)
+
+
+def _written(end: float) -> str:
+    """A number with six digits behind the point, as MXNet writes it, and more if it has more."""
+    return np.format_float_positional(np.float32(end), min_digits=6)
 
 
 def _measured_name(node: Node) -> str:

@@ -18,6 +18,8 @@ from typing import Any
 from mixnet import config
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Networks that are programs like a user's: a view of one shows its own lines.
+_NETWORKS = os.path.join(_PACKAGE, "gluon", "model_zoo") + os.sep
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 _LAYER_METHODS = ("forward", "hybrid_forward", "__call__")
 # Installed packages lie in the folder of the standard library, and are somebody's programs.
@@ -87,7 +89,11 @@ def notebook_shell() -> Any:
 
 
 def known_as(file: str) -> str:
-    """A file as people know it: a notebook's cell is ``In[7]``, not the file that its kernel makes up."""
+    """A file as people know it: a notebook's cell is ``In[7]``, not the file that its kernel makes up;
+    a file of this library begins with the name of the package.
+    """
+    if file.startswith(_PACKAGE):
+        return os.path.relpath(file, os.path.dirname(_PACKAGE[:-1])).replace(os.sep, "/")
     if "ipykernel_" not in file:
         return file
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
@@ -112,7 +118,8 @@ def user_source(making: Any = None) -> Source | None:
     """The innermost line on the stack that is the user's; None if there is none.
 
     Inside of :func:`source_lines` with a boundary, lines outside of that do not count: then it is
-    the line that made the innermost layer. Costs a few microseconds, more in deep calls.
+    the line that made the innermost layer; and networks of the model zoo count as programs.
+    Costs a few microseconds, more in deep calls.
 
     Args:
         making: an object whose own ``__init__`` functions do not count.
@@ -125,7 +132,8 @@ def user_source(making: Any = None) -> Source | None:
             if frame.f_locals.get(code.co_varnames[0]) is making:
                 frame = frame.f_back
                 continue
-        if is_users(code.co_filename):
+        is_program = _state.boundary is not None and code.co_filename.startswith(_NETWORKS)
+        if is_program or is_users(code.co_filename):
             return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer)
         if layer is None and code.co_name in _LAYER_METHODS:
             # A layer knows where it was made; which class that is, this room need not know.

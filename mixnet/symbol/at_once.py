@@ -87,7 +87,8 @@ class AtOnce:
 
     def _specs(self, inputs: tuple[Spec, ...]) -> list[Spec] | None:
         """The specs of the outputs; None if they are not for this path."""
-        context = inputs[0].context if inputs else None
+        contexts = {each.context for each in inputs}
+        context = contexts.pop() if len(contexts) == 1 else None
         if context is None or context.device.platform != "cpu":
             return None
         try:

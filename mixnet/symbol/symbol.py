@@ -742,9 +742,11 @@ def compose(
         if (v := attributes.get(k, _Null)) is not _Null
         and (v is not None or declared.required or declared.optional)
     }
-    unknown = [k for k in attributes if k not in op.attributes and not _is_user(k)]
-    if unknown:
-        op.bind({k: attributes[k] for k in unknown})  # raises, with the nearest name
+    for k, v in attributes.items():
+        if k in op.attributes or _is_user(k):
+            continue
+        if op.attributes or isinstance(v, Symbol):
+            raise op.no_argument(k)
     users = {k: str(v) for k, v in attributes.items() if k not in op.attributes}
     statics, scalars = op.bind(own)
     if name is not None and not isinstance(name, str):

@@ -466,3 +466,18 @@ def test_a_gradient_that_is_0_everywhere_can_be_differentiated(function: Any) ->
     slope.backward()
     assert slope.asnumpy().tolist() == [0, 0, 0]
     assert x.grad.asnumpy().tolist() == [0, 0, 0]
+
+
+def test_numbers_of_arrays_that_do_not_fit_are_refused() -> None:
+    x = nd.ones(2)
+    x.attach_grad()
+    with autograd.record():
+        y = x * 2
+    with pytest.raises(AssertionError, match="there is no variable"):
+        autograd.grad(y, [])
+    with pytest.raises(mx.MXNetError, match="there is no head"):
+        autograd.backward([])
+    with pytest.raises(AssertionError, match=r"1 variable.*0 gradient"):
+        autograd.mark_variables([nd.ones(2)], [])
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.spread
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
 # Script and arguments; between what the number at the end of its last line must be.

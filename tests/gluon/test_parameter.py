@@ -207,3 +207,69 @@ def test_row_sparse_parameters_need_a_trainer() -> None:
         parameter._set_trainer(Rows())
     with pytest.raises(RuntimeError, match=r"call data\(\)"):
         made().row_sparse_data(rows)
+
+
+class Tripled(gluon.Parameter):
+    """A parameter in another's place, whose ``data`` is a multiple of the stored array."""
+
+    def __init__(self, wrapped: gluon.Parameter):
+        super().__init__(wrapped.name, shape=wrapped.shape)
+        self._var, self._data, self._grad = wrapped._var, wrapped._data, wrapped._grad
+        self._ctx_list, self._ctx_map = wrapped._ctx_list, wrapped._ctx_map
+        self._trainer = wrapped._trainer
+
+    def data(self, ctx=None):
+        return self._check_and_get(self._data, ctx) * 3
+
+
+class Traced(nn.HybridBlock):
+    """Takes no symbols, so that hybridizing traces it on arrays."""
+
+    def __init__(self, layer: nn.Dense):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return nd.FullyConnected(x, self.layer.weight.data(), no_bias=True, num_hidden=2)
+
+
+@pytest.mark.parametrize("initialized", [False, True])
+@pytest.mark.parametrize("form", ["imperative", "composed", "traced"])
+def test_a_subclass_can_compute_its_data(form: str, initialized: bool) -> None:
+    layer = nn.Dense(2, in_units=3, use_bias=False)
+    if initialized:
+        layer.initialize(mx.init.One())
+    weight = Tripled(layer.weight)
+    layer.params._params[weight.name] = layer._reg_params["weight"] = weight
+    object.__setattr__(layer, "weight", weight)
+    if not initialized:
+        layer.initialize(mx.init.One())
+    net = Traced(layer) if form == "traced" else layer
+    if form != "imperative":
+        net.hybridize()
+    trainer = gluon.Trainer(layer.collect_params(), "sgd", {"learning_rate": 0.1})
+    outputs = []
+    for _ in range(2):
+        with autograd.record():
+            output = net(nd.array([[1, 2, 3]]))
+        output.backward()
+        assert weight.grad().asnumpy().tolist() == [[3, 6, 9]] * 2
+        outputs.append(output.asnumpy()[0, 0])
+        trainer.step(1)
+    np.testing.assert_allclose(outputs, [18, 5.4], rtol=1e-6)
+    np.testing.assert_allclose(weight._data[0].asnumpy(), [[0.4, -0.2, -0.8]] * 2, atol=1e-6)
+
+
+def test_the_arrays_by_context() -> None:
+    parameter = gluon.Parameter("p", shape=(2, 3))
+    assert parameter._data is parameter._grad is parameter._ctx_list is parameter._ctx_map is None
+    with pytest.raises(RuntimeError, match="has not been initialized"):
+        parameter._check_and_get(parameter._data, mx.cpu())
+    parameter.initialize(mx.init.One(), ctx=[mx.cpu(0), mx.cpu(2)])
+    assert parameter._ctx_list == [mx.cpu(0), mx.cpu(2)]
+    assert parameter._ctx_map == [[], [0, None, 1]]
+    assert parameter._check_and_get(parameter._grad, mx.cpu(2)) is parameter.grad(mx.cpu(2))
+    assert parameter._check_and_get(parameter._data, list) == parameter.list_data()
+    gradients = [nd.zeros((2, 3), ctx=each) for each in parameter._ctx_list]
+    parameter._grad = gradients
+    assert parameter.list_grad() == gradients

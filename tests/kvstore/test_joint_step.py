@@ -9,16 +9,10 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
-from tests.devices import run_again_on_four_devices
 
 CONTEXTS = [mx.cpu(i) for i in range(4)]
 RNG = np.random.RandomState(5)
 DATA = [(RNG.rand(16, 6).astype("float32"), RNG.randint(0, 3, 16)) for _ in range(6)]
-
-
-def test_on_four_devices() -> None:
-    """These tests again, in a process where the four contexts are four devices."""
-    run_again_on_four_devices("tests/kvstore/test_joint_step.py")
 
 
 def joint_steps() -> int:

@@ -28,7 +28,7 @@ def on_each(*numbers: float, shape: tuple = (2,)) -> list:
 
 
 def test_on_four_devices() -> None:
-    """These tests again, in a process where the four contexts are four devices."""
+    """All tests of this folder again, in a process where the four contexts are four devices."""
     run_again_on_four_devices("tests/kvstore")
 
 

@@ -128,3 +128,9 @@ def test_code_and_modules(tmp_path: Path) -> None:
     assert run("-m", "mixnet", "-c", code, "x").stdout == "mixnet ['-c', 'x']\n"
     ran = run("-m", "mixnet", "-m", "package", "y", PYTHONPATH=str(tmp_path))
     assert ran.stdout == "mixnet ['y']\n", ran.stderr
+
+
+def test_modules_that_mxnet_loads_are_there() -> None:
+    code = "import mxnet, multiprocessing, urllib; print(multiprocessing.pool, urllib.request)"
+    ran = run("-m", "mixnet", "-c", code)
+    assert ran.returncode == 0, ran.stderr

@@ -166,7 +166,7 @@ MISTAKES = [
     mistake(_hybrid("return x + x.asnumpy()"), TraceError, "float32[2, 3]", "asnumpy()"),
     mistake(_hybrid("return float(x.sum())"), TraceError, "float32[1]", "float()"),
     mistake(_hybrid("return F.foo(x)"), AttributeError, "'foo'", "mx.nd"),
-    mistake(_hybrid("return F.relu(x, foo=3)"), TypeError, "'foo'", "relu(data)"),
+    mistake(_hybrid("return F.softmax(x, foo=3)"), TypeError, "'foo'", "softmax(data"),
     mistake(
         _hybrid("return x", "def hybrid_forward(self, x):"),
         AttributeTypeError,

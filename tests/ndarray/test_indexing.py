@@ -138,9 +138,21 @@ def test_boolean_masks_and_index_arrays() -> None:
     np.testing.assert_array_equal(a[nd.array([2, 0])].asnumpy(), _data()[[2, 0]])
 
 
+@pytest.mark.parametrize("key", [np.array([1.0, 2.7]), [1.0, 2.0], np.array([-2, -1], "float16")])
+@pytest.mark.parametrize("name", ["nd", "np"])
+def test_arrays_of_floats_are_cut_to_integers(name: str, key) -> None:
+    a = getattr(mx, name).array(_data())
+    np.testing.assert_array_equal(a[key].asnumpy(), _data()[[1, 2]])
+    np.testing.assert_array_equal(a[:, key].asnumpy()[:, 0], _data()[:, 1 if key[0] > 0 else 2])
+    a[key] = 9
+    assert (a[1:] == 9).asnumpy().all() and (a[0].asnumpy() == _data()[0]).all()
+
+
 @pytest.mark.parametrize(
     ("key", "text"),
     [
+        (1.0, "integers, slices"),
+        (np.array([np.nan]), "out of bounds"),
         (5, "index 5 is out of bounds for axis 0, which has 3"),
         ((0, 0, 0, 0), "too many indices: 4"),
         ([0, 3], "index 3 is out of bounds"),

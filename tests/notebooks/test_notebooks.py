@@ -118,6 +118,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 @every
+@pytest.mark.spread
 @pytest.mark.usefixtures("no_running_loop")
 def test_it_runs(
     path: Path, run: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -157,6 +158,7 @@ def test_the_command_runs_notebooks_and_names_the_cell_that_fails(tmp_path: Path
     assert sorted(each.name for each in out.iterdir()) == ["good.html", "good.ipynb"]
     (cell,) = load(out / "good.ipynb").cells
     assert cell.outputs[0].text == "42\n"
+    assert "42" in (out / "good.html").read_text(encoding="utf-8")
 
 
 def the_page_predicts(tour: Any, folder: Path) -> None:

@@ -167,6 +167,30 @@ def test_openvino_holds_no_arrays_of_its_last_call_and_copies_none() -> None:
     assert [each() for each in alive] == [None, None]
 
 
+@pytest.mark.parametrize("size", [3, 40_000])  # copied, or written where it stays
+def test_openvino_results_stay_what_they_are(size: int) -> None:
+    pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
+    net = nn.HybridLambda(lambda F, x: x * 2)
+    net.hybridize(backend="OpenVINO")
+    inputs = [np.full((2, size), i, "float32") for i in range(4)]
+    results = [net(mx.nd.array(x)) for x in inputs]
+    for x, result in zip(inputs, results, strict=True):
+        np.testing.assert_array_equal(result.asnumpy(), 2 * x)
+
+
+def test_openvino_sees_what_was_written_to_the_memory_that_it_knows() -> None:
+    pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
+    net = nn.HybridLambda(lambda F, x: x + 1)
+    net.hybridize(backend="OpenVINO")
+    x = np.zeros((300, 400), "float32")
+    net(mx.nd.array(x))
+    ((at_once, *_),) = net._backend_calls.values()
+    for number in range(3):
+        x[:] = number
+        (out,) = at_once._part.call([x])
+        np.testing.assert_array_equal(out, np.full(x.shape, number + 1))
+
+
 def test_openvino_refuses_what_it_would_compute_in_float32() -> None:
     pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
     net = nn.HybridLambda("relu")
@@ -223,6 +247,43 @@ def test_a_network_of_one_part_is_called_at_once_unless_somebody_watches() -> No
     backend.fails = True
     with pytest.raises(Exception, match="the library is gone"):
         net(x).asnumpy()
+
+
+def test_a_network_that_was_called_at_once_trains_and_takes_other_arguments() -> None:
+    pytest.importorskip("onnxruntime", reason="pip install 'mixnet[onnxruntime]'")
+    net = nn.HybridSequential()
+    net.add(nn.Dense(3, activation="relu"), nn.Dropout(0.5))
+    net.initialize(mx.init.One())
+    x = mx.nd.array(DATA)
+    net.optimize_for(x, backend="ONNXRuntime")
+    predicted = np.maximum(DATA.sum(1, keepdims=True), 0).repeat(3, 1)
+    for _ in range(2):
+        np.testing.assert_allclose(net(x).asnumpy(), predicted, rtol=1e-5)
+    x.attach_grad()
+    with mx.autograd.record():
+        trained = net(x)
+    trained.backward()
+    dropped = trained.asnumpy()
+    assert ((dropped == 0) | np.isclose(dropped, 2 * predicted)).all()
+    assert x.grad.shape == x.shape
+    numpy_array = mx.np.array(DATA)
+    assert type(net(x)) is mx.nd.NDArray
+    assert isinstance(net(numpy_array), mx.np.ndarray)
+    (symbol,) = [net(mx.sym.Variable("data"))]
+    assert symbol.list_outputs()[0].endswith("_output")
+    net.hybridize(False)
+    np.testing.assert_allclose(net(x).asnumpy(), predicted, rtol=1e-5)
+
+
+def test_another_backend_takes_over_from_the_first(backend: OnNumPy) -> None:
+    net = nn.HybridLambda(lambda F, x: F.relu(x) * 2)
+    x = mx.nd.array(DATA)
+    other = OnNumPy()
+    mx.library.register_backend("Other", other)
+    for name, computes in (("OnNumPy", backend), ("Other", other)):
+        net.optimize_for(x, backend=name)
+        np.testing.assert_array_equal(net(x).asnumpy(), 2 * np.maximum(DATA, 0))
+        assert len(computes.compiled) == 1
 
 
 def test_a_part_runs_in_the_thread_that_calls_and_is_never_compiled() -> None:

@@ -77,6 +77,14 @@ def browser() -> Iterator[Any]:
         opened.close()
 
 
+@pytest.fixture(scope="session")
+def context(browser: Any) -> Iterator[Any]:
+    """All pages share it: the megabytes of JupyterLab's scripts are read and compiled once."""
+    opened = browser.new_context(viewport={"width": 1280, "height": 1100})
+    yield opened
+    opened.close()
+
+
 def serve(kind: str, base: Path) -> Iterator[Server]:
     """A server of JupyterLab (``lab``) or Notebook 7 that keeps all it writes below ``base``."""
     folders = {}
@@ -149,35 +157,53 @@ class Watched:
             for node in each["nodes"]
         ]
 
+    def failed(self, name: str) -> None:
+        """Keep a picture of the page of a test that failed."""
+        shots = ROOT / "build" / "ui"
+        shots.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=str(shots / f"{name}.png".replace("/", "_")))
 
-@pytest.fixture
-def watched(browser: Any, request: pytest.FixtureRequest) -> Iterator[Watched]:
-    """A fresh page that reaches this machine alone; a picture is kept when its test fails."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1100})
-    page = context.new_page()
-    watch = Watched(page)
+
+def watch(page: Any) -> Watched:
+    """A page that reaches this machine alone."""
+    watched = Watched(page)
 
     def only_local(route: Any) -> None:
         if route.request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "file:")):
             route.continue_()
         else:
-            watch.outside.append(route.request.url)
+            watched.outside.append(route.request.url)
             route.abort()
 
-    context.route("**/*", only_local)
+    page.route("**/*", only_local)
 
     def complaint(error: Any) -> None:
         stack = error.stack or ""
         # Views run from blob: addresses; what fails in the notebook's own files alone is its own.
         if "blob:" in stack or "/static/" not in stack:
-            watch.errors.append(f"{error}\n{stack}")
+            watched.errors.append(f"{error}\n{stack}")
 
     page.on("pageerror", complaint)
-    page.on("console", lambda line: line.type == "error" and watch.errors.append(line.text))
-    failed = request.session.testsfailed
-    yield watch
-    if request.session.testsfailed > failed:
-        shots = ROOT / "build" / "ui"
-        shots.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=str(shots / f"{request.node.name}.png".replace("/", "_")))
-    context.close()
+    page.on("console", lambda line: line.type == "error" and watched.errors.append(line.text))
+    return watched
+
+
+@pytest.fixture
+def watched(context: Any, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    """A fresh page; a picture is kept when its test fails."""
+    watched = watch(context.new_page())
+    failures = request.session.testsfailed
+    yield watched
+    if request.session.testsfailed > failures:
+        watched.failed(request.node.name)
+    watched.page.close()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pages that Sphinx built."""
+    for module in ("sphinx", "myst_nb", "furo"):
+        pytest.importorskip(module, reason="pip install 'mixnet[docs]'")
+    from tests.ui.site import build
+
+    return build(tmp_path_factory.mktemp("site"))

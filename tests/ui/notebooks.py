@@ -49,6 +49,19 @@ def run_all(page: Any) -> None:
     page.evaluate(RESTS)
 
 
+FILL = """(source) => {
+  const [cell] = jupyterapp.shell.currentWidget.content.widgets;
+  cell.model.sharedModel.setSource(source);
+  cell.outputArea.model.clear();
+}"""
+
+
+def fill(page: Any, source: str) -> None:
+    """Replace the source of the only cell, and take its output away."""
+    page.evaluate(FILL, source)
+    page.wait_for_function("() => !document.querySelector('.jp-OutputArea .mx')")
+
+
 def command(page: Any, name: str, **arguments: Any) -> None:
     """One of JupyterLab's commands."""
     page.evaluate(

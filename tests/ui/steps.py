@@ -78,7 +78,7 @@ def memory(page: Any, view: Any) -> None:
     assert "storage" in view.locator(".mx-side").inner_text()
     page.keyboard.press("/")
     page.keyboard.type("fc2_backward")
-    assert ": fc2_backward" in view.locator(".mx-line").inner_text()
+    assert ": ∇ fc2" in view.locator(".mx-line").inner_text()
     assert "step" in asked(view.locator(".mx-side"), "Why is it still in memory?")
     page.keyboard.press("Escape")
 
@@ -343,3 +343,12 @@ def onto(page: Any, box: Any, other: Any) -> None:
     page.wait_for_timeout(200)
     from_, to = box.bounding_box(), other.bounding_box()
     drag(page, box, to["x"] - from_["x"], to["y"] - from_["y"])
+
+
+@steps(at=...)
+def compared_board(page: Any, view: Any) -> None:
+    view.locator("canvas.mx-chart").first.focus()
+    page.keyboard.press("Home")
+    assert view.locator(".mx-line").inner_text().startswith("step 1")
+    side = view.locator(".mx-side").inner_text()
+    assert "other trainings, up to step 40" in side and "rate 2: val_loss" in side

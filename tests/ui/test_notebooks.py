@@ -5,12 +5,13 @@ follows the theme.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.ui.conftest import Server, Watched
-from tests.ui.notebooks import command, open_in, run_all, write
+from tests.ui.conftest import Server, Watched, watch
+from tests.ui.notebooks import command, fill, open_in, run_all, write
 from tests.ui.steps import STEPS
 from tests.widgets.examples import EXAMPLES
 
@@ -37,9 +38,30 @@ LEAKED = """(view) => {
 }"""
 
 
-@pytest.fixture(params=["lab", "notebook7"])
+@pytest.fixture(scope="module", params=["lab", "notebook7"])
 def server(request: pytest.FixtureRequest) -> Server:
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module")
+def opened(server: Server, context: Any) -> Iterator[Watched]:
+    """A notebook with one cell, which the tests fill in turn: its kernel and its page start once."""
+    watched = watch(context.new_page())
+    open_in(watched.page, server, write(server, "views", ""))
+    yield watched
+    watched.page.close()
+
+
+@pytest.fixture
+def notebook(opened: Watched, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    """The notebook in its light theme, without complaints of other tests."""
+    opened.outside.clear()
+    opened.errors.clear()
+    command(opened.page, "apputils:change-theme", theme="JupyterLab Light")
+    failures = request.session.testsfailed
+    yield opened
+    if request.session.testsfailed > failures:
+        opened.failed(request.node.name)
 
 
 def wait_until_told(server: Server, page: Any, name: str, key: str, value: Any) -> None:
@@ -56,9 +78,9 @@ def wait_until_told(server: Server, page: Any, name: str, key: str, value: Any) 
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_view(server: Server, watched: Watched, name: str) -> None:
-    page = watched.page
-    open_in(page, server, write(server, name, MAKE.format(name=name)))
+def test_view(server: Server, notebook: Watched, name: str) -> None:
+    page = notebook.page
+    fill(page, MAKE.format(name=name))
     run_all(page)
     view = page.locator(".jp-OutputArea .mx-static > div > .mx")
     view.wait_for(timeout=60_000)
@@ -66,7 +88,7 @@ def test_view(server: Server, watched: Watched, name: str) -> None:
     for key, value in STEPS[name].told.items():
         wait_until_told(server, page, name, key, value)
     assert view.evaluate(LEAKED) == []
-    assert watched.axe(".jp-OutputArea .mx") == []
+    assert notebook.axe(".jp-OutputArea .mx") == []
     light = page.evaluate("getComputedStyle(document.querySelector('.mx')).backgroundColor")
     command(page, "apputils:change-theme", theme="JupyterLab Dark")
     page.wait_for_function(
@@ -74,7 +96,6 @@ def test_view(server: Server, watched: Watched, name: str) -> None:
         arg=light,
     )
     page.wait_for_timeout(300)
-    assert watched.axe(".jp-OutputArea .mx") == []
-    command(page, "apputils:change-theme", theme="JupyterLab Light")
-    assert watched.outside == []
-    assert watched.errors == []
+    assert notebook.axe(".jp-OutputArea .mx") == []
+    assert notebook.outside == []
+    assert notebook.errors == []

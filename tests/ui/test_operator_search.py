@@ -2,42 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
-
-from tests.ui.conftest import ROOT, Watched
-
-CONF = """
-extensions = ["myst_parser"]
-html_theme = "furo"
-html_static_path = ["_static"]
-html_css_files = ["site.css"]
-html_js_files = ["operators.js"]
-suppress_warnings = ["myst.xref_missing"]
-"""
+from tests.ui.conftest import Watched
 
 
-@pytest.fixture
-def page(tmp_path: Path) -> Path:
-    for module in ("sphinx", "myst_parser", "furo"):
-        pytest.importorskip(module, reason="pip install 'mixnet[docs]'")
-    text = (ROOT / "docs" / "reference" / "operators" / "a-to-z.md").read_text(encoding="utf-8")
-    (tmp_path / "index.md").write_text(text, encoding="utf-8")
-    (tmp_path / "conf.py").write_text(CONF)
-    (tmp_path / "_static").symlink_to(ROOT / "docs" / "_static")
-    out = tmp_path / "out"
-    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(tmp_path), str(out)]
-    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    return out / "index.html"
-
-
-def test_rows_with_all_the_words_stay(watched: Watched, page: Path) -> None:
+def test_rows_with_all_the_words_stay(watched: Watched, site: Path) -> None:
     look = watched.page
-    look.goto(page.as_uri())
+    look.goto((site / "operators.html").as_uri())
     box, rows = look.get_by_label("search operators"), look.locator("tbody tr:visible")
     every = rows.count()
     assert every > 500

@@ -1,7 +1,11 @@
-"""Every view in narrow and wide places, light and dark: all of it can be read."""
+"""Every view in narrow and wide places: all of it can be read.
+
+With ``MIXNET_TEST_PICTURES=1``, pictures of all of them, light and dark, are stored in ``build/ui/sizes``.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +30,16 @@ ANSWERED: dict[str, dict[str, Any]] = {
 }
 """Views with something selected: their answers are opened."""
 OPEN = "() => document.querySelectorAll('details.mx-why, details').forEach((each) => (each.open = true))"
-PICTURES = ROOT / "build" / "ui" / "sizes"  # to be looked at
+PICTURES = ROOT / "build" / "ui" / "sizes"
+
+
+def draw(page: Any, name: str) -> None:
+    """Pictures of the whole page, to be looked at."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_timeout(120)
+        page.screenshot(path=str(PICTURES / f"{name}-{theme}.png"), full_page=True)
 
 
 @pytest.mark.parametrize("answered", [False, True], ids=["as shown", "answered"])
@@ -39,7 +52,6 @@ def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str, answe
         view.choose(**ANSWERED[name])
         name = f"{name}-answered"
     view.to_html(tmp_path / "a.html")
-    PICTURES.mkdir(parents=True, exist_ok=True)
     page = watched.page
     page.add_init_script(NOTE_TEXTS)
     found = {}
@@ -53,10 +65,8 @@ def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str, answe
             page.evaluate(OPEN)
             page.wait_for_timeout(100)
         found[width] = unreadable(page, ".mx")
-        for theme in ("light", "dark"):
-            page.emulate_media(color_scheme=theme)
-            page.wait_for_timeout(120)
-            page.screenshot(path=str(PICTURES / f"{name}-{width}-{theme}.png"), full_page=True)
+        if os.environ.get("MIXNET_TEST_PICTURES"):
+            draw(page, f"{name}-{width}")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
     if answered:
         assert watched.axe("body") == []

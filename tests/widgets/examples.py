@@ -68,6 +68,26 @@ def playground() -> View:
     return view
 
 
+def board_like(title: str, factor: float) -> TrainingBoard:
+    """A board with a curve that falls."""
+    view = TrainingBoard(title)
+    for step in range(1, 41):
+        view.log(loss=2 * factor**step, val_loss=2.1 * factor**step)
+    return view
+
+
+@example
+def compared_board() -> View:
+    """A training beside two others, the second of which is not finite at its end."""
+    view, fast, broken = (
+        board_like("rate 0.1", 0.95),
+        board_like("rate 0.5", 0.9),
+        board_like("rate 2", 0.99),
+    )
+    broken.log(loss=float("nan"))
+    return view.compare(fast, broken)
+
+
 def small_symbol() -> mx.sym.Symbol:
     """Two layers and a loss head."""
     x = mx.sym.Activation(

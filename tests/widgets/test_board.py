@@ -125,6 +125,26 @@ def test_more_values_of_a_step_are_not_another_step() -> None:
     }
 
 
+def test_other_trainings_are_compared_at_the_same_step() -> None:
+    board, other = TrainingBoard("mine"), TrainingBoard("theirs")
+    for step in range(1, 4):
+        board.log(loss=1 / step)
+    for step in range(1, 6):
+        other.log(loss=10 / step, accuracy=0.1 * step)
+    assert board.compare(other) is board
+    (run,) = board.payload["others"]
+    assert run["title"] == "theirs" and run["series"][0]["value"] == [10, 5, 3.3333, 2.5, 2]
+    assert board.summary().endswith("; theirs at this step: loss 3.33")
+    rows = {row[0]: row[1:3] for row in board.table()[1]}
+    assert rows["theirs: loss"] == [3, "3.33"] and rows["theirs: accuracy"] == [3, "0.3"]
+    assert "B theirs: loss 2<" in board.svg(), "the last value of its curve"
+    stored = View.of(board.payload, board.state)
+    assert board.compare(stored).payload["others"][0]["title"] == "mine"
+    assert board.compare().payload["others"] == []
+    with pytest.raises(AttributeTypeError, match="expected TrainingBoards, got dict"):
+        board.compare({})  # type: ignore[arg-type]
+
+
 def test_nan_is_marked_with_its_step() -> None:
     board = TrainingBoard()
     for value in (1.0, mx.nd.array([0.0]) / 0, 2.0):

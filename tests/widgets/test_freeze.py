@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import mixnet as mx
 from mixnet.base import AttributeValueError
 from mixnet.widgets import ArrayView, freeze
 from mixnet.widgets.__main__ import main
@@ -97,3 +98,22 @@ def test_several_views_in_one_output_all_stay() -> None:
     packed = re.findall(r'application/x-mixnet">([^<]+)<', html)
     assert [freeze.page.unpack(each)["payload"] for each in packed] == [v.payload for v in views]
     assert "data-place" not in html
+
+
+def test_a_page_of_an_onnx_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
+    net = mx.gluon.nn.Dense(2, in_units=3, prefix="dense_")
+    net.initialize()
+    parameters = {name: each.data() for name, each in net.collect_params().items()}
+    path = tmp_path / "net.onnx"
+    mx.onnx.export_model(net(mx.sym.var("data")), parameters, [(4, 3)], "float32", str(path))
+    assert main(["look", str(path)]) == 0
+    page = path.with_suffix(".html").read_text()
+    assert "net.onnx" in capsys.readouterr().out and 'class="mx-static"' in page
+    out = tmp_path / "other.html"
+    assert main(["look", str(path), "data=4,3", "--out", str(out)]) == 0 and out.is_file()
+    assert main(["look", str(path), "data=4,7"]) == 1 and "data" in capsys.readouterr().err
+    for wrong in ("data", "data=many"):
+        with pytest.raises(SystemExit):
+            main(["look", str(path), wrong])
+        assert "data=1,3,224,224" in capsys.readouterr().err

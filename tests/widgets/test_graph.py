@@ -519,7 +519,7 @@ def test_blocks_are_named_by_their_attributes() -> None:
     said = {p["names"][int(i)]: text for i, text in p["labels"].items()}
     assert said["net_conv1_fwd"] == "conv2" and said["net_dense0_fwd"] == "out"
     assert said["net_dense0_weight"] == "out.weight"
-    assert said["net_dense0_fwd_backward"] == "out.backward"
+    assert said["net_dense0_fwd_backward"] == "∇ out"
     assert ">conv2<" in view.svg() and ">dense0" not in view.svg()
 
 

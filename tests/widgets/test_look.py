@@ -21,6 +21,7 @@ from mixnet.base import AttributeTypeError, FileFormatError, MXNetError
 from mixnet.gluon import nn
 from mixnet.widgets import Look, MemoryView
 from mixnet.widgets.look.numbers import numbers
+from mixnet.widgets.look.run import Run
 
 
 class Net(gluon.HybridBlock):
@@ -147,13 +148,13 @@ def test_the_picture_writes_values_with_three_digits() -> None:
     view.choose(node=row_of(view, "mul_scalar"))
     text = view.svg()
     assert "-98800 … 1.23, mean -24700 ± 42800" in text
-    assert "25% are 0, all finite" in text and "first: 1.23, 0, -98800, 4e-07" in text
+    assert "25% are 0, all finite" in text and "first values: 1.23, 0, -98800, 4e-07" in text
 
 
 def test_the_picture_of_values_that_are_not_finite() -> None:
     view = Look(lambda x: x * 2, nd.array([float("nan"), float("-inf")]), compile=False)
     view.choose(node=row_of(view, "mul_scalar"))
-    assert "no finite number" in view.svg() and "first: nan, -inf" in view.svg()
+    assert "no finite number" in view.svg() and "first values: nan, -inf" in view.svg()
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,29 @@ def test_a_symbol_with_shapes_has_memory_and_no_numbers() -> None:
     view = Look(small_symbol(), data=(2, 3), compile=False)
     assert view.payload["memory"]["plans"][0]["total"] == 2 * 4 * 4
     assert view.payload["numbers"] is None
-    assert "Pass arrays" in view.payload["missing"]["engine"]
+    told = view.payload["missing"]["engine"]
+    assert told == (
+        "Nothing ran: data, fc_weight, fc_bias have no array. Pass arrays by name: data=x."
+    )
+
+
+def test_a_run_that_is_short_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def twice(x: Any) -> Any:
+        calls.append(1)
+        return x * 2
+
+    runs = []
+    timed = Run._timed
+    monkeypatch.setattr(
+        Run, "_timed", lambda self, values: runs.append(timed(self, values)) or runs[-1]
+    )
+    view = Look(twice, nd.ones((3,)), compile=False)
+    assert len(runs) == 2 and view.payload["engine"]["runs"] == runs[1]["runs"]
+    monkeypatch.setattr("mixnet.widgets.look.run.SHORT", 0)
+    Look(twice, nd.ones((3,)), compile=False)
+    assert len(runs) == 3
 
 
 def test_a_symbol_without_shapes_is_a_graph() -> None:
@@ -223,6 +246,36 @@ def test_an_onnx_file(tmp_path: Path) -> None:
     assert by_position.payload["numbers"][-1] is not None
     last = view.payload["graph"]["heads"][0]
     close(view.payload["numbers"][last][0], net(x).asnumpy())
+
+
+def test_an_onnx_file_alone_runs_on_random_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
+    net = nn.HybridSequential(prefix="net_")
+    with net.name_scope():
+        net.add(
+            nn.Embedding(5, 4), nn.Dense(3, in_units=8, activation="relu"), nn.Dense(2, in_units=3)
+        )
+    net.initialize()
+    net(nd.zeros((1, 2)))
+    path = tmp_path / "net.onnx"
+    parameters = {name: each.data() for name, each in net.collect_params().items()}
+    mx.onnx.export_model(net(mx.sym.var("words")), parameters, [(6, 2)], "int32", str(path))
+    view = Look(path, compile=False)
+    (note,) = view.payload["notes"]
+    assert note == "words: random numbers in the file's shape; pass words=array for your own."
+    rows = view.payload["numbers"]
+    assert rows[row_of(view, "words")][0][:2] == [0, 0], "integers are zeros"
+    expected = net(nd.zeros((6, 2))).asnumpy()
+    close(rows[view.payload["graph"]["heads"][0]][0], expected)
+    assert {"dense0.relu", "dense1"} <= set(view.payload["labels"].values())
+
+
+def test_a_network_of_the_model_zoo_shows_its_own_lines() -> None:
+    net = gluon.model_zoo.vision.squeezenet1_0()
+    view = Look(net, (1, 3, 64, 64), run=False, compile=False)
+    files = {each["file"]: dict(each["lines"]) for each in view.payload["source"]}
+    assert any("self.output(" in text for text in files["squeezenet.py"].values())
+    assert "mixnet/gluon/model_zoo/vision/squeezenet.py" in view.payload["graph"]["strings"]
 
 
 # ---- functions ------------------------------------------------------------------------------------

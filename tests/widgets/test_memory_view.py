@@ -21,6 +21,7 @@ from mixnet.widgets.memory import live as memory_live
 from mixnet.widgets.memory.picture import alive_at, array_name, boxes, live_curve
 from mixnet.widgets.memory.plans import PLANS
 from tests.widgets.examples import small_symbol
+from tests.widgets.networks import TwoLayers
 
 
 def network() -> nn.HybridSequential:
@@ -32,6 +33,20 @@ def network() -> nn.HybridSequential:
 
 def graph_of(view: MemoryView, name: str) -> Any:
     return view.payload["graphs"][view.plan(name)["graph"]]
+
+
+def test_arrays_have_their_names_from_the_program_and_steps_count_from_1() -> None:
+    net = TwoLayers()
+    net.initialize()
+    view = MemoryView(net, mx.nd.ones((4, 3)))
+    graph = graph_of(view, "recompute")
+    names, nodes = graph["steps"]["name"], graph["steps"]["node"]
+    assert names[:3] == ["first", "first.act", "second"]
+    assert {"∇ second", "first, again", "first.weight, saved"} <= set(names)
+    assert nodes[names.index("first, again")].endswith("_mirror")
+    assert f"(step {view.plan('both')['peak']['at'] + 1})" in view.svg()
+    view.choose(selected=0)
+    assert view.selected == nodes[0]
 
 
 def test_totals_are_those_of_a_symbol() -> None:
@@ -46,7 +61,7 @@ def test_totals_are_those_of_a_symbol() -> None:
         assert plan.live_bytes[found["peak"]["at"]] == max(plan.live_bytes)
         assert found["user"]["arguments"] == plan.argument_bytes
         assert found["user"]["gradients"] == plan.gradient_bytes
-        assert graph_of(view, name)["steps"]["name"] == plan.steps
+        assert graph_of(view, name)["steps"]["node"] == plan.steps
 
 
 def test_totals_are_those_of_a_block() -> None:

@@ -9,6 +9,11 @@ const WORDS = {
   new: "has not begun", run: "running", pause: "paused", done: "done", stop: "stopped", error: "failed", nan: "not finite",
 };
 const WHY = "needs a running kernel: this page is a copy";
+// The last point of a curve that is not beyond a step.
+const atStep = ({ step, value: values }, at) => {
+  const k = step.findLastIndex((each) => each <= at);
+  return k < 0 ? ["", "begins later"] : [String(step[k]), value(values[k])];
+};
 const value = (v) => (v === null || v === undefined ? "not finite" : digits(v));
 
 export default view("TrainingBoard", (ctx) => {
@@ -80,9 +85,10 @@ export default view("TrainingBoard", (ctx) => {
     ctx.say(`step ${hovered}: ${values.map(([s, k]) => `${s.name} ${value(s.value[k])}`).join(", ")}`);
   }
   const line = (p) => {
-    const last = p.series.filter((s) => s.recent.value.length).map((s) => `${s.name} ${value(s.recent.value.at(-1))}`);
+    const bad = p.status === "nan" ? p.nan : null;
+    const last = p.series.filter((s) => s.recent.value.length && s.name !== bad?.name).map((s) => `${s.name} ${value(s.recent.value.at(-1))}`);
     const speed = p.throughput.value.length ? [`${count(p.throughput.value.at(-1))} ${p.throughput.unit}`] : [];
-    return [`${word(p)}, step ${p.step}`, ...last, ...speed].join(", ");
+    return [word(p), ...(bad?.step === p.step ? [] : [`step ${p.step.toLocaleString("en-US")}`]), ...last, ...speed].join(", ");
   };
   const word = (p) => (p.status === "nan" ? `${p.nan.name} not finite since step ${p.nan.step}${p.running ? ", running" : ""}` : WORDS[p.status] ?? p.status);
 
@@ -99,11 +105,15 @@ export default view("TrainingBoard", (ctx) => {
   resized.observe(grid);
   ctx.onClose(() => resized.disconnect());
 
+  // Names of curves stand over them, a line each.
+  const tallOf = ({ curves: list }) => HEIGHT + 12 * Math.max((list?.length ?? 0) - 2, 0);
   function paint(one, colour) {
     const { canvas, data } = one, width = canvas.clientWidth, scale = window.devicePixelRatio || 1;
     if (!width || !data) return;
+    const tall = tallOf(data);
+    canvas.style.height = `${tall}px`;
     if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
-    canvas.height = Math.round(HEIGHT * scale);
+    canvas.height = Math.round(tall * scale);
     const began = performance.now(), g = canvas.getContext("2d");
     g.scale(scale, scale);
     g.textBaseline = "alphabetic";
@@ -116,8 +126,8 @@ export default view("TrainingBoard", (ctx) => {
   }
 
   function curves(g, one, width, colour) {
-    const { curves: list, show, log } = one.data, box = { x: 50, y: 36, width: width - 60, height: HEIGHT - 58 };
-    const range = extent(list, log);
+    const { curves: list, show, log } = one.data, top = Math.max(36, 24 + 12 * list.length), box = { x: 50, y: top, width: width - 60, height: tallOf(one.data) - 22 - top };
+    const range = extent(list, log, one.data.fromZero);
     g.fillStyle = colour.dim;
     if (!range) {
       one.scale = null;
@@ -167,7 +177,7 @@ export default view("TrainingBoard", (ctx) => {
       g.textAlign = "right";
       const k = hovered === null ? -1 : nearest(curve.step, hovered);
       const now = k >= 0 ? curve.value[k] : (curve.recent ?? curve).value.at(-1);
-      const name = list.length > 1 ? `${LETTERS[n % 8]} ${short(curve.name, 20)} ` : "";
+      const name = list.length > 1 ? `${LETTERS[n % 8]} ${short(curve.name, 28)} ` : "";
       g.fillText(`${name}${now === null || now === undefined ? "not finite" : show(now)}`, width - 8, 16 + 12 * n);
       if (k >= 0 && now !== null && (!log || now > 0)) fill(g, [[-3, 0], [0, -3], [3, 0], [0, 3]].map(([x, y]) => [scale.px(curve.step[k]) + x, scale.py(now) + y]));
     });
@@ -197,7 +207,7 @@ export default view("TrainingBoard", (ctx) => {
     const steps = ticks(range.first, range.last, Math.max(Math.floor(box.width / 60), 1)).filter((step) => step === Math.round(step));
     for (const step of steps) {
       const half = g.measureText(String(step)).width / 2;
-      g.fillText(step, Math.min(scale.px(step), box.x + box.width + 8 - half), HEIGHT - 6);
+      g.fillText(step, Math.min(scale.px(step), box.x + box.width + 8 - half), box.y + box.height + 16);
     }
     g.font = "11px system-ui, sans-serif";
   }
@@ -231,12 +241,13 @@ export default view("TrainingBoard", (ctx) => {
       one.canvas.setAttribute("aria-label", label);
     };
     const last = (list) => list.map((c) => `${c.name} ${value(c.recent.value.at(-1))}`).join(", ");
+    const others = (ctx.state.recent ? [] : p.others ?? []).flatMap(({ title, series }) => series.map((each) => ({ ...each, name: `${title}: ${each.name}` })));
     for (const [group, list] of grouped(p.series)) {
-      const some = list.map((each) => shown(each, ctx.state.recent));
+      const some = [...list.map((each) => shown(each, ctx.state.recent)), ...others.filter((each) => each.group === group)];
       put(`s ${group}`, { title: group, curves: some, show: value, log: ctx.state.log }, `${group} over steps: ${last(list)}`);
     }
     for (const [key, unit, show] of [["throughput", p.throughput.unit, count], ["memory", "live arrays", bytes]]) {
-      if (p[key].value.length) put(`x ${key}`, { title: `${key}: ${unit}`, curves: [{ name: key, ...p[key] }], show }, `${key} over steps: ${show(p[key].value.at(-1))} ${unit}`);
+      if (p[key].value.length) put(`x ${key}`, { title: `${key}: ${unit}`, curves: [{ name: key, ...p[key] }], show, fromZero: true }, `${key} over steps: ${show(p[key].value.at(-1))} ${unit}`);
     }
     for (const hist of p.hist) put(`h ${hist.layer}`, { title: hist.layer, kind: "hist", hist }, `histogram of ${hist.layer} at step ${hist.step}, ${digits(hist.low)} to ${digits(hist.high)}`);
     for (const [key, one] of charts) {
@@ -256,6 +267,7 @@ export default view("TrainingBoard", (ctx) => {
     ctx.side.replaceChildren(
       h("h2", null, "last values"),
       p.series.length ? tableOf(["curve", "step", "value"], p.series.map((s) => [s.name, String(s.recent.step.at(-1)), value(s.recent.value.at(-1))])) : h("p", null, "nothing was logged"),
+      ...(p.others?.length ? [h("h2", null, `other trainings, up to step ${p.step.toLocaleString("en-US")}`), tableOf(["curve", "step", "value"], p.others.flatMap(({ title, series }) => series.map((s) => [`${title}: ${s.name}`, ...atStep(s, p.step)])))] : []),
       ...(p.events.length ? [h("h2", null, "events"), h("ul", { class: "mx-uses" }, p.events.slice(-30).reverse().map((e) => h("li", e.kind === "error" || e.kind === "nan" ? { class: "mx-error" } : null, `step ${e.step}: ${e.text}`)))] : []),
     );
   }

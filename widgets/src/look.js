@@ -4,6 +4,7 @@ import { bytes, howMany } from "./core/format.js";
 import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
 import graphView from "./graph.js";
+import { LEGENDS } from "./look/legends.js";
 import { aliveAt, arrayOf, chosen, index, label, rowOfArray, rowsOf } from "./look/model.js";
 import { ofAll, ofRow } from "./look/numbers.js";
 import { part } from "./look/part.js";
@@ -43,15 +44,17 @@ export default view("Look", (ctx) => {
   ctx.onClose(pause);
 
   // The panes.
-  const bodies = {}, boxes = {};
+  const bodies = {}, boxes = {}, legends = {};
+  const notes = h("p", { class: "mx-empty" });
   const grid = h("div", { class: "mx-look" }, Object.entries(PANES).map(([name, title]) => {
     bodies[name] = h("div", { class: "mx-body" });
     const large = button("⤢", `${name}: large, with all its tools`, () => ctx.choose({ wide: ctx.state.wide === name ? null : name }), { "aria-pressed": "false" });
-    boxes[name] = { large, element: h("section", { class: "mx-part", "data-pane": name, "aria-label": title }, h("h2", null, h("span", null, title), large), bodies[name]) };
+    legends[name] = h("p", { class: "mx-legend" });
+    boxes[name] = { large, element: h("section", { class: "mx-part", "data-pane": name, "aria-label": title }, h("h2", null, h("span", null, title), large), bodies[name], legends[name]) };
     return boxes[name].element;
   }));
   const play_ = playground(ctx);
-  ctx.stage.append(play_.element, grid);
+  ctx.stage.append(play_.element, notes, grid);
   const source = lines(ctx, { label: "source lines", pick: (i) => sourceRows[i].kind === "source" && choose({ line: [sourceRows[i].file, sourceRows[i].line] }) });
   const runs = lines(ctx, { label: "pieces that run", pick: (i) => runRows[i].kind === "group" && choose({ piece: i }) });
   bodies.source.append(source.element);
@@ -103,11 +106,19 @@ export default view("Look", (ctx) => {
         if (JSON.stringify(after.selected) !== JSON.stringify(before.selected)) choose({ node: after.selected ? x.tasks[after.selected[1]] : null });
       });
     }
-    for (const [name, text] of Object.entries(ctx.payload.missing)) bodies[name].prepend(h("p", { class: "mx-empty" }, text));
+    const { missing } = ctx.payload;
+    notes.replaceChildren(...[...Object.entries(missing).map(([name, text]) => [h("b", null, `${PANES[name].split(":")[0]}: `), text, " "]), ...ctx.payload.notes.map((text) => [text, " "])].flat());
+    notes.hidden = !notes.textContent;
+    // A pane with nothing in it leaves its place to others.
+    for (const name of Object.keys(PANES)) {
+      boxes[name].element.hidden = name in missing;
+      grid.classList.toggle(`mx-no-${name}`, name in missing);
+      legends[name].replaceChildren(...(LEGENDS[name]?.(ctx.payload) ?? []));
+      legends[name].hidden = !legends[name].childElementCount;
+    }
     sourceRows = ctx.payload.source.flatMap(({ file, lines: text }, n) => [{ kind: "file", text: file }, ...dedented(text).map(([line, words]) => ({ kind: "source", file: n, line, text: words }))]);
     if (!sourceRows.length) sourceRows = [{ kind: "note", text: "No source lines are known." }];
     runRows = ctx.payload.pieces.map((group) => ({ kind: "group", group, names: group.rows.map((row) => label(x, row)) }));
-    runs.element.hidden = !runRows.length;
     slider.max = Math.max(x.steps.length - 1, 0);
   }
   // Names of operations as the program has them.

@@ -17,15 +17,17 @@ export default view("MemoryView", (ctx) => {
   const inks = () => (ink ??= { ...colours(ctx), text: ctx.colour("fg") });
   const isPlan = () => ctx.payload.unit === "step";
   const chosen = () => ready[ctx.state.plan] ?? Object.values(ready).at(-1);
-  const when = (t) => (isPlan() ? `step ${t}` : seconds(chosen().timeOf(t) / 1e6));
+  const when = (t) => (isPlan() ? `step ${Math.floor(t) + 1}` : seconds(chosen().timeOf(t) / 1e6));
   const now = () => ctx.state.at ?? chosen().peakAt;
   const top = () => (ctx.state.one ? Math.max(...ctx.payload.plans.map((each) => each.total)) : chosen().plan.total) || 1;
 
   const strip = h("div", { class: "mx-plans", role: "radiogroup", "aria-label": "plans" });
   ctx.stage.append(strip);
   const title = h("b"), shown = h("span", { class: "mx-right" });
-  const from = h("input", { type: "number", "aria-label": "from", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
-  const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: () => ctx.choose({ window: [Number(from.value), Number(to.value)] }) });
+  const typedWindow = () => ctx.choose({ window: [Number(from.value) - before(), Number(to.value)] });
+  const before = () => Number(isPlan()); // a reader counts steps from 1
+  const from = h("input", { type: "number", "aria-label": "from", class: "mx-number", onchange: typedWindow });
+  const to = h("input", { type: "number", "aria-label": "to", class: "mx-number", onchange: typedWindow });
   const unit = h("span");
   const one = button("one scale", "draw all plans to one scale", () => ctx.choose({ one: !ctx.state.one }));
   const events = button("by event", "by event: equal width for each allocation or release, instead of by time", () => ctx.choose({ events: !ctx.state.events, at: null }));
@@ -47,7 +49,7 @@ export default view("MemoryView", (ctx) => {
   function seek(by) {
     const p = chosen(), words = search.value.toLowerCase().split(/\s+/).filter(Boolean), { arrays, steps } = p.graph;
     const has = (n) => {
-      const text = `${nameOf(p.graph, n)} ${ctx.payload.strings[steps.op[arrays.step[n]]]} ${lineOf(p.graph, n)}`.toLowerCase();
+      const text = `${nameOf(p.graph, n)} ${steps.node?.[arrays.step[n]] ?? ""} ${ctx.payload.strings[steps.op[arrays.step[n]]]} ${lineOf(p.graph, n)}`.toLowerCase();
       return words.every((word) => text.includes(word));
     };
     matching = words.length ? [...p.order].filter(has).sort((a, b) => p.begin[a] - p.begin[b]) : [];
@@ -202,8 +204,8 @@ export default view("MemoryView", (ctx) => {
     drawAxes(g, p, at, frame);
     const text = `${seen.count.toLocaleString("en-US")} of ${howMany(p.order.length, "box")}${seen.drawn < seen.count ? `, the largest ${seen.drawn.toLocaleString("en-US")} sharp` : ""}`;
     if (shown.textContent !== text) shown.textContent = text;
-    for (const [box, value] of [[from, Math.max(begin, p.start)], [to, Math.min(end, p.length)]]) {
-      const typed = String(toShown(value));
+    for (const [box, value] of [[from, toShown(Math.max(begin, p.start)) + before()], [to, toShown(Math.min(end, p.length))]]) {
+      const typed = String(value);
       if (document.activeElement !== box && box.value !== typed) box.value = typed;
     }
   }
@@ -305,7 +307,7 @@ export default view("MemoryView", (ctx) => {
   function lifetime(p, number) {
     const { begin, end } = p.graph.arrays;
     if (!isPlan()) return `${seconds(begin[number] / 1e6)} to ${end[number] >= p.graph.length ? "the end" : seconds(end[number] / 1e6)}`;
-    return `steps ${begin[number]} to ${end[number] - 1}`;
+    return begin[number] + 1 === end[number] ? `step ${end[number]}` : `steps ${begin[number] + 1} to ${end[number]}`;
   }
   function sentence(number) {
     const p = chosen(), { arrays } = p.graph;
@@ -337,7 +339,7 @@ export default view("MemoryView", (ctx) => {
     const { check, plans } = ctx.payload;
     if (check.xla === null) return h("div", { class: "mx-xla", title: check.note }, h("div", { class: "mx-space" }), h("b", null, "XLA"), h("small", null, check.note));
     const bar = h("div", { class: "mx-space" }, h("div", { class: "mx-dashed", style: `height:${(100 * check.xla) / highest}%` }));
-    return h("div", { class: "mx-xla", title: check.note }, bar, h("b", null, "XLA"), h("span", null, size(check.xla)), h("small", null, `its own, on ${check.platform}: ${than(plans[0].total, check.xla)}`));
+    return h("div", { class: "mx-xla", title: check.note }, bar, h("b", null, "XLA"), h("span", null, size(check.xla)), h("small", null, `on ${check.platform}: ${than(plans[0].total, check.xla)}`));
   }
   function thumbnail(canvas, p, highest) {
     if (!canvas.isConnected) return;
@@ -400,7 +402,7 @@ export default view("MemoryView", (ctx) => {
   }
   function overview(plan) {
     const rows = isPlan()
-      ? [["arena", size(plan.total)], ["lower bound", size(plan.bound)], ...Object.entries(plan.user).map(([name, bytes]) => [`yours: ${name}`, size(bytes)]), ["workspace (estimate)", size(plan.workspace)]]
+      ? [["arena", size(plan.total)], ["lower bound", size(plan.bound)], ...Object.entries(plan.user).map(([name, bytes]) => [`your ${name}`, size(bytes)]), ["workspace (estimate)", size(plan.workspace)]]
       : [["peak", size(plan.peak.bytes)], ["arrays", (plan.of ?? 0).toLocaleString("en-US")]];
     const more = plan.dependencies ? [h("p", null, `${plan.dependencies} pairs of steps are ordered only because they share memory.`)] : [];
     const limited = plan.of > plan.storage.length ? [h("p", null, `showing the ${plan.storage.length.toLocaleString("en-US")} largest of ${howMany(plan.of, "array")}`)] : [];
@@ -418,6 +420,7 @@ export default view("MemoryView", (ctx) => {
     const listed = (text, numbers) => (numbers.length ? [h("h2", null, text), h("p", null, numbers.slice(0, 8).map((n) => [go(n), " "]), numbers.length > 8 ? `and ${numbers.length - 8} more` : "")] : []);
     const rows = [
       ["operator", strings[steps.op[arrays.step[number]]]],
+      ...(steps.node ? [["name", steps.node[arrays.step[number]]]] : []),
       ["array", `${strings[arrays.dtype[number]]} ${strings[arrays.shape[number]]}`],
       ["bytes", arrays.bytes[number].toLocaleString("en-US")],
       ["kind", `${arrays.kind[number]}, ${KINDS[arrays.kind[number]][1]}`],

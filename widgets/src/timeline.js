@@ -7,7 +7,7 @@ import { why } from "./core/why.js";
 import { EVENTS, adjacency, criticalPath, edges, endOf, events, heldBy, lastEvent, neighbourhood, startOf } from "./timeline/graph.js";
 import { AXIS, BAR, firstAfter, layout, visible } from "./timeline/layout.js";
 
-const LETTERS = "CKIMO", WORDS = ["compute", "copy", "I/O", "communication", "other"];
+export const LETTERS = "CKIMO", WORDS = ["compute", "copy", "I/O", "communication", "other"];
 const time = (ns) => (ns ? seconds(ns / 1e9) : "0");
 const LISTED = 200; // entries of the list of operations
 const REPLAY = 10; // seconds of a whole replay
@@ -44,7 +44,7 @@ export default view("EngineTimeline", (ctx) => {
     h("span", { class: "mx-field", role: "group", "aria-label": "replay" }, h("span", null, "replay"),
       button("◀", "one event back", () => step(-1)), play, button("▶", "one event forward", () => step(1)), place, leave),
   );
-  ctx.bar.append(h("span", { class: "mx-field" }, h("span", null, WORDS.slice(0, 4).map((word, k) => `${LETTERS[k]} ${word}`).join(" · "), " · ┄ queued for variables · ▬ waiting for a thread")));
+  ctx.bar.append(h("span", { class: "mx-field" }, h("span", null, WORDS.slice(0, 4).map((word, k) => `${LETTERS[k]} ${word}`).join(" · "), " · ┄ queued for variables · ▬ waiting for a thread · ! failed")));
 
   // ---- replay
   function seek(to) {
@@ -160,7 +160,7 @@ export default view("EngineTimeline", (ctx) => {
     const t0 = camera.x * 1000, t1 = t0 + size.width / k, now = until();
     const low = camera.y, high = camera.y + size.height;
     colours ??= Object.fromEntries([..."01234"].flatMap((n) => [[`c${n}`, ctx.colour(`c${n}`)]]).concat(["fg", "dim", "bg", "line", "hot", "panel"].map((n) => [n, ctx.colour(n)])));
-    const fade = near || matches.length || ctx.state.critical ? 0.5 : 1;
+    const fade = near || matches.length ? 0.5 : 1;
     const marks = [];
     g.textBaseline = "middle";
     g.strokeStyle = colours.line;
@@ -277,7 +277,7 @@ export default view("EngineTimeline", (ctx) => {
       }
     };
     g.font = "11px system-ui, sans-serif";
-    if (ctx.state.critical) {
+    if (ctx.state.critical && !near) {
       runs.forEach((_, r) => {
         let last = -Infinity; // below a pixel one frame stands for many
         for (const i of path(r)) {

@@ -12,6 +12,7 @@ test("curves of one thing are drawn together", () => {
 test("the extent counts what is drawn: extremes too, gaps and on a logarithmic axis zeros not", () => {
   assert.deepEqual(extent([{ ...curve([1, 5], [2, null]), low: [-3, null], high: [9, null] }]), { first: 1, last: 5, low: -3, high: 9 });
   assert.deepEqual(extent([curve([1, 2, 3], [0, 0.5, 8])], true), { first: 1, last: 3, low: 0.5, high: 8 });
+  assert.deepEqual(extent([curve([1, 2], [590, 600])], false, true), { first: 1, last: 2, low: 0, high: 600 });
   assert.equal(extent([curve([1], [null])]), null);
   assert.equal(extent([curve([1], [-1])], true), null);
   assert.equal(extent([]), null);

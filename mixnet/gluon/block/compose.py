@@ -117,6 +117,10 @@ class Composed(Program):
             {each.name: each._on(context)._spec for each in self.parameters},
         )
 
+    def parameter_handles(self, context: Context) -> list[NDArray]:
+        """What the parameters' ``data`` gives on a context, in the order of the graph's inputs."""
+        return [each._input(context) for each in self.parameters]
+
 
 def _leaf_types(structure: Any) -> list[type]:
     """Classes of the arrays of a structure in order."""

@@ -29,6 +29,7 @@ from mixnet.gluon.block.compose import Composed, Composition, entries_by_name
 from mixnet.gluon.block.export_formats import export_as
 from mixnet.gluon.block.needs_arrays import needs_arrays
 from mixnet.gluon.block.run_symbol import run_symbol
+from mixnet.gluon.block.shortcut import Shortcut
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from mixnet.gluon.trace import Program, Traced, flatten, unflatten
 from mixnet.ndarray.ndarray import NDArray
@@ -96,6 +97,7 @@ class HybridBlock(Block):
         self._cache: dict[Any, tuple[Program, Runnable]] = {}
         self._compositions: dict[Any, Composition | None] = {}
         self._without_graph: set[Any] = set()  # calls that run operator by operator
+        self._shortcut: Shortcut | None = None
         self._cached_graph: Any = ()
         self._formats: tuple[Any, Any] = (None, None)
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
@@ -156,7 +158,7 @@ class HybridBlock(Block):
             AttributeValueError: there is no such way to recompute.
         """
         check_mode(kwargs.get("recompute"))
-        self._active = active
+        self._active, self._shortcut = active, None
         self._flags = {
             "backend": backend,
             "static_alloc": static_alloc,
@@ -235,6 +237,7 @@ class HybridBlock(Block):
         self.__dict__.setdefault("_backend_calls", {}).clear()
         self.__dict__.setdefault("_without_graph", set()).clear()
         self.__dict__["_cached_graph"] = ()
+        self.__dict__["_shortcut"] = None
 
     def __getstate__(self) -> dict[str, Any]:
         # a copy makes its graphs anew: compiled ones belong to the parameters of this block
@@ -245,6 +248,7 @@ class HybridBlock(Block):
             "_backend_calls": {},
             "_without_graph": set(),
             "_cached_graph": (),
+            "_shortcut": None,
         }
 
     def cast(self, dtype: DTypeLike) -> None:
@@ -271,6 +275,9 @@ class HybridBlock(Block):
         """Run forward: as a compiled graph if hybridized, and not within another trace."""
         if not self._active or state.trace is not None:
             return self.forward(*args)
+        outputs = None if self._shortcut is None else self._shortcut(args)
+        if outputs is not None:
+            return outputs
         leaves, structure = flatten(args)
         if not leaves or any(isinstance(each, Symbol) for each in args):
             return self.forward(*args)
@@ -335,13 +342,13 @@ class HybridBlock(Block):
     def _call_backend(self, leaves: Sequence[NDArray], structure: object) -> Any:
         """The outputs of the block's backend, which holds the parameters as of its first call."""
         calls = self.__dict__.setdefault("_backend_calls", {})
-        key = _hashable(structure)
+        backend, options = self._backend()
+        key = _hashable((backend, tuple(options.items()), structure))
         if key not in calls:
             composition = self._composed(structure, len(leaves))
             specs = [leaf._spec for leaf in leaves]
             parameters = self._completed(composition, specs)
             arrays = {name: each.data(leaves[0].context) for name, each in parameters.items()}
-            backend, options = self._backend()
             symbol = composition.symbol.optimize_for(backend, arrays, **options)
             at_once = AtOnce.of(symbol, composition.names)
             calls[key] = (at_once, CachedOp(symbol), symbol.list_inputs(), composition, arrays)
@@ -349,6 +356,8 @@ class HybridBlock(Block):
         if at_once is not None:
             outputs = at_once(leaves)
             if outputs is not None:
+                if structure == (tuple, tuple(map(type, leaves))):
+                    self._shortcut = Shortcut(at_once, leaves, composition.outputs)
                 return unflatten(iter(outputs), composition.outputs)
         by_name = {**arrays, **dict(zip(composition.names, leaves, strict=True))}
         results = call(*[by_name[name] for name in names])

@@ -10,6 +10,7 @@ import numpy as np
 
 from mixnet import initializer
 from mixnet.autograd.scope import RecordingScope
+from mixnet.autograd.tape import mark_variables
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
@@ -368,15 +369,67 @@ class Parameter:
 
     # ---- reading ------------------------------------------------------------------------------
 
+    # Subclasses that wrap another parameter copy these four from it. The arrays carry their
+    # gradients and contexts with them, so only the first is stored.
+
     @property
     def _data(self) -> list[NDArray] | None:
         return list(self._arrays.values()) or None
+
+    @_data.setter
+    def _data(self, arrays: Sequence[NDArray] | None) -> None:
+        self._arrays = {each.context: each for each in arrays or ()}
 
     @property
     def _grad(self) -> list[NDArray] | None:
         if self._grad_req == "null" or not self._arrays:
             return None
         return [each.grad for each in self._arrays.values()]  # type: ignore[misc]
+
+    @_grad.setter
+    def _grad(self, gradients: Sequence[NDArray] | None) -> None:
+        for own, gradient in zip(self._arrays.values(), gradients or (), strict=False):
+            if own.grad is not gradient:
+                mark_variables([own], [gradient], self._grad_req)
+
+    @property
+    def _ctx_list(self) -> list[Context] | None:
+        return list(self._arrays) or None
+
+    @_ctx_list.setter
+    def _ctx_list(self, contexts: Sequence[Context] | None) -> None:
+        pass
+
+    @property
+    def _ctx_map(self) -> list[list[int | None]] | None:
+        """Position among the arrays by kind of device (CPUs at 1) and number of the device."""
+        if not self._arrays:
+            return None
+        positions: list[list[int | None]] = [[], []]
+        for i, context in enumerate(self._arrays):
+            row = positions[context.device_typeid & 1]
+            row.extend([None] * (context.device_id + 1 - len(row)))
+            row[context.device_id] = i
+        return positions
+
+    @_ctx_map.setter
+    def _ctx_map(self, positions: Sequence[Sequence[int | None]] | None) -> None:
+        pass
+
+    def _check_and_get(self, arrays: list[NDArray] | None, ctx: Any) -> Any:
+        """All of ``_data`` or ``_grad`` if ``ctx`` is ``list``, or the one on a context.
+
+        Raises:
+            DeferredInitializationError: it waits for the first data.
+            UninitializedError: it was not initialized, or is not on that context.
+        """
+        self._check()
+        if ctx is list:
+            return arrays
+        own = self._on(ctx)
+        position = next(i for i, each in enumerate(self._arrays.values()) if each is own)
+        array, trace = (arrays or [own])[position], current_trace()
+        return trace.parameter(self, own) if trace is not None and array is own else array
 
     def data(self, ctx: Context | None = None) -> NDArray:
         """The value on a context.
@@ -457,6 +510,13 @@ class Parameter:
                 f"initialize(ctx=[...]) all contexts that the data is on."
             )
         return array
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "data" in cls.__dict__:
+            cls._input = cls.data  # type: ignore[method-assign]
+
+    _input = _on  # what a composed graph reads: what a subclass computes from the array, if it does
 
     def _check(self) -> None:
         if self._arrays:

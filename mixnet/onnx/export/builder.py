@@ -58,6 +58,8 @@ class Builder:
         self._own: set[str] = set() if outer is None else outer._own
         """Constants that conversions made: no parameter, which stays what it is."""
         self._shared: dict[Any, str] = {}
+        self.floats: dict[str, str] = {}
+        """By name of a value in int32 the floats that it was rounded from."""
         if outer is not None:
             self.scope, self.doc = outer.scope, outer.doc
 
@@ -204,6 +206,8 @@ class Builder:
         for step in steps:
             step.inputs = [name if each == value else each for each in step.inputs]
             step.outputs = [name if each == value else each for each in step.outputs]
+        if value in self.floats:
+            self.floats[name] = self.floats.pop(value)
         return name
 
     def graph(self, name: str, doc: str = "") -> Any:
@@ -240,3 +244,13 @@ def _node(step: Step) -> Any:
         doc_string=step.doc or None,
         **fields,
     )
+
+
+def values_read(step: Step) -> set[str]:
+    """Names of the values that a node reads, those that its bodies read included."""
+    names = set(step.inputs)
+    for value in step.attributes.values():
+        if isinstance(value, Builder):
+            names |= {name for inner in value.steps for name in values_read(inner)}
+            names |= {name for name, _, _ in value.outputs}
+    return names

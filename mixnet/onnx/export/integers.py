@@ -34,20 +34,20 @@ def _step(b: Builder, low: str, high: str, dtype: Any, steps: float | None = Non
     return np.asarray(end / number if end > 0 else 1 / number, np.float32)
 
 
-def _restored(
-    b: Builder, value: str, step: np.ndarray, dtype: DTypeLike, axis: int | None = None
+def restored(
+    b: Builder, value: str, step: np.ndarray | str, dtype: DTypeLike, axis: int | None = None
 ) -> str:
-    """Dequantized integers."""
-    zero = b.constant(np.zeros(step.shape, dtype))
+    """Dequantized integers; a step that is computed is one number."""
+    zero = b.constant(np.zeros(() if isinstance(step, str) else step.shape, dtype))
     return str(b.DequantizeLinear(value, step, zero, axis=axis))
 
 
-def _rounded(b: Builder, value: str, step: np.ndarray, dtype: DTypeLike) -> str:
+def rounded(b: Builder, value: str, step: np.ndarray, dtype: DTypeLike) -> str:
     """Quantized floats."""
     return str(b.QuantizeLinear(value, step, b.constant(np.zeros((), dtype))))
 
 
-def _measured(call: Call) -> tuple[float, float]:
+def measured(call: Call) -> tuple[float, float]:
     low, high = call["min_calib_range"], call["max_calib_range"]
     if low is None or high is None:
         raise NotHere
@@ -56,22 +56,22 @@ def _measured(call: Call) -> tuple[float, float]:
 
 def _in_range(b: Builder, call: Call, value: str) -> list[str]:
     """Floats quantized to the calibrated range, and the range."""
-    low, high = _measured(call)
+    low, high = measured(call)
     ends = [b.constant(np.asarray([each], np.float32)) for each in (low, high)]
     dtype = call.out_dtypes[0]
-    return [_rounded(b, value, _step(b, ends[0], ends[1], dtype), dtype), *ends]
+    return [rounded(b, value, _step(b, ends[0], ends[1], dtype), dtype), *ends]
 
 
 def _same_range(b: Builder, call: Call, value: str) -> list[str]:
     """Floats quantized to the range of the first input."""
     _, low, high = call.inputs[:3]
     dtype = call.out_dtypes[0]
-    return [_rounded(b, value, _step(b, low, high, dtype), dtype), low, high]
+    return [rounded(b, value, _step(b, low, high, dtype), dtype), low, high]
 
 
 def _first(b: Builder, call: Call) -> str:
     x, low, high = call.inputs[:3]
-    return _restored(b, x, _step(b, low, high, call.dtype), call.dtype)
+    return restored(b, x, _step(b, low, high, call.dtype), call.dtype)
 
 
 @converts("_contrib_quantize_v2")
@@ -93,7 +93,7 @@ def _(b: Builder, call: Call) -> str:
     step = b.known(call.inputs[1])
     if step is None or step.shape[1:] != (1,) or call["bits"] != "8":
         raise NotHere
-    return _restored(b, call.x, step[:, 0], np.int8, axis=0)
+    return restored(b, call.x, step[:, 0], np.int8, axis=0)
 
 
 @converts("_contrib_quantized_flatten")
@@ -113,10 +113,10 @@ def _(b: Builder, call: Call) -> list[str]:
 
 @converts("_contrib_quantized_elemwise_add")
 def _(b: Builder, call: Call) -> list[str]:
-    _measured(call)
+    measured(call)
     one, two, *ends = call.inputs
-    left = _restored(b, one, _step(b, ends[0], ends[1], call.dtypes[0]), call.dtypes[0])
-    right = _restored(b, two, _step(b, ends[2], ends[3], call.dtypes[1]), call.dtypes[1])
+    left = restored(b, one, _step(b, ends[0], ends[1], call.dtypes[0]), call.dtypes[0])
+    right = restored(b, two, _step(b, ends[2], ends[3], call.dtypes[1]), call.dtypes[1])
     return _in_range(b, call, b.Add(left, right))
 
 
@@ -125,20 +125,20 @@ def _(b: Builder, call: Call) -> list[str]:
     count = call["num_args"]
     ends = call.inputs[count:]
     parts = [
-        _restored(b, x, _step(b, ends[2 * i], ends[2 * i + 1], call.dtypes[i]), call.dtypes[i])
+        restored(b, x, _step(b, ends[2 * i], ends[2 * i + 1], call.dtypes[i]), call.dtypes[i])
         for i, x in enumerate(call.inputs[:count])
     ]
     low = b.constant(np.min([_known(b, each) for each in ends[::2]], 0))
     high = b.constant(np.max([_known(b, each) for each in ends[1::2]], 0))
     dtype = call.out_dtypes[0]
     joined = b.Concat(*parts, axis=call.axis(call["dim"]))
-    return [_rounded(b, joined, _step(b, low, high, dtype), dtype), low, high]
+    return [rounded(b, joined, _step(b, low, high, dtype), dtype), low, high]
 
 
 @converts("_contrib_quantized_batch_norm")
 def _(b: Builder, call: Call) -> list[str]:
     x, gamma, beta, mean, var, low, high = call.inputs
-    data = _restored(b, x, _step(b, low, high, call.dtype), call.dtype)
+    data = restored(b, x, _step(b, low, high, call.dtype), call.dtype)
     if call["fix_gamma"]:
         gamma = b.constant(np.ones_like(_known(b, gamma)))
     if call.axis(call["axis"]) != 1:
@@ -176,7 +176,7 @@ def _whole_bias(b: Builder, bias: np.ndarray | None, step: np.ndarray) -> str | 
 def _whole_weight(b: Builder, weight: np.ndarray, step: np.ndarray) -> str:
     shape = (-1, *[1] * (weight.ndim - 1))
     whole = np.clip(np.round(weight / step.reshape(shape)), -MOST_OF_WEIGHT, MOST_OF_WEIGHT)
-    return _restored(b, b.constant(whole.astype(np.int8)), step, np.int8, axis=0)
+    return restored(b, b.constant(whole.astype(np.int8)), step, np.int8, axis=0)
 
 
 def _channel_steps(weight: np.ndarray) -> np.ndarray:
@@ -198,7 +198,7 @@ def _(b: Builder, call: Call) -> Any:
     known = parts.layer.op.keywords(parts.layer.statics)
     count = len(known["kernel"])
     result = b.Conv(
-        _restored(b, call.x, step, call.dtype),
+        restored(b, call.x, step, call.dtype),
         _whole_weight(b, weight, steps),
         _whole_bias(b, bias, step * steps),
         kernel_shape=list(known["kernel"]),
@@ -207,12 +207,66 @@ def _(b: Builder, call: Call) -> Any:
         dilations=list(known["dilate"] or (1,) * count),
         group=known["num_group"],
     )
-    result = _activated(b, parts.act, result)
     if parts.sum is not None:
+        result = _activated(b, parts.act, result)
         dtype = call.dtypes[names.index("sum")]
-        added = _restored(b, operands["sum"], _step(b, others[0], others[1], dtype), dtype)
-        result = _activated(b, parts.post_act, b.Add(result, added))
-    return result if call["enable_float_output"] else _in_range(b, call, result)
+        step = _step(b, others[0], others[1], dtype)
+        added = restored(b, operands["sum"], step, dtype)
+        if _clips(parts.post_act) and not call["enable_float_output"]:
+            result = _rounded_before_sum(b, call, result, _extent(step, dtype))
+        result = b.Add(result, added)
+    return _result(b, call, parts.act if parts.sum is None else parts.post_act, result)
+
+
+def _extent(step: np.ndarray, dtype: np.dtype) -> tuple[float, float]:
+    """The least and the greatest number that integers of these steps stand for."""
+    low, high = LIMITS[np.dtype(dtype).name]
+    return low * float(step), high * float(step)
+
+
+def _result_extent(b: Builder, call: Call) -> tuple[float, float]:
+    ends = [b.constant(np.asarray([each], np.float32)) for each in measured(call)]
+    dtype = call.out_dtypes[0]
+    return _extent(_step(b, ends[0], ends[1], dtype), dtype)
+
+
+def _result(b: Builder, call: Call, act: Any, value: str) -> Any:
+    """What a fused layer gives: sums after an activation, in floats or rounded."""
+    if call["enable_float_output"]:
+        return _activated(b, act, value)
+    if not _clips_no_more(act, *_result_extent(b, call)):
+        value = _activated(b, act, value)
+    return _in_range(b, call, value)
+
+
+def _clips_no_more(node: Any, low: float, high: float) -> bool:
+    """Whether an activation leaves the numbers from ``low`` to ``high`` as they are, and clips others."""
+    if node is None or not _clips(node):
+        return False
+    known = node.op.keywords(node.statics, node.scalars)
+    if node.op.name == "clip":
+        return bool(known["a_min"] <= low and high <= known["a_max"])
+    return bool(known["act_type"] == "relu" and low >= 0)
+
+
+def _clips(node: Any) -> bool:
+    """Whether an activation, or none, keeps numbers in a range and clips the others."""
+    return node is None or node.op.name in ("Activation", "clip")
+
+
+def _rounded_before_sum(b: Builder, call: Call, value: str, added: tuple[float, float]) -> str:
+    """What is added to other integers, in integers itself: runtimes add two of them, and fuse the
+    layer before.
+
+    The range follows from the others. The result holds numbers from ``low`` to ``high``; a number
+    below ``low`` less the greatest that is added is clipped there as well, whatever is added.
+    """
+    low, high = _result_extent(b, call)
+    low, high = min(0.0, low - added[1]), max(0.0, high - added[0])
+    most = LIMITS["uint8"][1]
+    step = np.asarray((high - low) / most, np.float32)
+    zero = b.constant(np.asarray(round(-low / float(step)), np.uint8))
+    return str(b.DequantizeLinear(b.QuantizeLinear(value, step, zero), step, zero))
 
 
 def _folded(
@@ -244,17 +298,17 @@ def _(b: Builder, call: Call) -> Any:
         matrix, added = _whole_weight(b, weight, steps), _whole_bias(b, bias, step * steps)
     else:
         steps = _step(b, others[0], others[1], np.int8, LIMITS["int8"][1])
-        matrix, added, bias = _restored(b, operands["weight"], steps, np.int8), None, None
+        matrix, added, bias = restored(b, operands["weight"], steps, np.int8), None, None
         if "bias" in operands:
             scale = _step(b, others[2], others[3], np.int8, LIMITS["int8"][1])
             bias = _known(b, operands["bias"]) * scale
             added = _whole_bias(b, bias, step * steps)
-    x = _restored(b, call.x, step, call.dtype)
     known = parts.layer.op.keywords(parts.layer.statics)
     if known["flatten"] or call.ndim == 2:
-        result = b.Gemm(x if call.ndim == 2 else b.Flatten(x, axis=1), matrix, added, transB=1)
+        rows = call.x if call.ndim == 2 else b.Flatten(call.x, axis=1)
+        result = b.Gemm(restored(b, rows, step, call.dtype), matrix, added, transB=1)
     else:
+        x = restored(b, call.x, step, call.dtype)
         result = b.MatMul(x, b.Transpose(matrix, perm=[1, 0]))
         result = result if added is None else b.Add(result, added)
-    result = _activated(b, parts.act, result)
-    return result if call["enable_float_output"] else _in_range(b, call, result)
+    return _result(b, call, parts.act, result)

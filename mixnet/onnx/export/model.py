@@ -19,10 +19,11 @@ from mixnet.export.trace import traced
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.libinfo import __version__
-from mixnet.onnx.export.builder import Builder
+from mixnet.onnx.export.builder import Builder, values_read
 from mixnet.onnx.export.extents import OpenShapes
 from mixnet.onnx.export.primitives import Lowering, NoRule
 from mixnet.onnx.export.table import CONVERSIONS, REASONS, Call, NotHere, refusal
+from mixnet.onnx.export.unsigned import use_unsigned
 from mixnet.onnx.package import onnx_package
 from mixnet.passes.infer_shape import infer
 from mixnet.process.source import Source
@@ -240,6 +241,7 @@ def to_model(
         builder.outputs.append((value, walk.dtype(entry), dims))
     outputs = {name for name, _, _ in builder.outputs}
     builder.infos = [each for each in builder.infos if each[0] not in outputs]
+    use_unsigned(builder)
     _drop_unread(builder)
     proto = onnx.helper.make_model(
         builder.graph("mixnet"),
@@ -264,17 +266,8 @@ def _drop_unread(builder: Builder) -> None:
     for step in reversed(builder.steps):
         if not read.isdisjoint(step.outputs):
             steps.append(step)
-            read.update(_reads(step))
+            read.update(values_read(step))
     builder.steps = steps[::-1]
     builder.constants = {n: a for n, a in builder.constants.items() if n in read}
     produced = {name for step in builder.steps for name in step.outputs}
     builder.infos = [each for each in builder.infos if each[0] in produced]
-
-
-def _reads(step: Any) -> set[str]:
-    names = set(step.inputs)
-    for value in step.attributes.values():
-        if isinstance(value, Builder):
-            names |= {name for inner in value.steps for name in _reads(inner)}
-            names |= {name for name, _, _ in value.outputs}
-    return names

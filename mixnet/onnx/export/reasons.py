@@ -46,8 +46,5 @@ REASONS.update(
 REASONS["_contrib_fft"] = REASONS["_contrib_ifft"] = (
     "ONNX's DFT gives numbers in another layout, and few runtimes have it; transform outside of the model."
 )
-REASONS["_contrib_quantized_conv"] = (
-    "its products of int8 are int32, which runtimes do not convolve; export the float32 network."
-)
 REASONS["reset_arrays"] = _UPDATE
 REASONS["Custom"] = _PYTHON

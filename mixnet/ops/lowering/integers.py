@@ -7,16 +7,15 @@ made unsigned: 128 more, and 128 times the weights less.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from mixnet.ops.lowering import onednn
+from mixnet.ops.lowering import grouped, onednn
 from mixnet.ops.lowering.convolution import ORDER
 from mixnet.ops.lowering.lowering import Lowering
-from mixnet.ops.nn.convolve import convolve
+from mixnet.ops.nn.convolve import Pads, convolve
 from mixnet.ops.quantized.fused import (
     Parts,
     body_order,
@@ -83,33 +82,32 @@ def fused_convolution(
     parts = parts_of(body)
     other, ranges = (rest[0], rest[1:]) if parts.sum is not None else (None, rest)
     known = parts.layer.op.keywords(parts.layer.statics)
-    window = (known["stride"] or (1, 1), known["pad"] or (0, 0), known["dilate"] or (1, 1))
-    if method == "onednn":
-        sums = _by_onednn(data, weight, *window)
-    else:
-        sums = convolve(
-            data.astype(jnp.float32), weight.astype(jnp.float32), window[0], [(p, p) for p in window[1]],
-            window[2], ORDER, known["num_group"],
-        )  # fmt: skip
+    pads = [(p, p) for p in known["pad"] or (0, 0)]
+    window = {
+        "stride": known["stride"] or (1, 1),
+        "dilate": known["dilate"] or (1, 1),
+        "groups": known["num_group"],
+    }
+    compute = _by_onednn if method == "onednn" else _in_floats
+    sums = compute(data, weight, pads, window)
     return quantized_result(
         parts, data, sums, steps, bias, other, ranges, low, high, as_floats, channel_axis=3
     )
 
 
-def _by_onednn(
-    data: jax.Array,
-    weight: jax.Array,
-    stride: Sequence[int],
-    pad: Sequence[int],
-    dilate: Sequence[int],
-) -> Any:
-    pads = [(p, p) for p in pad]
+def _in_floats(data: jax.Array, weight: jax.Array, pads: Pads, window: dict[str, Any]) -> Any:
+    wide, kernel = data.astype(jnp.float32), weight.astype(jnp.float32)
+    if window["groups"] > 1:
+        return grouped.convolution(wide, kernel, pads=pads, **window)
+    return convolve(wide, kernel, window["stride"], pads, window["dilate"], ORDER)
+
+
+def _by_onednn(data: jax.Array, weight: jax.Array, pads: Pads, window: dict[str, Any]) -> Any:
     if data.dtype == jnp.uint8:
-        return onednn.convolution(data, weight, stride=stride, pads=pads, dilate=dilate)
+        return onednn.convolution(data, weight, pads=pads, **window)
     unsigned = (data.astype(jnp.int16) + 128).astype(jnp.uint8)
-    widths = [(0, 0), *pads, (0, 0)]
-    padded = jnp.pad(unsigned, widths, constant_values=128)
-    sums = onednn.convolution(padded, weight, stride=stride, pads=[(0, 0), (0, 0)], dilate=dilate)
+    padded = jnp.pad(unsigned, [(0, 0), *pads, (0, 0)], constant_values=128)
+    sums = onednn.convolution(padded, weight, pads=[(0, 0), (0, 0)], **window)
     return sums - 128 * weight.astype(jnp.int32).sum((1, 2, 3))
 
 

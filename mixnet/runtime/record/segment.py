@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import chain, starmap
+from time import perf_counter
 from typing import Any
 
 import jax
@@ -29,6 +30,7 @@ from mixnet.process import locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
+from mixnet.runtime.programs.brief import BRIEF, LONG, is_brief, note_seconds
 from mixnet.runtime.programs.donation import pair
 from mixnet.runtime.programs.executable_cache import executable, how_it_runs
 from mixnet.runtime.value.counters import count
@@ -130,6 +132,7 @@ class Segment:
         "alone",
         "arrays",
         "before",
+        "brief",
         "closing",
         "context",
         "end",
@@ -167,6 +170,7 @@ class Segment:
         self.joint: Any = None  # the step over several devices that it is part of
         self.alone = False  # one operation that runs Python: whether it fails is known at its end
         self.var: Var | None = None
+        self.brief = False  # its program was quick the last time
         # Set when it is handed over: the items, all numbers, leaves in order, and who may hold outputs.
         self.program: tuple[Any, ...] = ()
         self.scalars: list[float] = []
@@ -276,9 +280,8 @@ class Segment:
                 if wait:
                     engine.wait_for_var(self.var)  # type: ignore[arg-type]
                 return
-            here = wait or current.naive  # runs in this thread, and not under the lock
-            task = self._hand_over(engine, reason, here)
-            if task is not None and here:
+            task, here = self._hand_over(engine, reason, wait or current.naive)
+            if task is not None and here:  # runs in this thread, and not under the lock
                 engine.run(task) if wait else engine.run_quietly(task)
             elif wait:
                 engine.wait_for_var(self.var)  # type: ignore[arg-type]
@@ -288,9 +291,11 @@ class Segment:
             self._resume(engine)
             raise
 
-    def _hand_over(self, engine: Engine, reason: str, here: bool) -> Task | None:
-        """Give the pending operations to the engine, unless that has been done; returns the task if this
-        thread has to run it (``here``).
+    def _hand_over(self, engine: Engine, reason: str, here: bool) -> tuple[Task | None, bool]:
+        """Give the pending operations to the engine, unless that has been done.
+
+        Returns the task, and whether this thread has to run it: as asked for by ``here``, or because
+        it is brief and need not wait for another.
 
         The engine gets the task before the segment counts as pushed. If an interrupt comes in between, the
         variable shows that there is a task, see ``_close_if_pushed``.
@@ -298,7 +303,7 @@ class Segment:
         with self.lock:
             self._close_if_pushed()
             if self.finished:
-                return None
+                return None, here
             count(f"flush:{reason}")
             self.source = user_line()
             self.closing = True
@@ -308,9 +313,12 @@ class Segment:
             # Determined now, not when the task runs: otherwise the live outputs would depend on timing,
             # and the same loop would compile different programs.
             work = partial(self._run, self._alive(), self._unheld())
+            reads = self._reads()
+            self.brief = is_brief(self.program)
+            here = here or (self.brief and not reads and not timeline.on)
             task = (engine.claim if here else engine.push)(
                 work,
-                self._reads(),
+                reads,
                 (self.var, *(self.program[0][0].turns if self.alone else ())),
                 self.resource,
                 name=self.var.name,
@@ -319,7 +327,7 @@ class Segment:
                 resumable=not self.alone,  # else: the user's own code, and that was to be interrupted
             )
             self._close()
-            return task
+            return task, here
 
     def close_jointly(self, name: str) -> list[Var]:
         """Close the segment to run with those of other devices; returns the variables that it reads."""
@@ -474,7 +482,11 @@ class Segment:
         call = executable(key, self)
         scalars = np.array(self.scalars, np.float64)
         with jax.enable_x64(True):
+            start = perf_counter()
             self.results.extend(starmap(call, ((scalars, *arrays),)))
+            seconds = perf_counter() - start
+        if seconds > LONG if self.brief else seconds < BRIEF:
+            note_seconds(self.program, seconds, self.context)
         if timeline.on:
             timeline.note(how_it_runs(key))
         if not isinstance(call, Interpreter):

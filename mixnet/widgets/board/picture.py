@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mixnet.units import count_text, digits, size_text, ticks
+from mixnet.widgets.board.others import curves_of_others
 from mixnet.widgets.svg import Svg, short
 
 _WIDTH, _HEIGHT, _GAP, _ACROSS = 300, 150, 16, 3
+FROM_ZERO = ("throughput", "memory")
+"""Charts whose axis begins at zero: what changes by a percent is not shown as a jump."""
 _LETTERS = "ABCDEFGH"
 _DASHES = ("", "7 3", "2 2", "9 3 2 3")
 
@@ -15,7 +19,7 @@ _DASHES = ("", "7 3", "2 2", "9 3 2 3")
 def groups(payload: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Curves that are drawn together: ``training accuracy`` with ``validation accuracy``."""
     rows: dict[str, list[dict[str, Any]]] = {}
-    for series in payload["series"]:
+    for series in (*payload["series"], *curves_of_others(payload)):
         rows.setdefault(series["group"], []).append(series)
     return list(rows.items())
 
@@ -31,20 +35,21 @@ def picture(payload: dict[str, Any], label: str) -> str:
     ]
     spread = payload["hist"]
     cells = len(charts) + len(spread)
+    tall = _HEIGHT + 12 * max(max((len(curves) for _, curves in charts), default=0) - 2, 0)
     rows = -(-cells // _ACROSS)
     images = 110 if payload["images"] else 0
-    svg = Svg(_ACROSS * (_WIDTH + _GAP) + _GAP, 40 + rows * (_HEIGHT + _GAP) + images + 8, label)
+    svg = Svg(_ACROSS * (_WIDTH + _GAP) + _GAP, 40 + rows * (tall + _GAP) + images + 8, label)
     svg.text(_GAP, 24, short(label, 130), bold=True)
     marks = [event["step"] for event in payload["events"] if event["kind"] == "compile"]
     for number in range(cells):
         x = _GAP + number % _ACROSS * (_WIDTH + _GAP)
-        y = 40 + number // _ACROSS * (_HEIGHT + _GAP)
+        y = 40 + number // _ACROSS * (tall + _GAP)
         if number < len(charts):
-            _chart(svg, x, y, *charts[number], marks, payload["nan"])
+            _chart(svg, x, y, tall, *charts[number], marks, payload["nan"])
         else:
-            _histogram(svg, x, y, spread[number - len(charts)])
+            _histogram(svg, x, y, tall, spread[number - len(charts)])
     for number, image in enumerate(payload["images"][-8:]):
-        x, y = _GAP + number * 116, 40 + rows * (_HEIGHT + _GAP)
+        x, y = _GAP + number * 116, 40 + rows * (tall + _GAP)
         svg.add(
             f'<image x="{x}" y="{y}" width="90" height="86" style="image-rendering:pixelated" '
             f'href="{image["src"]}"/>'
@@ -59,10 +64,10 @@ def number_text(value: float) -> str:
 
 
 def _chart(
-    svg: Svg, x: float, y: float, title: str, curves: list[dict[str, Any]], marks: list[int],
-    bad: dict[str, Any] | None,
+    svg: Svg, x: float, y: float, height: float, title: str, curves: list[dict[str, Any]],
+    marks: list[int], bad: dict[str, Any] | None,
 ) -> None:  # fmt: skip
-    svg.rect(x, y, _WIDTH, _HEIGHT, "f-box s-line", radius=4)
+    svg.rect(x, y, _WIDTH, height, "f-box s-line", radius=4)
     svg.text(x + 8, y + 16, short(title, 30), bold=True)
     known = [
         v
@@ -76,7 +81,10 @@ def _chart(
         svg.text(x + 8, y + 40, "no finite value", "f-dim")
         return
     low, high, first, last = min(known), max(known), min(steps), max(steps)
-    left, top, wide, tall = x + 46, y + 36, _WIDTH - 54, _HEIGHT - 56
+    if title.startswith(FROM_ZERO):
+        low = min(low, 0)
+    above = max(36, 24 + 12 * len(curves))  # the names stand over the curves
+    left, top, wide, tall = x + 46, y + above, _WIDTH - 54, height - 20 - above
     show = size_text if title.startswith("memory") else number_text
     across = wide / max(last - first, 1)
     up = tall / ((high - low) or 1)
@@ -88,7 +96,7 @@ def _chart(
         if step == int(step):
             svg.text(
                 left + (step - first) * across,
-                y + _HEIGHT - 6,
+                y + height - 6,
                 f"{step:.0f}",
                 "f-dim",
                 9.5,
@@ -107,19 +115,11 @@ def _chart(
         at = left + (bad["step"] - first) * across
         svg.line(at, top, at, top + tall, "s-hot", dashed=True)
         svg.text(min(at + 3, x + _WIDTH - 60), top + 10, "not finite", "f-hot", 10)
+    at_step = lambda step: left + (step - first) * across
+    at_value = lambda value: top + tall - (value - low) * up
     for number, curve in enumerate(curves):
         colour = number % 8
-        points: list[tuple[float, float]] = []
-        for step, value in [*zip(curve["step"], curve["value"], strict=True), (last, None)]:
-            if value is None:
-                if len(points) == 1:
-                    svg.circle(*points[0], 2, f"m{colour}")
-                elif points:
-                    dashes = f'" stroke-dasharray="{_DASHES[number % 4]}' if number % 4 else ""
-                    svg.polyline(points, f"k{colour}{dashes}")
-                points = []
-            else:
-                points.append((left + (step - first) * across, top + tall - (value - low) * up))
+        _polyline(svg, curve, number, at_step, at_value)
         name = f"{_LETTERS[colour]} {curve['name']}" if len(curves) > 1 else ""
         final = curve.get("recent", curve)["value"][-1]
         text = f"{name} {'not finite' if final is None else show(final)}"
@@ -128,15 +128,33 @@ def _chart(
         )
 
 
-def _histogram(svg: Svg, x: float, y: float, data: dict[str, Any]) -> None:
-    svg.rect(x, y, _WIDTH, _HEIGHT, "f-box s-line", radius=4)
+def _polyline(
+    svg: Svg, curve: dict[str, Any], number: int, at_step: Callable[[float], float],
+    at_value: Callable[[float], float],
+) -> None:  # fmt: skip
+    """A curve with its gaps; a value between two gaps is a dot."""
+    points: list[tuple[float, float]] = []
+    for step, value in [*zip(curve["step"], curve["value"], strict=True), (0, None)]:
+        if value is not None:
+            points.append((at_step(step), at_value(value)))
+            continue
+        if len(points) == 1:
+            svg.circle(*points[0], 2, f"m{number % 8}")
+        elif points:
+            dashes = f'" stroke-dasharray="{_DASHES[number % 4]}' if number % 4 else ""
+            svg.polyline(points, f"k{number % 8}{dashes}")
+        points = []
+
+
+def _histogram(svg: Svg, x: float, y: float, high: float, data: dict[str, Any]) -> None:
+    svg.rect(x, y, _WIDTH, high, "f-box s-line", radius=4)
     svg.text(x + 8, y + 16, short(data["layer"], 38), bold=True)
     counts = data["counts"] or [0]
-    wide, tall = (_WIDTH - 16) / len(counts), _HEIGHT - 52
+    wide, tall = (_WIDTH - 16) / len(counts), high - 52
     for number, count in enumerate(counts):
         height = count / max(max(counts), 1) * tall
         svg.rect(x + 8 + number * wide, y + 28 + tall - height, wide - 0.5, height, "m0")
-    svg.text(x + 8, y + _HEIGHT - 8, digits(data["low"]), "f-dim", 10)
+    svg.text(x + 8, y + high - 8, digits(data["low"]), "f-dim", 10)
     bad = f"{data['bad']} not finite, " if data["bad"] else ""
-    svg.text(x + _WIDTH / 2, y + _HEIGHT - 8, f"{bad}step {data['step']}", "f-dim", 10, "middle")
-    svg.text(x + _WIDTH - 8, y + _HEIGHT - 8, digits(data["high"]), "f-dim", 10, "end")
+    svg.text(x + _WIDTH / 2, y + high - 8, f"{bad}step {data['step']}", "f-dim", 10, "middle")
+    svg.text(x + _WIDTH - 8, y + high - 8, digits(data["high"]), "f-dim", 10, "end")

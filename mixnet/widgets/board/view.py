@@ -15,6 +15,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.units import digits
 from mixnet.widgets.board.control import Control, StopTraining
 from mixnet.widgets.board.data import check_image, held
+from mixnet.widgets.board.others import curves_of_others, other_run, same_step
 from mixnet.widgets.board.picture import number_text, picture
 from mixnet.widgets.board.sender import IDLE, Sender
 from mixnet.widgets.board.store import Store
@@ -60,8 +61,8 @@ class TrainingBoard(View):
     schema = "mixnet.train/1"
     bundle = "board"
     sight = (
-        "Look at the loss [curve]: it falls while the network learns. Marks show the [step]s "
-        "of events."
+        "Look at the loss [curve]: it falls while the network learns. A mark shows the [step] "
+        "of an event, such as a compilation."
     )
     _data: Store | None = None  # a stored board has a payload alone
 
@@ -81,6 +82,7 @@ class TrainingBoard(View):
         self._batch_size: int | None = None
         self._learning_rate: float | None = None
         self._loop: int | None = None  # the thread that logs
+        self._others: list[dict[str, Any]] = []
         self._sender = Sender(self, rate)
         self._refresh()
 
@@ -263,6 +265,26 @@ class TrainingBoard(View):
         self._sender.wake()
         return self
 
+    def compare(self, *boards: TrainingBoard) -> Self:
+        """Draw the curves of other trainings beside these, as they are now.
+
+        Args:
+            boards: live or loaded ones; their titles tell the curves apart. Without any, none is
+                drawn.
+
+        Raises:
+            AttributeTypeError: one is not a board.
+        """
+        self._of_live()
+        for each in boards:
+            if not isinstance(each, TrainingBoard):
+                raise AttributeTypeError(
+                    f"compare: expected TrainingBoards, got {type(each).__name__}."
+                )
+        self._others = [other_run(each.payload) for each in boards]
+        self._sender.wake()
+        return self
+
     @property
     def learning_rate(self) -> float | None:
         """That of the attached trainer, else the number that was set. Assign to change it from
@@ -381,6 +403,7 @@ class TrainingBoard(View):
                 "running": self.running,
                 "learning_rate": rate if rate is None or math.isfinite(rate) else None,
                 **drawn,
+                "others": self._others,
             }
         )
 
@@ -418,15 +441,26 @@ class TrainingBoard(View):
             if p["status"] == "nan"
             else p["status"]
         )
-        text = f"{p['title']}: {word}, step {p['step']}"
+        at = "" if p["status"] == "nan" and bad["step"] == p["step"] else f", step {p['step']:,}"
+        text = f"{p['title']}: {word}{at}"
         shown = [
             f"{s['name']} {_number_text(s['recent']['value'][-1])}"
             for s in p["series"]
-            if s["recent"]["value"]
+            if s["recent"]["value"] and (p["status"] != "nan" or s["name"] != bad["name"])
         ]
         if p["throughput"]["value"]:
             shown.append(f"{number_text(p['throughput']['value'][-1])} {p['throughput']['unit']}")
-        return ", ".join([text, *shown])
+        return "; ".join([", ".join([text, *shown]), *self._others_in_words()])
+
+    def _others_in_words(self) -> Iterable[str]:
+        """The first curve that other trainings share with this one, at the same step."""
+        p = self._payload
+        names = {series["name"] for series in p["series"]}
+        for run in p.get("others", ()):
+            curve = next((each for each in run["series"] if each["name"] in names), None)
+            at = None if curve is None else same_step(curve, p["step"])
+            if curve is not None and at is not None:
+                yield f"{run['title']} at this step: {curve['name']} {_number_text(at[1])}"
 
     def table(self) -> tuple[list[str], Iterable[list[Any]]]:
         rows = []
@@ -439,6 +473,14 @@ class TrainingBoard(View):
             rows.append(
                 [series["name"], step, _number_text(last), _number_text(least), _number_text(most)]
             )
+        for curve in curves_of_others(self.payload):
+            at = same_step(curve, self.payload["step"])
+            known = [v for v in curve["value"] if v is not None]
+            least, most = (min(known), max(known)) if known else (None, None)
+            if at is not None:
+                rows.append(
+                    [curve["name"], at[0], *(_number_text(v) for v in (at[1], least, most))]
+                )
         return ["curve", "last step", "last value", "least", "largest"], rows or [
             ["", "", "", "", ""]
         ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 
 from mixnet.widgets.graph.rows import Pictured, twin
 
@@ -13,34 +12,34 @@ def program_names(pictured: Pictured) -> dict[str, str]:
     """For rows of a network, by name: ``conv1`` of ``self.conv1``, ``conv1.act``, ``conv1.weight``.
 
     Where a block made several operations itself, the operation is added (``attention.softmax0``). Gradients
-    are called as what they are of, with ``∇`` before it. Rows that stand in no block are left out.
+    are called as what they are of, with ``∇`` before it. Other rows that stand in no block are left out.
     """
     occurrences = Counter(row["path"] for row in pictured.rows if row["part"] == "forward")
     whole = pictured.blocks.get((), ("", ""))[1]
     names: dict[str, str] = {}
     for row in pictured.rows:
         path = row["path"]
-        if not path or row["part"] == "backward":
+        if row["part"] == "backward" or (not path and not row["name"].startswith(whole or "/")):
             continue
         # Where there is a loss, the network itself stands in a block of its name.
         is_whole = bool(whole) and pictured.blocks.get(path[:1], ("", ""))[1] == whole
         parts = list(path[1:] if is_whole else path)
         if row["op"] is None or occurrences[path] > 1:
-            parts += filter(None, [_tail(row["name"], pictured.blocks, path)])
+            prefix = pictured.blocks.get(path, ("", ""))[1] or "_".join(
+                [whole.rstrip("_"), *path, ""]
+            )
+            parts += filter(None, [_tail(row["name"], prefix)])
         if parts:
             names[row["name"]] = ".".join(parts)
+    known = {row["name"] for row in pictured.rows if row["part"] != "backward"}
     for row in pictured.rows:
         own = twin(row["name"])
-        if row["part"] == "backward" and own in names:
-            names[row["name"]] = f"∇ {names[own]}"
+        if row["part"] == "backward" and own in known:
+            names[row["name"]] = f"∇ {names.get(own, own)}"
     return names
 
 
-def _tail(
-    name: str, blocks: Mapping[tuple[str, ...], tuple[str, str]], path: tuple[str, ...]
-) -> str:
+def _tail(name: str, prefix: str) -> str:
     """The name without what its block's names begin with."""
-    prefix = blocks.get(path, ("", ""))[1]
-    own = name.rpartition("/")[2]
-    own = own.removeprefix(prefix) if prefix else own
-    return re.sub(r"^fwd(_|$)", "", own).strip("_")
+    own = name.rpartition("/")[2].removeprefix(prefix.lstrip("_"))
+    return re.sub(r"^fwd(_|$)|_fwd$", "", own).strip("_")

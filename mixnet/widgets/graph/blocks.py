@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mixnet.widgets.graph.rows import twin
+
 Path = tuple[str, ...]
 FOLD = 3  # as many equal blocks in a row become one, "unit ×36"
 
@@ -76,11 +78,13 @@ def labels_of(
     of: Sequence[int],
     kinds: Mapping[Path, tuple[str, str]],
 ) -> dict[str, str]:
-    """What the boxes of nodes say whose block is no box of its own, by number: ``out``, ``out.weight``.
+    """What the boxes of nodes say whose block is no box of its own, by number: ``out``,
+    ``out.weight``; and those of gradients: ``∇ out``.
 
     Names are given by class and number (``dense1_fwd``); a reader knows the attribute, ``self.out``.
     """
     labels: dict[str, str] = {}
+    number = {row["name"]: place for place, row in enumerate(rows)}
     for row, block in zip(rows, of, strict=True):
         depth = 0
         while block >= 0:
@@ -91,7 +95,21 @@ def labels_of(
             continue
         tail = re.sub(r"^fwd(_|$)", "", row["name"].removeprefix(prefix))
         labels[str(row["id"])] = ".".join([*inner, *filter(None, [tail.strip("_")])])
+    for row in rows:
+        own = number.get(twin(row["name"]))
+        if row["part"] == "backward" and own is not None and rows[own] is not row:
+            prefixes = [blocks[of[own]].prefix if of[own] >= 0 else "", _prefix(kinds, ())]
+            known = labels.get(str(rows[own]["id"]))
+            labels[str(row["id"])] = f"∇ {known or plain_name(rows[own]['name'], prefixes)}"
     return labels
+
+
+def plain_name(name: str, prefixes: Sequence[str]) -> str:
+    """A name without the first of these prefixes that it begins with, and without graphs around it."""
+    prefix = next(
+        (each for each in prefixes if each and name.startswith(each) and name != each), ""
+    )
+    return name.removeprefix(prefix).rpartition("/")[2].lstrip("_").removesuffix("_fwd") or name
 
 
 def _prefix(kinds: Mapping[Path, tuple[str, str]], path: Path) -> str:

@@ -231,7 +231,9 @@ class Reader:
         begin with.
         """
         name = self.names[node].removeprefix(self.payload["prefix"]).rpartition("/")[-1]
-        return self.labels.get(str(node)) or name.strip("_") or self.names[node]
+        return (
+            self.labels.get(str(node)) or name.strip("_").removesuffix("_fwd") or self.names[node]
+        )
 
     def outermost(self, node: int) -> int:
         """The outermost closed block that a node stands in, -1 for none."""

@@ -126,7 +126,7 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
         op, name, out = read.ops[key], read.names[key], read.outputs[key]
         title = read.label(key)
         shape = "×".join(map(str, out[0][0])) if out else ""
-        mark = "∇ " if read.parts[key] == "backward" else ""
+        mark = "∇ " if read.parts[key] == "backward" and not title.startswith("∇") else ""
         if key == error:
             mark += "✗ "
         if change and change[key]:

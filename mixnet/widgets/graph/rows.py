@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from mixnet.graph.graph import Graph
@@ -95,18 +96,40 @@ def rows_of(graph: Graph, specs: dict[Entry, Known] | None, title: str, kind: st
     """Rows of a graph; ``specs`` holds what is known of its entries."""
     data = graph_data(graph, specs)
     nodes = graph.nodes
-    paths = prefix_paths(data["nodes"]) if kind in ("symbol", "graph") else {}
+    by_name = kind in ("symbol", "graph")
+    paths = prefix_paths(data["nodes"]) if by_name else {}
     for row, node in zip(data["nodes"], nodes, strict=True):
         row["device"] = group_of(node) or ""
         row["path"] = paths.get(row["name"]) or path_in(row["name"])
         if not row["attributes"] and node.attrs and node.op is not None and kind == "symbol":
             row["attributes"] = {k: v for k, v in node.attrs.items() if not k.startswith("__")}
-    return Pictured(title, kind, data["nodes"], data["heads"])
+    blocks: dict[Path, tuple[str, str]] = {}
+    if by_name:
+        blocks[()] = "", common_prefix(data["nodes"])
+    return Pictured(title, kind, data["nodes"], data["heads"], blocks)
 
 
 def path_in(name: str) -> Path:
     """The graphs that a name says a node was inlined from: ``("net",)`` of ``net/dense0``."""
     return tuple(_SUFFIX.sub("", part) for part in name.split("/")[:-1])
+
+
+def common_prefix(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What the names of all operations begin with, up to an underscore: ``lenet_``."""
+    words = [row["name"].split("_")[:-1] for row in _forward(rows) if not _is_given(row)]
+    shared = takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))
+    first = [column[0] for column in shared]
+    return "_".join([*first, ""]) if len(words) > 1 and any(first) else ""
+
+
+def _forward(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [row for row in rows if row["op"] is not None and row["part"] == "forward"]
+
+
+def _is_given(row: Mapping[str, Any]) -> bool:
+    """Whether the library has given the name, such as ``elemwise_add0``."""
+    plain = re.sub(r"\d+$", "", row["name"]).strip("_").lower()
+    return bool(plain == row["op"].strip("_").lower())
 
 
 def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
@@ -117,12 +140,16 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
     """
     parts: dict[str, list[str]] = {}
     count: dict[Path, int] = {}
-    operations = [row for row in rows if row["op"] is not None and row["part"] == "forward"]
+    operations = _forward(rows)
+    names = {row["name"] for row in operations}
     for row in operations:
-        plain = re.sub(r"\d+$", "", row["name"]).strip("_").lower()
-        if plain == row["op"].strip("_").lower() or "/" in row["name"]:
+        outer = row["name"].partition("/")[
+            0
+        ]  # in ONNX files: what prepares the inputs of ``outer``
+        own = outer if outer in names else row["name"]
+        if _is_given(row) or "/" in own:
             continue
-        tokens = [t for t in row["name"].split("_")[:-1] if t]
+        tokens = [t for t in own.split("_")[:-1] if t]
         parts[row["name"]] = tokens
         for depth in range(1, len(tokens) + 1):
             prefix = tuple(tokens[:depth])
@@ -137,7 +164,9 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
             here = count[tuple(tokens[:depth])]
             if here < 2:
                 break
-            if here < above:  # a prefix that all share is no block of its own
+            if here == len(parts):  # all share it: it is no block, and no part of a block's name
+                waiting = []
+            elif here < above:
                 path.append("_".join(waiting))
                 waiting, above = [], here
         paths[name] = tuple(path)

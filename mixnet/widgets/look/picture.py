@@ -8,7 +8,8 @@ from typing import Any
 
 from mixnet.units import digits, share_text
 from mixnet.widgets.graph.picture import picture as graph_picture
-from mixnet.widgets.memory.picture import picture as memory_picture
+from mixnet.widgets.memory.picture import plan_picture
+from mixnet.widgets.memory.plans import in_program
 from mixnet.widgets.svg import Svg, short
 from mixnet.widgets.timeline.picture import picture as timeline_picture
 
@@ -20,17 +21,17 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
     """Source and numbers, the graph, and memory above the engine; what is selected is marked in
     the source.
     """
-    svg = Svg(WIDTH, 474, summary)
+    svg = Svg(WIDTH, 520, summary)
     svg.text(14, 22, short(summary, 150), bold=True)
     panes = {
         "source": (14, 36, 330, 250),
-        "numbers": (14, 296, 330, 164),
-        "graph": (354, 36, 300, 424),
+        "numbers": (14, 296, 330, 210),
+        "graph": (354, 36, 300, 470),
     }
     panes |= {
-        "memory": (664, 36, 502, 200),
-        "engine": (664, 246, 502, 126),
-        "what runs": (664, 382, 502, 78),
+        "memory": (664, 36, 502, 212),
+        "engine": (664, 258, 502, 160),
+        "what runs": (664, 428, 502, 78),
     }
     for name, (x, y, width, height) in panes.items():
         svg.rect(x, y, width, height, "f-bg s-line", radius=4)
@@ -44,12 +45,12 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
         panes["graph"],
     )
     if payload["memory"] is not None:
-        memory = memory_in_program(payload["memory"], payload["labels"])
+        memory = in_program(payload["memory"], payload["labels"])
         plan = next(each for each in memory["plans"] if each["name"] == "both")
-        _inside(svg, memory_picture({**memory, "plans": [plan]}, plan, summary), panes["memory"])
+        _inside(svg, plan_picture(memory, plan, summary, 490, 186), panes["memory"])
     if payload["engine"] is not None:
         runs = engine_in_program(payload["engine"], payload["labels"])["runs"]
-        _inside(svg, timeline_picture(runs, summary), panes["engine"])
+        _inside(svg, timeline_picture(runs, summary, 490, waits=False), panes["engine"])
     _pieces(svg, payload, node, panes["what runs"])
     for name, text in payload["missing"].items():
         x, y, width, _ = panes[{"runs": "what runs"}.get(name, name)]
@@ -58,15 +59,6 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
 
 
 Box = tuple[float, float, float, float]
-
-
-def memory_in_program(memory: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    """The payload of a memory view whose operations are called as in the program."""
-    graphs = []
-    for graph in memory["graphs"]:
-        names = [labels.get(name, name) for name in graph["steps"]["name"]]
-        graphs.append({**graph, "steps": {**graph["steps"], "name": names}})
-    return {**memory, "graphs": graphs}
 
 
 def engine_in_program(engine: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
@@ -139,10 +131,14 @@ def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -
     svg.text(x + 8, y + 70, f"{share_text(zeros or 0)} are 0{bad}", size=11)
     most = max(bins, default=1)
     for k, count in enumerate(bins):
-        tall = 42 * count / most
+        tall = 84 * count / most
         svg.rect(x + 8 + 12.8 * k, y + height - 28 - tall, 12, tall, "m0")
     svg.text(
-        x + 8, y + height - 10, short("first: " + ", ".join(map(_text, first)), 56), "f-dim", 10.5
+        x + 8,
+        y + height - 10,
+        short("first values: " + ", ".join(map(_text, first)), 56),
+        "f-dim",
+        10.5,
     )
 
 

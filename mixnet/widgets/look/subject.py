@@ -39,6 +39,7 @@ class Subject:
         pictured: the rows of its graph.
         target: what the user's lines are of: a block or a function, None where there is none of the user's.
         values: an array for each input of the graph, by name, None where one of them is not known.
+        absent: names of the inputs of a symbol that have no array.
         again: of a block, the same for another batch, with its parameters as they are then.
         memory: makes the payload of its memory plans, None where shapes are not known.
         staged: makes all stages of what runs, None where the compiler is asked for the graph as it is.
@@ -49,6 +50,7 @@ class Subject:
     pictured: Pictured
     target: Any = None
     values: Values | None = None
+    absent: Sequence[str] = ()
     again: Callable[[Sequence[Any]], Values | None] | None = None
     memory: Callable[[], dict[str, Any]] | None = None
     staged: Callable[[], Stages] | None = None
@@ -104,7 +106,9 @@ def _of_file(
 ) -> Subject:
     ending = os.path.splitext(path)[1].lower()
     if ending == ".json":
-        return _of_symbol(load(path), inputs, train, named, boundary, {})
+        subject = _of_symbol(load(path), inputs, train, named, boundary, {})
+        subject.pictured.title = os.path.basename(path)
+        return subject
     if ending != ".onnx":
         raise AttributeTypeError(
             f"look: {path!r} ends in {ending or 'nothing'}; expected .json (a symbol) or .onnx."
@@ -115,9 +119,12 @@ def _of_file(
     by_name = dict(zip(names, inputs, strict=False)) | dict(named)
     missing = [name for name in names if name not in by_name]
     subject = _of_symbol(symbol, (), train, by_name, boundary, parameters)
-    if missing:
+    if missing and subject.absent == missing:
+        examples = _examples(subject.pictured, missing)
+        subject.values = _values(subject.pictured, {**parameters, **_arrays(by_name), **examples})
         subject.notes.append(
-            f"{', '.join(missing)}: the file's own shape; pass {missing[0]}=array to see numbers."
+            f"{', '.join(missing)}: random numbers in the file's shape; pass {missing[0]}=array "
+            "for your own."
         )
     subject.pictured.title = os.path.basename(path)
     return subject
@@ -144,15 +151,31 @@ def _of_symbol(
             "Some shapes are unknown; memory and time need them. Pass arrays or shapes by name."
         )
         return subject
-    arrays = {name: each for name, each in known.items() if isinstance(each, NDArray)}
+    arrays = _arrays(known)
     shapes = {name: known[name] for name in symbol.list_arguments() if name in known}
     shapes |= {name: known[name] for name in symbol.list_auxiliary_states() if name in known}
-    subject.values = _values(picture, arrays)
+    subject.values, subject.absent = _values(picture, arrays), _absent(picture, arrays)
     subject.memory = lambda: payload_of(
         PlanRequest(symbol, (), train, None, shapes, boundary), False
     )
     subject.staged = lambda: stages(symbol, known, train=train, run=False)
     return subject
+
+
+def _arrays(known: Mapping[str, Any]) -> dict[str, NDArray]:
+    return {name: each for name, each in known.items() if isinstance(each, NDArray)}
+
+
+def _examples(pictured: Pictured, names: Sequence[str]) -> dict[str, NDArray]:
+    """Arrays for inputs that only have a shape: normal random numbers, zeros for integers."""
+    assert pictured.graph is not None and pictured.inputs is not None
+    examples, random = {}, np.random.default_rng(0)
+    for node, (shape, dtype) in zip(pictured.graph.inputs, pictured.inputs, strict=True):
+        if node.name in names:
+            is_real = np.issubdtype(dtype, np.floating)
+            values = random.standard_normal(shape) if is_real else np.zeros(shape)
+            examples[node.name] = array(values, dtype=dtype)
+    return examples
 
 
 # ---- blocks ---------------------------------------------------------------------------------------
@@ -305,6 +328,24 @@ class _Planned:
         return plan_memory(self._graph, self._inputs, inplace, co_share)
 
 
+def _absent(pictured: Pictured, arrays: Mapping[str, NDArray]) -> list[str]:
+    """Inputs of a graph that have no array and no value of their own."""
+    assert pictured.graph is not None and pictured.inputs is not None
+    return [
+        node.name
+        for node, (_, dtype) in zip(pictured.graph.inputs, pictured.inputs, strict=True)
+        if node.name not in arrays and not _is_stream(node.name, dtype) and not _is_ones(node.name)
+    ]
+
+
+def _is_stream(name: str, dtype: Any) -> bool:
+    return bool(dtype == np.uint32 and name.endswith("key"))
+
+
+def _is_ones(name: str) -> bool:
+    return name.startswith("gradient of output")
+
+
 def _values(pictured: Pictured, arrays: Mapping[str, NDArray]) -> Values | None:
     """An array for each input of a graph; streams of random numbers start at 0, gradients of
     outputs are ones.
@@ -315,9 +356,9 @@ def _values(pictured: Pictured, arrays: Mapping[str, NDArray]) -> Values | None:
         array = arrays.get(node.name)
         if array is not None:
             values_of[node.name] = array.asnumpy()
-        elif dtype == np.uint32 and node.name.endswith("key"):
+        elif _is_stream(node.name, dtype):
             values_of[node.name] = np.zeros(shape, dtype)
-        elif node.name.startswith("gradient of output"):
+        elif _is_ones(node.name):
             values_of[node.name] = np.ones(shape, dtype)
         else:
             return None

@@ -11,11 +11,12 @@ from mixnet.gluon.block import HybridBlock
 from mixnet.units import count_text, how_many, size_text, time_text
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
-from mixnet.widgets.look.picture import engine_in_program, memory_in_program, picture
+from mixnet.widgets.look.picture import engine_in_program, picture
 from mixnet.widgets.look.pieces import Piece, lowered_of_stages, pieces_of_graph, pieces_of_stages
 from mixnet.widgets.look.run import Run
 from mixnet.widgets.look.source import source_of
 from mixnet.widgets.look.subject import Subject, subject_of
+from mixnet.widgets.memory.plans import in_program
 from mixnet.widgets.view import View
 from mixnet.widgets.why.compiled import traces_of
 from mixnet.widgets.why.question import answers
@@ -189,7 +190,7 @@ def payload_of_subject(
     memory = _memory(subject, missing)
     labels = program_names(picture)
     if memory is not None:
-        memory["why"] = answers(memory_in_program(memory, labels))
+        memory["why"] = answers(in_program(memory, labels))
     if ran is not None:
         ran.timeline["why"] = answers(engine_in_program(ran.timeline, labels))
     pieces, lowered = _pieces(subject, missing) if compile else ([], {})
@@ -211,8 +212,7 @@ def payload_of_subject(
 
 def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
     if subject.values is None:
-        shapes = "Nothing ran: some inputs have no array. Pass arrays instead of shapes."
-        missing["engine"] = shapes if subject.memory is not None else _unknown(subject)
+        missing["engine"] = _no_arrays(subject) if subject.memory is not None else _unknown(subject)
         return None
     try:
         return Run(subject.pictured, subject.values)
@@ -225,6 +225,17 @@ def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
         ]  # others end with what was raised
         missing["engine"] = f"The run ended: {message}"
         return None
+
+
+def _no_arrays(subject: Subject) -> str:
+    if not subject.absent:
+        return "Nothing ran: some inputs have no array. Pass arrays instead of shapes."
+    shown, more = ", ".join(subject.absent[:3]), len(subject.absent) - 3
+    rest = f" and {how_many(more, 'other input')}" if more > 0 else ""
+    verb = "has" if len(subject.absent) == 1 else "have"
+    return (
+        f"Nothing ran: {shown}{rest} {verb} no array. Pass arrays by name: {subject.absent[0]}=x."
+    )
 
 
 def _memory(subject: Subject, missing: dict[str, str]) -> dict[str, Any] | None:

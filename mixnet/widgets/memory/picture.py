@@ -8,7 +8,7 @@ from typing import Any
 from mixnet.units import how_many, size_text, ticks, time_text
 from mixnet.widgets.svg import Svg, short
 
-KINDS = {"A": (0, "activation saved for backward"), "F": (5, "forward only"),
+KINDS = {"A": (0, "saved for backward"), "F": (5, "forward only"),
          "B": (1, "made by backward"), "R": (3, "recomputed"), "O": (2, "output"),
          "L": (0, "array"), "E": (7, "existed before")}  # fmt: skip
 """Colour and meaning of each letter."""
@@ -26,11 +26,17 @@ def than(none: float, size: float) -> str:
     return f"{none / max(size, 1):.2f} times less"
 
 
-def array_name(graph: dict[str, Any], number: int) -> str:
-    """An array's name: its operation's, with the number of the output where there are several."""
+def array_name(graph: dict[str, Any], number: int, column: str = "name") -> str:
+    """An array's name: its operation's, with the number of the output where there are several.
+
+    Args:
+        graph: of a payload.
+        number: of an array.
+        column: ``name`` for the name in the program, ``node`` for that in the graph.
+    """
     columns = graph["arrays"]
     index = columns["index"][number]
-    name = graph["steps"]["name"][columns["step"][number]]
+    name = graph["steps"].get(column, graph["steps"]["name"])[columns["step"][number]]
     return name if index < 0 else f"{name}[{index}]"
 
 
@@ -113,6 +119,16 @@ def picture(payload: dict[str, Any], plan: dict[str, Any], label: str) -> str:
     return str(svg)
 
 
+def plan_picture(
+    payload: dict[str, Any], plan: dict[str, Any], label: str, width: float, height: float
+) -> str:
+    """The boxes of one plan alone."""
+    svg = Svg(width, height, label)
+    graph = payload["graphs"][plan["graph"]]
+    _main(svg, payload, graph, plan, 56, 30, width - 64, height - 74)
+    return str(svg)
+
+
 def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> None:
     """All plans side by side, to one scale: what sharing saves is what one sees."""
     check = payload["check"]
@@ -149,7 +165,7 @@ def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> 
         svg.text(
             x + 4,
             floor + 30,
-            f"its own, {check['platform']}: {than(none, check['xla'])}",
+            f"on {check['platform']}: {than(none, check['xla'])}",
             "f-dim",
             11,
         )
@@ -184,6 +200,17 @@ def _fill(
     return max(len(ordered) - most, 0)
 
 
+def _write_names(
+    svg: Svg, graph: dict[str, Any], plan: dict[str, Any], x: float, floor: float, kx: float, ky: float
+) -> None:  # fmt: skip
+    """The names of arrays, where a box has room."""
+    for number, begin, end, offset, size in boxes(graph, plan):
+        name = array_name(graph, number)
+        if (end - begin) * kx > 6 * len(name) + 6 and size * ky > 12:
+            middle = floor - (offset + size / 2) * ky
+            svg.text(x + begin * kx + 3, middle + 4, name, "f-fg", 10)
+
+
 def _main(
     svg: Svg, payload: dict[str, Any], graph: dict[str, Any], plan: dict[str, Any],
     x: float, y: float, width: float, height: float,
@@ -197,6 +224,7 @@ def _main(
     svg.text(corner, y - 16, f"{title}: {size_text(plan['total'])}", bold=True)
     svg.rect(corner, y, width, height, "f-bg s-line")
     left_out = _fill(svg, graph, plan, x, floor, kx, ky)
+    _write_names(svg, graph, plan, x, floor, kx, ky)
     if left_out:
         note = f"the {MOST:,} largest of {how_many(MOST + left_out, 'box')}"
         svg.text(corner + width, y - 16, note, "f-dim", 11, "end")
@@ -243,15 +271,16 @@ def _main(
         svg.text(left + 6.5, floor + 33, kind, "f-fg", 10, "middle")
         svg.text(left + 17, floor + 33, text, "f-dim", 10.5)
         left += 30 + 5.7 * len(text)
-    svg.line(left, floor + 29, left + 14, floor + 29, "k7")
-    svg.text(left + 18, floor + 33, "bytes needed", "f-dim", 10.5)
+    if left + 90 < corner + width:
+        svg.line(left, floor + 29, left + 14, floor + 29, "k7")
+        svg.text(left + 18, floor + 33, "bytes needed", "f-dim", 10.5)
 
 
 def _alive(
     svg: Svg, payload: dict[str, Any], graph: dict[str, Any], plan: dict[str, Any], x: float, y: float
 ) -> None:  # fmt: skip
     at = plan["peak"]["at"]
-    where = f"step {at}" if payload["unit"] == "step" else time_text(at / 1e6)
+    where = f"step {at + 1}" if payload["unit"] == "step" else time_text(at / 1e6)
     numbers = alive_at(graph, plan, at)
     svg.text(x, y, f"Alive at the peak ({where}): {how_many(len(numbers), 'array')}", bold=True)
     for i, number in enumerate(numbers[:15]):

@@ -182,6 +182,26 @@ def payload_of(request: PlanRequest, xla: bool | None) -> dict[str, Any]:
     }
 
 
+def in_program(memory: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """The payload of memory plans whose steps have their names from the program; ``node`` has
+    those of the graph.
+    """
+    graphs = []
+    for graph in memory["graphs"]:
+        names = graph["steps"]["name"]
+        called = {"name": [_called(name, labels) for name in names], "node": names}
+        graphs.append({**graph, "steps": {**graph["steps"], **called}})
+    return {**memory, "graphs": graphs}
+
+
+def _called(name: str, labels: Mapping[str, str]) -> str:
+    for ending, word in (("_mirror", "again"), ("_kept", "saved")):  # of a graph that recomputes
+        own = name.removesuffix(ending)
+        if own != name:
+            return f"{labels.get(own, own)}, {word}"
+    return labels.get(name, name)
+
+
 class Table:
     """Texts and lines of programs that are named by their numbers."""
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
+from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.runtime.value.memory import MemoryLog
 from mixnet.units import size_text, time_text
+from mixnet.widgets.graph.attributes import program_names
+from mixnet.widgets.graph.target import pictured
 from mixnet.widgets.memory.live import payload_of_log
 from mixnet.widgets.memory.picture import (
     alive_at,
@@ -17,7 +21,7 @@ from mixnet.widgets.memory.picture import (
     source_text,
     than,
 )
-from mixnet.widgets.memory.plans import SCHEMA, PlanRequest, payload_of
+from mixnet.widgets.memory.plans import SCHEMA, PlanRequest, in_program, payload_of
 from mixnet.widgets.sight import sight
 from mixnet.widgets.view import View
 
@@ -54,7 +58,8 @@ class MemoryView(View):
     plans to one scale), ``events`` (live memory by event). ``view.choose(window=[90, 130])`` looks there.
 
     Source: the payload ``mixnet.memory/1`` has ``unit`` (``step`` or ``us``),
-    ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive), ``plans`` (storage of each
+    ``graphs`` (``steps`` and ``arrays`` by columns, ends exclusive; a step's ``name`` is that in the
+    program, ``node`` that in the graph), ``plans`` (storage of each
     array, offset and size of each storage, total, peak), ``strings`` and ``sources`` that
     columns point into, and ``check`` (XLA). Letters of kinds: F forward only, A activation saved
     for backward, B made by backward, R recomputed, O output; for live memory L, and E for arrays
@@ -72,8 +77,11 @@ class MemoryView(View):
         self, target: object, *inputs: Any, train: bool = True, loss: object = None,
         xla: bool | None = None, **shapes: Any,
     ):  # fmt: skip
-        request = PlanRequest(target, inputs, train, loss, shapes, sys._getframe())
-        super().__init__(payload_of(request, xla), {"plan": "both"})
+        boundary = sys._getframe()
+        request = PlanRequest(target, inputs, train, loss, shapes, boundary)
+        payload = payload_of(request, xla)
+        labels = _labels(target, inputs, train, loss, shapes, boundary)
+        super().__init__(in_program(payload, labels), {"plan": "both"})
 
     @staticmethod
     def live(log: MemoryLog | None = None, ctx: Context | None = None) -> MemoryView:
@@ -104,12 +112,12 @@ class MemoryView(View):
 
     @property
     def selected(self) -> str | None:
-        """Name of the array that was clicked."""
+        """Name of the array that was clicked, as ``memory_plan`` has it."""
         number = self.state.get("selected")
         graph = self.payload["graphs"][self.plan()["graph"]]
         if number is None or number >= len(graph["arrays"]["step"]):
             return None
-        return array_name(graph, number)
+        return array_name(graph, number, "node")
 
     def svg(self) -> str:
         return picture(self.payload, self.plan(), self.summary())
@@ -124,9 +132,12 @@ class MemoryView(View):
             )
             return f"live memory, {'; '.join(peaks)}"
         totals = self.totals
-        text = ", ".join(f"{name} {size_text(size)}" for name, size in totals.items())
+        saved = {"both": f" ({than(totals['none'], totals['both'])})"}
+        text = ", ".join(
+            f"{name} {size_text(size)}{saved.get(name, '')}" for name, size in totals.items()
+        )
         way = "training" if p["train"] else "prediction"
-        return f"memory plans of {p['name']}, {way}: {text}; both take {than(totals['none'], totals['both'])}"
+        return f"memory plans of {p['name']}, {way}: {text}"
 
     def table(self) -> tuple[list[str], Iterable[Iterable[Any]]]:
         return self._alive_table() if self.payload["unit"] != "step" else self._plan_table()
@@ -165,3 +176,14 @@ class MemoryView(View):
             for number in alive_at(graph, plan, plan["peak"]["at"])
         ]
         return [f"alive at the peak on {plan['name']}", "size", "shape", "dtype", "line"], rows
+
+
+def _labels(
+    target: object, inputs: Sequence[Any], train: bool, loss: object, shapes: Mapping[str, Any],
+    boundary: FrameType,
+) -> dict[str, str]:  # fmt: skip
+    """What the operations are called in the program; a plan can be shown without."""
+    try:
+        return program_names(pictured(target, inputs, train, loss, shapes, boundary))
+    except MXNetError:
+        return {}

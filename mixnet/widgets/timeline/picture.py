@@ -13,19 +13,29 @@ LETTERS = "CKIMO"  # compute, copy, I/O, messages, other: also as in timeline.js
 WORDS = ("compute", "copy", "I/O", "communication", "other")
 
 
-def picture(runs: list[Run], label: str) -> str:
+def picture(runs: list[Run], label: str, width: float = WIDTH, waits: bool = True) -> str:
     """All runs, one below the other, on one time axis; the longest chain of dependent operations
     is framed.
+
+    Args:
+        runs: of the payload.
+        label: what a screen reader says.
+        width: in pixels.
+        waits: with a line for each operation that waited.
     """
+    if not waits:
+        runs = [_without_waits(run) for run in runs]
     height = 54 + sum(26 + sum(_height(lane) for lane in run["lanes"]) for run in runs)
-    svg = Svg(WIDTH, height, label)
+    svg = Svg(width, height, label)
     span = max([run["span"] for run in runs] + [1])
-    scale = (WIDTH - 2 * LEFT) / span
-    _legend(svg, runs)
-    for tick in ticks(0, span, 8):
+    scale = (width - 2 * LEFT) / span
+    _legend(svg, runs, waits)
+    for tick in ticks(0, span, int(width / 115)):
         x = LEFT + tick * scale
         svg.add(f'<path class="s-line" opacity="0.4" d="M{x:.1f},40V{height - 6}"/>')
-        svg.text(x + 3, 50, time_text(tick / 1e9) if tick else "0", "f-dim", 10)
+        text = time_text(tick / 1e9) if tick else "0"
+        before = x + 3 + 6 * len(text) > width  # no room behind its line
+        svg.text(x + (-3 if before else 3), 50, text, "f-dim", 10, "end" if before else "start")
     y = 58.0
     for run in runs:
         svg.text(LEFT, y + 12, f"{run['name']}: {time_text(run['span'] / 1e9)}", bold=True)
@@ -42,7 +52,12 @@ def _height(lane: dict) -> int:
     return 20 + lane["depth"] * BAR + lane["seats"] * SEAT
 
 
-def _legend(svg: Svg, runs: list[Run]) -> None:
+def _without_waits(run: Run) -> Run:
+    lanes = [{**lane, "seats": 0} for lane in run["lanes"]]
+    return {**run, "lanes": lanes, "ops": {**run["ops"], "seat": [-1] * len(run["ops"]["seat"])}}
+
+
+def _legend(svg: Svg, runs: list[Run], waits: bool) -> None:
     used = sorted({kind for run in runs for kind in run["ops"]["kind"]})
     x: float = LEFT
     for kind in used:
@@ -50,12 +65,14 @@ def _legend(svg: Svg, runs: list[Run]) -> None:
         svg.text(x + 4, 19, LETTERS[kind], size=10, bold=True)
         svg.text(x + 20, 19, WORDS[kind], size=11)
         x += 34 + 6.5 * len(WORDS[kind])
-    svg.line(x, 15, x + 20, 15, "s-fg", dashed=True)
-    svg.text(x + 24, 19, "queued for variables", size=11)
-    svg.rect(x + 150, 13, 20, 4, "f-dim")
-    svg.text(x + 174, 19, "waiting for a thread", size=11)
-    svg.rect(x + 294, 9, 20, 12, "f-bg s-hot")
-    svg.text(x + 318, 19, "longest chain of dependent work", size=11)
+    if waits:
+        svg.line(x, 15, x + 20, 15, "s-fg", dashed=True)
+        svg.text(x + 24, 19, "queued for variables", size=11)
+        svg.rect(x + 150, 13, 20, 4, "f-dim")
+        svg.text(x + 174, 19, "waiting for a thread", size=11)
+        x += 294
+    svg.rect(x, 9, 20, 12, "f-bg s-hot")
+    svg.text(x + 24, 19, "longest chain", size=11)
 
 
 def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:

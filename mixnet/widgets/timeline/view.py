@@ -19,7 +19,7 @@ MOST = 50_000
 """Operations of one view."""
 
 _NEEDED = ("name", "thread", "resource", "pushed", "ready", "started", "ended", "reads", "writes")
-_STATE = {"selected": None, "hops": 1, "critical": False, "replay": None, "query": ""}
+_STATE = {"selected": None, "hops": 1, "critical": True, "replay": None, "query": ""}
 
 
 class EngineTimeline(View):
@@ -49,8 +49,8 @@ class EngineTimeline(View):
     schema = "mixnet.engine/1"
     bundle = "timeline"
     sight = (
-        "Look for gaps between bars: there a [lane] has no work. The red frames of the "
-        "[longest chain] show what it waits for."
+        "Look for gaps between bars: there a [lane] has no work. Red frames mark the "
+        "[longest chain]: more threads would not shorten it."
     )
 
     def __init__(self, rows: Iterable[Row] | None = None, first: int = 0, most: int = MOST):

@@ -1,5 +1,8 @@
 """python -m tests.benchmarks.backends [networks] [--batches 1,16] [--repeats N] [--threads N]
-[--only mixnet,torch,...]
+[--only mixnet,torch,...] [--int8]
+
+With ``--int8``, networks in 8-bit integers take part: ours by every backend, and beside them the
+same network quantized by ONNX Runtime's own tool, in ONNX Runtime and in OpenVINO.
 
 Every framework has a process of its own, and they take turns with the same network, parameters
 and data. The real MXNet takes part where the environment variable MIXNET_ORACLE is the path of a
@@ -15,6 +18,7 @@ import os
 import statistics
 import sys
 import tempfile
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -31,17 +35,25 @@ OTHERS = [
     ("mxnet", "hybridized"),
     ("mxnet", "oneDNN"),
 ]
+OUR_INT8 = [("mixnet", "XLA int8"), ("mixnet", "ONNXRuntime int8"), ("mixnet", "OpenVINO int8")]
+OTHER_INT8 = [("openvino", "int8"), ("onnxruntime", "int8")]
 ALONE = {"ONNXRuntime": ("onnxruntime", "alone"), "OpenVINO": ("openvino", "alone")}
 """By backend the library that it calls."""
-ALL = [*OURS, *OTHERS]
+ALL = [*OURS, *OUR_INT8, *OTHERS, *OTHER_INT8]
 WORKER = "tests.benchmarks.backends.worker"
 TURN = 0.5
 """Seconds that a turn shall last at least."""
 
+TOLERANCE, TOLERANCE_INT8 = 1e-3, 0.1
+"""How far outputs may be from those of the first contender, divided by the largest of these."""
+
 Which = tuple[str, str]
+Times = tuple[float, float]
+"""Seconds and processor seconds of a prediction."""
+Found = dict[Which, Times]
 
 
-def present(only: str | None) -> list[Which]:
+def present(only: str | None, int8: bool) -> list[Which]:
     """Contenders that can run."""
     missing = {
         name
@@ -55,8 +67,15 @@ def present(only: str | None) -> list[Which]:
     return [
         each
         for each in ALL
-        if each[0] in wanted and each[0] not in missing and each[1].lower() not in missing
+        if each[0] in wanted
+        and not {each[0], *each[1].lower().split()} & missing
+        and (int8 or not is_int8(each))
     ]
+
+
+def is_int8(which: Which) -> bool:
+    """Whether a contender computes with 8-bit integers."""
+    return which[1].endswith("int8")
 
 
 class Workers:
@@ -100,11 +119,9 @@ class Workers:
 
 def measure(
     name: str, batch: int, which: list[Which], workers: Workers, repeats: int
-) -> dict[Which, tuple[float, float]]:
-    """Of each contender seconds and processor seconds of a prediction, medians of turns; one that
-    fails is reported and left out.
-    """
-    turns: dict[Which, list[tuple[float, float]]] = {}
+) -> dict[Which, list[Times]]:
+    """Times of each contender by turn; one that fails is reported and left out."""
+    turns: dict[Which, list[Times]] = {}
     steps: dict[Which, int] = {}
     expected = None
     with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +133,8 @@ def measure(
                 _report(name, batch, each, error)
                 continue
             expected = out if expected is None else expected
-            if np.abs(out - expected).max() > 1e-3 * np.abs(expected).max():
+            tolerance = TOLERANCE_INT8 if is_int8(each) else TOLERANCE
+            if np.abs(out - expected).max() > tolerance * np.abs(expected).max():
                 print(f"{name}, {batch}: {' '.join(each)} computes something else")
         for _ in range(repeats):
             for each, count in list(steps.items()):
@@ -128,10 +146,14 @@ def measure(
                     continue
                 turns.setdefault(each, []).append(tuple(times))
     workers.drop()
+    return {each: rows for each, rows in turns.items() if each in steps}
+
+
+def summary(turns: dict[Which, list[Times]], of: Callable[[Iterable[float]], float]) -> Found:
+    """One figure of all turns of each contender, as their median."""
     return {
-        each: (statistics.median(a for a, _ in rows), statistics.median(b for _, b in rows))
+        each: (of([wall for wall, _ in rows]), of([processor for _, processor in rows]))
         for each, rows in turns.items()
-        if each in steps
     }
 
 
@@ -150,16 +172,22 @@ def _report(name: str, batch: int, which: Which, error: RuntimeError) -> None:
     print(f"{name}, {batch}: {' '.join(which)} is left out: {error}", flush=True)
 
 
-def ratio(found: dict[Which, tuple[float, float]], number: int) -> float:
-    """The best of mixnet's backends divided by the best of the others: 0 for seconds, 1 for
-    processor seconds.
+def ratio(found: Found, ours: list[Which], others: list[Which]) -> str:
+    """The best of some contenders divided by the best of others, by the clock and, in brackets, by
+    the processor.
     """
-    ours = [each[number] for which, each in found.items() if which in OURS]
-    others = [each[number] for which, each in found.items() if which in OTHERS]
-    return min(ours) / min(others) if ours and others else math.nan
+
+    def of(number: int) -> float:
+        best = [
+            min((found[each][number] for each in group if each in found), default=math.nan)
+            for group in (ours, others)
+        ]
+        return best[0] / best[1]
+
+    return f"{of(0):.2f} ({of(1):.2f})"
 
 
-def costs(found: dict[Which, tuple[float, float]]) -> str:
+def costs(found: Found) -> str:
     """By backend its processor seconds divided by those of the library that it calls."""
     pairs = {name: (("mixnet", name), alone) for name, alone in ALONE.items()}
     return ", ".join(
@@ -167,6 +195,24 @@ def costs(found: dict[Which, tuple[float, float]]) -> str:
         for name, (ours, alone) in pairs.items()
         if ours in found and alone in found
     )
+
+
+LAST = {
+    "best of mixnet / best of the others": lambda found: ratio(found, OURS, OTHERS),
+    "backend / its library alone": costs,
+}
+LAST_INT8 = {
+    "float32 / int8, best of mixnet": lambda found: ratio(found, OURS, OUR_INT8),
+    "int8, best of mixnet / best of the others": lambda found: ratio(found, OUR_INT8, OTHER_INT8),
+}
+
+
+def row(found: Found, which: list[Which], last: Iterable[Callable[[Found], str]]) -> str:
+    """The cells of a row."""
+    cells = [
+        f"{1e3 * found[e][0]:.1f} ({1e3 * found[e][1]:.1f})" if e in found else "–" for e in which
+    ]
+    return " | ".join([*cells, *[each(found) for each in last]])
 
 
 def main() -> None:
@@ -177,25 +223,22 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=7, help="turns of every contender")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every contender")
     parser.add_argument("--only", help="mixnet,onnxruntime,openvino,torch,mxnet")
+    parser.add_argument("--int8", action="store_true", help="with networks in 8-bit integers")
     given = parser.parse_args()
-    which = present(given.only)
+    which = present(given.only, given.int8)
+    last = LAST | LAST_INT8 if given.int8 else LAST
     workers = Workers(given.threads)
-    names = " | ".join(f"{framework} {variant}" for framework, variant in which)
+    names = [f"{framework} {variant}" for framework, variant in which]
     print("Milliseconds of a prediction, and of the processor in brackets.\n")
-    last = "best of mixnet / best of the others | backend / its library alone"
-    print(f"| network, batch | {names} | {last} |")
-    print(f"| --- |{' --- |' * (len(which) + 2)}")
+    print(f"| network, batch | {' | '.join([*names, *last])} |")
+    print(f"| --- |{' --- |' * (len(names) + len(last))}")
     try:
         for name in given.names:
             for batch in map(int, given.batches.split(",")):
-                found = measure(name, batch, which, workers, given.repeats)
-                cells: list[Any] = [
-                    f"{1e3 * found[e][0]:.1f} ({1e3 * found[e][1]:.1f})" if e in found else "–"
-                    for e in which
-                ]
-                cells.append(f"{ratio(found, 0):.2f} ({ratio(found, 1):.2f})")
-                cells.append(costs(found))
-                print(f"| {NETWORKS[name]}, {batch} | {' | '.join(cells)} |", flush=True)
+                turns = measure(name, batch, which, workers, given.repeats)
+                for title, of in (("median", statistics.median), ("least", min)):
+                    cells = row(summary(turns, of), which, last.values())
+                    print(f"| {NETWORKS[name]}, {batch}, {title} | {cells} |", flush=True)
     finally:
         workers.close()
 

@@ -44,7 +44,10 @@ class Mixnet:
         net = gluon_network(mx, name)
         net.load_parameters(f"{folder}/net.params")
         net.hybridize()
-        net.optimize_for(*inputs, backend=variant)
+        backend, *dtype = variant.split()
+        if dtype == ["int8"]:
+            net = self._quantized(net, inputs)
+        net.optimize_for(*inputs, backend=backend)
 
         def predict() -> Any:
             out = net(*inputs)
@@ -54,6 +57,18 @@ class Mixnet:
         with mx.runtime.compiling_at_once():
             predict()
         return predict
+
+    def _quantized(self, net: Any, inputs: list[Any]) -> Any:
+        """A network in 8-bit integers, whose ranges are those of the inputs."""
+        mx = self._mx
+        examples = mx.gluon.data.ArrayDataset(*inputs, mx.nd.zeros(len(inputs[0])))
+        return mx.contrib.quantization.quantize_net_v2(
+            net,
+            quantize_mode="smart",
+            quantize_granularity="channel-wise",
+            calib_mode="naive",
+            calib_data=mx.gluon.data.DataLoader(examples, batch_size=len(inputs[0])),
+        )
 
     def numpy(self, value: Any) -> np.ndarray:
         """An output as an array."""
@@ -116,6 +131,16 @@ class Torch:
         return value.numpy()
 
 
+def model_file(name: str, variant: str, batch: int, folder: str) -> str:
+    """The ONNX file of a network; for ``int8`` it is quantized by ONNX Runtime's tool."""
+    whole = f"{folder}/net.onnx"
+    if variant != "int8":
+        return whole
+    from tests.benchmarks.backends.quantize import quantize
+
+    return quantize(whole, f"{folder}/int8.onnx", data(name, batch))
+
+
 class ONNXRuntime:
     """ONNX Runtime alone, which has NumPy arrays in its hands."""
 
@@ -129,7 +154,7 @@ class ONNXRuntime:
         settings = self._runtime.SessionOptions()
         settings.intra_op_num_threads = self._threads
         session = self._runtime.InferenceSession(
-            f"{folder}/net.onnx", settings, providers=["CPUExecutionProvider"]
+            model_file(name, variant, batch, folder), settings, providers=["CPUExecutionProvider"]
         )
         names = [each.name for each in session.get_inputs()]
         feed = dict(zip(names, data(name, batch)))  # noqa: B905 - Python 3.10 is too old for mypy's view
@@ -151,7 +176,7 @@ class OpenVINO:
     def make(self, name: str, variant: str, batch: int, folder: str) -> Callable[[], Any]:
         """A prediction."""
         core = self._openvino.Core()
-        model = core.read_model(f"{folder}/net.onnx")
+        model = core.read_model(model_file(name, variant, batch, folder))
         inputs = data(name, batch)
         model.reshape({i: list(each.shape) for i, each in enumerate(inputs)})
         settings = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,32 @@ def test_the_compiled_network_gives_the_same(trained: Any, digits: Any) -> None:
     np.testing.assert_allclose(compiled, interpreted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["auto", "int8"])
+@pytest.mark.parametrize("least", [0, 10**12])  # by oneDNN where XLA has it, and without
+def test_channels_in_groups_are_compiled_to_the_same(
+    dtype: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["mixnet.passes.choose_layout"], "ONEDNN_LEAST", least)
+    net = nn.HybridSequential()
+    net.add(
+        nn.Conv2D(16, 3, padding=1, groups=16, in_channels=16, activation="relu"),
+        nn.Conv2D(16, 3, 2, padding=1, groups=4),
+        nn.Conv2D(8, 1),
+    )
+    net.initialize(mx.init.Normal(0.3))
+    x = mx.nd.random.uniform(-1, 1, shape=(2, 16, 9, 7))
+    floats = net(x).asnumpy()
+    small = quantization.quantize_net_v2(
+        net, calib_mode="naive", calib_data=[x], quantized_dtype=dtype, quantize_mode="smart"
+    )
+    small.hybridize()
+    interpreted = small(x).asnumpy()
+    with mx.runtime.compiling_at_once():
+        compiled = small(x).asnumpy()
+    np.testing.assert_allclose(compiled, interpreted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(compiled, floats, atol=0.05 * np.abs(floats).max())
+
+
 def size_of_arrays(path: str) -> int:
     onnx = pytest.importorskip("onnx")
     return sum(len(each.raw_data) for each in onnx.load(path).graph.initializer)
@@ -134,3 +161,56 @@ def test_as_onnx(trained: Any, digits: Any, tmp_path: Path) -> None:
     np.testing.assert_allclose(first, found[:5], rtol=1e-5)
     assert (found.argmax(1) == expected.argmax(1)).mean() > 0.98
     assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
+
+
+def fused_operators(path: str, folder: Path) -> set[str]:
+    """The operators of a file after ONNX Runtime's optimizer."""
+    runtime = pytest.importorskip("onnxruntime")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4  # the optimized file is for this processor: that is a warning
+    options.optimized_model_filepath = str(folder / "optimized.onnx")
+    runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    import onnx
+
+    graph = onnx.load(options.optimized_model_filepath).graph
+    return {node.op_type for node in graph.node}
+
+
+def test_onnx_runtime_fuses_every_layer(trained: Any, digits: Any, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    net = quantization.quantize_net_v2(
+        trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="smart",
+        quantize_granularity="channel-wise",
+    )  # fmt: skip
+    net.hybridize()
+    net(mx.nd.array(digits[0][:4]))
+    (path,) = net.export(str(tmp_path / "int8"), format="onnx")
+    operators = fused_operators(path, tmp_path)
+    assert {"QLinearConv", "QLinearAdd", "QGemm"} <= operators
+    assert not operators & {"Conv", "FusedConv", "Gemm", "FusedGemm", "Add", "Relu"}
+
+
+@pytest.mark.parametrize("backend", ["ONNXRuntime", "OpenVINO"])
+def test_accuracy_stays_in_another_runtime(trained: Any, digits: Any, backend: str) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip(backend.lower())
+    net = quantization.quantize_net_v2(
+        trained, calib_mode="naive", calib_data=loader(digits), quantize_mode="smart",
+        quantize_granularity="channel-wise",
+    )  # fmt: skip
+    net.optimize_for(mx.nd.array(digits[0][1024:]), backend=backend)
+    assert accuracy(net, digits) > accuracy(trained, digits) - 0.005
+
+
+def test_ranges_of_small_numbers_keep_their_digits() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8), nn.Dense(8))
+    net.initialize(mx.init.Normal(1e-4))
+    x = mx.nd.random.uniform(-1, 1, shape=(16, 8))
+    expected = net(x).asnumpy()
+    assert np.abs(expected).max() < 1e-6
+    small = quantization.quantize_net_v2(
+        net, calib_mode="naive", calib_data=[x], quantize_granularity="channel-wise"
+    )
+    found = small(x).asnumpy()
+    np.testing.assert_allclose(found, expected, atol=0.03 * np.abs(expected).max())

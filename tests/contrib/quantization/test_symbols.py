@@ -150,6 +150,25 @@ def test_a_saved_symbol_computes_the_same(tmp_path: Any) -> None:
     np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("fused", [True, False])
+def test_onnx_runtime_computes_the_same(fused: bool, tmp_path: Any) -> None:
+    pytest.importorskip("onnx", reason="pip install 'mixnet[onnx]'")
+    runtime = pytest.importorskip("onnxruntime", reason="pip install 'mixnet[onnxruntime]'")
+    hidden = relu(conv(mx.sym.Variable("data"), "c0"), "r0")
+    sym = mx.sym.FullyConnected(pool(conv(hidden, "c1"), "p1"), num_hidden=5, name="f0")
+    found, given, moving = quantized(sym, fused)
+    (expected,) = found.eval(data=mx.nd.array(DATA), **given, **moving)
+    path = mx.onnx.export_model(
+        found, {**given, **moving}, [DATA.shape], onnx_file_path=str(tmp_path / "net.onnx")
+    )
+    exact = runtime.SessionOptions()
+    exact.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = runtime.InferenceSession(path, exact, providers=["CPUExecutionProvider"])
+    (scores,) = session.run(None, {"data": DATA})
+    step = np.abs(expected.asnumpy()).max() / 127
+    np.testing.assert_allclose(scores, expected.asnumpy(), atol=1.01 * step)
+
+
 def test_what_is_excluded_stays() -> None:
     kept = names(quantized(residual(), excluded_sym_names=["r0"])[0])
     assert kept[0] == "sg_mkldnn_conv_bn_act_0"

@@ -76,25 +76,28 @@ def test_nothing_is_chosen_from_nothing():
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_softmax(axis, dtype):
+    pairs = ((log_softmax_along, jax.nn.log_softmax), (softmax_along, jax.nn.softmax))
+
+    def with_gradient(function, data, head):
+        result, pull = jax.vjp(lambda x: function(x, axis), data)
+        return result, *pull(head)
+
+    @jax.jit
+    def both(data, head):
+        return [[with_gradient(each, data, head) for each in pair] for pair in pairs]
+
+    tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-6)
     with jax.enable_x64(True):
-        data = numbers(dtype, 4, 5) * 20
-        head = numbers(dtype, 4, 5)
-        tolerance = {"float16": 2e-3, "bfloat16": 2e-2}.get(dtype, 1e-6)
-        for ours, theirs in (
-            (log_softmax_along, jax.nn.log_softmax),
-            (softmax_along, jax.nn.softmax),
-        ):
+        for ours, theirs in both(numbers(dtype, 4, 5) * 20, numbers(dtype, 4, 5)):
             # XLA divides by multiplying with the reciprocal where it fuses.
-            np.testing.assert_allclose(
-                np.asarray(ours(data, axis), "float64"),
-                np.asarray(theirs(data, axis), "float64"),
-                tolerance,
-            )
-            (actual,) = jax.vjp(lambda x, f=ours: f(x, axis), data)[1](head)
-            (expected,) = jax.vjp(lambda x, f=theirs: f(x, axis), data)[1](head)
-            np.testing.assert_allclose(
-                np.asarray(actual, "float64"), np.asarray(expected, "float64"), tolerance, tolerance
-            )
+            for actual, expected, least in zip(ours, theirs, (0, tolerance), strict=True):
+                assert actual.dtype == expected.dtype
+                np.testing.assert_allclose(
+                    np.asarray(actual, "float64"),
+                    np.asarray(expected, "float64"),
+                    tolerance,
+                    least,
+                )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

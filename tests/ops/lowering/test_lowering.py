@@ -81,21 +81,28 @@ def with_gradients(function, *arrays, seed=2):
     return result, head, gradients
 
 
-def check_convolution(method, batch, channels, filters, extents, kernel, stride, dilate, pad,
+def check_convolution(methods, batch, channels, filters, extents, kernel, stride, dilate, pad,
                       groups=1):  # fmt: skip
+    """Results and gradients of some methods, all in one program, against the operator's."""
     data = normal(batch, channels * groups, *extents)
     weight = normal(filters * groups, channels, *kernel, seed=1)
     plain = plain_convolution(stride, dilate, pad, kernel, filters * groups, groups)
     expected, head, (expected_data, expected_weight) = with_gradients(plain, data, weight)
     same = {"stride": stride, "dilate": dilate, "pad": pad, "groups": groups}
-    backward = convolution.data_gradient_method(method, {**same, "kernel": kernel}, extents)
+    window = {**same, "kernel": kernel}
+    backward = {convolution.data_gradient_method(each, window, extents) for each in methods}
     ways = ["dot", "xla"] if groups == 1 else ["dot", "grouped"]
-    if method == "onednn" and batch > 1:  # which it takes for channels
+    if "onednn" in methods and batch > 1:  # which it takes for channels
         ways.append("onednn")
 
     def lowered(data, weight, head):
-        forward = convolution.convolution(data, weight, method=method, **same)
-        by_data = convolution.data_gradient(head, weight, extents=extents, method=backward, **same)
+        forward = [
+            convolution.convolution(data, weight, method=method, **same) for method in methods
+        ]
+        by_data = [
+            convolution.data_gradient(head, weight, extents=extents, method=method, **same)
+            for method in sorted(backward)
+        ]
         by_weight = [
             convolution.weight_gradient(head, data, kernel=kernel, method=way, **same)
             for way in ways
@@ -103,41 +110,40 @@ def check_convolution(method, batch, channels, filters, extents, kernel, stride,
         return forward, by_data, by_weight, convolution.bias_gradient(head)
 
     forward, by_data, by_weight, by_bias = compiled(lowered)(last(data), weight, last(head))
-    close(first(forward), expected)
-    close(first(by_data), expected_data)
+    for each in forward:
+        close(first(each), expected)
+    for each in by_data:
+        close(first(each), expected_data)
     for each in by_weight:
         close(each, expected_weight)
     close(by_bias, head.sum((0, 2, 3)))
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
-    ("extents", "kernel", "stride", "dilate", "pad"),
+    ("batch", "extents", "kernel", "stride", "dilate", "pad"),
     [
-        ((7, 6), (3, 3), (1, 1), (1, 1), (1, 1)),
-        ((14, 13), (7, 7), (2, 2), (1, 1), (3, 3)),
-        ((8, 9), (1, 1), (2, 2), (1, 1), (0, 0)),
-        ((9, 11), (3, 2), (2, 3), (1, 1), (1, 0)),
-        ((12, 10), (3, 3), (1, 1), (2, 3), (2, 3)),
-        ((11, 12), (3, 3), (2, 2), (2, 2), (2, 2)),  # stride and dilation: not by phases
-        ((6, 6), (1, 1), (1, 1), (1, 1), (2, 2)),  # padding beyond the kernel's reach
-        ((5, 5), (5, 5), (3, 3), (1, 1), (0, 0)),
-        ((4, 4), (2, 2), (3, 3), (1, 1), (0, 0)),  # places of the data that no window reads
+        (2, (7, 6), (3, 3), (1, 1), (1, 1), (1, 1)),
+        (3, (14, 13), (7, 7), (2, 2), (1, 1), (3, 3)),
+        (3, (8, 9), (1, 1), (2, 2), (1, 1), (0, 0)),
+        (2, (9, 11), (3, 2), (2, 3), (1, 1), (1, 0)),
+        (3, (12, 10), (3, 3), (1, 1), (2, 3), (2, 3)),
+        (2, (11, 12), (3, 3), (2, 2), (2, 2), (2, 2)),  # stride and dilation: not by phases
+        (3, (6, 6), (1, 1), (1, 1), (1, 1), (2, 2)),  # padding beyond the kernel's reach
+        (2, (5, 5), (5, 5), (3, 3), (1, 1), (0, 0)),
+        (3, (4, 4), (2, 2), (3, 3), (1, 1), (0, 0)),  # places of the data that no window reads
     ],
 )
-def test_convolution_and_gradients(method, extents, kernel, stride, dilate, pad) -> None:
-    for batch in (2, 3):
-        check_convolution(method, batch, 4, 5, extents, kernel, stride, dilate, pad)
+def test_convolution_and_gradients(batch, extents, kernel, stride, dilate, pad) -> None:
+    check_convolution(METHODS, batch, 4, 5, extents, kernel, stride, dilate, pad)
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("extents", "kernel", "stride", "pad"),
     [((8, 7), (2, 3), (2, 3), (1, 0)), ((2, 4), (3, 2), (1, 2), (1, 1))],
 )
-def test_axes_that_xla_would_take_for_groups(method, extents, kernel, stride, pad) -> None:
+def test_axes_that_xla_would_take_for_groups(extents, kernel, stride, pad) -> None:
     """XLA's simplifier ended the process over these: see ``ops/nn/convolve.py``."""
-    check_convolution(method, 2, 2, 3, extents, kernel, stride, (1, 1), pad)
+    check_convolution(METHODS, 2, 2, 3, extents, kernel, stride, (1, 1), pad)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +194,6 @@ def test_columns_of_axes_that_xla_would_take_for_groups(name) -> None:
     close((gradient * data).sum(), (found * head).sum())
 
 
-@pytest.mark.parametrize("method", ["grouped", *METHODS[1:]])
 @pytest.mark.parametrize(
     ("channels", "filters", "groups", "stride", "dilate"),
     [
@@ -198,9 +203,10 @@ def test_columns_of_axes_that_xla_would_take_for_groups(name) -> None:
         (16, 16, 3, (2, 2), (1, 1)),  # a last block of fewer groups
     ],
 )
-def test_convolution_in_groups(method, channels, filters, groups, stride, dilate) -> None:
+def test_convolution_in_groups(channels, filters, groups, stride, dilate) -> None:
+    methods = ["grouped", *METHODS[1:]]
     check_convolution(
-        method, 2, channels, filters, (6, 7), (3, 3), stride, dilate, (1, 1), groups=groups
+        methods, 2, channels, filters, (6, 7), (3, 3), stride, dilate, (1, 1), groups=groups
     )
 
 
@@ -252,7 +258,7 @@ def test_blocks_are_bounded_and_dense_kernels_hold_zeros() -> None:
 
 def test_products_for_kernels_of_one_element() -> None:
     for stride in ((1, 1), (2, 3)):
-        check_convolution("dot", 2, 4, 5, (7, 8), (1, 1), stride, (1, 1), (0, 0))
+        check_convolution(["dot"], 2, 4, 5, (7, 8), (1, 1), stride, (1, 1), (0, 0))
 
 
 @settings(max_examples=6, deadline=None)
@@ -267,7 +273,7 @@ def test_products_for_kernels_of_one_element() -> None:
 def test_convolutions_of_any_shape(extents, kernel, stride, pad, channels, method) -> None:
     assume(all(n + 2 * p >= k for n, p, k in zip(extents, pad, kernel, strict=True)))
     assume(method != "onednn" or onednn.computes(channels, stride))
-    check_convolution(method, 2, channels, 3, extents, kernel, stride, (1, 1), pad)
+    check_convolution([method], 2, channels, 3, extents, kernel, stride, (1, 1), pad)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -303,40 +309,55 @@ POOLS = [
 ]
 
 
-@pytest.mark.parametrize(("extents", "kernel", "stride", "pad"), POOLS)
-@pytest.mark.parametrize("pool_type", ["max", "avg", "sum"])
-@pytest.mark.parametrize("convention", ["valid", "full"])
-def test_pooling_and_gradient(extents, kernel, stride, pad, pool_type, convention) -> None:
+# The conventions differ only where windows do not fill the data.
+CONVENTIONS = [
+    (*pool, convention)
+    for pool in POOLS
+    for convention in ("valid", "full")
+    if convention == "valid" or window_widths(*pool, "full") != window_widths(*pool, "valid")
+]
+
+
+@pytest.mark.parametrize(("extents", "kernel", "stride", "pad", "convention"), CONVENTIONS)
+def test_pooling_and_gradient(extents, kernel, stride, pad, convention) -> None:
+    """Every type of pooling: in one program as the operator computes it, in another as lowered."""
     # Few values, so that windows have ties: the gradient goes to the first of the largest.
     data = np.random.default_rng(0).integers(-1, 3, (2, 3, *extents)).astype(np.float32)
-    op = find("Pooling")
-    for include in (True, False) if pool_type == "avg" else (True,):
-        statics, _ = op.bind(
-            {
-                "kernel": kernel,
-                "stride": stride,
-                "pad": pad,
-                "pool_type": pool_type,
-                "pooling_convention": convention,
-                "count_include_pad": include,
-            }
-        )
-        expected, head, (expected_data,) = with_gradients(
-            lambda x, s=statics: op.apply(s, [x])[0], data, seed=0
-        )
-        widths = window_widths(extents, kernel, stride, pad, convention)
-        same = {"kernel": kernel, "stride": stride, "widths": widths, "pool_type": pool_type}
-        if pool_type == "avg":
-            same["counts"] = pooling.window_counts(extents, kernel, stride, pad, widths, include)
+    op, types = find("Pooling"), (("max", True), ("avg", True), ("avg", False), ("sum", True))
+    widths = window_widths(extents, kernel, stride, pad, convention)
 
-        def lowered(data, head, same=same):
+    window = {"kernel": kernel, "stride": stride, "pad": pad, "pooling_convention": convention}
+
+    def plain(pool_type, include):
+        statics, _ = op.bind({**window, "pool_type": pool_type, "count_include_pad": include})
+        return lambda x: op.apply(statics, [x])[0]
+
+    def as_the_operator(data, head):
+        results = []
+        for each in types:
+            result, pull = jax.vjp(plain(*each), data)
+            results.append((result, *pull(head)))
+        return results
+
+    def lowered(data, head):
+        results = []
+        for pool_type, include in types:
+            same = {"kernel": kernel, "stride": stride, "widths": widths, "pool_type": pool_type}
+            if pool_type == "avg":
+                same["counts"] = pooling.window_counts(
+                    extents, kernel, stride, pad, widths, include
+                )
             read = [data] if pool_type == "max" else []
             gradient = pooling.pooling_gradient(head, *read, extents=extents, **same)
-            return pooling.pooling(data, **same), gradient
+            results.append((pooling.pooling(data, **same), gradient))
+        return results
 
-        forward, gradient = compiled(lowered)(last(data), last(head))
-        close(first(forward), expected)
-        close(first(gradient), expected_data)
+    head = normal(*jax.eval_shape(plain(*types[0]), data).shape, seed=0)
+    expected = compiled(as_the_operator)(data, head)
+    results = compiled(lowered)(last(data), last(head))
+    for each, of_the_operator in zip(results, expected, strict=True):
+        for array, truth in zip(each, of_the_operator, strict=True):
+            close(first(array), truth)
 
 
 def test_counts_are_one_number_where_they_are_equal() -> None:

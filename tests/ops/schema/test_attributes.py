@@ -120,3 +120,16 @@ def test_limits_of_numbers_that_are_inputs_hold_the_second_time() -> None:
             nd.random.normal(0, -1.5, shape=(3,))
         with pytest.raises(mx.MXNetError, match="out of range"):
             nd.random.normal(0, float("nan"), shape=(3,))
+
+
+def test_operators_without_attributes_ignore_what_they_are_given() -> None:
+    x = mx.nd.array([1, 4])
+    assert mx.nd.sqrt(x, axis=1).asnumpy().tolist() == [1, 2]
+    assert mx.nd.broadcast_mul(x, x, axis=0).asnumpy().tolist() == [1, 16]
+    symbol = mx.sym.sqrt(mx.sym.var("x"), axis=1, name="root")
+    assert symbol.attr_dict() == {"root": {"axis": "1"}}
+    assert mx.sym.load_json(symbol.tojson()).eval(x=x)[0].asnumpy().tolist() == [1, 2]
+    with pytest.raises(mx.MXNetError, match="no argument 'axis'"):
+        mx.sym.sqrt(mx.sym.var("x"), axis=mx.sym.var("y"))
+    with pytest.raises(mx.MXNetError, match="no argument 'axes'"):
+        mx.nd.softmax(x, axes=1)

@@ -85,7 +85,8 @@ def test_training_prints_the_same_both_ways(hybridize: bool) -> None:
         executable_cache.clear()
         step = step_of(hybridize)
         compiled = [step() for _ in range(4)]
-    np.testing.assert_allclose(interpreted, compiled, rtol=1e-5)
+    # Adam divides by small numbers: sums in another order show.
+    np.testing.assert_allclose(interpreted, compiled, rtol=1e-4)
 
 
 def test_the_change_comes_at_a_fixed_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ export function shown(curve, recent) {
 const known = (value) => value !== null && value !== undefined;
 
 // Extent of curves: {first, last, low, high}; null where there is no finite value. On a logarithmic axis
-// only what is positive counts.
-export function extent(curves, log = false) {
+// only what is positive counts. `fromZero`: the axis begins at zero.
+export function extent(curves, log = false, fromZero = false) {
   let first = Infinity, last = -Infinity, low = Infinity, high = -Infinity;
   for (const curve of curves) {
     for (const step of curve.step) {
@@ -34,7 +34,7 @@ export function extent(curves, log = false) {
       }
     }
   }
-  return low > high ? null : { first, last, low, high };
+  return low > high ? null : { first, last, low: fromZero ? Math.min(low, 0) : low, high };
 }
 
 // Ticks of a logarithmic axis: powers of ten, or the ends where there is less than one between them.

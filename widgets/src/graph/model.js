@@ -52,7 +52,7 @@ export function label(g, i) {
   const block = g.p.nodes.block[i], name = g.names[i];
   const prefixes = [block < 0 ? "" : g.p.strings[g.p.blocks.prefix[block]], g.p.prefix];
   const found = prefixes.find((prefix) => prefix && name.startsWith(prefix) && name.length > prefix.length) ?? "";
-  return name.slice(found.length).replace(/^.*\/|^_+(?=.)/g, "") || name;
+  return name.slice(found.length).replace(/^.*\/|^_+(?=.)|_fwd$/g, "") || name;
 }
 
 // Blocks that are open: the reader's, at first those of the payload.
@@ -207,7 +207,7 @@ export function arrange(g, open, parameters, overlay) {
     const { title, second } = faces[i];
     if (sight.children[i]) return { w: title.length * 7 + 56, h: 0, children: sight.children[i] };
     if (item >= 0 && g.op(item) === null && g.part[item] === PARAMETER) return { w: Math.max(60, title.length * 6 + 16), h: 20 };
-    return { w: Math.max(84, 7.7 * title.length + 18, 6.4 * (second.length + (faces[i].backward ? 4 : 0)) + 20), h: 36 };
+    return { w: Math.max(84, 7.7 * title.length + 18, 6.4 * (second.length + (faces[i].backward ? 4 : 0)) + (item >= 0 && g.op(item) === null ? 32 : 20)), h: 36 };
   });
   const made = compound({ items, roots: sight.roots, edges: sight.edges });
   return { ...sight, ...made, faces };

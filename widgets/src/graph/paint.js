@@ -265,7 +265,7 @@ function words(ctx, sight, closed, opened, colours) {
   ctx.font = `11px ${SANS}`;
   for (const i of closed) {
     const b = sight.boxes[i], f = sight.faces[i];
-    const mark = f.backward ? (sight.list[i] < 0 ? " + ∇" : "∇ ") : "";
+    const mark = !f.backward || f.title.startsWith("∇") ? "" : sight.list[i] < 0 ? " + ∇" : "∇ ";
     if (b.h <= 24) ctx.fillText(f.title, b.x + b.w / 2, b.y + 14);
     else ctx.fillText(sight.list[i] < 0 ? f.second + mark : mark + f.second, b.x + b.w / 2, b.y + 29);
   }

@@ -60,7 +60,7 @@ function values([low, high, mean, deviation, zeros, nans, infinities, bins, firs
     bins.length ? h("div", { class: "mx-bins", role: "img", "aria-label": `histogram from ${number(low)} to ${number(high)}` }, bins.map((n) => h("i", { style: `height:${(100 * n) / most}%` }))) : null,
     facts([
       ["range", low === null ? "no finite number" : `${number(low)} … ${number(high)}`], ["mean", low === null ? null : `${number(mean)} ± ${number(deviation)}`],
-      ["zeros", zeros ? percent(zeros) : "none"], ["not finite", bad ? h("b", { class: "mx-error" }, bad) : "none"], ["first", first.map(number).join(", ")],
+      ["zeros", zeros ? percent(zeros) : "none"], ["not finite", bad ? h("b", { class: "mx-error" }, bad) : "none"], ["first values", first.map(number).join(", ")],
     ]),
   ];
 }

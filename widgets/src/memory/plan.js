@@ -171,7 +171,7 @@ export function than(none, size) {
 }
 
 export const KINDS = {
-  A: [0, "activation saved for backward"],
+  A: [0, "saved for backward"],
   F: [5, "forward only"],
   B: [1, "made by backward"],
   R: [3, "recomputed"],

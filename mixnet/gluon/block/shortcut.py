@@ -1,0 +1,38 @@
+"""Calls of a network that is one part of a backend, without the questions that others need.
+
+A prediction pushes the code before and after it out of the processor's caches: what a call does
+not run takes no time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixnet.gluon.trace import unflatten
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.runtime.value.state import state
+from mixnet.symbol.at_once import AtOnce
+
+
+class Shortcut:
+    """A block's call with arrays as its arguments.
+
+    Args:
+        at_once: computes the outputs from the arguments.
+        arguments: of a call.
+        outputs: structure of the outputs, as :func:`mixnet.gluon.trace.unflatten` takes it.
+    """
+
+    __slots__ = ("_at_once", "_kinds", "_outputs")
+
+    def __init__(self, at_once: AtOnce, arguments: Sequence[NDArray], outputs: Any):
+        self._at_once, self._outputs = at_once, outputs
+        self._kinds = tuple(map(type, arguments))
+
+    def __call__(self, arguments: Sequence[Any]) -> Any:
+        """The outputs; None for a call that needs more: other arguments, or one to train."""
+        if state.recording or state.training or tuple(map(type, arguments)) != self._kinds:
+            return None
+        outputs = self._at_once(arguments)
+        return None if outputs is None else unflatten(iter(outputs), self._outputs)

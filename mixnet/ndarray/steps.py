@@ -1,0 +1,75 @@
+"""Steps of optimizers: update rules that write several arrays at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from mixnet.ndarray.invoke import invoke, run_and_write
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import Op, find
+from mixnet.runtime.value.change import Change, change
+from mixnet.runtime.value.state import state
+
+
+class Step(NamedTuple):
+    """An update rule with what it is called with.
+
+    Args:
+        rule: an operator that writes the first array, and the others that are its states.
+        arrays: weight, gradient, states.
+        numbers: its attributes.
+    """
+
+    rule: Op
+    arrays: Sequence[NDArray]
+    numbers: dict[str, Any]
+
+    @classmethod
+    def of(cls, rule: Op | str, arrays: Sequence[NDArray], numbers: dict[str, Any]) -> Step:
+        """A step with a rule, or the name of one."""
+        return cls(find(rule) if isinstance(rule, str) else rule, arrays, numbers)
+
+
+def run_steps(steps: Sequence[Step]) -> None:
+    """Record steps; those of different arrays are written as one change: all of them or none.
+
+    One change for all is also cheaper: that of each array would cost as much as recording it.
+    """
+    together: list[Step] = []
+    arrays_of_others: set[int] = set()
+    for step in steps:
+        identities = [id(each) for each in step.arrays]
+        if not arrays_of_others.isdisjoint(identities) or not _is_plain(step.arrays):
+            _run_together(together)
+            together, arrays_of_others = [], set()
+            if not _is_plain(step.arrays):
+                invoke(step.rule, step.arrays, step.numbers, step.arrays[0])
+                continue
+        together.append(step)
+        arrays_of_others.update(identities)
+    _run_together(together)
+
+
+def _is_plain(arrays: Sequence[NDArray]) -> bool:
+    """Whether all are dense and none is a part of another array."""
+    for each in arrays:
+        if not isinstance(each, NDArray) or each._is_sparse:
+            return False
+        link = each._link
+        if link is not None and link.base is not None:
+            return False
+    return True
+
+
+def _run_together(steps: list[Step]) -> None:
+    if steps:
+        training = bool(state.training)
+        bound = [(rule, arrays, *rule.bind(numbers, training)) for rule, arrays, numbers in steps]
+        change(partial(_run_and_write_all, bound))
+
+
+def _run_and_write_all(bound: list[tuple[Any, ...]], attempt: Change) -> None:
+    for rule, arrays, statics, scalars in bound:
+        run_and_write(rule, arrays, statics, scalars, None, arrays[0], NDArray, attempt)

@@ -1,0 +1,33 @@
+"""Optimizers with rules of their own for half-precision weights and their float32 copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mixnet.ndarray.steps import run_steps
+from mixnet.optimizer.base import Index, Optimizer
+
+if TYPE_CHECKING:
+    from mixnet.ndarray.steps import Step
+
+
+class MixedRules(Optimizer):
+    """Base of optimizers whose ``_steps`` are told whether the states hold float32 copies.
+
+    The index may be that of one parameter, or a list; the others are lists then, too.
+    """
+
+    _updates_by_steps = True
+
+    def update_multi_precision(self, index: Index, weight: Any, grad: Any, state: object) -> None:
+        """One step, through float32 copies where ``create_state_multi_precision`` made them."""
+        run_steps(self._steps_or_update(index, weight, grad, state))
+
+    def _steps_or_update(self, index: Index, weight: Any, grad: Any, state: Any) -> list[Step]:
+        first = weight[0] if isinstance(index, (list, tuple)) else weight
+        return self._steps(index, weight, grad, state, self._is_mixed(first))
+
+    def _steps(
+        self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
+    ) -> list[Step]:
+        raise NotImplementedError

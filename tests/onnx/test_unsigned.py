@@ -1,0 +1,61 @@
+"""Integers between layers in exported files: unsigned around 128, unless somebody else reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import mixnet as mx
+from tests.onnx.runtime import exported, onnx, run
+
+X = np.random.default_rng(5).uniform(-1.2, 1.2, (2, 3, 4)).astype("float32")  # some are clipped
+
+
+def quantized() -> Any:
+    return mx.sym.contrib.quantize_v2(
+        mx.sym.Variable("x"), out_type="int8", min_calib_range=-1.0, max_calib_range=0.7
+    )
+
+
+def dtypes(path: str) -> set[str]:
+    """Of the integers that a file's ``QuantizeLinear`` gives."""
+    model = onnx.load(path)
+    arrays = {each.name: onnx.numpy_helper.to_array(each) for each in model.graph.initializer}
+    nodes = [node for node in model.graph.node if node.op_type == "QuantizeLinear"]
+    return {str(arrays[node.input[2]].dtype) for node in nodes}
+
+
+def test_what_only_layers_read_is_unsigned_and_stands_for_the_same(tmp_path: Path) -> None:
+    flat = mx.sym.contrib.quantized_flatten(*quantized())
+    whole = mx.sym.contrib.dequantize(*flat)
+    path = exported(whole, {"x": X.shape}, {}, tmp_path / "net.onnx")
+    assert dtypes(path) == {"uint8"}
+    (found,) = run(path, X)
+    steps = np.clip(np.round(X.reshape(2, 12).astype("float64") * 127.5), -128, 127)
+    np.testing.assert_allclose(found, steps / 127.5, rtol=1e-6)
+
+
+def test_integers_that_leave_the_file_stay_signed(tmp_path: Path) -> None:
+    whole = quantized()
+    both = mx.sym.Group([whole[0], mx.sym.contrib.dequantize(*whole)])
+    path = exported(both, {"x": X.shape}, {}, tmp_path / "net.onnx")
+    assert dtypes(path) == {"int8"}
+    found, _ = run(path, X)
+    np.testing.assert_array_equal(found, np.clip(np.round(X * 127.5), -128, 127).astype("int8"))
+
+
+def test_integers_that_another_operator_reads_stay_signed(tmp_path: Path) -> None:
+    whole = quantized()
+    both = mx.sym.Group([mx.sym.cast(whole[0], dtype="float32"), mx.sym.contrib.dequantize(*whole)])
+    path = exported(both, {"x": X.shape}, {}, tmp_path / "net.onnx")
+    assert dtypes(path) == {"int8"}
+    np.testing.assert_array_equal(run(path, X)[0], np.clip(np.round(X * 127.5), -128, 127))
+
+
+def test_a_file_with_unsigned_integers_is_read_again(tmp_path: Path) -> None:
+    whole = mx.sym.contrib.dequantize(*quantized())
+    path = exported(whole, {"x": X.shape}, {}, tmp_path / "net.onnx")
+    block = mx.contrib.onnx.import_to_gluon(path, mx.cpu())
+    np.testing.assert_allclose(block(mx.nd.array(X)).asnumpy(), run(path, X)[0], rtol=1e-6)
