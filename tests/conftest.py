@@ -39,8 +39,11 @@ QUICK_COMPILATION = "--xla_backend_optimization_level=0 --xla_llvm_disable_expen
 def pytest_configure() -> None:
     """Programs of tests run once or twice: LLVM need not make them fast.
 
-    XLA reads its variable once, here; the processes that tests start have the flags that users have.
+    XLA reads its variable once, here; the processes that tests start have the flags that users have. With
+    MIXNET_TEST_OPTIMIZED all tests have them, as in ``make jax-range``.
     """
+    if os.environ.get("MIXNET_TEST_OPTIMIZED"):
+        return
     usual = os.environ.get("XLA_FLAGS")
     os.environ["XLA_FLAGS"] = f"{QUICK_COMPILATION} {usual or ''}"
     xla_client.CompileOptions()
