@@ -87,7 +87,7 @@ def main(part: str = "") -> int:
     names = [each for each in (*vision._MODELS, ENCODER) if part in each]
     print("| network | difference / greatest score | nodes | MB |\n| --- | --- | --- | --- |")
     for name, difference, nodes, size in rows(names):
-        differ += difference > TOLERANCE
+        differ += bool(difference > TOLERANCE)  # NumPy's number would be no exit status
         print(f"| {name} | {difference:.1e} | {nodes} | {size / 1e6:.1f} |", flush=True)
     print(f"\n{len(names) - differ} of {len(names)} within {TOLERANCE:g}")
     return differ
