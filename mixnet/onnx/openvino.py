@@ -162,13 +162,15 @@ class _Runner:
         return results
 
     def _request(self, arrays: Sequence[np.ndarray]) -> _Request:
-        made, tensor = self._compiled.create_infer_request(), self._tensor
+        request, tensor = self._compiled.create_infer_request(), self._tensor
         places = [place for place, _ in self._places]
         inputs = [
-            _Input(made, place, data, tensor) for place, data in zip(places, arrays, strict=True)
+            _Input(request, place, data, tensor) for place, data in zip(places, arrays, strict=True)
         ]
-        outputs = [_Output(made, place, *spec, tensor) for place, spec in enumerate(self._outputs)]
-        return _Request(made, inputs, outputs)
+        outputs = [
+            _Output(request, place, *spec, tensor) for place, spec in enumerate(self._outputs)
+        ]
+        return _Request(request, inputs, outputs)
 
 
 class OpenVINO(ONNXBackend):

@@ -48,11 +48,7 @@ def rounded(b: Builder, value: str, step: np.ndarray, dtype: DTypeLike) -> str:
 
 
 def measured(call: Call) -> tuple[float, float]:
-    """The range that calibration measured.
-
-    Raises:
-        NotHere: the network was not calibrated.
-    """
+    """The calibrated range of a call's result; not here if there is none."""
     low, high = call["min_calib_range"], call["max_calib_range"]
     if low is None or high is None:
         raise NotHere
