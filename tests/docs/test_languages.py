@@ -21,6 +21,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.gluon import nn
+from tests.own_thread import in_own_thread
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "other-languages.md"
 MODULES = Path(
@@ -69,6 +70,7 @@ def test_node(network: Any) -> None:
 
 @_needs("onnxruntime-web")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")
+@in_own_thread
 def test_browser(network: Any) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     folder, scores = network

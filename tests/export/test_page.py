@@ -13,6 +13,7 @@ import mixnet as mx
 from mixnet.export.page.program import _SAME_AS, PRIMITIVES
 from mixnet.gluon import nn
 from tests.export.engine import ENGINE, needs_node, node, run_pages
+from tests.own_thread import in_own_thread
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -146,6 +147,7 @@ def test_one_small_file_that_asks_for_nothing(lenet: Any) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")
+@in_own_thread
 def test_a_person_draws(lenet: Any, tmp_path: Path) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     path, x, expected = lenet
@@ -253,6 +255,7 @@ STROKES = {
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium (Debian: apt install chromium)")
+@in_own_thread
 def test_it_reads_examples_and_drawings(page_of_digits: Any, reader_of_digits: Any) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     path, images, labels = page_of_digits
