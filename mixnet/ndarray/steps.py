@@ -33,18 +33,20 @@ class Step(NamedTuple):
 
 
 def run_steps(steps: Sequence[Step]) -> None:
-    """Record steps; those of different arrays are written as one change: all of them or none.
+    """Record steps as one change: all arrays are written or none.
 
-    One change for all is also cheaper: that of each array would cost as much as recording it.
+    Steps with sparse arrays, parts of other arrays, or arrays that an earlier step has are written on
+    their own.
     """
     together: list[Step] = []
     arrays_of_others: set[int] = set()
     for step in steps:
         identities = [id(each) for each in step.arrays]
-        if not arrays_of_others.isdisjoint(identities) or not _is_plain(step.arrays):
+        is_plain = _is_plain(step.arrays)
+        if not is_plain or not arrays_of_others.isdisjoint(identities):
             _run_together(together)
             together, arrays_of_others = [], set()
-            if not _is_plain(step.arrays):
+            if not is_plain:
                 invoke(step.rule, step.arrays, step.numbers, step.arrays[0])
                 continue
         together.append(step)

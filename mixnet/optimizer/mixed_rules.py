@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mixnet.base import NotDefinedError
 from mixnet.ndarray.steps import run_steps
 from mixnet.optimizer.base import Index, Optimizer
 
@@ -30,4 +31,4 @@ class MixedRules(Optimizer):
     def _steps(
         self, index: Index, weight: Any, grad: Any, state: Any, mixed: bool = False
     ) -> list[Step]:
-        raise NotImplementedError
+        raise NotDefinedError(f"{type(self).__name__} does not define _steps().")

@@ -314,7 +314,8 @@ class Segment:
             # and the same loop would compile different programs.
             work = partial(self._run, self._alive(), self._unheld())
             reads = self._reads()
-            self.brief = is_brief(self.program)
+            # The user's Python code may have to wait for its turn.
+            self.brief = not self.alone and is_brief(self.program)
             here = here or (self.brief and not reads and not timeline.on)
             task = (engine.claim if here else engine.push)(
                 work,
