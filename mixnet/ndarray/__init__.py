@@ -71,7 +71,10 @@ for _part in (_operators, _indexing, _methods, _display):
     _part.install(NDArray)
 
 
-__getattr__, __dir__ = _namespace.OPERATORS.hooks(globals())
+__getattr__, __dir__ = _namespace.OPERATORS.hooks(
+    globals(),
+    ("_internal", "contrib", "image", "linalg", "ndarray", "op", "random", "sparse", "utils"),
+)
 
 # What ``from mixnet.ndarray import *`` brings: the operators too, which are made when they are asked for.
 __all__ = [name for name in __dir__() if not name.startswith("_")]

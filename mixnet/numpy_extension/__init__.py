@@ -24,4 +24,4 @@ from mixnet.util import use_np as use_np
 from mixnet.util import use_np_array as use_np_array
 from mixnet.util import use_np_shape as use_np_shape
 
-__getattr__, __dir__ = _OPERATORS.hooks(globals())
+__getattr__, __dir__ = _OPERATORS.hooks(globals(), ("image", "random", "utils"))

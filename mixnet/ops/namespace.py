@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection
+from types import ModuleType
 from typing import Any
 
 from mixnet.base import UnknownAttributeError, did_you_mean
@@ -72,8 +74,19 @@ class Namespace:
             )
         return sorted(name for name in OPERATORS if not name.startswith("_"))
 
-    def hooks(self, here: dict[str, Any]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-        """``__getattr__`` and ``__dir__`` of a module whose ``globals()`` are ``here``."""
+    def hooks(
+        self, here: dict[str, Any], modules: Collection[str] | None = None
+    ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+        """``__getattr__`` and ``__dir__`` of a module whose ``globals()`` are ``here``.
+
+        Args:
+            here: the module's ``globals()``.
+            modules: of a package, the modules in it that are part of its interface. The names of the
+                others are free: somebody may register an operator ``update`` although there is an
+                ``update.py``.
+        """
+        if modules is not None:
+            _hide_all_but(modules, here)
 
         def __getattr__(name: str) -> Any:
             if name == "__all__":  # what `import *` brings
@@ -86,3 +99,27 @@ class Namespace:
             return sorted({*here, *self.names()})
 
         return __getattr__, __dir__
+
+
+def _hide_all_but(modules: Collection[str], here: dict[str, Any]) -> None:
+    """Keep other modules of a package from becoming its attributes, now and when they are imported.
+
+    ``from package import module`` and ``import package.module as name`` find them without.
+    """
+    package = here["__name__"]
+
+    def is_hidden(name: str, value: object) -> bool:
+        return (
+            isinstance(value, ModuleType)
+            and value.__name__ == f"{package}.{name}"
+            and name not in modules
+        )
+
+    class Package(ModuleType):
+        def __setattr__(self, name: str, value: object) -> None:
+            if not is_hidden(name, value):
+                super().__setattr__(name, value)
+
+    for name in [name for name, value in here.items() if is_hidden(name, value)]:
+        del here[name]
+    sys.modules[package].__class__ = Package

@@ -294,8 +294,10 @@ class Optimizer:
         for name in ("update", "_steps"):
             if name in cls.__dict__:
                 setattr(cls, name, explaining(cls.__dict__[name]))
-        if not {"update", "update_multi_precision"}.isdisjoint(cls.__dict__):
-            cls._updates_by_steps = cls.__dict__.get("_updates_by_steps", False)
+        # The class whose update is called says it: a mixin before an optimizer need not be one itself.
+        updates = {"update", "update_multi_precision"}
+        definer = next(each for each in cls.__mro__ if not updates.isdisjoint(each.__dict__))
+        cls._updates_by_steps = definer.__dict__.get("_updates_by_steps", False)
 
     def _is_mixed(self, weight: NDArray) -> bool:
         """Whether a weight is updated through a float32 copy."""

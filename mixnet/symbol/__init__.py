@@ -46,4 +46,18 @@ from mixnet.symbol import numpy as numpy  # noqa: E402
 from mixnet.symbol import numpy_extension as npx  # noqa: E402
 from mixnet.symbol import numpy_extension as numpy_extension  # noqa: E402
 
-__getattr__, __dir__ = _namespace.OPERATORS.hooks(globals())
+__getattr__, __dir__ = _namespace.OPERATORS.hooks(
+    globals(),
+    (
+        "_internal",
+        "contrib",
+        "image",
+        "linalg",
+        "numpy",
+        "numpy_extension",
+        "op",
+        "random",
+        "sparse",
+        "symbol",
+    ),
+)

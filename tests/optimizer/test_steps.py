@@ -7,7 +7,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
-from mixnet.ndarray import steps
+from mixnet.ndarray.steps import run_steps
 from tests.line_interrupts import interrupted
 
 
@@ -39,7 +39,7 @@ def test_a_step_that_reads_what_another_writes_comes_after_it() -> None:
     rule = mx.optimizer.create("sgd", learning_rate=1.0)
     first = rule._steps(0, weight, nd.ones((2,)), None)
     second = rule._steps(1, other, weight, None)
-    steps.run_steps(first + second)
+    run_steps(first + second)
     np.testing.assert_array_equal(weight.asnumpy(), [0, 0])
     np.testing.assert_array_equal(other.asnumpy(), [1, 1])
 
@@ -64,3 +64,18 @@ def test_a_subclass_that_goes_on_after_the_rule_is_called_for_each_parameter() -
     mx.optimizer.get_updater(Decayed())([0, 1, 2], gradients, weights)
     for weight, other in zip(weights, plain, strict=True):
         np.testing.assert_array_equal(weight.asnumpy(), 0.5 * other.asnumpy())
+
+
+def test_a_mixin_before_an_optimizer_is_called_for_each_parameter() -> None:
+    class Doubled:
+        """Not an optimizer itself, as horovod's is not."""
+
+        def update_multi_precision(self, index, weight, grad, state):
+            super().update_multi_precision(index, weight, 2 * grad, state)
+
+    class DoubledNAG(Doubled, mx.optimizer.NAG):
+        pass
+
+    weight = nd.ones((2,))
+    mx.optimizer.get_updater(DoubledNAG(learning_rate=1.0))(0, nd.ones((2,)), weight)
+    np.testing.assert_array_equal(weight.asnumpy(), [-1, -1])

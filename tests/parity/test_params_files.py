@@ -75,7 +75,7 @@ def test_every_truncation_is_an_error_that_names_the_file() -> None:
     content = (FIXTURES / "params_list.params").read_bytes()
     for size in range(0, len(content), 7):
         with pytest.raises(mx.MXNetError, match=r"part\.params"):
-            mx.ndarray.params_file.load_frombuffer(content[:size], "part.params")
+            nd.load_frombuffer(content[:size], "part.params")
 
 
 def test_every_flipped_byte_is_an_error_or_other_numbers() -> None:

@@ -4,4 +4,4 @@ from mixnet.symbol.numpy_extension import image as image
 from mixnet.symbol.numpy_extension import random as random
 from mixnet.symbol.numpy_extension.namespace import OPERATORS as _OPERATORS
 
-__getattr__, __dir__ = _OPERATORS.hooks(globals())
+__getattr__, __dir__ = _OPERATORS.hooks(globals(), ("image", "random"))
