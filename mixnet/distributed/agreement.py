@@ -111,6 +111,8 @@ class Agreement:
             DisagreementError: they have not.
         """
         self.speak()  # whoever noted them may have been interrupted
+        if not number and self.difference is None:
+            return
         with self._changed:
             while number and number not in self._agreed and not is_over():
                 if self.difference is not None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import hmac
 import secrets
-import select
 import socket
 import time
-from collections.abc import Callable, Generator, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from mixnet.distributed.awaited import READABLE, WRITABLE, Awaited, Steps
 from mixnet.distributed.lines import keep_alive
 from mixnet.runtime.value.value import aligned_empty
 
@@ -27,19 +26,6 @@ _ADDRESS_BYTES, _PORT_BYTES, _KEY_BYTES, _RANK_BYTES = 46, 2, 16, 2
 _GREETING_SECONDS = 5.0
 
 Gather = Callable[[np.ndarray], np.ndarray]
-
-
-class Events(Protocol):
-    """What ``select.poll()`` makes."""
-
-    def poll(self, timeout: float) -> list[tuple[int, int]]:
-        """What has happened, after milliseconds of waiting at most."""
-
-
-Result = TypeVar("Result")
-Steps = Generator[Events | None, None, Result]
-"""Work that yields where it has to wait: the events that it waits for, or None where it may then wait for
-something else without a limit. It continues in any thread."""
 
 
 class Direct:
@@ -107,7 +93,7 @@ class Direct:
                 _advance(missing, other, self._received(other, rest))
             if not unsent and not missing:
                 return
-            yield self._events(unsent, missing)
+            yield self._awaited(unsent, missing)
 
     def _sent(self, other: int, content: memoryview) -> int:
         try:
@@ -124,16 +110,15 @@ class Direct:
             raise ConnectionResetError(f"rank {other} closed the connection")
         return count
 
-    def _events(
+    def _awaited(
         self, unsent: Mapping[int, memoryview], missing: Mapping[int, memoryview]
-    ) -> Events:
+    ) -> Awaited:
         """What tells when some bytes can be sent or have come."""
-        events = select.poll()
-        for other in {**unsent, **missing}:
-            sends = select.POLLOUT if other in unsent else 0
-            receives = select.POLLIN if other in missing else 0
-            events.register(self._connections[other], sends | receives)
-        return events
+        return {
+            self._connections[other].fileno(): (WRITABLE if other in unsent else 0)
+            | (READABLE if other in missing else 0)
+            for other in {**unsent, **missing}
+        }
 
     def close(self) -> None:
         """Close the connections."""

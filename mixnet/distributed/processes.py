@@ -28,7 +28,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.distributed.agreement import Description
-from mixnet.distributed.direct import Direct, Steps, connect
+from mixnet.distributed.awaited import WITHOUT_LIMIT, Steps
+from mixnet.distributed.direct import Direct, connect
 from mixnet.distributed.job import Job, JobError, WorkerLostError, find_job
 from mixnet.distributed.lines import quiet
 from mixnet.distributed.member import Member
@@ -49,6 +50,7 @@ from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending
 BUCKET_BYTES = 4 << 20
 """Values share an exchange until they have this many bytes together."""
 
+_SHORT_BYTES = 1 << 16  # messages that the thread that pushes them sends at once
 _ALONE_BYTES = 1 << 18  # a value from this size on is not copied next to others
 _ALIGNMENT = 64
 _PATIENCE = 3.0  # seconds between a broken connection and the news of who is lost
@@ -161,7 +163,7 @@ class World:
         inputs, var = list(sources), Var(name)
 
         def run() -> Steps[None]:
-            yield None
+            yield WITHOUT_LIMIT
             arrays = self._ready(inputs, name)
             inputs.clear()
             work(arrays)
@@ -182,7 +184,7 @@ class World:
         def run() -> Steps[None]:
             results.extend((yield from self._steps(exchange, [flat])))
 
-        self._push(run, (), (var,), 0, name, description)
+        self._push(run, (), (var,), 0, name, description, flat.nbytes)
         current.engine.wait_for_var(var)
         return results[0]
 
@@ -191,7 +193,9 @@ class World:
     ) -> Steps[list[Any]]:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
-        places = [_places(row) for row in rows]
+        places = [
+            _places(tuple([each.size for each in row]), row[0].dtype.itemsize) for row in rows
+        ]
         flat = [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
         sums = yield from self._steps(exchange, flat)
         results = []
@@ -229,7 +233,8 @@ class World:
             inputs.clear()
             holder.fill((yield from work(arrays, specs)))
 
-        self._push(run, reads, (holder.var,), priority, name, description)
+        nbytes = sum(spec.nbytes for spec in specs)
+        self._push(run, reads, (holder.var,), priority, name, description, nbytes)
         return values
 
     def _push(
@@ -240,17 +245,28 @@ class World:
         priority: int,
         name: str,
         description: Description,
+        nbytes: float = math.inf,
     ) -> None:
-        """Push an exchange as a task; they run in push order."""
+        """Push an exchange as a task; they run in push order.
+
+        Args:
+            work: the exchange.
+            reads: variables that it reads.
+            writes: variables that it changes.
+            priority: of the task.
+            name: shown in timelines.
+            description: of the exchange.
+            nbytes: that it sends.
+        """
         agreement = self.member.agreement
 
         def steps() -> Steps[None]:
             if number:
-                yield None
+                yield WITHOUT_LIMIT
             agreement.wait(number, self._is_over)
             yield from work()
 
-        turn = Turn(steps(), self.check)
+        turn = Turn(steps(), self.check, nbytes <= _SHORT_BYTES)
 
         def start(done: Done) -> None:
             turn.done = done
@@ -258,10 +274,14 @@ class World:
 
         def on_wait(seconds: float) -> None:
             if current.naive:
-                turn.ended.wait()
+                turn.wait()
             # An exchange notices the end of a connection; this is for ends that it cannot see.
-            elif seconds > _PATIENCE and turn.done and (reason := self._why_over()) is not None:
-                turn.done(reason)
+            elif (
+                seconds > _PATIENCE
+                and (done := turn.done)
+                and (reason := self._why_over()) is not None
+            ):
+                done(reason)
             elif not number:
                 self._turns.run_here(turn)
 
@@ -314,7 +334,7 @@ class World:
         direct, directly = self._direct, _DIRECTLY.get(exchange)
         try:
             if direct is None or directly is None or not all(map(direct.carries, arrays)):
-                yield None
+                yield WITHOUT_LIMIT
                 return self._by_program(exchange, arrays)
             results = []
             for array in arrays:
@@ -322,7 +342,7 @@ class World:
             return results
         except Exception as error:  # JaxRuntimeError or ValueError, by how it was dispatched
             failure = error
-        yield None
+        yield WITHOUT_LIMIT
         raise self.failed(failure) from None
 
     def _by_program(self, exchange: Exchange, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -519,15 +539,15 @@ def _step(itemsize: int) -> int:
     return max(1, _ALIGNMENT // itemsize)
 
 
-def _places(arrays: Sequence[np.ndarray]) -> tuple[list[int], int]:
+@lru_cache(maxsize=4096)
+def _places(sizes: tuple[int, ...], itemsize: int) -> tuple[list[int], int]:
     """Where each array begins in the flat one, in elements, and how long that is."""
-    itemsize = arrays[0].dtype.itemsize
     step = _step(itemsize)
-    places, size = [], 0
-    for array in arrays:
-        places.append(size)
-        size += math.ceil(array.size / step) * step
-    return places, bucket_length([array.size for array in arrays], itemsize)
+    places, place = [], 0
+    for size in sizes:
+        places.append(place)
+        place += math.ceil(size / step) * step
+    return places, bucket_length(sizes, itemsize)
 
 
 def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from jax.sharding import SingleDeviceSharding
 
 from mixnet.context import Context
 from mixnet.distributed.agreement import Description
-from mixnet.distributed.direct import Steps
+from mixnet.distributed.awaited import WITHOUT_LIMIT, Steps
 from mixnet.distributed.processes import World, on_device
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS
@@ -85,7 +85,7 @@ class WorldTeam(Team):
         """Push a task, in the order of exchanges."""
 
         def steps() -> Steps[None]:
-            yield None  # a program waits for the other processes without a limit
+            yield WITHOUT_LIMIT  # a program waits for the other processes without a limit
             run()
 
         self.world._push(steps, reads, writes, 0, name, Description(name))

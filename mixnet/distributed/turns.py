@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 
-from mixnet.distributed.direct import Result, Steps
+from mixnet.distributed.awaited import WITHOUT_LIMIT, Awaited, Result, Steps, Watch, happens
 from mixnet.engine.task import Done
 from mixnet.process.interrupt import Deferred
 
 _SECONDS_HERE = 0.02
-"""How long a thread that needs a result waits for other processes itself; Ctrl-C has to wait, too."""
+"""How long a thread waits for other processes in an exchange; Ctrl-C has to wait, too."""
+
+_CHECK_SECONDS = 1.0
 
 
 class Turn:
@@ -21,51 +23,71 @@ class Turn:
     Args:
         steps: the exchange.
         check: called about every second of waiting; raises an error to give up.
+        is_short: its messages fit into the buffers of the kernel, so the thread that begins it sends
+            them at once.
     """
 
-    def __init__(self, steps: Steps[None], check: Callable[[], None]):
-        self.ended = threading.Event()
+    def __init__(self, steps: Steps[None], check: Callable[[], None], is_short: bool = False):
         self.done: Done | None = None  # of the engine's task, set when it may begin
+        self.is_short = is_short
         self._steps, self._check = steps, check
-        self._unclaimed = threading.Semaphore()
+        self._free = threading.Lock()  # locked while a thread runs it, and after its end
+        self._running = threading.Lock()  # until its end
+        self._running.acquire()
 
-    def run(self, seconds: float | None = None) -> bool:
+    def run(self, seconds: float = 0.0, blocks: bool = False) -> Awaited | None:
         """Run it, unless another thread does.
 
         Args:
-            seconds: to wait for other processes; no limit by default.
+            seconds: to wait for other processes.
+            blocks: whether it may also wait without a limit, where it has to.
 
         Returns:
-            whether another thread has to go on, since those seconds were not enough.
+            what it still waits for, so that another thread has to go on; None if none has to.
         """
-        if not self._unclaimed.acquire(blocking=False):
-            return False  # and if it has ended, it stays claimed
+        if not self._free.acquire(blocking=False):
+            return None
         error: BaseException | None = None
         try:
-            is_over = self._advance(seconds)
+            awaited = self._advance(seconds, blocks)
         except BaseException as raised:
-            is_over, error = True, raised
-        if not is_over:
-            self._unclaimed.release()
-            return True
-        self.ended.set()
-        assert self.done is not None
-        self.done(error)
-        return False
+            awaited, error = None, raised
+        if awaited is not None:
+            self._free.release()
+            return awaited
+        self._end(error)
+        return None
 
-    def _advance(self, seconds: float | None) -> bool:
-        end = None if seconds is None else time.monotonic() + seconds
-        for events in self._steps:
-            if events is None:
-                if end is not None:
-                    return False
+    def _end(self, error: BaseException | None) -> None:
+        self._running.release()
+        done, self.done = self.done, None  # or the task and its turn hold each other
+        assert done is not None
+        done(error)
+
+    def _advance(self, seconds: float, blocks: bool) -> Awaited | None:
+        end = time.monotonic() + seconds
+        for awaited in self._steps:
+            if not awaited and blocks:
                 continue
-            left = 1.0 if end is None else end - time.monotonic()
-            while not events.poll(max(0.0, 1000 * left)):
-                if end is not None:
-                    return False
+            left = end - time.monotonic()
+            if not awaited or left <= 0 or not happens(awaited, left):
+                return awaited
+        return None
+
+    def check(self) -> None:
+        """Give up if the exchange cannot succeed any more; unless a thread runs it, which checks itself."""
+        if self._free.acquire(blocking=False):
+            try:
                 self._check()
-        return True
+            except BaseException as error:
+                self._end(error)
+                return
+            self._free.release()
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        with self._running:
+            return
 
 
 def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
@@ -77,33 +99,76 @@ def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
     """
     while True:
         try:
-            events = next(steps)
+            awaited = next(steps)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
-        while events is not None and not events.poll(1000):
+        while awaited and not happens(awaited, _CHECK_SECONDS):
             check()
 
 
 class Turns:
-    """The thread of exchanges, and what waits for it."""
+    """The exchange whose turn it is, and the thread that goes on with it when no other does.
+
+    The next turn is put after the end of the one before. The thread sleeps until what the turn waits for
+    has happened: it is not woken for an exchange that others run meanwhile.
+    """
 
     def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[Turn] = queue.SimpleQueue()
+        self._turn: Turn | None = None
+        self._watch = Watch()
+        self._lock = threading.Lock()  # of the two
+        self._here = threading.local()  # .line: turns that this thread is about to begin
         threading.Thread(target=self._run, name="mixnet exchanges", daemon=True).start()
 
     def put(self, turn: Turn) -> None:
-        """Let the thread run an exchange, unless another one does first."""
-        self._waiting.put(turn)
+        """Begin an exchange in this thread if it is short. The thread of exchanges goes on with it,
+        unless another one does first.
+        """
+        line = getattr(self._here, "line", None)
+        if line is not None:  # the end of one turn in this thread leads to the next: no recursion
+            line.append(turn)
+            return
+        line = self._here.line = deque([turn])
+        try:
+            with Deferred():  # an exchange that has begun goes on
+                while line:
+                    self._begin(line.popleft())
+        finally:
+            self._here.line = None
+
+    def _begin(self, turn: Turn) -> None:
+        with self._lock:
+            self._turn = turn
+        self._leave(turn, turn.run() if turn.is_short else WITHOUT_LIMIT)
 
     def run_here(self, turn: Turn) -> None:
         """Run an exchange in this thread, which needs its result, as long as it does not wait for long.
 
         So no other thread has to wake up for it, and then wake up this one.
         """
-        with Deferred():  # an exchange that has begun goes on
-            if turn.run(_SECONDS_HERE):
-                self.put(turn)
+        with Deferred():
+            with self._lock:
+                self._watch.end()
+            self._leave(turn, turn.run(_SECONDS_HERE))
+
+    def _leave(self, turn: Turn, awaited: Awaited | None) -> None:
+        """Let the thread of exchanges go on with a turn."""
+        if awaited is not None:
+            with self._lock:
+                if turn is self._turn:  # else others have run it meanwhile
+                    self._watch.begin(awaited)
 
     def _run(self) -> None:
         while True:
-            self._waiting.get().run()
+            has_happened = self._watch.wait(_CHECK_SECONDS)
+            with self._lock:
+                turn = self._turn
+                if has_happened:
+                    self._watch.end()
+            if turn is None:
+                continue
+            if has_happened:
+                self._leave(turn, turn.run(_SECONDS_HERE, blocks=True))
+            else:
+                turn.check()
+            del turn  # a thread that sleeps holds nothing

@@ -252,17 +252,21 @@ class OverProcesses(InJob):
         for key in groups:
             super().check(key)
         sparse = {key for key, group in groups.items() if _are_rows(group)}
-        with RecordingScope(False, None):
-            for key in sorted(sparse):  # type: ignore[type-var]
-                self._check_shape(key, groups[key][0].shape)
-                arriving = self._exchange_rows(key, groups[key], priority)
-                self._rows.setdefault(key, []).append(arriving)
+        if sparse:
+            self._push_rows({key: groups[key] for key in sorted(sparse)}, priority)  # type: ignore[type-var]
         dense = {key: group for key, group in groups.items() if key not in sparse}
         for key in dense:
             self.settle(key)
         if dense:
             with self._whole(dense):
                 super().push(dense, priority)
+
+    def _push_rows(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> None:
+        with RecordingScope(False, None):
+            for key, group in groups.items():
+                self._check_shape(key, group[0].shape)
+                arriving = self._exchange_rows(key, group, priority)
+                self._rows.setdefault(key, []).append(arriving)
 
     def push_pull(
         self,

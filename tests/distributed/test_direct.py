@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import select
+import itertools
 import socket
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mixnet.distributed.direct import Direct, Steps, connect
+from mixnet.distributed.awaited import READABLE, WITHOUT_LIMIT, Steps, Watch
+from mixnet.distributed.direct import Direct, connect
 from mixnet.distributed.turns import Turn, Turns, finished
 
 
@@ -136,53 +138,127 @@ def test_while_it_waits_it_looks_who_is_lost() -> None:
 class Exchange:
     """Steps that note the thread that runs them; they wait until a byte has come."""
 
-    def __init__(self, waits_without_limit: bool = False):
+    def __init__(self, waits_without_limit: bool = False, is_short: bool = False):
         self.here, self.there = socket.socketpair()
+        self.here.setblocking(False)
         self.threads: list[str] = []
         self.results: list[BaseException | None] = []
         self._is_slow = waits_without_limit
-        self.turn = Turn(self._steps(), nothing)
+        self.turn = Turn(self._steps(), nothing, is_short)
         self.turn.done = self.results.append
 
     def _steps(self) -> Steps[None]:
         self.threads.append(threading.current_thread().name)
         if self._is_slow:
-            yield None
-        events = select.poll()
-        events.register(self.here, select.POLLIN)
-        yield events
+            yield WITHOUT_LIMIT
+        while True:
+            try:
+                content = self.here.recv(1)
+                break
+            except BlockingIOError:
+                yield {self.here.fileno(): READABLE}
         self.threads.append(threading.current_thread().name)
-        if self.here.recv(1) == b"!":
+        if content == b"!":
             raise ValueError("exclamation")
 
 
+def ended(turn: Turn) -> bool:
+    """Whether a turn ends within 20 seconds."""
+    waiting = threading.Thread(target=turn.wait, daemon=True)
+    waiting.start()
+    waiting.join(20)
+    return not waiting.is_alive()
+
+
+THREAD = "mixnet exchanges"
+
+
+def me() -> str:
+    """Name of this thread."""
+    return threading.current_thread().name
+
+
 def test_the_thread_that_needs_a_result_runs_the_exchange() -> None:
-    exchange, me = Exchange(), threading.current_thread().name
+    exchange = Exchange()
     exchange.there.send(b".")
     turns = Turns()
     turns.run_here(exchange.turn)
-    assert exchange.threads == [me, me] and exchange.results == [None]
-    turns.put(exchange.turn)  # it has ended
-    time.sleep(0.05)
-    assert exchange.turn.ended.is_set() and exchange.results == [None]
+    assert exchange.threads == [me()] * 2 and exchange.results == [None]
+    turns.run_here(exchange.turn)  # it has ended
+    assert ended(exchange.turn) and exchange.results == [None]
 
 
 @pytest.mark.parametrize("waits_without_limit", [False, True])
+@pytest.mark.parametrize("is_short", [False, True])
 def test_what_waits_for_long_continues_in_the_thread_of_exchanges(
-    waits_without_limit: bool,
+    waits_without_limit: bool, is_short: bool
 ) -> None:
-    exchange, begin = Exchange(waits_without_limit), time.monotonic()
+    exchange, begin = Exchange(waits_without_limit, is_short), time.monotonic()
     turns = Turns()
+    if is_short:
+        turns.put(exchange.turn)  # this thread begins it
+        assert exchange.threads[0] == me()
+    else:
+        turns._turn = exchange.turn
     turns.run_here(exchange.turn)
     assert time.monotonic() - begin < 2 and not exchange.results
     exchange.there.send(b".")
-    assert exchange.turn.ended.wait(20)
-    assert exchange.threads == [threading.current_thread().name, "mixnet exchanges"]
+    assert ended(exchange.turn)
+    assert exchange.threads[-1] == THREAD and exchange.results == [None]
+
+
+def test_nobody_needs_the_result_of_a_long_message() -> None:
+    exchange, turns = Exchange(), Turns()
+    turns.put(exchange.turn)
+    exchange.there.send(b".")
+    assert ended(exchange.turn) and exchange.threads == [THREAD, THREAD]
+
+
+def test_a_short_message_that_has_come_needs_no_other_thread() -> None:
+    exchange, turns = Exchange(is_short=True), Turns()
+    exchange.there.send(b".")
+    turns.put(exchange.turn)
+    assert exchange.threads == [me()] * 2 and exchange.results == [None]
+
+
+def test_the_end_of_one_turn_leads_to_the_next_without_recursion() -> None:
+    exchanges = [Exchange(is_short=True) for _ in range(300)]
+    turns, depths = Turns(), []
+
+    def chain(exchange: Exchange, following: Exchange) -> None:
+        def done(error: BaseException | None) -> None:
+            depths.append(len(traceback.extract_stack()))
+            exchange.results.append(error)
+            turns.put(following.turn)
+
+        exchange.turn.done = done
+
+    for exchange, following in itertools.pairwise(exchanges):
+        chain(exchange, following)
+    for exchange in exchanges:
+        exchange.there.send(b".")
+    turns.put(exchanges[0].turn)
+    assert all(each.results == [None] for each in exchanges)
+    assert max(depths) == min(depths)
+    for exchange in exchanges:
+        exchange.here.close()
+        exchange.there.close()
+
+
+def test_a_turn_whose_peer_is_silent_gives_up_when_a_process_is_lost() -> None:
+    exchange, lost = Exchange(is_short=True), LookupError("rank 1 is lost")
+
+    def check() -> None:
+        raise lost
+
+    exchange.turn._check = check
+    Turns().put(exchange.turn)
+    assert ended(exchange.turn) and exchange.results == [lost]
 
 
 def test_only_one_thread_runs_an_exchange() -> None:
     exchange = Exchange()
-    threads = [threading.Thread(target=exchange.turn.run) for _ in range(4)]
+    threads = [threading.Thread(target=exchange.turn.run, args=(20,)) for _ in range(4)]
     for thread in threads:
         thread.start()
     exchange.there.send(b".")
@@ -197,3 +273,22 @@ def test_an_error_belongs_to_the_exchange() -> None:
     Turns().run_here(exchange.turn)
     (error,) = exchange.results
     assert isinstance(error, ValueError) and str(error) == "exclamation"
+
+
+def test_a_watch_is_woken_by_what_others_name() -> None:
+    watch, lock, (here, there) = Watch(), threading.Lock(), socket.socketpair()
+    assert not watch.wait(0)
+    with lock:
+        watch.begin({here.fileno(): READABLE})
+    assert not watch.wait(0)
+    there.send(b".")
+    assert watch.wait(20)
+    with lock:
+        watch.end()
+    assert not watch.wait(0)  # though the byte is still there
+    with lock:
+        watch.begin({here.fileno(): READABLE})
+    assert watch.wait(20)
+    with lock:
+        watch.begin(WITHOUT_LIMIT)
+    assert watch.wait(20)
