@@ -43,10 +43,10 @@ class Direct:
             keep_alive(each)
             each.setblocking(False)
 
-    def carries(self, array: np.ndarray) -> bool:
+    def carries(self, nbytes: int, dtype: np.dtype) -> bool:
         """Whether a message is exchanged faster here; the answer is the same in all processes."""
         most = _MOST_BYTES_OF_TWO if self._size == 2 else _MOST_BYTES_OF_MANY // (self._size - 1)
-        return array.nbytes <= most and array.dtype.kind in "iuf"
+        return nbytes <= most and dtype.kind in "iuf"
 
     def gather(self, array: np.ndarray) -> Steps[np.ndarray]:
         """The arrays of all processes, one behind the other in the order of ranks.

@@ -50,7 +50,7 @@ from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending
 BUCKET_BYTES = 4 << 20
 """Values share an exchange until they have this many bytes together."""
 
-_SHORT_BYTES = 1 << 16  # messages that the thread that pushes them sends at once
+_SHORT_BYTES = 1 << 20  # messages that the thread that pushes them begins to send
 _ALONE_BYTES = 1 << 18  # a value from this size on is not copied next to others
 _ALIGNMENT = 64
 _PATIENCE = 3.0  # seconds between a broken connection and the news of who is lost
@@ -98,6 +98,7 @@ class World:
         priority: int = 0,
         name: str = "",
         labels: Sequence[Any] = (),
+        has_any_length: bool = False,
     ) -> list[list[Value]]:
         """The result of an exchange of a bucket of values; pending until all processes have reached it.
 
@@ -109,17 +110,26 @@ class World:
             priority: of the task.
             name: shown in timelines.
             labels: names of the values, the same in all processes, such as their keys.
+            has_any_length: whether the flat arrays are as long as the values; otherwise lengths are
+                rounded up, so that many buckets share a program.
         """
         count = len(rows[0])
         specs = tuple(value.spec for value in rows[0])
         values = self._later(
             [value for row in rows for value in row],
-            partial(self._exchanged, exchange, count),
+            partial(self._exchanged, exchange, count, has_any_length),
             priority,
             name,
             _described(name or _name_of(exchange), tuple(labels), specs),
         )
         return [values[i : i + count] for i in range(0, len(values), count)]
+
+    def is_direct(self, specs: Sequence[Spec]) -> bool:
+        """Whether the sum of values of these specs, of one dtype, is exchanged without a program."""
+        kind = specs[0].dtype
+        sizes = tuple([math.prod(spec.shape) for spec in specs])
+        length = _places(sizes, kind.itemsize, True)[1]
+        return self._direct is not None and self._direct.carries(length * kind.itemsize, kind)
 
     def pooled(self, name: str, exchange: Exchange, values: Sequence[Value]) -> Value:
         """The first result of an exchange of arrays of one shape; pending, as for ``exchange``.
@@ -189,12 +199,18 @@ class World:
         return results[0]
 
     def _exchanged(
-        self, exchange: Exchange, count: int, arrays: list[Any], specs: list[Spec]
+        self,
+        exchange: Exchange,
+        count: int,
+        has_any_length: bool,
+        arrays: list[Any],
+        specs: list[Spec],
     ) -> Steps[list[Any]]:
         host = [np.asarray(array) for array in arrays]
         rows = [host[i : i + count] for i in range(0, len(host), count)]
         places = [
-            _places(tuple([each.size for each in row]), row[0].dtype.itemsize) for row in rows
+            _places(tuple([each.size for each in row]), row[0].dtype.itemsize, has_any_length)
+            for row in rows
         ]
         flat = [_flat(row, *place) for row, place in zip(rows, places, strict=True)]
         sums = yield from self._steps(exchange, flat)
@@ -333,7 +349,11 @@ class World:
         self.check()
         direct, directly = self._direct, _DIRECTLY.get(exchange)
         try:
-            if direct is None or directly is None or not all(map(direct.carries, arrays)):
+            if (
+                direct is None
+                or directly is None
+                or not all(direct.carries(array.nbytes, array.dtype) for array in arrays)
+            ):
                 yield WITHOUT_LIMIT
                 return self._by_program(exchange, arrays)
             results = []
@@ -540,14 +560,14 @@ def _step(itemsize: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _places(sizes: tuple[int, ...], itemsize: int) -> tuple[list[int], int]:
+def _places(sizes: tuple[int, ...], itemsize: int, has_any_length: bool) -> tuple[list[int], int]:
     """Where each array begins in the flat one, in elements, and how long that is."""
     step = _step(itemsize)
     places, place = [], 0
     for size in sizes:
         places.append(place)
         place += math.ceil(size / step) * step
-    return places, bucket_length(sizes, itemsize)
+    return places, place if has_any_length else bucket_length(sizes, itemsize)
 
 
 def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.ndarray:

@@ -174,6 +174,11 @@ class OverProcesses(InJob):
             sums_here.append(_moved(values[0], context) if value is None else value)
         return sums_here
 
+    def sums_in_one_message(self, keys: Sequence[Key], values: Sequence[Value]) -> list[Value]:
+        """Sums over all processes of values of one dtype, the same ones in every step."""
+        (row,) = self.world.exchange(sums, [values], 0, "all-reduce", keys, has_any_length=True)
+        return row
+
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:
         """For each key the sum of its dense arrays over devices and processes, on the device of the first."""
         keys = sorted(groups)  # type: ignore[type-var]  # of one type

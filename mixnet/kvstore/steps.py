@@ -150,9 +150,11 @@ class StepsOverProcesses(StepsInOne):
     """Steps of a store of several processes: backward on the first device, the sums over
     processes, and the update.
 
+    Gradients that the processes exchange directly are one message between two programs, which
+    takes less time than a program over the processes; larger ones are part of such a program.
     Other devices of a process add their gradients first, and get the parameters afterwards.
-    Whether a step is one program follows from what is the same in all processes alone, since all
-    have to exchange in the same way.
+    How a step runs follows from what is the same in all processes alone, since all have to
+    exchange in the same way.
 
     Args:
         store: of one process of the job.
@@ -183,8 +185,18 @@ class StepsOverProcesses(StepsInOne):
 
     def _run(self, store: Any, team: Team, groups: Groups, outs: Groups) -> bool:
         values = store.own_sums(groups, team.contexts[0])
-        step = JointStep(team)
         stored = [store.stored[key] for key in groups]
+        if self._world.is_direct([value.spec for value in values]):
+            row = store.sums_in_one_message(list(groups), values)
+            _update(store, groups, stored, row)
+        else:
+            self._run_as_one(store, team, groups, values)
+        store.pull(outs, 0)
+        return True
+
+    def _run_as_one(self, store: Any, team: Team, groups: Groups, values: list[Value]) -> None:
+        stored = [store.stored[key] for key in groups]
+        step = JointStep(team)
         sums = step.sums([[value] for value in values])
         assert sums is not None  # one device is like itself
         del values
@@ -193,8 +205,6 @@ class StepsOverProcesses(StepsInOne):
             del sums
         finally:
             step.hand_over()
-        store.pull(outs, 0)
-        return True
 
 
 def only_records(updater: Any) -> bool:

@@ -76,7 +76,7 @@ def test_sums_and_gathered_arrays(ends: list[Direct], dtype: str, length: int) -
             assert result.dtype == dtype and result.tobytes() == expected.tobytes()
         for rows in together(len(ends), lambda i: finished(ends[i].gather(parts[i]), nothing)):
             assert rows.tobytes() == np.concatenate(parts).tobytes()
-    assert ends[0].carries(parts[0])
+    assert ends[0].carries(parts[0].nbytes, parts[0].dtype)
 
 
 def test_messages_that_are_longer_than_what_the_kernel_buffers() -> None:
@@ -84,7 +84,8 @@ def test_messages_that_are_longer_than_what_the_kernel_buffers() -> None:
     parts = [np.full(1 << 20, i + 0.5, np.float32) for i in range(2)]
     for total in together(2, lambda i: finished(both[i].sum(parts[i]), nothing)):
         assert (total == 2).all()
-    assert both[0].carries(parts[0]) and not both[0].carries(np.zeros(2 << 20, np.float32))
+    kind = np.dtype(np.float32)
+    assert both[0].carries(4 << 20, kind) and not both[0].carries((4 << 20) + 1, kind)
 
 
 def test_a_process_that_cannot_listen_leaves_all_without_direct_connections() -> None:
