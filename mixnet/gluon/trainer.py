@@ -22,6 +22,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer import create as create_optimizer
 from mixnet.optimizer.updater import states_of
+from mixnet.process.overrides import are_own
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.state import state
 
@@ -211,7 +212,7 @@ class Trainer:
             in_order: the first parameters are the most urgent.
         """
         call = getattr(self._kvstore, method)
-        if isinstance(self._kvstore, KVStore):
+        if isinstance(self._kvstore, KVStore) and self._kvstore._is_plain:
             call(keys, *arrays)
             return
         for key, *values in zip(keys, *arrays, strict=True):
@@ -277,10 +278,12 @@ class Trainer:
         self._update(ignore_stale_grad)
 
     def _is_dense_on_store(self) -> bool:
-        """Whether a step is a dense sum and an update, both in the store."""
+        """Whether a step is a dense sum and an update, both in the store, by the package's own methods."""
         return bool(
             self._update_on_kvstore
             and isinstance(self._kvstore, KVStore)
+            and self._kvstore._is_plain
+            and are_own(self, Trainer, ("_allreduce_grads", "_update"))
             and self._amp_loss_scaler is None
             and not self._contains_sparse_weight
             and not self._contains_sparse_grad
@@ -361,10 +364,25 @@ class Trainer:
         learned = list(self._learned())
         keys = [i for i, _ in learned]
         gradients = [[data.grad for data in _arrays(each)] for _, each in learned]
-        if self._update_on_kvstore and self._amp_loss_scaler is not None:
-            gradients = [self._amp_loss_scaler.unscaled(each) for each in gradients]
         with RecordingScope(False, None):
-            self._on_store("push" if self._update_on_kvstore else "pushpull", keys, gradients)
+            if self._update_on_kvstore:
+                self._push_pull(dict(learned), gradients)
+            else:
+                self._on_store("pushpull", keys, gradients)
+
+    def _push_pull(self, learned: Mapping[int, Parameter], gradients: list[list[Any]]) -> None:
+        """Push all gradients, and pull the dense parameters, which the store has updated."""
+        if self._amp_loss_scaler is not None:
+            gradients = [self._amp_loss_scaler.unscaled(each) for each in gradients]
+        pushed = dict(zip(learned, gradients, strict=True))
+        dense = {i: each for i, each in learned.items() if each._stype == "default"}
+        both = [i for i, each in dense.items() if each._grad_stype == "default"]
+        arrays = {i: _arrays(each) for i, each in dense.items()}
+        self._on_store("pushpull", both, [pushed[i] for i in both], [arrays[i] for i in both])
+        alone = [i for i in learned if i not in both]
+        self._on_store("push", alone, [pushed[i] for i in alone])
+        rest = [i for i in alone if i in dense]
+        self._on_store("pull", rest, [arrays[i] for i in rest])
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         on_store = self._kvstore is not None and self._update_on_kvstore
@@ -379,10 +397,7 @@ class Trainer:
                 for update, data in zip(updates, arrays, strict=True):
                     if _mark_used(data) or not ignore_stale_grad:
                         update.append((i, data.grad, data))
-            if on_store:
-                dense = [(i, arrays) for i, each, arrays in learned if each._stype == "default"]
-                self._on_store("pull", [i for i, _ in dense], [arrays for _, arrays in dense])
-            elif self._amp_loss_scaler is not None:
+            if self._amp_loss_scaler is not None and not on_store:
                 self._amp_loss_scaler.update(self._updaters, updates)
             else:
                 for updater, update in zip(self._updaters, updates, strict=True):
@@ -433,16 +448,22 @@ class Trainer:
             self._optimizer = self._kvstore._updater.optimizer  # type: ignore[union-attr]
         elif self._updaters:
             with states_of(fname) as content:
-                read = [
-                    updater._read(content, self._weights(i))
-                    for i, updater in enumerate(self._updaters)
-                ]
-            optimizer = read[0][1]
-            optimizer.param_dict = dict(enumerate(self._params))
-            for updater, (states, _) in zip(self._updaters, read, strict=True):
-                updater._take((states, optimizer))
-            self._optimizer = optimizer
+                self._set_states(content)
         self._optimizer.param_dict = dict(enumerate(self._params))
+
+    def _set_states(self, content: bytes) -> None:
+        """Let all updaters take over states, and one optimizer of these."""
+        if not all(are_own(each, Updater, ("set_states",)) for each in self._updaters):
+            for updater in self._updaters:
+                updater.set_states(content)
+                updater.optimizer = self._updaters[0].optimizer
+        else:
+            read = [
+                updater._read(content, self._weights(i)) for i, updater in enumerate(self._updaters)
+            ]
+            for updater, (states, _) in zip(self._updaters, read, strict=True):
+                updater._take((states, read[0][1]))
+        self._optimizer = self._updaters[0].optimizer
 
     def _weights(self, place: int) -> dict[int, NDArray | None]:
         """Parameters on the context with this index; None if they are not initialized."""

@@ -20,7 +20,7 @@ from mixnet.kvstore.compression import Compression, check_compressible
 from mixnet.kvstore.device import DeviceStore
 from mixnet.kvstore.dist import InJob
 from mixnet.kvstore.local import Key, LocalStore, Updater
-from mixnet.kvstore.messages import dumps, loads
+from mixnet.kvstore.messages import dumps, loads, sendable
 from mixnet.kvstore.power_sgd import PowerSGD
 from mixnet.kvstore.servers import Servers, servers
 from mixnet.kvstore.shard import Rows, Words
@@ -164,9 +164,8 @@ class AsyncStore(InJob, LocalStore):
         """
         self.updater = updater
         self._updater_turn += 1
-        is_ours = isinstance(updater, OptimizerUpdater)
         try:
-            pickled = dumps(updater.optimizer if is_ours else updater)  # type: ignore[attr-defined]
+            pickled = dumps(sendable(updater))
         except Exception as error:
             raise MXNetError(
                 f"The updater {updater!r:.60} cannot be sent to the servers: {error}. Define it "

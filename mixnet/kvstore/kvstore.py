@@ -18,6 +18,7 @@ from mixnet.kvstore.local import Key, LocalStore
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer.updater import states_of
+from mixnet.process.overrides import are_own
 
 
 class KVStore(KVStoreBase):
@@ -68,6 +69,14 @@ class KVStore(KVStoreBase):
     def num_workers(self) -> int:
         """How many workers there are."""
         return self.handle.num_workers
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether values move by this class's own methods, so that one call may be for all keys.
+
+        Methods that a program has replaced are called as MXNet calls them, for each key.
+        """
+        return are_own(self, KVStore, _MOVES)
 
     # ---- values ---------------------------------------------------------------------------------
 
@@ -181,8 +190,9 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: a key has a value already.
         """
-        self.init(key, value)
-        self.pull(key, out=out, priority=priority, ignore_sparse=False)
+        # As in MXNet, not by what a subclass makes of these.
+        KVStore.init(self, key, value)
+        KVStore.pull(self, key, out=out, priority=priority, ignore_sparse=False)
 
     def row_sparse_pull(
         self,
@@ -315,6 +325,9 @@ class KVStore(KVStoreBase):
             MXNetError: this store has no servers.
         """
         self.handle.send_command(head, body)
+
+
+_MOVES = ("init", "broadcast", "push", "pull", "pushpull")
 
 
 def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tuple[Key, NDArray]]:

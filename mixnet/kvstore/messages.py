@@ -10,6 +10,8 @@ import pickle
 from typing import Any
 
 from mixnet.kvstore.secure_connection import Bytes
+from mixnet.optimizer import Updater
+from mixnet.process.overrides import are_own
 
 
 def dumps(content: object) -> bytes:
@@ -23,6 +25,14 @@ def dumps(content: object) -> bytes:
     except ImportError:
         return pickle.dumps(content, protocol=5)
     return cloudpickle.dumps(content, protocol=5)  # type: ignore[no-any-return]
+
+
+def sendable(updater: Any) -> Any:
+    """What a server needs to update as an updater does: its optimizer, or the whole updater if its class
+    calls the optimizer in its own way.
+    """
+    is_plain = isinstance(updater, Updater) and are_own(updater, Updater, ("__call__",))
+    return updater.optimizer if is_plain else updater
 
 
 def loads(content: bytes) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import CheckError, MXNetError
 from mixnet.kvstore.local import Key
-from mixnet.kvstore.messages import dumps, loads
+from mixnet.kvstore.messages import dumps, loads, sendable
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import row_sparse_array
@@ -245,7 +245,7 @@ class Shard:
         for number in stores:
             values = self._stores[number]
             if isinstance(values.updater, Updater):  # it counts updates
-                values.pickled = dumps(values.updater.optimizer)
+                values.pickled = dumps(sendable(values.updater))
             about = (number, values.pickled, values.turn, values.decode)
             rows.append((f"store {number}", dumps(about)))
         rows.append(("progress", dumps(self._done)))

@@ -209,7 +209,7 @@ class StepsOverProcesses(StepsInOne):
 
 def only_records(updater: Any) -> bool:
     """Whether an update is known to only record operations: a user-defined optimizer may read arrays."""
-    if type(updater) is not Updater:
+    if type(updater) is not Updater or updater.optimizer._has_replaced_updates():
         return False
     return type(updater.optimizer).__module__.startswith(Optimizer.__module__.rpartition(".")[0])
 

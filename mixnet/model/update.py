@@ -101,7 +101,7 @@ def _update_params_on_kvstore(
     """Let the store sum the gradients, update its parameters and hand them to all devices."""
     trained = _trained(param_arrays, grad_arrays, param_names)
     dense = all(a[0].stype == g[0].stype == "default" for _, _, a, g in trained)
-    if dense and isinstance(kvstore, KVStore):  # all at once: few programs
+    if dense and isinstance(kvstore, KVStore) and kvstore._is_plain:  # all at once: few programs
         names = [name for _, name, _, _ in trained]
         kvstore._step(names, [g for _, _, _, g in trained], [a for _, _, a, _ in trained])
         return
@@ -135,7 +135,7 @@ def _update_params(
     names: Sequence[Any] = range(len(param_arrays)) if param_names is None else param_names
     trained = _trained(param_arrays, grad_arrays, names)
     if kvstore is not None:
-        if isinstance(kvstore, KVStore):
+        if isinstance(kvstore, KVStore) and kvstore._is_plain:
             keys = [name for _, name, _, _ in trained]
             sums = [each for _, _, _, each in trained]
             kvstore.pushpull(keys, sums, out=sums)

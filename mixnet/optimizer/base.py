@@ -298,6 +298,18 @@ class Optimizer:
         updates = {"update", "update_multi_precision"}
         definer = next(each for each in cls.__mro__ if not updates.isdisjoint(each.__dict__))
         cls._updates_by_steps = definer.__dict__.get("_updates_by_steps", False)
+        cls._updates = cls.update, cls.update_multi_precision
+
+    _updates: ClassVar[tuple[Any, ...]] = ()
+
+    def _has_replaced_updates(self) -> bool:
+        """Whether a program has replaced a method that updates, after the class was made."""
+        kind, own = type(self), vars(self)
+        return (
+            kind._updates != (kind.update, kind.update_multi_precision)
+            or "update" in own
+            or "update_multi_precision" in own
+        )
 
     def _is_mixed(self, weight: NDArray) -> bool:
         """Whether a weight is updated through a float32 copy."""

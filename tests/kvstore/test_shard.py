@@ -18,7 +18,7 @@ from mixnet.distributed.job import JobError, WorkerLostError
 from mixnet.distributed.placement import Part, Placement
 from mixnet.kvstore import job_key, shard
 from mixnet.kvstore.channel import Channel
-from mixnet.kvstore.messages import dumps, receive, send
+from mixnet.kvstore.messages import dumps, receive, send, sendable
 from mixnet.kvstore.serving import METHODS
 from mixnet.kvstore.shard import Rows, Shard
 
@@ -187,6 +187,26 @@ def test_states_come_back_with_the_values(server: Server) -> None:
     assert np.allclose(value(client), 1 - 0.1 - 0.19)
     states, made_optimizer = client.ask("states", 0)
     assert np.allclose(states["w"], -0.19) and made_optimizer
+
+
+class Doubling(mx.optimizer.Updater):
+    """Calls the optimizer in its own way."""
+
+    def __call__(self, index: object, grad: mx.nd.NDArray, weight: mx.nd.NDArray) -> None:
+        super().__call__(index, 2 * grad, weight)  # type: ignore[arg-type]
+
+
+def test_an_updater_of_the_programs_own_class_comes_back_whole(server: Server) -> None:
+    client = channel(server)
+    rule = mx.optimizer.SGD(learning_rate=1.0, momentum=0.5)
+    client.do("updater", 0, (2, dumps(sendable(Doubling(rule)))))
+    for _ in range(2):
+        client.do("push", 0, {"w": np.ones(2, np.float32)})
+    client.ask("save")
+    server.shard = Shard(server.path)
+    client.do("push", 0, {"w": np.ones(2, np.float32)})
+    # Momentum: 2, then 3, then 3.5.
+    assert client.ask("pull", 0, ["w"])[0].tolist() == [-8.5, -8.5]
 
 
 def test_a_push_without_an_updater(server: Server) -> None:
