@@ -148,7 +148,8 @@ class Turns:
         """
         with Deferred():
             with self._lock:
-                self._watch.end()
+                if turn is self._turn:
+                    self._watch.end()
             self._leave(turn, turn.run(_SECONDS_HERE))
 
     def _leave(self, turn: Turn, awaited: Awaited | None) -> None:
@@ -167,8 +168,7 @@ class Turns:
                     self._watch.end()
             if turn is None:
                 continue
-            if has_happened:
-                self._leave(turn, turn.run(_SECONDS_HERE, blocks=True))
-            else:
+            if not has_happened:
                 turn.check()
+            self._leave(turn, turn.run(_SECONDS_HERE, blocks=True))
             del turn  # a thread that sleeps holds nothing

@@ -257,6 +257,14 @@ def test_a_turn_whose_peer_is_silent_gives_up_when_a_process_is_lost() -> None:
     assert ended(exchange.turn) and exchange.results == [lost]
 
 
+def test_an_exchange_goes_on_though_nobody_was_woken() -> None:
+    exchange, turns = Exchange(is_short=True), Turns()
+    turns.put(exchange.turn)
+    turns._watch.end()  # as a process that shares the watch since a fork might do
+    exchange.there.send(b".")
+    assert ended(exchange.turn) and exchange.results == [None]
+
+
 def test_only_one_thread_runs_an_exchange() -> None:
     exchange = Exchange()
     threads = [threading.Thread(target=exchange.turn.run, args=(20,)) for _ in range(4)]
