@@ -52,6 +52,7 @@ class Operator:
     differentiable: bool = False
     passes_gradient: bool = False
     takes_key: bool = False
+    key: int | None = None  # the place of the stream among the inputs; None: the last
     key: int | None = None
     """Index of the random stream among the inputs, for an operator that stands for a graph."""
     draws_apart: bool = False
@@ -190,6 +191,10 @@ class Operator:
     def draws(self, statics: Statics) -> int:
         """How many numbers of the stream of random numbers a call takes."""
         return int(self.takes_key)
+
+    def demands(self, statics: Statics, known: Any, scalars: int) -> Any:
+        """What a call draws from MXNet's generators; None if its numbers are not MXNet's."""
+        return None
 
     def shared(self, statics: Statics) -> tuple[Any, ...]:
         """Keys of the objects that calls with these attributes share with others."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import itertools
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +24,7 @@ from mixnet.base import (
     ShapeError,
     did_you_mean,
 )
+from mixnet.ops.generators.source import Asked, Demand
 from mixnet.ops.operator import Arrays, Family, FlopsRule, Operator, Statics
 from mixnet.ops.schema.attributes import (
     ONE,
@@ -686,6 +688,18 @@ class Op(Operator):
             count = self._known_draws[statics] = int(self._draws(**attributes))
         return count
 
+    def demands(
+        self, statics: Statics, known: Sequence[tuple[tuple[int, ...], np.dtype]], scalars: int
+    ) -> tuple[Demand, ...] | None:
+        """What a call draws from MXNet's generators; None if its numbers are not MXNet's.
+
+        Args:
+            statics: attributes, bound.
+            known: shape and dtype of each array; without the stream.
+            scalars: how many numbers are inputs; without that of the draw.
+        """
+        return _demands(self, statics, tuple(known), scalars)
+
     def shared(self, statics: Statics) -> tuple[Any, ...]:
         """Keys of the objects that calls with these attributes share with others."""
         if self._shares is None:
@@ -1014,3 +1028,23 @@ def find(name: str) -> Op:
         raise MXNetError(
             f"There is no operator {name!r}." + (f" Near it: {near}." if near else "")
         ) from None
+
+
+@functools.lru_cache(maxsize=1024)
+def _demands(
+    op: Op, statics: Statics, known: tuple[tuple[tuple[int, ...], np.dtype], ...], scalars: int
+) -> tuple[Demand, ...] | None:
+    asked = Asked()
+
+    def run(*inputs: Any) -> Any:
+        arrays, numbers = inputs[: len(known)], inputs[len(known) :]
+        return op._call(statics, arrays, numbers, cast(Any, asked))
+
+    inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
+    inputs += [jax.ShapeDtypeStruct((), np.dtype(np.float64))] * scalars
+    with jax.enable_x64(True), jax.disable_jit():
+        try:
+            jax.eval_shape(run, *inputs)
+        except Exception:  # it draws from a key, or the call is wrong, which it says when it runs
+            return None
+    return tuple(asked.demands)

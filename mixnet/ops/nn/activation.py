@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from mixnet.ops.generators import source
 from mixnet.ops.math.elementwise import relu
 from mixnet.ops.math.unary import soft_sign
 from mixnet.ops.registry import op
@@ -153,5 +155,8 @@ def dropout(
         return data
     shared = {axis % data.ndim for axis in axes}
     shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
-    mask = jax.random.bernoulli(key, 1 - p, shape)
+    if source.is_drawn_by_host(key):
+        mask = source.uniform(key, shape, np.float32, shared=True) <= np.float32(1 - p)
+    else:
+        mask = jax.random.bernoulli(key, 1 - p, shape)
     return jnp.where(mask, data / (1 - p), 0).astype(data.dtype)

@@ -2,17 +2,23 @@
 
 A call of an operator takes one draw, a call of a graph as many as its operators: a hybridized block draws the
 same numbers as operator by operator. A loop takes one draw, from which its own stream is derived.
+
+On CPUs, the numbers are those that MXNet draws from the same seed, where all operators of a call can have them:
+the host draws them when the call is recorded, as MXNet does for operators in the order of their calls.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 
+from mixnet import config
 from mixnet.context import Context
+from mixnet.ops.generators.mersenne import Generator
+from mixnet.ops.generators.source import Demand, table
 from mixnet.ops.random.threefry import fold_in
 from mixnet.process import locks
 from mixnet.runtime.value.state import is_tracing, state
@@ -44,12 +50,31 @@ class _Stream:
 _streams: dict[Context, _Stream] = {}
 
 
+class _OnHost:
+    """MXNet's generators, which all CPU contexts share; made when they are first drawn from."""
+
+    def __init__(self) -> None:
+        self.generator: Generator | None = None
+        self.lock = locks.make("random numbers of the host")
+
+    def draw(self, demands: Sequence[Sequence[Demand]]) -> np.ndarray:
+        with self.lock:
+            if self.generator is None:
+                self.generator = Generator(_seed)
+            return table(self.generator, demands)
+
+
+_on_host = _OnHost()
+
+
 def seed(number: int, context: Context | None = None) -> None:
     """Restart the random stream of one context, or of all.
 
     Of one context: the stream does not depend on its device's number.
     """
     global _seed
+    if context is None or context.device_type != "gpu":
+        _on_host.generator = Generator(number, is_final=context is not None)
     if context is not None:
         _streams[context] = _start(number, context, 0)
         return
@@ -122,17 +147,25 @@ def drawing_apart(context: Context) -> AbstractContextManager[None]:
     return drawing_from(_Derived(context))
 
 
-def next_draw(context: Context, count: int = 1) -> tuple[Value, float]:
+def next_draw(
+    context: Context,
+    count: int = 1,
+    demands: Callable[[], Sequence[Sequence[Demand]] | None] | None = None,
+) -> tuple[Value, float]:
     """The context's stream and the index of its next draw.
 
     Args:
         context: of the stream.
         count: number of consecutive draws; 0 if an operator needs a stream but no draw.
+        demands: what each of them draws from MXNet's generators; None if one cannot.
     """
     if is_tracing():
         return state.trace.next_draw(context, count)
     if not count:
         return _stream_of(context).value, 0.0
+    if demands is not None and state.trace is None and context.device_type != "gpu":
+        if config.get("MIXNET_RANDOM") == "mxnet" and (each := demands()) is not None:
+            return from_host(_on_host.draw(each), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 
@@ -157,9 +190,12 @@ def preserved() -> Iterator[None]:
     """Scope after which all streams continue as if nothing had been drawn inside."""
     seed_before = _seed
     before = {context: (stream, stream.at) for context, stream in _streams.items()}
+    generator = _on_host.generator
+    _on_host.generator = generator and generator.copy()
     try:
         yield
     finally:
+        _on_host.generator = generator
         _set_seed(seed_before)
         _streams.clear()
         for context, (stream, at) in before.items():

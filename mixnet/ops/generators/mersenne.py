@@ -1,0 +1,243 @@
+"""The random numbers that MXNet draws on a CPU, word for word.
+
+MXNet has two sources there. One is a single generator, Matsumoto and Nishimura's "Mersenne Twister"
+(1998). The other has 1,024 of them, between which a call that needs many numbers is divided. Which operator draws
+from which, and how many words it takes for a number, was found by comparison with MXNet 1.9.1.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+
+STREAMS = 1024
+_FEWEST = 64  # numbers that MXNet draws from a stream, before it takes one more
+_LENGTH, _DISTANCE = 624, 397
+_SEED_FACTOR = 127
+_SINGLE = np.dtype(np.float32)
+_FEW = 32  # streams that are quicker to start one by one
+
+
+class Twisters:
+    """Generators that draw side by side.
+
+    Args:
+        seeds: of each, below 2**32.
+    """
+
+    def __init__(self, seeds: np.ndarray):
+        self._seeds = seeds
+        self._state = np.empty((_LENGTH, 0), np.uint32)
+        self._words = np.empty((_LENGTH, 0), np.uint32)  # the tempered state: the words to come
+        self._place = np.empty(0, np.int64)  # of the next word, in each column
+
+    def take(self, counts: np.ndarray) -> np.ndarray:
+        """The next words of the first generators, one generator after the other.
+
+        Args:
+            counts: how many words of each.
+        """
+        streams = len(counts)
+        self._start(streams)
+        place = self._place[:streams]
+        if streams and (place == place[0]).all() and (counts == counts[0]).all():
+            return self._take_in_step(streams, int(counts[0])).reshape(-1)
+        words = np.empty(int(counts.sum()), np.uint32)
+        target = np.cumsum(counts) - counts
+        missing = counts.copy()
+        while missing.any():
+            spent = np.flatnonzero((place == _LENGTH) & (missing > 0))
+            if spent.size:
+                self._refill(spent)
+            part = np.minimum(missing, _LENGTH - place)
+            column = np.repeat(np.arange(streams), part)
+            within = np.arange(column.size) - np.repeat(np.cumsum(part) - part, part)
+            words[target[column] + within] = self._words[place[column] + within, column]
+            place += part
+            target += part
+            missing -= part
+        return words
+
+    def _take_in_step(self, streams: int, count: int) -> np.ndarray:
+        words = np.empty((streams, count), np.uint32)
+        done, first = 0, int(self._place[0])
+        while done < count:
+            if first == _LENGTH:
+                self._refill(slice(streams))
+                first = 0
+            part = min(count - done, _LENGTH - first)
+            words[:, done : done + part] = self._words[first : first + part, :streams].T
+            done, first = done + part, first + part
+        self._place[:streams] = first
+        return words
+
+    def _start(self, streams: int) -> None:
+        known = self._state.shape[1]
+        if streams <= known:
+            return
+        new = _seeded(self._seeds[known:streams])
+        self._state = np.concatenate([self._state, new], axis=1)
+        self._words = np.concatenate([self._words, np.empty_like(new)], axis=1)
+        more = np.full(streams - known, _LENGTH)
+        self._place = np.concatenate([self._place, more])
+
+    def _refill(self, streams: slice | np.ndarray) -> None:
+        state = self._state[:, streams]
+        _twist(state)
+        self._state[:, streams] = state
+        self._words[:, streams] = _tempered(state)
+        self._place[streams] = 0
+
+
+def _seeded(seeds: np.ndarray) -> np.ndarray:
+    """The state of each generator, ``(624, generators)``."""
+    state = np.empty((_LENGTH, len(seeds)), np.uint32)
+    if len(seeds) < _FEW:
+        for column, seed in enumerate(seeds.tolist()):
+            word = seed
+            words = [word]
+            for i in range(1, _LENGTH):
+                word = (1812433253 * (word ^ (word >> 30)) + i) & 0xFFFFFFFF
+                words.append(word)
+            state[:, column] = words
+        return state
+    state[0] = seeds
+    for i in range(1, _LENGTH):
+        before = state[i - 1]
+        state[i] = np.uint32(1812433253) * (before ^ (before >> np.uint32(30))) + np.uint32(i)
+    return state
+
+
+def _twist(state: np.ndarray) -> None:
+    """The next state, in place."""
+    # A word needs the old state up to the one after it, and the new one from 227 words before it.
+    step = _LENGTH - _DISTANCE
+    for start in range(0, _LENGTH, step):
+        end = min(start + step, _LENGTH)
+        after = state[start + 1 : end + 1]
+        if end == _LENGTH:
+            after = np.concatenate([after, state[:1]])
+        mixed = (state[start:end] & np.uint32(0x80000000)) | (after & np.uint32(0x7FFFFFFF))
+        twisted = (mixed >> np.uint32(1)) ^ ((mixed & np.uint32(1)) * np.uint32(0x9908B0DF))
+        far = (start + _DISTANCE) % _LENGTH
+        state[start:end] = twisted ^ state[far : far + end - start]
+
+
+def _tempered(state: np.ndarray) -> np.ndarray:
+    words = state ^ (state >> np.uint32(11))
+    words ^= (words << np.uint32(7)) & np.uint32(0x9D2C5680)
+    words ^= (words << np.uint32(15)) & np.uint32(0xEFC60000)
+    words ^= words >> np.uint32(18)
+    return words
+
+
+class Generator:
+    """Both of MXNet's sources on the CPU.
+
+    Args:
+        seed: as given to ``mx.random.seed``, or 0.
+        is_final: whether it is the generators' own seed, not the seed of all devices.
+    """
+
+    def __init__(self, seed: int, is_final: bool = False):
+        start = seed if is_final else seed * _SEED_FACTOR
+        self._one = Twisters(np.array([start % 2**32], np.uint32))
+        self._many = Twisters(((start + np.arange(STREAMS)) % 2**32).astype(np.uint32))
+
+    def copy(self) -> Generator:
+        """A generator that draws what this one will draw."""
+        return copy.deepcopy(self)
+
+    def words(self, count: int) -> np.ndarray:
+        """The next words of the single generator."""
+        return self._one.take(np.array([count]))
+
+    def normal(self, count: int, dtype: np.dtype = _SINGLE) -> np.ndarray:
+        """Standard normal numbers of the single generator, which uses both numbers of a pair."""
+        first, second = _pairs(self._one, np.array([(count + 1) // 2]), dtype)
+        return np.stack([first, second], axis=-1).reshape(-1)[:count]
+
+    def order(self, count: int) -> np.ndarray:
+        """A random order of ``count`` places, as C++'s ``std::shuffle`` makes it."""
+        order = list(range(count))
+        for i, j in enumerate(self._places(np.arange(2, count + 1)), 1):
+            order[i], order[j] = order[j], order[i]
+        return np.array(order, np.int64)
+
+    def order_of_rows(self, count: int) -> np.ndarray:
+        """A random order of ``count`` places by swaps from the last to the first."""
+        order = list(range(count))
+        for i, j in zip(range(count - 1, 0, -1), self._places(np.arange(count, 1, -1)), strict=True):
+            order[i], order[j] = order[j], order[i]
+        return np.array(order, np.int64)
+
+    def _places(self, extents: np.ndarray) -> list[int]:
+        """A number below each extent, from as few words as C++'s ``uniform_int_distribution`` takes."""
+        scaling = (2**32 - 1) // np.maximum(extents, 1)
+        limits = extents * scaling
+        drawn = self.words(len(extents)).astype(np.int64)
+        rejected = drawn >= limits
+        while rejected.any():
+            # A word that is rejected moves those after it up by one.
+            first = int(rejected.argmax())
+            drawn[first:-1] = drawn[first + 1 :]
+            drawn[-1:] = self.words(1)
+            rejected = drawn >= limits
+        return (drawn // scaling).tolist()
+
+    def shared_words(self, count: int, each: int = 1) -> np.ndarray:
+        """Words for ``count`` numbers between which the many generators are divided.
+
+        Args:
+            count: of numbers.
+            each: words for a number.
+        """
+        return self._many.take(_division(count) * each)
+
+    def shared_normal(self, count: int, dtype: np.dtype = _SINGLE) -> np.ndarray:
+        """Standard normal numbers of the many generators; the second number of each pair is dropped."""
+        return _pairs(self._many, _division(count), dtype)[0]
+
+
+def _division(count: int) -> np.ndarray:
+    """How many of ``count`` numbers each generator draws."""
+    streams = min(-(-count // _FEWEST), STREAMS)
+    if not streams:
+        return np.zeros(0, np.int64)
+    step = -(-count // streams)
+    return np.clip(count - step * np.arange(streams), 0, step)
+
+
+def uniform(words: np.ndarray, dtype: np.dtype = _SINGLE) -> np.ndarray:
+    """Numbers in [0, 1) from one word each, or two for float64."""
+    if dtype == np.float64:
+        low, high = words[0::2].astype(np.float64), words[1::2].astype(np.float64)
+        return np.minimum((low + high * 2.0**32) / 2.0**64, np.nextafter(1.0, 0.0))
+    below_1 = np.nextafter(np.float32(1), np.float32(0))
+    return np.minimum(words.astype(np.float32) / np.float32(2**32), below_1)
+
+
+def _pairs(twisters: Twisters, counts: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of normal numbers by Marsaglia's polar method, ``counts`` of each generator in order."""
+    first, second = np.empty(int(counts.sum()), dtype), np.empty(int(counts.sum()), dtype)
+    target = np.cumsum(counts) - counts
+    missing = counts.copy()
+    each = 2 * dtype.itemsize // 4
+    while missing.any():
+        # As many pairs as are missing: so the last one of a generator that is drawn is needed.
+        points = (2 * uniform(twisters.take(missing * each), dtype) - 1.0).astype(dtype)
+        x, y = points[0::2], points[1::2]
+        square = x * x + y * y
+        fits = (square <= 1) & (square != 0)
+        owner = np.repeat(np.arange(len(counts)), missing)[fits]
+        x, y, square = x[fits], y[fits], square[fits]
+        accepted = np.bincount(owner, minlength=len(counts))
+        within = np.arange(owner.size) - np.repeat(np.cumsum(accepted) - accepted, accepted)
+        logarithm = np.log(square.astype(np.float64)).astype(dtype)
+        scale = np.sqrt(dtype.type(-2) * logarithm / square)
+        place = target[owner] + within
+        first[place], second[place] = y * scale, x * scale
+        target += accepted
+        missing -= accepted
+    return first, second
