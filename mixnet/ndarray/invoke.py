@@ -94,7 +94,7 @@ def _run(
         stream, first = next_draw(
             context or values[0].spec.context,
             op.draws(statics),
-            lambda: _demands(op, statics, values, scalars),
+            lambda: [op.demands(statics, [(v.spec.shape, v.spec.dtype) for v in values], len(scalars))],
         )
         values, scalars = (*values, stream), (*scalars, first)
     if op.takes_key and not arrays:
@@ -104,13 +104,6 @@ def _run(
     if count == 1:
         return cls._wrap(outputs[0]), values, outputs
     return [cls._wrap(value) for value in outputs[:count]], values, outputs
-
-
-def _demands(
-    op: Op, statics: Statics, values: Sequence[Value], scalars: Sequence[float]
-) -> Any:
-    demands = op.demands(statics, [(v.spec.shape, v.spec.dtype) for v in values], len(scalars))
-    return None if demands is None else [demands]
 
 
 def run_and_write(

@@ -193,8 +193,8 @@ class Operator:
         return int(self.takes_key)
 
     def demands(self, statics: Statics, known: Any, scalars: int) -> Any:
-        """What a call draws from MXNet's generators; None if its numbers are not MXNet's."""
-        return None
+        """What the host draws for a call."""
+        return ()
 
     def shared(self, statics: Statics) -> tuple[Any, ...]:
         """Keys of the objects that calls with these attributes share with others."""

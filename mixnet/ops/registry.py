@@ -24,7 +24,7 @@ from mixnet.base import (
     ShapeError,
     did_you_mean,
 )
-from mixnet.ops.generators.source import Asked, Demand
+from mixnet.ops.generators.source import KEY_DEMAND, Asked, Demand
 from mixnet.ops.operator import Arrays, Family, FlopsRule, Operator, Statics
 from mixnet.ops.schema.attributes import (
     ONE,
@@ -41,7 +41,7 @@ from mixnet.ops.schema.over_devices import Exchange, OverDevices
 from mixnet.ops.schema.rewrites import NOTHING, Rewrites
 from mixnet.ops.schema.shape_constraints import Constraint
 from mixnet.ops.schema.storage import Storage
-from mixnet.ops.schema.stream import advanced, key_at
+from mixnet.ops.schema.stream import key_at, stream_at
 
 OPERATORS: dict[str, Op] = {}
 """Every operator by each of its names: MXNet's registered name and its aliases."""
@@ -105,6 +105,8 @@ class Op(Operator):
             attributes. By default every call of an operator with a key takes one.
         draws_apart: for operators that draw again until a number fits: whether every element has
             tries of its own, so that rounding in one of them changes no other.
+        draws_as_mxnet: whether the function takes numbers of MXNet's generators in place of a key,
+            see :mod:`mixnet.ops.generators.source`.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
         flops: floating point operations for each element of the first input, 0 for what only moves or names
@@ -176,6 +178,7 @@ class Op(Operator):
         shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
         draws_apart: bool = False,
+        draws_as_mxnet: bool = False,
         keeps_outputs: bool = False,
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
@@ -224,6 +227,7 @@ class Op(Operator):
         self._shares = shares
         self._share_names = () if shares is None else tuple(inspect.signature(shares).parameters)
         self.draws_apart = draws_apart
+        self.draws_as_mxnet = draws_as_mxnet
         self.keeps_outputs = keeps_outputs
         self.flops = flops
         self.precision = precision
@@ -690,14 +694,16 @@ class Op(Operator):
 
     def demands(
         self, statics: Statics, known: Sequence[tuple[tuple[int, ...], np.dtype]], scalars: int
-    ) -> tuple[Demand, ...] | None:
-        """What a call draws from MXNet's generators; None if its numbers are not MXNet's.
+    ) -> tuple[Demand, ...]:
+        """What the host draws for a call.
 
         Args:
             statics: attributes, bound.
             known: shape and dtype of each array; without the stream.
             scalars: how many numbers are inputs; without that of the draw.
         """
+        if not self.draws_as_mxnet:
+            return (KEY_DEMAND,)
         return _demands(self, statics, tuple(known), scalars)
 
     def shared(self, statics: Statics) -> tuple[Any, ...]:
@@ -757,8 +763,9 @@ class Op(Operator):
             return arrays, scalars, None
         *arrays, stream = arrays
         *scalars, draw = scalars
-        key = advanced(stream, draw) if self.takes_stream else key_at(stream, draw)
-        return arrays, scalars, key
+        if self.takes_stream:
+            return arrays, scalars, stream_at(stream, draw)
+        return arrays, scalars, key_at(stream, draw, self.draws_as_mxnet)
 
     def with_declared_gradient(
         self, statics: Statics, arrays: Arrays, scalars: Arrays = ()
@@ -1033,7 +1040,7 @@ def find(name: str) -> Op:
 @functools.lru_cache(maxsize=1024)
 def _demands(
     op: Op, statics: Statics, known: tuple[tuple[tuple[int, ...], np.dtype], ...], scalars: int
-) -> tuple[Demand, ...] | None:
+) -> tuple[Demand, ...]:
     asked = Asked()
 
     def run(*inputs: Any) -> Any:
@@ -1043,8 +1050,5 @@ def _demands(
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
     inputs += [jax.ShapeDtypeStruct((), np.dtype(np.float64))] * scalars
     with jax.enable_x64(True), jax.disable_jit():
-        try:
-            jax.eval_shape(run, *inputs)
-        except Exception:  # it draws from a key, or the call is wrong, which it says when it runs
-            return None
+        jax.eval_shape(run, *inputs)
     return tuple(asked.demands)

@@ -1,4 +1,4 @@
-"""What a graph draws from MXNet's random number generators."""
+"""The random numbers that the host draws for a graph."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from mixnet.passes.facts import Facts, Known
 
 def demands_of(
     graph: Graph, known: Sequence[Known], key: int, draws: int
-) -> list[tuple[Demand, ...]] | None:
-    """What each draw of a run takes; None if an operator draws numbers that are not MXNet's.
+) -> list[tuple[Demand, ...]]:
+    """What the host draws for each draw of a run.
 
     Args:
         graph: has a stream among its inputs.
@@ -29,8 +29,6 @@ def demands_of(
         arrays = [specs[entry] for entry in node.inputs]
         arrays.pop(-1 if node.op.key is None else node.op.key)
         own = node.op.demands(node.statics, tuple(arrays), len(node.scalars) - 1)
-        if own is None:
-            return None
         first = int(node.scalars[-1])
         if node.op.graph is None:
             demands[first] = own

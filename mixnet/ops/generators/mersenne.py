@@ -133,21 +133,28 @@ def _tempered(state: np.ndarray) -> np.ndarray:
 
 
 class Generator:
-    """Both of MXNet's sources on the CPU.
+    """Both of MXNet's sources on the CPU, and keys for what they do not serve.
 
     Args:
         seed: as given to ``mx.random.seed``, or 0.
-        is_final: whether it is the generators' own seed, not the seed of all devices.
+        of_context: whether it was given for a context: the single generator then starts with it.
     """
 
-    def __init__(self, seed: int, is_final: bool = False):
-        start = seed if is_final else seed * _SEED_FACTOR
-        self._one = Twisters(np.array([start % 2**32], np.uint32))
+    def __init__(self, seed: int, of_context: bool = False):
+        start = seed * _SEED_FACTOR
+        self._one = Twisters(np.array([(seed if of_context else start) % 2**32], np.uint32))
         self._many = Twisters(((start + np.arange(STREAMS)) % 2**32).astype(np.uint32))
+        self._key = np.array([seed % 2**32, 0], np.uint32)
 
     def copy(self) -> Generator:
         """A generator that draws what this one will draw."""
         return copy.deepcopy(self)
+
+    def key(self) -> np.ndarray:
+        """A key of threefry: the seed and a counter. It does not disturb MXNet's numbers."""
+        key = self._key.copy()
+        self._key[1] += 1
+        return key
 
     def words(self, count: int) -> np.ndarray:
         """The next words of the single generator."""

@@ -3,7 +3,7 @@
 With a key, numbers are computed where the operator runs. On a CPU they come from MXNet's own generators, which are
 not made for parallel processors: the host draws them before the program runs, and the program reads them from a
 table. What has to be drawn is not declared anywhere: the operator's function is called with :class:`Asked` in place
-of a key.
+of a key. Operators that do not draw as MXNet does find a key of threefry in the table.
 
 A table is an array of words: the number of the first draw, where each draw begins, then the words drawn.
 """
@@ -52,6 +52,7 @@ def _normal_kind(each: int) -> np.dtype:
 
 
 _KINDS: dict[str, Callable[[mersenne.Generator, int, int], np.ndarray]] = {
+    "key": lambda source, count, each: source.key(),
     "words": lambda source, count, each: source.words(count * each),
     "shared words": lambda source, count, each: source.shared_words(count, each),
     "normal": lambda source, count, each: _as_words(source.normal(count, _normal_kind(each))),
@@ -116,6 +117,15 @@ class Drawn:
 def _element(words: Any, index: Any) -> Any:
     index = jnp.asarray(index, np.uint32)
     return jax.lax.squeeze(jax.lax.dynamic_slice(words, (index,), (1,)), (0,))
+
+
+KEY_DEMAND = Demand("key", 1, 2)
+"""A key of threefry, for operators whose numbers are not MXNet's."""
+
+
+def key_of(key: Any) -> Any:
+    """A key of threefry that the host has drawn."""
+    return jax.random.wrap_key_data(key.take(KEY_DEMAND))
 
 
 def is_drawn_by_host(key: object) -> bool:

@@ -128,6 +128,7 @@ def _drops(p: float, mode: str, training: bool) -> bool:
     "Dropout",
     floats=True,
     draws=_drops,
+    draws_as_mxnet=True,
     recomputed="never",
     rewrites=Rewrites(
         unchanged=lambda *, p, mode, training: not _drops(p, mode, training), keeps_dtype=True

@@ -181,7 +181,7 @@ def _declare(
     # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
     outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
     op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
-       differentiable=differentiable, draws_apart=True)(drawn)  # fmt: skip
+       differentiable=differentiable, draws_apart=True, draws_as_mxnet=draw is not gamma)(drawn)  # fmt: skip
 
 
 _ENDS: dict[str, Any] = {"low": (Scalar, ...), "high": (Scalar, ...)}
@@ -211,6 +211,7 @@ def _bernoulli_inputs(prob: jax.Array, logit: jax.Array) -> tuple[str, ...]:
     "_npi_bernoulli",
     arguments=_bernoulli_inputs,
     differentiable=False,
+    draws_as_mxnet=True,
 )
 def bernoulli(
     input1=None,
@@ -256,7 +257,7 @@ def _choice_inputs(a: jax.Array, weighted: bool) -> tuple[str, ...]:
     return _INPUTS[: int(a is None) + int(weighted)]
 
 
-@op("_npi_choice", arguments=_choice_inputs, differentiable=False)
+@op("_npi_choice", arguments=_choice_inputs, differentiable=False, draws_as_mxnet=True)
 def choice(
     input1=None,
     input2=None,
@@ -296,8 +297,10 @@ def choice(
         raise ShapeError(f"_npi_choice: {chances.size} probabilities for {places} places.")
     if not places and count:
         raise OperatorValueError(f"_npi_choice: there are {places} places to draw from.")
-    if source.is_drawn_by_host(key) and replace:
-        return _choice_by_mxnet(key, places, shape, chances)
+    if source.is_drawn_by_host(key):
+        if replace:
+            return _choice_by_mxnet(key, places, shape, chances)
+        key = source.key_of(key)
     return jax.random.choice(key, places, shape, replace, chances).astype(jnp.int64)
 
 

@@ -156,6 +156,7 @@ class Distribution:
         arrays: the parameters' names where they are arrays, if other names.
         check: makes from an operator's name what checks parameters that must go together.
         alias: one more name of ``_random_NAME``.
+        as_mxnet: whether ``draw`` takes MXNet's generators in place of a key.
     """
 
     draw: Callable[..., Any]
@@ -163,6 +164,7 @@ class Distribution:
     arrays: Sequence[str] = ()
     check: Callable[[str], Callable[..., None] | None] = lambda name: None
     alias: str | None = None
+    as_mxnet: bool = False
 
 
 def _rising(name: str) -> Callable[..., None]:
@@ -185,14 +187,15 @@ def _whole(name: str) -> Callable[..., None]:
 
 DISTRIBUTIONS = {
     "uniform": Distribution(
-        uniform, {"low": (Scalar, 0.0), "high": (Scalar, 1.0)}, check=_rising, alias="uniform"
+        uniform, {"low": (Scalar, 0.0), "high": (Scalar, 1.0)}, check=_rising,
+        alias="uniform", as_mxnet=True,
     ),
     "normal": Distribution(
         normal, {"loc": (Scalar, 0.0), "scale": (PositiveScalar, 1.0)}, ("mu", "sigma"),
-        alias="normal",
+        alias="normal", as_mxnet=True,
     ),
     "gamma": Distribution(gamma, {"alpha": (PositiveScalar, 1.0), "beta": (PositiveScalar, 1.0)}),
-    "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}),
+    "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}, as_mxnet=True),
     "poisson": Distribution(poisson, {"lam": (NonNegativeScalar, 1.0)}),
     "negative_binomial": Distribution(
         negative_binomial,
@@ -277,6 +280,7 @@ def _declare(name: str, distribution: Distribution) -> None:
     check = distribution.check
     aliases = [f"random_{name}", *filter(None, [distribution.alias])]
     common: dict[str, Any] = {"differentiable": False, "draws_apart": True}
+    common["draws_as_mxnet"] = distribution.as_mxnet
     op(random, aliases=aliases, check=check(random), **common)(draw)
     present(draw_like, like, f"{text[:-1]}, in the shape and dtype of ``data``.",
             [array("data"), *numbers, _KEY])  # fmt: skip
@@ -306,6 +310,7 @@ def _check_range(low: float, high: float) -> None:
     aliases=["random_randint", "_npi_random_randint"],
     check=_check_range,
     differentiable=False,
+    draws_as_mxnet=True,
 )
 def random_randint(
     *,
@@ -338,7 +343,12 @@ def _multinomial_outputs(get_prob: bool) -> int:
     return 2 if get_prob else 1
 
 
-@op("_sample_multinomial", aliases=["sample_multinomial"], outputs=_multinomial_outputs)
+@op(
+    "_sample_multinomial",
+    aliases=["sample_multinomial"],
+    outputs=_multinomial_outputs,
+    draws_as_mxnet=True,
+)
 def sample_multinomial(
     data,
     *,
@@ -430,6 +440,7 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
     "_shuffle",
     aliases=["shuffle", "_npi_shuffle"],
     differentiable=False,
+    draws_as_mxnet=True,
     bfloat16="any",
 )
 def shuffle(data, *, key):

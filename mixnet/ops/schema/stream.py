@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.ops.generators.source import Drawn
+from mixnet.ops.generators.source import Drawn, key_of
 
 STREAM_SPEC = ((3,), np.dtype("uint32"))
 """Shape and dtype of a stream."""
@@ -38,10 +38,17 @@ def advanced(stream: Any, draws: Any) -> Any:
     return stream + jnp.uint32(draws) * _PLACE
 
 
-def key_at(stream: Any, number: object) -> Any:
-    """The key of draw ``number`` of a stream."""
+def key_at(stream: Any, number: object, as_mxnet: bool = False) -> Any:
+    """The key of draw ``number`` of a stream.
+
+    Args:
+        stream: or a table.
+        number: of the draw.
+        as_mxnet: whether the operator takes numbers of MXNet's generators in place of a key, if there are any.
+    """
     if is_table(stream):
-        return Drawn(stream, _in_uint32(number))
+        drawn = Drawn(stream, _in_uint32(number))
+        return drawn if as_mxnet else key_of(drawn)
     # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
     place = jax.lax.squeeze(jax.lax.slice(stream, (2,), (3,)), (0,))
     place = jax.lax.add(place, _in_uint32(number))
@@ -52,6 +59,14 @@ def _in_uint32(number: Any) -> Any:
     if isinstance(number, jax.Array):
         return jax.lax.convert_element_type(number, np.uint32)
     return jnp.uint32(number)
+
+
+def stream_at(stream: Any, number: Any) -> Any:
+    """The stream of threefry keys from draw ``number`` on."""
+    if is_table(stream):
+        key = jax.random.key_data(key_at(stream, number))
+        return jnp.concatenate([key, jnp.zeros(1, jnp.uint32)])
+    return advanced(stream, number)
 
 
 def loop_stream(stream: Any) -> Any:

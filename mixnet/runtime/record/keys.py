@@ -3,8 +3,8 @@
 A call of an operator takes one draw, a call of a graph as many as its operators: a hybridized block draws the
 same numbers as operator by operator. A loop takes one draw, from which its own stream is derived.
 
-On CPUs, the numbers are those that MXNet draws from the same seed, where all operators of a call can have them:
-the host draws them when the call is recorded, as MXNet does for operators in the order of their calls.
+On CPUs, the numbers are those that MXNet draws from the same seed: the host draws them when a call is recorded,
+and hands them over in place of a stream, see :mod:`mixnet.ops.generators.source`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def seed(number: int, context: Context | None = None) -> None:
     """
     global _seed
     if context is None or context.device_type != "gpu":
-        _on_host.generator = Generator(number, is_final=context is not None)
+        _on_host.generator = Generator(number, of_context=context is not None)
     if context is not None:
         _streams[context] = _start(number, context, 0)
         return
@@ -150,22 +150,22 @@ def drawing_apart(context: Context) -> AbstractContextManager[None]:
 def next_draw(
     context: Context,
     count: int = 1,
-    demands: Callable[[], Sequence[Sequence[Demand]] | None] | None = None,
+    demands: Callable[[], Sequence[Sequence[Demand]]] | None = None,
 ) -> tuple[Value, float]:
     """The context's stream and the index of its next draw.
 
     Args:
         context: of the stream.
         count: number of consecutive draws; 0 if an operator needs a stream but no draw.
-        demands: what each of them draws from MXNet's generators; None if one cannot.
+        demands: what the host draws for each of them; by default they are threefry's.
     """
     if is_tracing():
         return state.trace.next_draw(context, count)
     if not count:
         return _stream_of(context).value, 0.0
     if demands is not None and state.trace is None and context.device_type != "gpu":
-        if config.get("MIXNET_RANDOM") == "mxnet" and (each := demands()) is not None:
-            return from_host(_on_host.draw(each), context), 0.0
+        if config.get("MIXNET_RANDOM") == "mxnet":
+            return from_host(_on_host.draw(demands()), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 

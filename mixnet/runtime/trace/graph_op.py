@@ -80,7 +80,7 @@ class GraphOp(Operator):
         self._for_backward: dict[tuple[int, ...], GraphOp] = {}
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
         self._by_rows: dict[int, bool] = {}
-        self._demands: dict[Any, list[tuple[Demand, ...]] | None] = {}
+        self._demands: dict[Any, list[tuple[Demand, ...]]] = {}
         self._pairs: dict[Any, list[int]] = {}
         # Gradients that told which residuals there are, until backward asks for the same ones.
         self._derived: dict[Any, tuple[list[Entry], list[Node], list[Entry]]] = {}
@@ -104,8 +104,8 @@ class GraphOp(Operator):
 
     def demands(
         self, statics: Statics, known: tuple[Known, ...], scalars: int
-    ) -> list[tuple[Demand, ...]] | None:
-        """What each draw takes from MXNet's generators; None if the numbers are not MXNet's."""
+    ) -> list[tuple[Demand, ...]]:
+        """What the host draws for each draw."""
         assert self.key is not None
         if known not in self._demands:
             if len(self._demands) >= _MOST_DEMANDS:
