@@ -52,7 +52,6 @@ class Operator:
     differentiable: bool = False
     passes_gradient: bool = False
     takes_key: bool = False
-    key: int | None = None  # the place of the stream among the inputs; None: the last
     key: int | None = None
     """Index of the random stream among the inputs, for an operator that stands for a graph."""
     draws_apart: bool = False

@@ -1041,14 +1041,14 @@ def find(name: str) -> Op:
 def _demands(
     op: Op, statics: Statics, known: tuple[tuple[tuple[int, ...], np.dtype], ...], scalars: int
 ) -> tuple[Demand, ...]:
-    asked = Asked()
+    recorder = Asked()
 
     def run(*inputs: Any) -> Any:
         arrays, numbers = inputs[: len(known)], inputs[len(known) :]
-        return op._call(statics, arrays, numbers, cast(Any, asked))
+        return op._call(statics, arrays, numbers, cast(Any, recorder))
 
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
     inputs += [jax.ShapeDtypeStruct((), np.dtype(np.float64))] * scalars
     with jax.enable_x64(True), jax.disable_jit():
         jax.eval_shape(run, *inputs)
-    return tuple(asked.demands)
+    return tuple(recorder.demands)

@@ -1,8 +1,8 @@
 """The random numbers that MXNet draws on a CPU, word for word.
 
-MXNet has two sources there. One is a single generator, Matsumoto and Nishimura's "Mersenne Twister"
-(1998). The other has 1,024 of them, between which a call that needs many numbers is divided. Which operator draws
-from which, and how many words it takes for a number, was found by comparison with MXNet 1.9.1.
+MXNet has two sources there. One is a single generator, Matsumoto and Nishimura's "Mersenne Twister" (1998).
+The other has 1,024 of them, between which a call that needs many numbers is divided. Which operator draws
+from which, and how many words it takes for a number, was learned by comparison with MXNet 1.9.1.
 """
 
 from __future__ import annotations
@@ -175,7 +175,9 @@ class Generator:
     def order_of_rows(self, count: int) -> np.ndarray:
         """A random order of ``count`` places by swaps from the last to the first."""
         order = list(range(count))
-        for i, j in zip(range(count - 1, 0, -1), self._places(np.arange(count, 1, -1)), strict=True):
+        for i, j in zip(
+            range(count - 1, 0, -1), self._places(np.arange(count, 1, -1)), strict=True
+        ):
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
 
@@ -225,7 +227,9 @@ def uniform(words: np.ndarray, dtype: np.dtype = _SINGLE) -> np.ndarray:
     return np.minimum(words.astype(np.float32) / np.float32(2**32), below_1)
 
 
-def _pairs(twisters: Twisters, counts: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+def _pairs(
+    twisters: Twisters, counts: np.ndarray, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of normal numbers by Marsaglia's polar method, ``counts`` of each generator in order."""
     first, second = np.empty(int(counts.sum()), dtype), np.empty(int(counts.sum()), dtype)
     target = np.cumsum(counts) - counts

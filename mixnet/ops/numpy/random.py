@@ -165,9 +165,11 @@ def _declare(
         *inputs: jax.Array, size: Any, ctx: str, key: Any, dtype: Any = None, **attributes: Any
     ) -> Any:
         dtype = floating(name, dtype)
-        values = [parameter(each, dtype) for each in _parameters(name, attributes, inputs)]
+        # MXNet's single generator draws float32 whatever the result is.
+        working = np.dtype(np.float32) if source.is_drawn_by_host(key) else working_dtype(dtype)
+        values = [parameter(each, working) for each in _parameters(name, attributes, inputs)]
         shape = _full_shape(name, size, values, batch)
-        return draw(key, shape, working_dtype(dtype), *values).astype(dtype)
+        return draw(key, shape, working, *values).astype(dtype)
 
     numbers = [
         attribute(each, kind | None, inspect.Parameter.empty if of is ... else of)

@@ -59,9 +59,7 @@ def between_0_and_1(key: jax.Array, shape: Sequence[int], dtype: DTypeLike) -> A
     return jax.lax.sub(jax.lax.bitcast_convert_type(number, kind), kind.type(1))
 
 
-def standard_uniform(
-    key: Any, shape: Sequence[int], dtype: DTypeLike, shared: bool = False
-) -> Any:
+def standard_uniform(key: Any, shape: Sequence[int], dtype: DTypeLike, shared: bool = False) -> Any:
     """Uniform numbers in [0, 1).
 
     Args:

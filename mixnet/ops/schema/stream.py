@@ -44,7 +44,7 @@ def key_at(stream: Any, number: object, as_mxnet: bool = False) -> Any:
     Args:
         stream: or a table.
         number: of the draw.
-        as_mxnet: whether the operator takes numbers of MXNet's generators in place of a key, if there are any.
+        as_mxnet: whether the operator takes numbers of MXNet's generators in place of a key.
     """
     if is_table(stream):
         drawn = Drawn(stream, _in_uint32(number))

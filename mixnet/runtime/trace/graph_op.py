@@ -13,6 +13,7 @@ from mixnet.context import Context
 from mixnet.engine.bulk import bulk
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
+from mixnet.ops.generators.source import Demand
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import find
 from mixnet.ops.schema.stream import advanced
@@ -20,7 +21,7 @@ from mixnet.ops.tracing.traced import Known
 from mixnet.passes.assign_keys import KEY_NAME, draws_of
 from mixnet.passes.demands import demands_of
 from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
-from mixnet.passes.facts import Facts, Known
+from mixnet.passes.facts import Facts
 from mixnet.passes.inline import ADVANCE
 from mixnet.passes.recompute import check_mode, recompute
 from mixnet.process.source import are_lines_kept
