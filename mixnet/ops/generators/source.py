@@ -1,9 +1,9 @@
 """Where an operator's random numbers come from: threefry, or a table of what MXNet would have drawn.
 
-With a key, numbers are computed where the operator runs. On a CPU they come from MXNet's own generators, which
-are not made for parallel processors: the host draws them before the program runs, and the program reads them
-from a table. What has to be drawn is not declared anywhere: the operator's function is called with
-:class:`Asked` in place of a key. Operators that do not draw as MXNet does find a key of threefry in the table.
+With a key, numbers are computed where the operator runs. On a CPU they come from MXNet's own generators,
+which are not made for parallel processors: the host draws them before the program runs, and the program reads
+them from a table. What has to be drawn is not declared anywhere: the operator's function is called with
+:class:`Asked` in place of a key. Operators that draw in another way than MXNet find a threefry key in the table.
 
 A table is an array of words: the number of the first draw, where each draw begins, then the words drawn.
 """

@@ -33,7 +33,6 @@ from mixnet.runtime.record.record import record
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
 
-
 _MOST_DEMANDS = 64  # shapes of inputs of a graph, for which what it draws is remembered
 
 
