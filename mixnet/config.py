@@ -114,7 +114,7 @@ SETTINGS: dict[str, Setting] = {
         Setting("MIXNET_INTERPRET", _flag, True,
             "Run programs on CPUs without the compiler until compiling pays off; 0: compile every program "
             "before it runs."),
-        Setting("MIXNET_RANDOM", str, "mxnet",
+        Setting("MIXNET_RANDOM", _one_of("mxnet", "threefry"), "mxnet",
             "Random numbers on CPUs: mxnet, those that MXNet draws from the same seed, or threefry, which "
             "programs compute themselves, on GPUs as on CPUs."),
         Setting("MIXNET_DONATE_BYTES", int, 1 << 14,

@@ -3,9 +3,10 @@
 With a key, numbers are computed where the operator runs. On a CPU they come from MXNet's own generators,
 which are not made for parallel processors: the host draws them before the program runs, and the program reads
 them from a table. What has to be drawn is not declared anywhere: the operator's function is called with
-:class:`Asked` in place of a key. Operators that draw in another way than MXNet find a threefry key in the table.
+:class:`Asked` in place of a key. Operators that draw in another way than MXNet find a threefry key there.
 
-A table is an array of words: the number of the first draw, where each draw begins, then the words drawn.
+A table is an array of words: the number of the first draw, a zero, where each draw begins, then the words
+drawn. The zero makes the shortest table longer than the three words of a stream.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from jax.typing import DTypeLike
 
 from mixnet.ops.generators import mersenne
 
+_HEAD = 2  # words before the places of the draws
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -31,11 +33,13 @@ class Demand(NamedTuple):
         kind: of the words, see ``_KINDS``.
         numbers: how many.
         each: words for a number.
+        places: how many there are to choose from.
     """
 
     kind: str
     numbers: int
     each: int
+    places: int = 0
 
     @property
     def size(self) -> int:
@@ -51,16 +55,19 @@ def _normal_kind(each: int) -> np.dtype:
     return _DOUBLE if each == 2 else _SINGLE
 
 
-_KINDS: dict[str, Callable[[mersenne.Generator, int, int], np.ndarray]] = {
-    "key": lambda source, count, each: source.key(),
-    "words": lambda source, count, each: source.words(count * each),
-    "shared words": lambda source, count, each: source.shared_words(count, each),
-    "normal": lambda source, count, each: _as_words(source.normal(count, _normal_kind(each))),
-    "shared normal": lambda source, count, each: _as_words(
-        source.shared_normal(count, _normal_kind(each))
+_KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
+    "key": lambda source, demand: source.key(),
+    "words": lambda source, demand: source.words(demand.size),
+    "shared words": lambda source, demand: source.shared_words(demand.numbers, demand.each),
+    "normal": lambda source, demand: _as_words(
+        source.normal(demand.numbers, _normal_kind(demand.each))
     ),
-    "order": lambda source, count, each: source.order(count).astype(np.uint32),
-    "order of rows": lambda source, count, each: source.order_of_rows(count).astype(np.uint32),
+    "shared normal": lambda source, demand: _as_words(
+        source.shared_normal(demand.numbers, _normal_kind(demand.each))
+    ),
+    "order": lambda source, demand: source.order(demand.numbers),
+    "order of rows": lambda source, demand: source.order_of_rows(demand.numbers),
+    "choice": lambda source, demand: source.choice(demand.places, demand.numbers),
 }
 
 
@@ -71,16 +78,16 @@ def table(source: mersenne.Generator, demands: Sequence[Sequence[Demand]]) -> np
         source: drawn from.
         demands: of each call.
     """
-    head = 1 + len(demands)
+    head = _HEAD + len(demands)
     size = head + sum(demand.size for call in demands for demand in call)
     words = np.empty(size, np.uint32)
-    words[0] = 0
+    words[:_HEAD] = 0
     place = head
     for number, call in enumerate(demands):
-        words[1 + number] = place
-        for kind, count, each in call:
-            words[place : place + count * each] = _KINDS[kind](source, count, each)
-            place += count * each
+        words[_HEAD + number] = place
+        for demand in call:
+            words[place : place + demand.size] = _KINDS[demand.kind](source, demand)
+            place += demand.size
     return words
 
 
@@ -106,7 +113,7 @@ class Drawn:
     def __init__(self, words: Any, number: Any):
         self._words = words
         index = jax.lax.add(_element(words, 0), jax.lax.convert_element_type(number, np.uint32))
-        self._place = _element(words, jax.lax.add(index, np.uint32(1)))
+        self._place = _element(words, jax.lax.add(index, np.uint32(_HEAD)))
 
     def take(self, demand: Demand) -> Any:
         words = jax.lax.dynamic_slice(self._words, (self._place,), (demand.size,))
@@ -173,3 +180,8 @@ def order(key: Any, count: int, rows: bool) -> Any:
     """A random order of ``count`` places, as MXNet shuffles numbers, or ``rows`` of them."""
     drawn = key.take(Demand("order of rows" if rows else "order", count, 1))
     return jax.lax.convert_element_type(drawn, np.int32)
+
+
+def choice(key: Any, places: int, count: int) -> Any:
+    """Different places, ``count`` of ``places``, as MXNet chooses them."""
+    return key.take(Demand("choice", count, 1, places)).astype(jnp.int64)

@@ -95,6 +95,9 @@ def _pareto(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Array
 
 def _power(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Array) -> Any:
     """Numbers in [0, 1] with density ``a x^(a-1)``."""
+    if source.is_drawn_by_host(key):  # MXNet draws one more than it needs
+        share = source.uniform(key, (math.prod(shape) + 1,), dtype)
+        return (1 - share[:-1].reshape(shape)) ** (1 / a)
     return (1 - standard_uniform(key, shape, dtype)) ** (1 / a)
 
 
@@ -300,13 +303,20 @@ def choice(
     if not places and count:
         raise OperatorValueError(f"_npi_choice: there are {places} places to draw from.")
     if source.is_drawn_by_host(key):
-        if replace:
-            return _choice_by_mxnet(key, places, shape, chances)
-        key = source.key_of(key)
+        return _choice_by_mxnet(key, places, shape, replace, chances)
     return jax.random.choice(key, places, shape, replace, chances).astype(jnp.int64)
 
 
-def _choice_by_mxnet(key: Any, places: int, shape: tuple[int, ...], chances: Any) -> Any:
+def _choice_by_mxnet(
+    key: Any, places: int, shape: tuple[int, ...], replace: bool, chances: Any
+) -> Any:
+    count = math.prod(shape)
+    if not replace and chances is None:
+        return source.choice(key, places, count).reshape(shape)
+    if not replace:
+        share = source.uniform(key, (places,), np.float32)
+        order = jnp.argsort(-jnp.log(share) / chances.astype(jnp.float32))
+        return order[:count].reshape(shape).astype(jnp.int64)
     if chances is None:
         word = source.words(key, math.prod(shape)).astype(jnp.int64)
         return (word % places).reshape(shape)

@@ -21,8 +21,9 @@ from mixnet.ops.generators.mersenne import Generator
 from mixnet.ops.generators.source import Demand, table
 from mixnet.ops.random.threefry import fold_in
 from mixnet.process import locks
+from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.value.state import is_tracing, state
-from mixnet.runtime.value.value import Value, from_host
+from mixnet.runtime.value.value import Spec, Value, from_host
 
 _seed = 0
 
@@ -165,7 +166,8 @@ def next_draw(
         return _stream_of(context).value, 0.0
     if demands is not None and state.trace is None and context.device_type != "gpu":
         if config.get("MIXNET_RANDOM") == "mxnet":
-            return from_host(_on_host.draw(demands()), context), 0.0
+            words = _on_host.draw(demands())
+            return HostValue(Spec.of(words.shape, words.dtype, context), words), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 
