@@ -29,6 +29,7 @@ ORDER = (
     "meetings",  # meetings of devices that are open, and who has come
     "segment",  # the operations of one segment, and whether it was handed over
     "random numbers",  # the next number of a stream
+    "random numbers of the host",  # the state of MXNet's generators
     "later",  # the values that one task makes
     "engine",  # the queues of all variables and workers
     "host values",  # whether a result of a backend is on the host or on the device

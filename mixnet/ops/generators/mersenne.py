@@ -20,6 +20,7 @@ _SEED_FACTOR = 127
 _SINGLE = np.dtype(np.float32)
 _ONE, _TWICE, _MINUS_TWO = np.float32(1), np.float32(2), np.float32(-2)
 _FEW_PAIRS = 4
+_PAIRS = 1 << 16  # that are tried at a time
 _GROUP = 64  # streams that draw at a time
 _FEW = 32  # streams that are quicker to start one by one
 
@@ -234,7 +235,8 @@ class Generator:
     def shared_normal(self, count: int, dtype: np.dtype = _SINGLE) -> np.ndarray:
         """Standard normal numbers of the many generators; the second number of each pair is dropped."""
         return _in_groups(
-            _division(count), lambda counts, first: _pairs(self._many, counts, dtype, first)[0]
+            _division(count),
+            lambda counts, first: _pairs(self._many, counts, dtype, first, both=False)[0],
         )
 
 
@@ -270,33 +272,58 @@ def uniform(words: np.ndarray, dtype: np.dtype = _SINGLE) -> np.ndarray:
 
 
 def _pairs(
-    twisters: Twisters, counts: np.ndarray, dtype: np.dtype, generator: int = 0
+    twisters: Twisters, counts: np.ndarray, dtype: np.dtype, generator: int = 0, both: bool = True
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of normal numbers by Marsaglia's polar method, ``counts`` of each generator in order."""
+    """Pairs of normal numbers by Marsaglia's polar method, ``counts`` of each generator in order.
+
+    Args:
+        twisters: drawn from.
+        counts: of pairs.
+        dtype: float32 or float64.
+        generator: number of the first generator.
+        both: whether the second numbers are needed; else they are not computed.
+    """
     if len(counts) == 1 and counts[0] <= _FEW_PAIRS and dtype == _SINGLE:
         return _pairs_one_by_one(twisters, int(counts[0]), generator)
-    first, second = np.empty(int(counts.sum()), dtype), np.empty(int(counts.sum()), dtype)
+    first = np.empty(int(counts.sum()), dtype)
+    second = np.empty_like(first if both else first[:0])
     target = np.cumsum(counts) - counts
     missing = counts.copy()
-    each = 2 * dtype.itemsize // 4
+    at_once = max(_PAIRS // max(len(counts), 1), 1)
     while missing.any():
-        # As many pairs as are missing: so the last one of a generator that is drawn is needed.
-        points = (2 * uniform(twisters.take(missing * each, generator), dtype) - 1.0).astype(dtype)
+        # No more pairs than are missing: so the last one of a generator that is drawn is needed.
+        tries = np.minimum(missing, at_once)
+        points = _points(twisters.take(tries * (2 * dtype.itemsize // 4), generator), dtype)
         x, y = points[0::2], points[1::2]
-        square = x * x + y * y
-        fits = (square <= 1) & (square != 0)
-        owner = np.repeat(np.arange(len(counts)), missing)[fits]
-        x, y, square = x[fits], y[fits], square[fits]
+        square = x * x
+        square += y * y
+        inside = np.flatnonzero((square <= 1) & (square != 0))
+        owner = np.repeat(np.arange(len(counts)), tries).take(inside)
         accepted = np.bincount(owner, minlength=len(counts))
-        within = np.arange(owner.size) - np.repeat(np.cumsum(accepted) - accepted, accepted)
-        # As exactly as the C library does it.
-        logarithm = np.log(square.astype(np.float64)).astype(dtype)
-        scale = np.sqrt(dtype.type(-2) * logarithm / square)
-        place = target[owner] + within
-        first[place], second[place] = y * scale, x * scale
+        place = (target - np.cumsum(accepted) + accepted).take(owner)
+        place += np.arange(owner.size)
+        square = square.take(inside)
+        # As exactly as the C library computes it.
+        scale = np.log(square.astype(np.float64)).astype(dtype)
+        scale *= dtype.type(-2)
+        scale /= square
+        np.sqrt(scale, out=scale)
+        first[place] = y.take(inside) * scale
+        if both:
+            second[place] = x.take(inside) * scale
         target += accepted
         missing -= accepted
     return first, second
+
+
+def _points(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Coordinates between -1 and 1."""
+    if dtype == np.float64:
+        return 2 * uniform(words, dtype) - 1
+    points = words.astype(np.float32)
+    points *= np.float32(2.0**-31)
+    points -= _ONE
+    return np.minimum(points, np.float32(1 - 2.0**-23), out=points)
 
 
 def _pairs_one_by_one(

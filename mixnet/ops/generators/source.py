@@ -91,15 +91,23 @@ def table(source: mersenne.Generator, demands: Sequence[Sequence[Demand]]) -> np
     return words
 
 
-class Asked:
-    """In place of a key: notes what an operator draws, and gives zeros."""
+class AnswerError(Exception):
+    """What an operator draws.
 
-    def __init__(self) -> None:
-        self.demands: list[Demand] = []
+    Args:
+        demand: its only one.
+    """
+
+    def __init__(self, demand: Demand):
+        super().__init__(demand)
+        self.demand = demand
+
+
+class Asked:
+    """In place of a key: an operator that draws stops there and says what it would draw."""
 
     def take(self, demand: Demand) -> Any:
-        self.demands.append(demand)
-        return jnp.zeros(demand.size, np.uint32)
+        raise AnswerError(demand)
 
 
 class Drawn:
