@@ -1,7 +1,7 @@
-"""Hybridizing changes no random number of threefry: each draw has the number that it has operator by operator.
+"""Hybridizing changes no random number of threefry: each draw has the number that it has one by one.
 
-Numbers of MXNet's generators are compared with MXNet's, in ``tests/ops/generators``: there, a graph does not draw
-what no output needs.
+Numbers of MXNet's generators are compared with MXNet's, in ``tests/ops/generators``: there, a graph does
+not draw what no output needs.
 """
 
 from __future__ import annotations
