@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int | None:
             print(USAGE)
             return 0 if arguments else 2
         case ["-m" | "-c" as option]:
-            print(f"mixnet: {option} needs a module or code behind it\n{USAGE}", file=sys.stderr)
+            print(f"mixnet: {option} needs a module or code after it\n{USAGE}", file=sys.stderr)
             return 2
     match arguments:
         case ["-m", name, *rest]:

@@ -258,7 +258,7 @@ def checked_count(name: str, value: object) -> int:
         AttributeValueError: it is below 1.
     """
     if not isinstance(value, (int, np.integer)):
-        raise AttributeTypeError(f"{name} is a whole number, not {value!r:.60}.")
+        raise AttributeTypeError(f"{name} must be a whole number, not {value!r:.60}.")
     if value < 1:
         raise AttributeValueError(f"{name} is {value}; it must be at least 1.")
     return int(value)
@@ -275,7 +275,7 @@ def checked_number(name: str, value: Any) -> Any:
             raise TypeError
         float(value)
     except (TypeError, ValueError):
-        raise AttributeTypeError(f"{name} is a number, not {value!r:.60}.") from None
+        raise AttributeTypeError(f"{name} must be a number, not {value!r:.60}.") from None
     return value
 
 

@@ -49,7 +49,7 @@ def is_initialized() -> bool:
 def _here() -> World:
     if not _joined:
         raise MXNetError(
-            "hvd.init() was not called: it joins the job, before anything else of hvd."
+            "hvd.init() was not called: call it before any other function of hvd, to join the job."
         )
     return _joined[0]
 
@@ -178,7 +178,7 @@ def _reduce(tensors: Sequence[NDArray], priority: int = 0) -> None:
 
 def _share(tensors: Sequence[NDArray], root: int, priority: int = 0) -> None:
     if not 0 <= root < size():
-        raise AttributeValueError(f"root_rank={root}: there are ranks 0 to {size() - 1}.")
+        raise AttributeValueError(f"root_rank={root}: ranks go from 0 to {size() - 1}.")
     _exchange(Copies(root), tensors, priority, "broadcast")
 
 

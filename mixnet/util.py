@@ -68,7 +68,7 @@ def set_np(shape: bool = True, array: bool = True) -> None:
     """
     if not shape and array:
         raise AttributeValueError(
-            "set_np: array=True needs shape=True, NumPy arrays have NumPy's shapes."
+            "set_np: array=True needs shape=True, because NumPy arrays have NumPy's shapes."
         )
     write(_flags, "shape", bool(shape))
     write(_flags, "array", bool(array))

@@ -237,8 +237,8 @@ class KVStore(KVStoreBase):
         """
         if not isinstance(compression_params, Mapping):
             raise CheckError(
-                f"unexpected type for compression_params: {type(compression_params)}; give a dict, as "
-                f"{{'type': '2bit'}}."
+                f"unexpected type for compression_params: {type(compression_params)}; give a dict, such "
+                f"as {{'type': '2bit'}}."
             )
         self.handle.compress(compression(compression_params))
 
@@ -338,7 +338,7 @@ def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tup
     for each in value if isinstance(value, (list, tuple)) else [value]:
         if not isinstance(each, NDArray):
             raise CheckError(
-                f"values of a KVStore are NDArrays, not {type(each).__name__}; make one with mx.nd.array"
+                f"values of a KVStore must be NDArrays, not {type(each).__name__}; make one with mx.nd.array"
             )
     return [(name, each) for each in value]
 

@@ -189,7 +189,7 @@ def from_numpy(
         )
     if zero_copy and not ndarray.flags["C_CONTIGUOUS"]:
         raise AttributeValueError(
-            "from_numpy shares arrays that are C contiguous; pass zero_copy=False, or "
+            "from_numpy shares only C-contiguous arrays; pass zero_copy=False, or "
             "numpy.ascontiguousarray(array)."
         )
     return array_cls._wrap(from_host(ndarray, current_context()))

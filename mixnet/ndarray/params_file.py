@@ -92,7 +92,7 @@ def _named(data: Arrays) -> tuple[list[str], Sequence[Any]]:
         )
     for name in names:
         if not isinstance(name, str):
-            raise AttributeTypeError(f"save: names of arrays are strings, not {name!r:.60}.")
+            raise AttributeTypeError(f"save: names of arrays must be strings, not {name!r:.60}.")
     for i, each in enumerate(arrays):
         if not isinstance(each, NDArray):
             label = repr(names[i]) if names else f"number {i}"

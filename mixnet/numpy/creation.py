@@ -46,9 +46,7 @@ def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
         copied = object.copy() if ctx is None else object.copyto(ctx)
         return copied if dtype is None else copied.astype(dtype, copy=False)
     if isinstance(object, NDArray):
-        raise AttributeValueError(
-            "array: an mx.nd array becomes an mx.np one by its as_np_ndarray()."
-        )
+        raise AttributeValueError("array: convert an mx.nd array with its as_np_ndarray().")
     if isinstance(object, (list, tuple)):
         object = _numbers_of(object)
         if dtype is None:

@@ -336,7 +336,7 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """The index of each axis from positions in the flattened array."""
     if order != "C":
-        raise NotDefinedError("unravel_index: only order='C' is kept.")
+        raise NotDefinedError("unravel_index: only order='C' is supported.")
     shape = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
     if not is_array(indices):
         return onp.unravel_index(indices, shape)

@@ -94,7 +94,7 @@ class BucketSentenceIter(DataIter):
             buckets = [length for length, count in enumerate(counts) if count >= batch_size]
         if not buckets:
             raise AttributeValueError(
-                f"BucketSentenceIter: no length of sentence comes batch_size={batch_size} times, so "
+                f"BucketSentenceIter: no sentence length occurs batch_size={batch_size} times, so "
                 f"there are no buckets. Give buckets=[...], or a smaller batch_size."
             )
         buckets.sort()

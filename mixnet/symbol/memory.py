@@ -94,7 +94,7 @@ def plan_of(
     if not gradient_requests:
         if recompute:
             raise AttributeValueError(
-                "memory_plan: recompute is about gradients, but none is asked for; pass "
+                "memory_plan: recompute applies to gradients, but none are requested; pass "
                 "grad_req='write' too."
             )
         return plan_memory(graph, inputs_of(graph.inputs), inplace, co_share)

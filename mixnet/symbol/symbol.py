@@ -652,9 +652,7 @@ def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
     """A symbol with the outputs of all ``symbols``, of the class ``create_fn``."""
     listed = symbols if isinstance(symbols, (list, tuple)) else []
     if not listed or any(not isinstance(each, Symbol) for each in listed):
-        raise AttributeTypeError(
-            f"Group takes a list of symbols that is not empty, not {symbols!r:.80}."
-        )
+        raise AttributeTypeError(f"Group takes a non-empty list of symbols, not {symbols!r:.80}.")
     return create_fn([entry for each in symbols for entry in each._heads])
 
 

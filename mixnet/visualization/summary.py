@@ -54,7 +54,8 @@ def shapes_of(symbol: Symbol, known: Mapping[str, Any]) -> Mapping[Entry, Any]:
     """
     if not isinstance(known, Mapping):
         raise AttributeTypeError(
-            f"shape is a dict from names of inputs to shapes, such as {{'data': (1, 10)}}, not {known!r:.60}."
+            f"shape must be a dict from names of inputs to shapes, such as {{'data': (1, 10)}}, "
+            f"not {known!r:.60}."
         )
     symbol._known_by_name("infer_shape", "shapes", (), known)  # raises for a name that is not there
     shapes = infer(symbol.graph, known).shapes

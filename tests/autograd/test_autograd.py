@@ -475,7 +475,7 @@ def test_numbers_of_arrays_that_do_not_fit_are_refused() -> None:
         y = x * 2
     with pytest.raises(AssertionError, match="there is no variable"):
         autograd.grad(y, [])
-    with pytest.raises(mx.MXNetError, match="there is no head"):
+    with pytest.raises(mx.MXNetError, match="no head was given"):
         autograd.backward([])
     with pytest.raises(AssertionError, match=r"1 variable.*0 gradient"):
         autograd.mark_variables([nd.ones(2)], [])

@@ -159,8 +159,8 @@ class _TokenEmbedding(vocab.Vocabulary):
                 vector = np.array([float(each) for each in texts], np.float32)
             except ValueError as error:
                 raise VectorLineError(
-                    f"Line {number} of {path}: behind {token!r:.40} stand numbers with "
-                    f"{elem_delim!r} in between; {error}."
+                    f"Line {number} of {path}: expected numbers separated by {elem_delim!r} "
+                    f"after {token!r:.40}; {error}."
                 ) from None
             is_unknown = token == self.unknown_token
             if (is_unknown and unknown is not None) or token in loaded:
@@ -170,7 +170,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 )
             elif len(vector) == 1:
                 warnings.warn(
-                    f"Line {number} of {path}: {token} with the one number {vector[0]} looks "
+                    f"Line {number} of {path}: {token} with the single number {vector[0]} looks "
                     f"like a header and is skipped.",
                     stacklevel=4,
                 )

@@ -103,7 +103,7 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
             axis += 2
         elif code == -6:
             if i + 2 >= len(codes):
-                raise ShapeError(f"npx.reshape: -6 needs two extents behind it in {codes}.")
+                raise ShapeError(f"npx.reshape: -6 needs two extents after it in {codes}.")
             first, second = codes[i + 1], codes[i + 2]
             extents += filled_shape("npx.reshape", (extent(axis),), (first, second))
             axis += 1
@@ -209,7 +209,7 @@ def broadcast_to(array, *, shape: Shape = ()):
     if len(target) < array.ndim or any(
         d not in (1, n) for d, n in zip(reversed(array.shape), reversed(target), strict=False)
     ):
-        raise ShapeError(f"broadcast_to: {array.shape} does not repeat to {shape}.")
+        raise ShapeError(f"broadcast_to: {array.shape} cannot be repeated to {shape}.")
     return jnp.broadcast_to(array, target)
 
 

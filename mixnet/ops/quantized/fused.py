@@ -141,8 +141,8 @@ def data_step(data: jax.Array, low: jax.Array, high: jax.Array) -> Any:
 def _check(name: str, data: jax.Array) -> None:
     if str(data.dtype) not in LIMITS:
         raise DTypeError(
-            f"{name}: data is {data.dtype}, and it is quantized: it takes int8 or uint8, as "
-            f"contrib.quantize_v2 makes it."
+            f"{name}: data is {data.dtype}; a quantized layer takes int8 or uint8, as "
+            f"contrib.quantize_v2 returns it."
         )
 
 

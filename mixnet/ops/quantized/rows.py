@@ -34,8 +34,8 @@ def dequantize_rows(data, step, *, bits: Literal["8", "4"] = "8", size: int = 0)
     dtype = "int8" if bits == "8" else "uint8"
     if str(data.dtype) != dtype:
         raise DTypeError(
-            f"contrib.dequantize_rows: data is {data.dtype}; {bits} bits lie in {dtype}, as "
-            f"mx.contrib.quantization.quantize_weights makes them."
+            f"contrib.dequantize_rows: data is {data.dtype}; numbers of {bits} bits are stored in "
+            f"{dtype}, as mx.contrib.quantization.quantize_weights does."
         )
     whole = data if bits == "8" else _unpacked(data)
     size = size or whole.shape[-1]

@@ -43,7 +43,7 @@ class _Symbol(Symbol):
     @classmethod
     def _from_source(cls, source: Any, context: Any = None, dtype: Any = None) -> Any:
         raise AttributeTypeError(
-            f"A symbol is not made from {type(source).__name__}; use mx.sym.var(name)."
+            f"A symbol cannot be made from {type(source).__name__}; use mx.sym.var(name)."
         )
 
     def as_np_ndarray(self) -> _Symbol:

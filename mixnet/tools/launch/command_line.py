@@ -140,7 +140,7 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, colon, value = text.partition(":")
         if not (colon and name):
-            raise LaunchError(f"{option} {text}: NAME:VALUE is expected, as OMP_NUM_THREADS:3.")
+            raise LaunchError(f"{option} {text}: expected NAME:VALUE, such as OMP_NUM_THREADS:3.")
         pairs[name] = value
     return pairs
 

@@ -112,7 +112,7 @@ def _devices(kind: str | None, count: int) -> str:
     if kind != "cpu" and num_gpus() >= count:
         return "gpu"
     if kind == "gpu":
-        raise ContextError(f"{count} GPUs were asked for, there are {num_gpus()}.")
+        raise ContextError(f"{count} GPUs were requested, but there are {num_gpus()}.")
     if shortage is not None:
         raise shortage
     return "cpu"
