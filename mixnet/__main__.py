@@ -16,8 +16,8 @@ usage: python -m mixnet program.py [argument ...]
        python -m mixnet -c code [argument ...]
        python -m mixnet --path
 
-Runs a program in which `import mxnet` gives mixnet, also in the processes that it starts.
---path prints a folder that does the same from the outside:
+Runs a program in which `import mxnet` imports mixnet, also in the processes that it starts.
+--path prints a folder that does the same when it is in PYTHONPATH:
 PYTHONPATH=$(python -m mixnet --path) python program.py"""
 
 
