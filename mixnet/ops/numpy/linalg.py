@@ -121,7 +121,7 @@ def polyval(p, x):
         p: ``(order + 1,)``.
 
     Raises:
-        ShapeError: ``p`` has not one axis.
+        ShapeError: ``p`` does not have one axis.
 
     Source: MXNet operator ``_npi_polyval``.
     """

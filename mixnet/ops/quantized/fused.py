@@ -224,7 +224,7 @@ def fused_convolution(
         their range where none was measured; floats with ``enable_float_output``.
 
     Raises:
-        AttributeValueError: the subgraph is no such chain.
+        AttributeValueError: the subgraph is not such a chain.
         DTypeError: quantized, and the data are not integers of 8 bits.
 
     Source: MXNet operator ``_sg_mkldnn_conv``.
@@ -413,7 +413,7 @@ def fused_fully_connected(
         As ``_sg_mkldnn_conv``.
 
     Raises:
-        AttributeValueError: the subgraph is no such chain.
+        AttributeValueError: the subgraph is not such a chain.
         DTypeError: quantized, and the data are not integers of 8 bits.
 
     Source: MXNet operator ``_sg_mkldnn_fully_connected``.

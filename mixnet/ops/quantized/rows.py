@@ -19,10 +19,10 @@ def dequantize_rows(data, step, *, bits: Literal["8", "4"] = "8", size: int = 0)
 
     Args:
         data: ``(..., size)`` int8; with 4 bits ``(..., (size + 1) // 2)`` uint8, two numbers in
-            each: the first in the low half, both 8 more than they stand for.
-        step: ``(..., groups)`` float, what one step stands for. ``groups`` divides ``size``.
+            each: the first in the low half, both stored plus 8.
+        step: ``(..., groups)`` float, the size of one step. ``groups`` divides ``size``.
         bits: of a number.
-        size: numbers in a row; 0 for all that are there.
+        size: numbers in a row; 0 for all of them.
 
     Returns:
         ``(..., size)`` in the dtype of ``step``.
