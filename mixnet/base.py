@@ -210,7 +210,7 @@ def open_file(path: str | os.PathLike[str], mode: str = "r", **more: Any) -> Any
 
 
 class TraceError(MXNetError, mxnet_name="MXNetError"):
-    """A value was asked for while a graph is being traced."""
+    """A value was read while a graph is being traced."""
 
 
 class CompileWarning(UserWarning):
@@ -287,7 +287,7 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
         shape: integers, one an axis.
 
     Raises:
-        AttributeTypeError: it is none.
+        AttributeTypeError: it is not one.
     """
     try:
         if isinstance(shape, str):

@@ -175,7 +175,7 @@ def as_context(value: object) -> Context:
     """A context from itself, its text as ``cpu(0)``, or None for the current one.
 
     Raises:
-        ContextError: it is none.
+        ContextError: it is not one.
     """
     if isinstance(value, Context):
         return value

@@ -133,10 +133,10 @@ def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> ND
 def alltoall(
     tensor: NDArray, splits: Any = None, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """Send a part of the first axis to every process; what they send here is joined. Waits for them.
+    """Send parts of the first axis to all processes, wait, and join those received.
 
     Args:
-        tensor: of the same shape behind the first axis in all processes.
+        tensor: of the same shape after the first axis in all processes.
         splits: lengths of the parts, one for each process; by default equal ones.
         name: kept for programs.
         priority: of the task.

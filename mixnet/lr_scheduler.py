@@ -209,7 +209,7 @@ class _Curve(LRScheduler):
 
 
 class PolyScheduler(_Curve):
-    """From ``base_lr`` to ``final_lr`` along a power of what is left.
+    """From ``base_lr`` to ``final_lr`` along a power of the remaining share of updates.
 
     Args:
         max_update: updates until ``final_lr``, with the warm-up.

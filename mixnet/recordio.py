@@ -38,7 +38,7 @@ _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 
 
 class HEADER(NamedTuple):
-    """What stands before the image in its record.
+    """The header of an image in its record.
 
     ``flag`` is 0 for a single label, else how many labels there are; ``label`` is a number or a
     float32 array; ``id`` and ``id2`` number the image.
@@ -188,7 +188,7 @@ class MXRecordIO:
             self.reset()
 
     def close(self) -> None:
-        """Close the file; what was written is complete then."""
+        """Close the file, which completes it."""
         if not self.is_open:
             return
         self.is_open = False

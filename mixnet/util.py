@@ -52,7 +52,7 @@ def is_np_array() -> bool:
 
 
 def set_np_shape(active: Any) -> bool:
-    """Switch NumPy shapes on or off for this thread; 2 and 0 for all threads. Returns what was."""
+    """Switch NumPy shapes on or off for this thread; 2 and 0 for all threads. Returns the previous one."""
     before = is_np_shape()
     if int(active) != 1:
         _everywhere.shape = int(active) == 2

@@ -147,7 +147,7 @@ def interpolation(
     """OpenCV's interpolation for a code.
 
     Args:
-        interp: 0 to 4 as they are; 9 chooses by the sizes: area to shrink, bicubic to enlarge,
+        interp: 0 to 4 are used as given; 9 chooses by the sizes: area to shrink, bicubic to enlarge,
             bilinear where one side shrinks and the other grows; 10 chooses at random.
         sizes: old height and width, new height and width.
         draw: the generator.

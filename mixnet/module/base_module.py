@@ -491,7 +491,7 @@ class BaseModule:
         """Initialize parameters and states.
 
         Args:
-            initializer: for what is in neither dict; None leaves it unchanged.
+            initializer: for parameters in neither dict; None leaves it unchanged.
             arg_params: parameters by name.
             aux_params: auxiliary states by name.
             allow_missing: whether the dicts may be incomplete.

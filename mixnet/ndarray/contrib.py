@@ -162,7 +162,7 @@ def while_loop(
         max_iterations: the most steps.
 
     Returns:
-        The step outputs stacked to ``max_iterations`` rows, those behind the last step 0, and the
+        The step outputs stacked to ``max_iterations`` rows, those after the last step 0, and the
         last loop variables.
 
     Raises:

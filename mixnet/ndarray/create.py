@@ -178,7 +178,7 @@ def eye(
 def from_numpy(
     ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
 ) -> NDArray:
-    """An array with the content and dtype of a NumPy array; always a copy, so both stay safe.
+    """An array with the content and dtype of a NumPy array; always a copy, so both can be changed.
 
     Raises:
         ValueError: ``zero_copy`` of an array that is not C contiguous, as in MXNet.

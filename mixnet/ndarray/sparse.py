@@ -144,7 +144,7 @@ def csr_matrix(
     Args:
         arg1: dense data; a csr array, or csr matrix of scipy; a shape, for zeros; ``(data, indices,
             indptr)``; or ``(data, (row, column))``.
-        shape: ``(rows, columns)``; read off the positions where it is left out.
+        shape: ``(rows, columns)``; inferred from the positions if omitted.
         ctx: device.
         dtype: float32, or that of the data, by default.
 
@@ -267,7 +267,7 @@ def row_sparse_array(
     Args:
         arg1: dense data; a row_sparse array; a shape, for zeros; or ``(data, indices)``: rows and
             their numbers, which rise in a well-formed array (``check_format``).
-        shape: read off the positions where it is left out.
+        shape: inferred from the positions if omitted.
         ctx: device.
         dtype: float32, or that of the data, by default.
 

@@ -181,7 +181,7 @@ def arange(
     dtype: Any = None,
     ctx: Any = None,
 ) -> Any:
-    """Numbers from ``start`` (0 if it stands alone) up to ``stop``; float32 by default.
+    """Numbers from ``start`` (0 if only one is given) up to ``stop``; float32 by default.
 
     Raises:
         ZeroDivisionError: ``step`` is 0.

@@ -266,7 +266,7 @@ class Optimizer:
         """
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
-        """``create_state``, with a float32 copy of a half-precision weight where asked for.
+        """``create_state``, with a float32 copy of a half-precision weight if requested.
 
         Returns:
             The state; with ``multi_precision`` and a half-precision weight the pair of the copy and

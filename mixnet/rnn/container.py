@@ -116,7 +116,7 @@ class SequentialRNNCell(_Cells):
 
 
 class BidirectionalCell(_Cells):
-    """Two cells over a sequence, one of them backwards; outputs stand side by side.
+    """Two cells over a sequence, one of them backwards; outputs are concatenated.
 
     Source: Schuster and Paliwal, 1997.
 

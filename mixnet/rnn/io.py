@@ -30,7 +30,7 @@ def encode_sentences(
         invalid_label: the number of ``invalid_key``, which no other token gets.
         invalid_key: the token that fills up batches.
         start_label: the first number of a new token.
-        unknown_token: stands for tokens that are not in ``vocab``; the number it gets is the next.
+        unknown_token: replaces tokens that are not in ``vocab``; it gets the next number.
 
     Raises:
         AssertionError: a token is not in ``vocab``, and there is no ``unknown_token``.

@@ -37,9 +37,9 @@ def memory_plan(
         grad_req: ``null``: prediction. ``write`` or ``add``, for all, a list in order, or a dict by
             name: training, forward and gradients.
         inplace: outputs may take over the memory of inputs that die there.
-        co_share: arrays may lie where others were that are dead.
+        co_share: arrays may reuse memory of arrays that are no longer needed.
         recompute: gradients compute results of forward again rather than keep them.
-        type_dict: dtypes by name; float32 where nothing says another.
+        type_dict: dtypes by name; float32 by default.
         shapes: shapes by name.
 
     Returns:

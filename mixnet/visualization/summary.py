@@ -103,12 +103,12 @@ def print_summary(
 
     Args:
         symbol: the network.
-        shape: shapes of its inputs by name; without them shapes and most counts stay out.
+        shape: shapes of its inputs by name; without them, shapes and most counts are omitted.
         line_length: characters of a line.
         positions: where columns end, as shares of the line.
 
     Raises:
-        TypeError: ``symbol`` is none.
+        TypeError: ``symbol`` is not a Symbol.
         ShapeError: the shapes do not determine those of all layers.
     """
     if not isinstance(symbol, Symbol):

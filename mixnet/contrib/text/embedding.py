@@ -412,7 +412,7 @@ class CustomEmbedding(_TokenEmbedding):
 
     Args:
         pretrained_file_path: the file.
-        elem_delim: what stands between the token and the numbers.
+        elem_delim: separator of the token and the numbers.
         encoding: encoding of the file.
         init_unknown_vec: makes the vector of unknown tokens, if the file has none.
         vocabulary: tokens to keep; all of the file for None.
@@ -441,7 +441,7 @@ class CompositeEmbedding(_TokenEmbedding):
         token_embeddings: an embedding or a list of embeddings.
 
     Raises:
-        AssertionError: they are not what they should be.
+        AssertionError: they have the wrong types.
     """
 
     def __init__(self, vocabulary: vocab.Vocabulary, token_embeddings: Any):

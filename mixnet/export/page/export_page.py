@@ -35,7 +35,7 @@ def export_page(
     fill: float = _FILL_OF_MNIST,
     examples: Any = None,
 ) -> str:
-    """Write one HTML file in which a person gives a network a picture, and sees what it computes.
+    """Write one HTML file in which visitors give a network a picture and see what it computes.
 
     The page has a small interpreter of JAX's primitives and the parameters in it: it needs
     neither a server nor a network. It shows the prediction, the graph, and what each layer makes
