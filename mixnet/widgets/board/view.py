@@ -453,7 +453,7 @@ class TrainingBoard(View):
         return "; ".join([", ".join([text, *shown]), *self._others_in_words()])
 
     def _others_in_words(self) -> Iterable[str]:
-        """The first curve that other trainings share with this one, at the same step."""
+        """The first curve that other runs share with this one, at the same step."""
         p = self._payload
         names = {series["name"] for series in p["series"]}
         for run in p.get("others", ()):
