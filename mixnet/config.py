@@ -75,7 +75,7 @@ SETTINGS: dict[str, Setting] = {
             "do."),
         Setting("MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads per device that run compiled programs."),
         Setting("MXNET_GPU_WORKER_NTHREADS", int, 2,
-            "The same for a GPU: the number of programs that run in parallel."),
+            "Threads per GPU that run compiled programs: the number that run in parallel."),
         Setting("MXNET_EXEC_ENABLE_INPLACE", _flag, True,
             "Results reuse the buffers of inputs that are no longer needed."),
         Setting("MXNET_ELIMINATE_COMMON_EXPR", _flag, True,

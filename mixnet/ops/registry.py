@@ -920,7 +920,7 @@ class Op(Operator):
         kind = type(values[0]).__name__
         return AttributeTypeError(
             f"{self.title} got {len(values)} value(s) after its attributes, the first of type {kind}; only "
-            f"{allowed} can stand there. Call it as {self.usage()}."
+            f"{allowed} can follow. Call it as {self.usage()}."
         )
 
     def __repr__(self) -> str:
@@ -1033,7 +1033,7 @@ def find(name: str) -> Op:
     except KeyError:
         near = ", ".join(difflib.get_close_matches(name, OPERATORS, 3))
         raise MXNetError(
-            f"There is no operator {name!r}." + (f" Near it: {near}." if near else "")
+            f"There is no operator {name!r}." + (f" Similar names: {near}." if near else "")
         ) from None
 
 

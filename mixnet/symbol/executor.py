@@ -524,8 +524,8 @@ class Executor:
     ) -> Executor:
         """An executor for other input shapes, in the memory of this one.
 
-        Arrays whose shapes stay are shared, and of those that shrink the first elements. What grows
-        gets arrays of its own.
+        Arrays whose shapes do not change are shared; those that shrink share their first
+        elements; those that grow are new.
 
         Args:
             partial_shaping: let arrays that are not named change their shapes.

@@ -148,7 +148,7 @@ def dropout(
 ):
     """Elements set to 0 with probability ``p`` in training, the others scaled by 1 / (1 - p).
 
-    Elements along ``axes`` share their fate.
+    Elements along ``axes`` are dropped together.
 
     Source: MXNet operator ``Dropout``.
     """

@@ -348,7 +348,7 @@ def multinomial(
     size: Extents | None = None,
     key,
 ):
-    """How often each category comes in ``n`` draws, int64; the last has what is left of 1.
+    """How often each category comes in ``n`` draws, int64; the last has the remaining probability.
 
     Args:
         a: the probabilities, if ``pvals`` is None.

@@ -400,7 +400,7 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
         ``(rows,)``; both int64.
 
     Raises:
-        ShapeError: ``shape`` has not two axes.
+        ShapeError: ``shape`` does not have two axes.
         AttributeValueError: there are fewer numbers than a row needs.
 
     Source: MXNet operator ``_sample_unique_zipfian``.
