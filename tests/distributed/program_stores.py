@@ -290,6 +290,25 @@ def joint_steps(is_direct: bool) -> None:
     job._direct = direct
 
 
+def exchanges_of_all_lengths() -> None:
+    """Short and long messages in a random order, the same in both; each rank waits for others of them."""
+    alike, own = np.random.RandomState(5), np.random.RandomState(rank)
+    sizes = (1, 16, 4000, 1 << 14, 70_000, 300_000, 1_200_000)
+    store = mx.kv.create("dist_sync")
+    store.init(list(range(len(sizes))), [nd.zeros(size) for size in sizes])
+    values = [nd.full(size, rank + 1.0) for size in sizes]
+    outs = [nd.zeros(size) for size in sizes]
+    for _ in range(150):
+        keys = alike.choice(len(sizes), alike.randint(1, 4), replace=False).tolist()
+        pushed = [values[i] if alike.rand() < 0.7 else values[i] * 1 for i in keys]
+        store.push(keys, pushed)
+        store.pull(keys, out=[outs[i] for i in keys])
+        for i in keys if own.rand() < 0.5 else ():
+            assert (outs[i].asnumpy() == 3).all()
+    nd.waitall()
+    assert all((each.asnumpy() == 3).all() for each in outs)
+
+
 def modules() -> None:
     rng = np.random.RandomState(1)
     x, y = rng.randn(16, 6).astype("float32"), rng.randint(0, 3, 16).astype("float32")
@@ -491,6 +510,7 @@ for kind in ("dist_sync", "dist_sync_device"):
 compressed("dist_device_sync")
 profiles()
 training()
+exchanges_of_all_lengths()
 joint_steps(is_direct=True)
 joint_steps(is_direct=False)
 statistics_of_all()
