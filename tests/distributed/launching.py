@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -16,4 +17,5 @@ def launch(
 ) -> subprocess.CompletedProcess:
     """Run a program of this folder in ``count`` processes; what they printed is in ``stdout``."""
     command = local_job(count, [str(PROGRAMS / program), *map(str, arguments)], options=options)
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=ROOT)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}  # this checkout, whichever is installed
+    return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=ROOT, env=env)
