@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from mixnet import config
@@ -21,9 +22,9 @@ from mixnet.kvstore import create as create_kvstore
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer import create as create_optimizer
-from mixnet.optimizer.updater import states_of
+from mixnet.optimizer.updater import states_of, update_all
 from mixnet.runtime.record.record import flush
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import note_writes
 
 _LARGE = 1 << 24  # elements of a parameter that a store on the host should not update
 
@@ -367,6 +368,10 @@ class Trainer:
             self._on_store("push" if self._update_on_kvstore else "pushpull", keys, gradients)
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
+        update_all(self._updaters, partial(self._update_devices, ignore_stale_grad))
+        flush("Trainer.step")
+
+    def _update_devices(self, ignore_stale_grad: bool) -> None:
         on_store = self._kvstore is not None and self._update_on_kvstore
         updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
         learned = [(i, each, _arrays(each)) for i, each in self._learned()]
@@ -389,7 +394,6 @@ class Trainer:
                     if update:
                         indices, gradients, weights = zip(*update, strict=True)
                         updater(indices, gradients, weights)
-        flush("Trainer.step")
 
     @staticmethod
     def _check_fresh(parameter: Parameter, arrays: list[NDArray]) -> None:
@@ -491,7 +495,6 @@ def _mark_used(data: NDArray) -> bool:
     mark = data._link.mark if data._link is not None else None
     if mark is None:
         return True
-    if state.isolation is not None:
-        state.isolation.note(mark, "fresh", mark.fresh)
+    note_writes([(mark, "fresh", mark.fresh, False)])
     fresh, mark.fresh = mark.fresh, False
     return fresh

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
@@ -11,6 +12,7 @@ from mixnet.context import Context, cpu
 from mixnet.kvstore.compression import Compression
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
+from mixnet.optimizer.updater import update_all
 from mixnet.runtime.devices.collective import broadcast, sum_on_host
 from mixnet.runtime.value.value import Value
 
@@ -242,7 +244,13 @@ class LocalStore:
 
     # ---- shared ------------------------------------------------------------------------------------
 
+    def _changing(self) -> list[dict[Any, Any]]:
+        return [self.stored]
+
     def _take(self, merged: Mapping[Key, Any]) -> None:
+        update_all([self.updater], partial(self._take_each, merged), [self])
+
+    def _take_each(self, merged: Mapping[Key, Any]) -> None:
         for key, value in merged.items():
             stored = self.stored[key]
             if stored.shape != value.shape:

@@ -12,6 +12,7 @@ from mixnet import kvstore as kvs
 from mixnet.base import AttributeTypeError
 from mixnet.kvstore import KVStore, KVStoreBase
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.optimizer.updater import update_all
 
 _MOST_ELEMENTS = 16 * 1024 * 1024  # of a parameter that a local store updates
 Lists = Sequence[Sequence[Any]]
@@ -142,7 +143,12 @@ def _update_params(
         else:
             for i, name, _, gradients in trained:
                 kvstore.pushpull(name, gradients, out=gradients, priority=-i)
-    for k in range(num_device):
-        updates = [(i * num_device + k, g[k], w[k]) for i, _, w, g in trained]
-        if updates:
+    if not trained:
+        return
+
+    def update_devices() -> None:
+        for k in range(num_device):
+            updates = [(i * num_device + k, g[k], w[k]) for i, _, w, g in trained]
             updater(*(list(column) for column in zip(*updates, strict=True)))
+
+    update_all([updater], update_devices)

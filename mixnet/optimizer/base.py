@@ -255,6 +255,18 @@ class Optimizer:
             counts[each] = counts.get(each, self.begin_num_update) + 1
             self.num_update = max(counts[each], self.num_update)
 
+    def _changing(self) -> list[dict[Any, Any]]:
+        """The dicts that an update may change: attributes, counts, and those of the scheduler."""
+        own = vars(self)
+        dicts = [own, *self._all_index_update_counts.values()]
+        dicts += [each for each in own.values() if type(each) is dict]
+        for each in own.values():
+            if isinstance(each, Optimizer):
+                dicts += each._changing()
+        if self.lr_scheduler is not None:
+            dicts.append(getattr(self.lr_scheduler, "__dict__", {}))
+        return dicts
+
     # ---- states and steps ----------------------------------------------------------------------
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
