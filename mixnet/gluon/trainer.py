@@ -274,8 +274,16 @@ class Trainer:
         if self._is_dense_on_store():
             self._step_on_store(ignore_stale_grad)
             return
-        self._allreduce_grads()
-        self._update(ignore_stale_grad)
+
+        def step() -> None:
+            self._allreduce_grads()
+            self._update(ignore_stale_grad)
+
+        if self._update_on_kvstore:  # which holds the values and updates them all or none
+            step()
+        else:
+            update_all(self._updaters, step)
+        flush("Trainer.step")
 
     def _is_dense_on_store(self) -> bool:
         """Whether a step is a dense sum and an update, both in the store."""
@@ -331,6 +339,7 @@ class Trainer:
             )
         self._check_and_rescale_grad(self._per_sample(batch_size))
         self._update(ignore_stale_grad)
+        flush("Trainer.step")
 
     def _per_sample(self, batch_size: int) -> float:
         """The rescaling factor of gradients that were summed over this many samples."""
@@ -369,7 +378,6 @@ class Trainer:
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         update_all(self._updaters, partial(self._update_devices, ignore_stale_grad))
-        flush("Trainer.step")
 
     def _update_devices(self, ignore_stale_grad: bool) -> None:
         on_store = self._kvstore is not None and self._update_on_kvstore

@@ -339,6 +339,13 @@ class Segment:
             self.var = Var(name)
         return self._reads()
 
+    def retract(self, number: int) -> None:
+        """Forget all entries after the first ``number``, whose outputs nobody holds."""
+        with self.lock:
+            del self.entries[number:]
+            end = self.entries[-1][1] if self.entries else 0
+            self.before = {slot: place for slot, place in self.before.items() if slot < end}
+
     def check_leaves(self) -> None:
         """Raise the error of a failed leaf.
 
