@@ -155,8 +155,7 @@ def update_all(
         owners: what it changes besides arrays and optimizers.
     """
     optimizers = [each.optimizer for each in updaters if isinstance(each, Updater)]
-    distinct = {id(each): each for each in (*optimizers, *owners)}
-    all_or_nothing(update, tuple(distinct.values()))
+    all_or_nothing(update, [*optimizers, *owners])
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

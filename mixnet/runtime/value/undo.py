@@ -27,7 +27,7 @@ class Writes(list[tuple[Any, str, Any, Any]]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.owners: tuple[Owner, ...] = ()  # that the scopes which are open will restore
+        self.owners: dict[int, Owner] = {}  # that the scopes which are open will restore
 
     def undo(self, start: int = 0) -> None:
         """Restore what was there before all writes from ``start`` on, the latest first.
@@ -56,13 +56,14 @@ def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> 
         owners: what it changes besides.
     """
     outer = None if state.undo is None else state.undo()
-    if outer is not None and all(any(each is o for o in outer.owners) for each in owners):
+    if outer is not None and all(id(each) in outer.owners for each in owners):
         return work()  # the scope around it restores everything
     writes = Writes() if outer is None else outer
     start, owners_before, undo_before = len(writes), writes.owners, state.undo
-    copies = [(each, each.copy()) for owner in owners for each in owner._changing()]
+    distinct = {id(each): each for each in owners}
+    copies = [(each, each.copy()) for owner in distinct.values() for each in owner._changing()]
     # Weak: after an interrupt on the way out, nothing is noted for a scope that has ended.
-    writes.owners, state.undo = (*owners_before, *owners), weakref.ref(writes)
+    writes.owners, state.undo = {**owners_before, **distinct}, weakref.ref(writes)
     try:
         return work()
     except BaseException:
