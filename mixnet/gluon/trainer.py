@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from mixnet import config
@@ -19,10 +20,12 @@ from mixnet.files.whole_file import write_whole
 from mixnet.gluon.parameter import Parameter, ParameterDict
 from mixnet.kvstore import KVStore, KVStoreBase
 from mixnet.kvstore import create as create_kvstore
+from mixnet.kvstore.kvstore import takes_all_at_once
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer import create as create_optimizer
 from mixnet.optimizer.updater import states_of, update_all
+from mixnet.process.overridden import Methods
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.state import note_writes
 
@@ -212,7 +215,7 @@ class Trainer:
             in_order: the first parameters are the most urgent.
         """
         call = getattr(self._kvstore, method)
-        if isinstance(self._kvstore, KVStore):
+        if takes_all_at_once(self._kvstore):
             call(keys, *arrays)
             return
         for key, *values in zip(keys, *arrays, strict=True):
@@ -280,6 +283,9 @@ class Trainer:
             self._update(ignore_stale_grad)
 
         if self._update_on_kvstore:  # which holds the values and updates them all or none
+            if not ignore_stale_grad:
+                for each, arrays in [(each, _arrays(each)) for _, each in self._learned()]:
+                    self._check_fresh(each, arrays)
             step()
         else:
             update_all(self._updaters, step)
@@ -289,7 +295,8 @@ class Trainer:
         """Whether a step is a dense sum and an update, both in the store."""
         return bool(
             self._update_on_kvstore
-            and isinstance(self._kvstore, KVStore)
+            and takes_all_at_once(self._kvstore)
+            and _STEP.are_those_of(self)
             and self._amp_loss_scaler is None
             and not self._contains_sparse_weight
             and not self._contains_sparse_grad
@@ -301,7 +308,7 @@ class Trainer:
             for _, each in learned:
                 self._check_fresh(each, _arrays(each))
         arrays = [_arrays(each) for _, each in learned]
-        gradients = [[data.grad for data in row] for row in arrays]
+        gradients = [_gradients(each) for _, each in learned]
         with RecordingScope(False, None):
             self._on_store("_step", [i for i, _ in learned], gradients, arrays)
         flush("Trainer.step")
@@ -370,32 +377,43 @@ class Trainer:
             return
         learned = list(self._learned())
         keys = [i for i, _ in learned]
-        gradients = [[data.grad for data in _arrays(each)] for _, each in learned]
+        gradients = [_gradients(each) for _, each in learned]
         if self._update_on_kvstore and self._amp_loss_scaler is not None:
             gradients = [self._amp_loss_scaler.unscaled(each) for each in gradients]
         with RecordingScope(False, None):
-            self._on_store("push" if self._update_on_kvstore else "pushpull", keys, gradients)
+            if self._update_on_kvstore:
+                self._update_in_store([each for _, each in learned], keys, gradients)
+            else:
+                self._on_store("pushpull", keys, gradients)
+
+    def _update_in_store(
+        self, learned: list[Parameter], keys: list[int], gradients: list[list[NDArray]]
+    ) -> None:
+        """Push gradients and pull parameters; row_sparse ones are pulled by rows, when used."""
+        dense = [each._stype == "default" for each in learned]
+        outs = [_arrays(each) for each in learned]
+        if all(dense) and not self._contains_sparse_grad:
+            self._on_store("pushpull", keys, gradients, outs)
+            return
+        self._on_store("push", keys, gradients)
+        self._on_store("pull", list(compress(keys, dense)), list(compress(outs, dense)))
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
         update_all(self._updaters, partial(self._update_devices, ignore_stale_grad))
 
     def _update_devices(self, ignore_stale_grad: bool) -> None:
-        on_store = self._kvstore is not None and self._update_on_kvstore
+        if self._kvstore is not None and self._update_on_kvstore:
+            return  # it has updated them
         updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
         learned = [(i, each, _arrays(each)) for i, each in self._learned()]
         with RecordingScope(False, None):
             for i, each, arrays in learned:
                 if not ignore_stale_grad:
                     self._check_fresh(each, arrays)
-                if on_store:
-                    continue
-                for update, data in zip(updates, arrays, strict=True):
+                for update, data, gradient in zip(updates, arrays, _gradients(each), strict=True):
                     if _mark_used(data) or not ignore_stale_grad:
-                        update.append((i, data.grad, data))
-            if on_store:
-                dense = [(i, arrays) for i, each, arrays in learned if each._stype == "default"]
-                self._on_store("pull", [i for i, _ in dense], [arrays for _, arrays in dense])
-            elif self._amp_loss_scaler is not None:
+                        update.append((i, gradient, data))
+            if self._amp_loss_scaler is not None:
                 self._amp_loss_scaler.update(self._updaters, updates)
             else:
                 for updater, update in zip(self._updaters, updates, strict=True):
@@ -464,6 +482,9 @@ class Trainer:
         }
 
 
+_STEP = Methods(Trainer, "_allreduce_grads", "_update")
+
+
 def _as_parameters(params: Any) -> list[Parameter]:
     """Parameters in the order of their indices; those of dicts are sorted by name.
 
@@ -494,8 +515,17 @@ def _size(parameter: Parameter) -> int:
 
 def _arrays(parameter: Parameter) -> list[NDArray]:
     """The arrays of a parameter, one per context, also for a row_sparse one."""
+    if type(parameter) is not Parameter and parameter._stype == "default":
+        return parameter.list_data()  # may be overridden
     parameter._check()
     return list(parameter._arrays.values())
+
+
+def _gradients(parameter: Parameter) -> list[NDArray]:
+    """The gradients of a parameter, one per context."""
+    if type(parameter) is not Parameter:
+        return parameter.list_grad()
+    return [each.grad for each in _arrays(parameter)]  # type: ignore[misc]
 
 
 def _mark_used(data: NDArray) -> bool:

@@ -18,6 +18,7 @@ from mixnet.kvstore.local import Key, LocalStore
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer.updater import states_of
+from mixnet.process.overridden import Methods
 
 
 class KVStore(KVStoreBase):
@@ -181,8 +182,8 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: a key has a value already.
         """
-        self.init(key, value)
-        self.pull(key, out=out, priority=priority, ignore_sparse=False)
+        KVStore.init(self, key, value)  # not a subclass's: MXNet calls neither
+        KVStore.pull(self, key, out, priority, ignore_sparse=False)
 
     def row_sparse_pull(
         self,
@@ -315,6 +316,14 @@ class KVStore(KVStoreBase):
             MXNetError: this store has no servers.
         """
         self.handle.send_command(head, body)
+
+
+_METHODS = Methods(KVStore, "init", "broadcast", "push", "pull", "pushpull")
+
+
+def takes_all_at_once(store: object) -> bool:
+    """Whether a store is called once for all keys: not where a program has methods of its own."""
+    return isinstance(store, KVStore) and _METHODS.are_those_of(store)
 
 
 def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tuple[Key, NDArray]]:

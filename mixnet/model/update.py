@@ -10,7 +10,8 @@ import numpy as np
 
 from mixnet import kvstore as kvs
 from mixnet.base import AttributeTypeError
-from mixnet.kvstore import KVStore, KVStoreBase
+from mixnet.kvstore import KVStoreBase
+from mixnet.kvstore.kvstore import takes_all_at_once
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer.updater import update_all
 
@@ -102,7 +103,7 @@ def _update_params_on_kvstore(
     """Let the store sum the gradients, update its parameters and hand them to all devices."""
     trained = _trained(param_arrays, grad_arrays, param_names)
     dense = all(a[0].stype == g[0].stype == "default" for _, _, a, g in trained)
-    if dense and isinstance(kvstore, KVStore):  # all at once: few programs
+    if dense and takes_all_at_once(kvstore):  # all at once: few programs
         names = [name for _, name, _, _ in trained]
         kvstore._step(names, [g for _, _, _, g in trained], [a for _, _, a, _ in trained])
         return
@@ -136,7 +137,7 @@ def _update_params(
     names: Sequence[Any] = range(len(param_arrays)) if param_names is None else param_names
     trained = _trained(param_arrays, grad_arrays, names)
     if kvstore is not None:
-        if isinstance(kvstore, KVStore):
+        if takes_all_at_once(kvstore):
             keys = [name for _, name, _, _ in trained]
             sums = [each for _, _, _, each in trained]
             kvstore.pushpull(keys, sums, out=sums)

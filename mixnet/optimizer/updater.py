@@ -70,7 +70,7 @@ class Updater:
                 self.states[i] = self.sync_state_context(self.states[i], w.context)
             self.states_synced[i] = True
         calls = self._calls(indices, weights, grads)
-        if optimizer._updates_by_steps:
+        if optimizer._updates_by_steps():
             run_steps([each for call in calls for each in optimizer._steps_or_update(*call)])
             return
         for call in calls:
