@@ -26,7 +26,7 @@ from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
-from mixnet.process import locks
+from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
@@ -272,6 +272,7 @@ class Segment:
         Raises:
             BaseException: the error of the run, if this waits.
         """
+        ending.stop_if_ending()
         engine = current.engine
         if self.joint is not None and not self.finished:
             self.joint.wait()
