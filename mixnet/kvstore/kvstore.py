@@ -98,7 +98,7 @@ class KVStore(KVStoreBase):
         Args:
             key: a key or a list.
             value: an array or a list for each device; for several keys one of these each.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
 
         Raises:
             MXNetError: a key was not initialized.
@@ -117,7 +117,7 @@ class KVStore(KVStoreBase):
         Args:
             key: a key or a list.
             out: an array or a list for each device; for several keys one of these each.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
             ignore_sparse: leave row_sparse arrays in ``out`` unchanged.
 
         Raises:
@@ -145,7 +145,7 @@ class KVStore(KVStoreBase):
             key: a key or a list.
             value: an array or a list for each device; for several keys one of these each.
             out: the same.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
 
         Raises:
             MXNetError: a key was not initialized.
@@ -177,7 +177,7 @@ class KVStore(KVStoreBase):
             key: a key or a list.
             value: an array, or one for each key.
             out: an array or a list for each device; for several keys one of these each.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
 
         Raises:
             MXNetError: a key has a value already.
@@ -197,7 +197,7 @@ class KVStore(KVStoreBase):
         Args:
             key: a key or a list.
             out: a row_sparse array, or a list.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
             row_ids: row indices, possibly repeated: an array for all of ``out``, or one for each.
 
         Raises:
@@ -238,8 +238,8 @@ class KVStore(KVStoreBase):
         """
         if not isinstance(compression_params, Mapping):
             raise CheckError(
-                f"unexpected type for compression_params: {type(compression_params)}; give a dict, as "
-                f"{{'type': '2bit'}}."
+                f"unexpected type for compression_params: {type(compression_params)}; give a dict, such "
+                f"as {{'type': '2bit'}}."
             )
         self.handle.compress(compression(compression_params))
 
@@ -347,7 +347,7 @@ def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tup
     for each in value if isinstance(value, (list, tuple)) else [value]:
         if not isinstance(each, NDArray):
             raise CheckError(
-                f"values of a KVStore are NDArrays, not {type(each).__name__}; make one with mx.nd.array"
+                f"values of a KVStore must be NDArrays, not {type(each).__name__}; make one with mx.nd.array"
             )
     return [(name, each) for each in value]
 
