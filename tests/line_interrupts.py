@@ -18,11 +18,17 @@ def _lines_of_with(filename: str) -> frozenset[int]:
     return frozenset(node.lineno for node in ast.walk(tree) if isinstance(node, ast.With))
 
 
+@cache
+def _lines_of_try(filename: str) -> frozenset[int]:
+    tree = ast.parse(Path(filename).read_text())
+    return frozenset(node.lineno for node in ast.walk(tree) if isinstance(node, ast.Try))
+
+
 def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -> str | None:
     """Run ``work`` with a KeyboardInterrupt before the ``at``-th line that runs in these folders.
 
-    The way out of a ``with`` block counts as a line to a tracer, but not to Python's signal handling: no
-    interrupt comes there.
+    The way out of a ``with`` block and a ``try:`` count as lines to a tracer, but not to Python's signal
+    handling: no interrupt comes there. (Raised at such a line, an exception skips ``__exit__``.)
 
     Returns:
         Where the interrupt came; None if there are fewer lines.
@@ -39,7 +45,7 @@ def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -
         if event == "line":
             line, earlier = frame.f_lineno, before.get(id(frame), 0)
             before[id(frame)] = line
-            if line < earlier and line in _lines_of_with(name):
+            if (line < earlier and line in _lines_of_with(name)) or line in _lines_of_try(name):
                 return trace
             left -= 1
             if not left:

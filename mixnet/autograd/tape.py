@@ -21,7 +21,8 @@ from mixnet.process.collector import collector_paused
 from mixnet.runtime.record.moving import move_all
 from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import Change, change
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import note_writes, state
+from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.runtime.value.value import Value
 
 if TYPE_CHECKING:
@@ -129,31 +130,35 @@ def backward(
         if gradients is None:
             entries = [Entry(node) for node in variables]
             gradients = tape.gradients(starts, entries, row_sparse=by_rows)
-        totals: dict[Mark, Value] = {}
-        reached: set[Mark] = set()
-        unreached: list[Mark] = []  # on the tape, but behind operators that pass no gradient on
-        for node, value in zip(variables, gradients, strict=True):
-            mark = node.statics
-            if state.isolation is not None:
-                state.isolation.note(mark, "fresh", mark.fresh)
-            mark.fresh = True
-            if value is None:
-                unreached.append(mark)
-                continue
-            if isinstance(value, Rows):
-                reached.add(mark)
-                mark.gradient._write_rows(value.parts, mark.request == "add")
-                continue
-            if mark in totals:  # several versions of one array were used
-                (value,) = record_operation(find("add_n"), (), (), (totals[mark], value))
-            totals[mark] = value
-        for mark in unreached:
-            if mark not in totals and mark not in reached and mark.request == "write":
-                zeros = mark.gradient._zeros_like()
-                totals[mark] = zeros._read()
-        change(partial(_write_gradients, totals))
+        marks = [node.statics for node in variables]
+        all_or_nothing(partial(_take_gradients, marks, gradients))
     if not retain_graph:
         tape.release()
+
+
+def _take_gradients(marks: Sequence[Mark], gradients: Sequence[Any]) -> None:
+    """Write gradients, one for each version of a variable, and mark the variables fresh."""
+    note_writes([(mark, "fresh", mark.fresh, True) for mark in marks])
+    totals: dict[Mark, Value] = {}
+    reached: set[Mark] = set()
+    unreached: list[Mark] = []  # on the tape, but behind operators that pass no gradient on
+    for mark, value in zip(marks, gradients, strict=True):
+        mark.fresh = True
+        if value is None:
+            unreached.append(mark)
+            continue
+        if isinstance(value, Rows):
+            reached.add(mark)
+            mark.gradient._write_rows(value.parts, mark.request == "add")
+            continue
+        if mark in totals:  # several versions of one array were used
+            (value,) = record_operation(find("add_n"), (), (), (totals[mark], value))
+        totals[mark] = value
+    for mark in unreached:
+        if mark not in totals and mark not in reached and mark.request == "write":
+            zeros = mark.gradient._zeros_like()
+            totals[mark] = zeros._read()
+    change(partial(_write_gradients, totals))
 
 
 def _write_gradients(totals: Mapping[Mark, Value], attempt: Change) -> None:

@@ -28,6 +28,13 @@ def mark_reported(error: BaseException) -> None:
     error._is_reported = True  # type: ignore[attr-defined]
 
 
+def _interrupted(task: Task) -> MXNetError:
+    """What later readers get: the interrupt itself has ended what waited for the task."""
+    error = MXNetError(f"{task.name or 'work without a name'} was interrupted.")
+    mark_reported(error)
+    return error
+
+
 RESOURCES = ("compute", "copy", "io", "communication")
 
 
@@ -279,9 +286,9 @@ class Engine(ABC):
                 self._call(task)
         except Exception as raised:
             error = self._note(task, raised)
-        except BaseException as raised:  # KeyboardInterrupt: ends this thread's program too
+        except BaseException:  # KeyboardInterrupt: ends this thread's program too
             task.state = State.RUNNING
-            task.error = raised if error is None else error
+            task.error = _interrupted(task) if error is None else error
             # Called again at once: other tasks, and other processes, count on what it had begun.
             if task.resumable and error is None:
                 task.error = None

@@ -17,7 +17,7 @@ from mixnet.engine.engine import Engine
 from mixnet.engine.task import State, Task
 from mixnet.engine.timeline import now
 from mixnet.engine.variable import Var
-from mixnet.process import locks
+from mixnet.process import ending, locks
 
 
 class Pool:
@@ -516,6 +516,7 @@ _engines: weakref.WeakSet[ThreadedEngine] = weakref.WeakSet()
 def _stop_all() -> None:
     for engine in list(_engines):
         engine._exit()
+    ending.stop_other_threads()
 
 
 def wait_before_fork() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from mixnet import config
@@ -18,13 +19,14 @@ from mixnet.files.whole_file import write_whole
 from mixnet.gluon.parameter import Parameter, ParameterDict
 from mixnet.kvstore import KVStore, KVStoreBase
 from mixnet.kvstore import create as create_kvstore
+from mixnet.kvstore.kvstore import takes_all_at_once
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer import create as create_optimizer
-from mixnet.optimizer.updater import states_of
-from mixnet.process.overrides import are_own
+from mixnet.optimizer.updater import states_of, update_all
+from mixnet.process.overridden import Methods
 from mixnet.runtime.record.record import flush
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import note_writes
 
 _LARGE = 1 << 24  # elements of a parameter that a store on the host should not update
 
@@ -212,7 +214,7 @@ class Trainer:
             in_order: the first parameters are the most urgent.
         """
         call = getattr(self._kvstore, method)
-        if isinstance(self._kvstore, KVStore) and self._kvstore._is_plain:
+        if takes_all_at_once(self._kvstore):
             call(keys, *arrays)
             return
         for key, *values in zip(keys, *arrays, strict=True):
@@ -274,16 +276,26 @@ class Trainer:
         if self._is_dense_on_store():
             self._step_on_store(ignore_stale_grad)
             return
-        self._allreduce_grads()
-        self._update(ignore_stale_grad)
+
+        def step() -> None:
+            self._allreduce_grads()
+            self._update(ignore_stale_grad)
+
+        if self._update_on_kvstore:  # which holds the values and updates them all or none
+            if not ignore_stale_grad:
+                for each, arrays in [(each, _arrays(each)) for _, each in self._learned()]:
+                    self._check_fresh(each, arrays)
+            step()
+        else:
+            update_all(self._updaters, step)
+        flush("Trainer.step")
 
     def _is_dense_on_store(self) -> bool:
         """Whether a step is a dense sum and an update, both in the store, by the package's own methods."""
         return bool(
             self._update_on_kvstore
-            and isinstance(self._kvstore, KVStore)
-            and self._kvstore._is_plain
-            and are_own(self, Trainer, ("_allreduce_grads", "_update"))
+            and takes_all_at_once(self._kvstore)
+            and _STEP.are_those_of(self)
             and self._amp_loss_scaler is None
             and not self._contains_sparse_weight
             and not self._contains_sparse_grad
@@ -295,7 +307,7 @@ class Trainer:
             for _, each in learned:
                 self._check_fresh(each, _arrays(each))
         arrays = [_arrays(each) for _, each in learned]
-        gradients = [[data.grad for data in row] for row in arrays]
+        gradients = [_gradients(each) for _, each in learned]
         with RecordingScope(False, None):
             self._on_store("_step", [i for i, _ in learned], gradients, arrays)
         flush("Trainer.step")
@@ -333,6 +345,7 @@ class Trainer:
             )
         self._check_and_rescale_grad(self._per_sample(batch_size))
         self._update(ignore_stale_grad)
+        flush("Trainer.step")
 
     def _per_sample(self, batch_size: int) -> float:
         """The rescaling factor of gradients that were summed over this many samples."""
@@ -363,7 +376,7 @@ class Trainer:
             return
         learned = list(self._learned())
         keys = [i for i, _ in learned]
-        gradients = [[data.grad for data in _arrays(each)] for _, each in learned]
+        gradients = [_gradients(each) for _, each in learned]
         with RecordingScope(False, None):
             if self._update_on_kvstore:
                 self._push_pull(dict(learned), gradients)
@@ -385,26 +398,27 @@ class Trainer:
         self._on_store("pull", rest, [arrays[i] for i in rest])
 
     def _update(self, ignore_stale_grad: bool = False) -> None:
-        on_store = self._kvstore is not None and self._update_on_kvstore
+        update_all(self._updaters, partial(self._update_devices, ignore_stale_grad))
+
+    def _update_devices(self, ignore_stale_grad: bool) -> None:
+        if self._kvstore is not None and self._update_on_kvstore:
+            return  # it has updated them
         updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
         learned = [(i, each, _arrays(each)) for i, each in self._learned()]
         with RecordingScope(False, None):
             for i, each, arrays in learned:
                 if not ignore_stale_grad:
                     self._check_fresh(each, arrays)
-                if on_store:
-                    continue
-                for update, data in zip(updates, arrays, strict=True):
+                for update, data, gradient in zip(updates, arrays, _gradients(each), strict=True):
                     if _mark_used(data) or not ignore_stale_grad:
-                        update.append((i, data.grad, data))
-            if self._amp_loss_scaler is not None and not on_store:
+                        update.append((i, gradient, data))
+            if self._amp_loss_scaler is not None:
                 self._amp_loss_scaler.update(self._updaters, updates)
             else:
                 for updater, update in zip(self._updaters, updates, strict=True):
                     if update:
                         indices, gradients, weights = zip(*update, strict=True)
                         updater(indices, gradients, weights)
-        flush("Trainer.step")
 
     @staticmethod
     def _check_fresh(parameter: Parameter, arrays: list[NDArray]) -> None:
@@ -453,7 +467,7 @@ class Trainer:
 
     def _set_states(self, content: bytes) -> None:
         """Let all updaters take over states, and one optimizer of these."""
-        if not all(are_own(each, Updater, ("set_states",)) for each in self._updaters):
+        if not all(map(_SET_STATES.are_those_of, self._updaters)):
             for updater in self._updaters:
                 updater.set_states(content)
                 updater.optimizer = self._updaters[0].optimizer
@@ -471,6 +485,10 @@ class Trainer:
             i: list(each._arrays.values())[place] if each._arrays else None
             for i, each in enumerate(self._params)
         }
+
+
+_STEP = Methods(Trainer, "_allreduce_grads", "_update")
+_SET_STATES = Methods(Updater, "set_states")
 
 
 def _as_parameters(params: Any) -> list[Parameter]:
@@ -503,8 +521,17 @@ def _size(parameter: Parameter) -> int:
 
 def _arrays(parameter: Parameter) -> list[NDArray]:
     """The arrays of a parameter, one per context, also for a row_sparse one."""
+    if type(parameter) is not Parameter and parameter._stype == "default":
+        return parameter.list_data()  # may be overridden
     parameter._check()
     return list(parameter._arrays.values())
+
+
+def _gradients(parameter: Parameter) -> list[NDArray]:
+    """The gradients of a parameter, one per context."""
+    if type(parameter) is not Parameter:
+        return parameter.list_grad()
+    return [each.grad for each in _arrays(parameter)]  # type: ignore[misc]
 
 
 def _mark_used(data: NDArray) -> bool:
@@ -512,7 +539,6 @@ def _mark_used(data: NDArray) -> bool:
     mark = data._link.mark if data._link is not None else None
     if mark is None:
         return True
-    if state.isolation is not None:
-        state.isolation.note(mark, "fresh", mark.fresh)
+    note_writes([(mark, "fresh", mark.fresh, False)])
     fresh, mark.fresh = mark.fresh, False
     return fresh

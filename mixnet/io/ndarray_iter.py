@@ -90,7 +90,7 @@ class NDArrayIter(DataIter):
         if shuffle:
             self._data = [(name, _fixed(source)) for name, source in self._data]
             self._label = [(name, _fixed(source)) for name, source in self._label]
-            self._shuffle()
+        self.reset()
 
     def _shuffle(self) -> None:
         np.random.shuffle(self.idx)

@@ -10,6 +10,7 @@ from mixnet.base import AttributeTypeError, CheckError, MXNetError
 from mixnet.engine.variable import Var
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
+from mixnet.process.overridden import Methods
 
 
 def _check_iterator(title: str, iterator: object) -> None:
@@ -71,6 +72,12 @@ class ResizeIter(_OverIterators):
         if hasattr(data_iter, "default_bucket_key"):
             self.default_bucket_key = data_iter.default_bucket_key
 
+    def next(self) -> DataBatch:
+        """The next batch."""
+        if _PARTS.are_those_of(self):
+            return super().next()
+        return DataIter.next(self)  # put together from what a subclass gives
+
     def reset(self) -> None:
         """Begin an epoch."""
         self.cur = 0
@@ -88,6 +95,9 @@ class ResizeIter(_OverIterators):
             self.current_batch = self.data_iter.next()
         self.cur += 1
         return True
+
+
+_PARTS = Methods(ResizeIter, "getdata", "getlabel", "getindex", "getpad")
 
 
 class PrefetchingIter(_OverIterators):

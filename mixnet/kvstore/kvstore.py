@@ -18,7 +18,7 @@ from mixnet.kvstore.local import Key, LocalStore
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater, get_updater
 from mixnet.optimizer.updater import states_of
-from mixnet.process.overrides import are_own
+from mixnet.process.overridden import Methods
 
 
 class KVStore(KVStoreBase):
@@ -69,14 +69,6 @@ class KVStore(KVStoreBase):
     def num_workers(self) -> int:
         """How many workers there are."""
         return self.handle.num_workers
-
-    @property
-    def _is_plain(self) -> bool:
-        """Whether values move by this class's own methods, so that one call may be for all keys.
-
-        Methods that a program has replaced are called as MXNet calls them, for each key.
-        """
-        return are_own(self, KVStore, _MOVES)
 
     # ---- values ---------------------------------------------------------------------------------
 
@@ -190,9 +182,8 @@ class KVStore(KVStoreBase):
         Raises:
             MXNetError: a key has a value already.
         """
-        # As in MXNet, not by what a subclass makes of these.
-        KVStore.init(self, key, value)
-        KVStore.pull(self, key, out=out, priority=priority, ignore_sparse=False)
+        KVStore.init(self, key, value)  # not a subclass's: MXNet calls neither
+        KVStore.pull(self, key, out, priority, ignore_sparse=False)
 
     def row_sparse_pull(
         self,
@@ -327,7 +318,12 @@ class KVStore(KVStoreBase):
         self.handle.send_command(head, body)
 
 
-_MOVES = ("init", "broadcast", "push", "pull", "pushpull")
+_METHODS = Methods(KVStore, "init", "broadcast", "push", "pull", "pushpull")
+
+
+def takes_all_at_once(store: object) -> bool:
+    """Whether a store is called once for all keys: not where a program has methods of its own."""
+    return isinstance(store, KVStore) and _METHODS.are_those_of(store)
 
 
 def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tuple[Key, NDArray]]:

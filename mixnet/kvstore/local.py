@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
@@ -11,7 +13,9 @@ from mixnet.context import Context, cpu
 from mixnet.kvstore.compression import Compression
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse_array import RowSparseNDArray, host_indices, sum_of_rows
+from mixnet.optimizer.updater import update_all
 from mixnet.runtime.devices.collective import broadcast, sum_on_host
+from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.runtime.value.value import Value
 
 Key = str | int
@@ -110,13 +114,14 @@ class LocalStore:
                 for key, group in groups.items():
                     self.stored[key] = group[0]._wrap(sums[key][0])
             left: dict[Key, Sequence[NDArray]] = {}
+            here: list[tuple[NDArray, Value]] = []
             for key, arrays in outs.items():
-                here = {value.spec.context: value for value in sums[key]}
-                if all(out.context in here for out in arrays):
-                    for out in arrays:
-                        out._share(here[out.context])
+                places = {value.spec.context: value for value in sums[key]}
+                if all(out.context in places for out in arrays):
+                    here += [(out, places[out.context]) for out in arrays]
                 else:
                     left[key] = arrays
+            _share_all(here)
             self._hand_out([sums[key][0] for key in left], left.values(), priority)
 
     def step(
@@ -242,7 +247,13 @@ class LocalStore:
 
     # ---- shared ------------------------------------------------------------------------------------
 
+    def _changing(self) -> list[dict[Any, Any]]:
+        return [self.stored]
+
     def _take(self, merged: Mapping[Key, Any]) -> None:
+        update_all([self.updater], partial(self._take_each, merged), [self])
+
+    def _take_each(self, merged: Mapping[Key, Any]) -> None:
         for key, value in merged.items():
             stored = self.stored[key]
             if stored.shape != value.shape:
@@ -260,9 +271,19 @@ class LocalStore:
     def _hand_out(self, values: Sequence[Value], outs: Any, priority: int) -> None:
         outs = list(outs)
         targets = [[out.context for out in arrays] for arrays in outs]
-        for arrays, copies in zip(outs, broadcast(values, targets, priority), strict=True):
-            for out, value in zip(arrays, copies, strict=True):
-                out._share(value)
+        copies = broadcast(values, targets, priority)
+        flat = zip(chain.from_iterable(outs), chain.from_iterable(copies), strict=True)
+        _share_all(list(flat))
+
+
+def _share_all(pairs: Sequence[tuple[NDArray, Value]]) -> None:
+    """Write values to arrays, to all or to none: see ``NDArray._share``."""
+
+    def share() -> None:
+        for array, value in pairs:
+            array._share(value)
+
+    all_or_nothing(share)
 
 
 def _plain(array: NDArray) -> Value:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mixnet.kvstore.secure_connection import Bytes
 from mixnet.optimizer import Updater
-from mixnet.process.overrides import are_own
+from mixnet.process.overridden import Methods
 
 
 def dumps(content: object) -> bytes:
@@ -27,11 +27,14 @@ def dumps(content: object) -> bytes:
     return cloudpickle.dumps(content, protocol=5)  # type: ignore[no-any-return]
 
 
+_CALL = Methods(Updater, "__call__")
+
+
 def sendable(updater: Any) -> Any:
     """What a server needs to update as an updater does: its optimizer, or the whole updater if its class
     calls the optimizer in its own way.
     """
-    is_plain = isinstance(updater, Updater) and are_own(updater, Updater, ("__call__",))
+    is_plain = isinstance(updater, Updater) and _CALL.are_those_of(updater)
     return updater.optimizer if is_plain else updater
 
 

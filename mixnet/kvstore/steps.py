@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mixnet import config
@@ -11,6 +12,7 @@ from mixnet.autograd.scope import RecordingScope
 from mixnet.context import Context
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.optimizer import Optimizer, Updater
+from mixnet.optimizer.updater import update_all
 from mixnet.runtime.record.joint import JointStep, Team, can_be_joint
 from mixnet.runtime.value.value import Value
 
@@ -117,26 +119,45 @@ class StepsInOne:
         if not step.are_followed(before, self._copies):
             self._run_apart(store, groups, outs)
             return True
-        rows = [[_plain(each) for each in group] for group in groups.values()]
-        sums = step.sums(rows)
+        return step.run(partial(self._record, step, store, stored, before, groups, outs))
+
+    def _record(
+        self,
+        step: JointStep,
+        store: LocalStore,
+        stored: Sequence[NDArray],
+        before: list[Value],
+        groups: Groups,
+        outs: Groups,
+    ) -> bool:
+        sums = step.sums([[_plain(each) for each in group] for group in groups.values()])
         if sums is None:
             return False
-        try:
-            _update(store, groups, stored, sums)
-            del sums
-            step.follow(self._copies)
-            for old in before:
-                self._copies.pop(old, None)
-            for key, value in zip(groups, stored, strict=True):
-                result = value._read()
-                first, *others = outs[key]
-                first._share(result)
-                for out, each in zip(others, self._copies[result], strict=True):
-                    out._write(out._fitted(each))  # which no other array holds
-            del result, each, before, old
-        finally:
-            step.hand_over()
+        update = partial(self._update, step, store, stored, sums, outs)
+        update_all([store.updater], update, [store, step])
+        while before:  # the program may take over their memory: nobody else holds them
+            self._copies.pop(before.pop(), None)
         return True
+
+    def _update(
+        self,
+        step: JointStep,
+        store: LocalStore,
+        stored: Sequence[NDArray],
+        sums: list[Value],
+        outs: Groups,
+    ) -> None:
+        """Record the update on the first device, and write what follows from it on the others."""
+        _update(store, outs, stored, sums)
+        sums.clear()  # only the update reads them
+        step.follow(self._copies)
+        for arrays, value in zip(outs.values(), stored, strict=True):
+            result = value._read()
+            first, *others = arrays
+            first._share(result)
+            for out, each in zip(others, self._copies[result], strict=True):
+                out._write(out._fitted(each))  # which no other array holds
+        step.is_complete = True
 
     def _run_apart(self, store: LocalStore, groups: Groups, outs: Groups) -> None:
         """A step in several programs, which determines where the copies of the stored values are."""
@@ -188,7 +209,7 @@ class StepsOverProcesses(StepsInOne):
         stored = [store.stored[key] for key in groups]
         if self._world.is_direct([value.spec for value in values]):
             row = store.sums_in_one_message(list(groups), values)
-            _update(store, groups, stored, row)
+            update_all([store.updater], partial(_update, store, groups, stored, row), [store])
         else:
             self._run_as_one(store, team, groups, values)
         store.pull(outs, 0)
@@ -197,19 +218,24 @@ class StepsOverProcesses(StepsInOne):
     def _run_as_one(self, store: Any, team: Team, groups: Groups, values: list[Value]) -> None:
         stored = [store.stored[key] for key in groups]
         step = JointStep(team)
-        sums = step.sums([[value] for value in values])
-        assert sums is not None  # one device is like itself
-        del values
-        try:
-            _update(store, groups, stored, sums)
-            del sums
-        finally:
-            step.hand_over()
+
+        def record() -> bool:
+            sums = step.sums([[value] for value in values])
+            assert sums is not None  # one device is like itself
+            values.clear()
+            try:
+                update = partial(_update, store, groups, stored, sums)
+                update_all([store.updater], update, [store])
+            finally:
+                step.is_complete = True  # the other processes wait for the sums in any case
+            return True
+
+        step.run(record)
 
 
 def only_records(updater: Any) -> bool:
     """Whether an update is known to only record operations: a user-defined optimizer may read arrays."""
-    if type(updater) is not Updater or updater.optimizer._has_replaced_updates():
+    if type(updater) is not Updater or not updater.optimizer._updates_by_steps():
         return False
     return type(updater.optimizer).__module__.startswith(Optimizer.__module__.rpartition(".")[0])
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from mixnet import kvstore as kvs
 from mixnet.base import AttributeTypeError
-from mixnet.kvstore import KVStore, KVStoreBase
+from mixnet.kvstore import KVStoreBase
+from mixnet.kvstore.kvstore import takes_all_at_once
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.optimizer.updater import update_all
 
 _MOST_ELEMENTS = 16 * 1024 * 1024  # of a parameter that a local store updates
 Lists = Sequence[Sequence[Any]]
@@ -101,7 +103,7 @@ def _update_params_on_kvstore(
     """Let the store sum the gradients, update its parameters and hand them to all devices."""
     trained = _trained(param_arrays, grad_arrays, param_names)
     dense = all(a[0].stype == g[0].stype == "default" for _, _, a, g in trained)
-    if dense and isinstance(kvstore, KVStore) and kvstore._is_plain:  # all at once: few programs
+    if dense and takes_all_at_once(kvstore):  # all at once: few programs
         names = [name for _, name, _, _ in trained]
         kvstore._step(names, [g for _, _, _, g in trained], [a for _, _, a, _ in trained])
         return
@@ -135,14 +137,19 @@ def _update_params(
     names: Sequence[Any] = range(len(param_arrays)) if param_names is None else param_names
     trained = _trained(param_arrays, grad_arrays, names)
     if kvstore is not None:
-        if isinstance(kvstore, KVStore) and kvstore._is_plain:
+        if takes_all_at_once(kvstore):
             keys = [name for _, name, _, _ in trained]
             sums = [each for _, _, _, each in trained]
             kvstore.pushpull(keys, sums, out=sums)
         else:
             for i, name, _, gradients in trained:
                 kvstore.pushpull(name, gradients, out=gradients, priority=-i)
-    for k in range(num_device):
-        updates = [(i * num_device + k, g[k], w[k]) for i, _, w, g in trained]
-        if updates:
+    if not trained:
+        return
+
+    def update_devices() -> None:
+        for k in range(num_device):
+            updates = [(i * num_device + k, g[k], w[k]) for i, _, w, g in trained]
             updater(*(list(column) for column in zip(*updates, strict=True)))
+
+    update_all([updater], update_devices)

@@ -279,7 +279,8 @@ class BaseModule:
                 f"{type(eval_data).__name__}."
             )
         predictions = []
-        batches = self.iter_predict(eval_data, num_batch, reset, sparse_row_id_fn)
+        # Not a subclass's: a program may replace the one without the other.
+        batches = BaseModule.iter_predict(self, eval_data, num_batch, reset, sparse_row_id_fn)
         for outputs, _, _ in batches:
             predictions.append([each.copy() for each in outputs])
         if not predictions or not merge_batches:
@@ -375,13 +376,13 @@ class BaseModule:
                     monitor.tic()
                 self.forward_backward(data_batch)
                 self.update()
-                # Before the metric: while the batch is computed the next one is fetched.
+                # Before the next batch is fetched, which may refill the arrays of this one.
+                self._update_metric(eval_metric, data_batch)
                 try:
                     next_data_batch = next(data_iter)
                     self.prepare(next_data_batch, sparse_row_id_fn=sparse_row_id_fn)
                 except StopIteration:
                     end_of_batch = True
-                self._update_metric(eval_metric, data_batch)
                 if monitor is not None:
                     monitor.toc_print()
                 if end_of_batch:

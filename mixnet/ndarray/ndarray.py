@@ -241,7 +241,7 @@ class NDArray(Installed):
     def _write(self, value: Value) -> None:
         """Replace the content by a value of the same shape, dtype and context."""
         link = self._link
-        if (link is None or link.base is None) and state.isolation is None:
+        if (link is None or link.base is None) and state.undo is None:
             if state.recording:
                 self._check_write()
             assign(self, value)

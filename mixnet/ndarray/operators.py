@@ -192,7 +192,7 @@ class Binary:
         def method(left: NDArray, right: Any) -> Any:
             if not isinstance(right, (NDArray, *_NUMBERS)):
                 return NotImplemented
-            if left._link is not None or left._is_sparse or state.isolation is not None:
+            if left._link is not None or left._is_sparse or state.undo is not None:
                 change(partial(update, left, right))
                 return left
             while True:  # the same for a plain array, which is quicker

@@ -27,7 +27,7 @@ from mixnet.ndarray.indexing import span
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import Link, NDArray
 from mixnet.ops.registry import find
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import note_writes, state
 from mixnet.runtime.value.value import Spec, Value, from_host
 
 if TYPE_CHECKING:
@@ -108,9 +108,8 @@ class BaseSparseNDArray(NDArray):
         self._set(other._data, other._aux)
 
     def _set(self, data: NDArray, aux: tuple[NDArray, ...]) -> None:
-        if state.isolation is not None:
-            state.isolation.note(self, "_data", self._data)
-            state.isolation.note(self, "_aux", self._aux)
+        if state.undo is not None:
+            note_writes([(self, "_data", self._data, data), (self, "_aux", self._aux, aux)])
         self._data, self._aux, self._variable = data, aux, None
 
     @classmethod
@@ -515,7 +514,7 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     def _replace(self, other: BaseSparseNDArray) -> None:
         room = getattr(other, "_room", None)
-        if room is None or state.isolation is not None:
+        if room is None or state.undo is not None:
             super()._replace(other)
         else:
             self._aux, self._stored, self._room = other._aux, None, room

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 
 Index = int | str | Sequence[int | str]
 """A parameter's number or name, or those of the parameters that are updated together."""
+
+Update = TypeVar("Update", bound=Callable[..., None])
+
+
+def only_steps(update: Update) -> Update:
+    """Decorator: a method that does no more than what ``_steps`` lists."""
+    update.does_only_steps = True  # type: ignore[attr-defined]
+    return update
+
 
 _HALF = (np.float16, bfloat16.type)
 
@@ -229,7 +238,7 @@ class Optimizer:
 
     def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
         """Learning rates of parameters now."""
-        lr = self.learning_rate
+        lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
         return [lr * self._mult(index, "lr_mult", self.lr_mult) for index in indices]
 
     def _get_lr(self, index: Index) -> Any:
@@ -254,6 +263,18 @@ class Optimizer:
         for each in index if isinstance(index, (list, tuple)) else (index,):
             counts[each] = counts.get(each, self.begin_num_update) + 1
             self.num_update = max(counts[each], self.num_update)
+
+    def _changing(self) -> list[dict[Any, Any]]:
+        """The dicts that an update may change: attributes, counts, and those of the scheduler."""
+        own = vars(self)
+        dicts = [own, *self._all_index_update_counts.values()]
+        dicts += [each for each in own.values() if type(each) is dict]
+        for each in own.values():
+            if isinstance(each, Optimizer):
+                dicts += each._changing()
+        if self.lr_scheduler is not None:
+            dicts.append(getattr(self.lr_scheduler, "__dict__", {}))
+        return dicts
 
     # ---- states and steps ----------------------------------------------------------------------
 
@@ -286,30 +307,11 @@ class Optimizer:
         self._warn_of_half(weight, whose, 4)
         return self.create_state(index, weight)
 
-    _updates_by_steps: ClassVar[bool] = True
-    """Whether updates do no more than what ``_steps`` lists; not so where a subclass defines its own."""
-
     def __init_subclass__(cls, **more: object) -> None:
         super().__init_subclass__(**more)
         for name in ("update", "_steps"):
             if name in cls.__dict__:
                 setattr(cls, name, explaining(cls.__dict__[name]))
-        # The class whose update is called says it: a mixin before an optimizer need not be one itself.
-        updates = {"update", "update_multi_precision"}
-        definer = next(each for each in cls.__mro__ if not updates.isdisjoint(each.__dict__))
-        cls._updates_by_steps = definer.__dict__.get("_updates_by_steps", False)
-        cls._updates = cls.update, cls.update_multi_precision
-
-    _updates: ClassVar[tuple[Any, ...]] = ()
-
-    def _has_replaced_updates(self) -> bool:
-        """Whether a program has replaced a method that updates, after the class was made."""
-        kind, own = type(self), vars(self)
-        return (
-            kind._updates != (kind.update, kind.update_multi_precision)
-            or "update" in own
-            or "update_multi_precision" in own
-        )
 
     def _is_mixed(self, weight: NDArray) -> bool:
         """Whether a weight is updated through a float32 copy."""
@@ -324,6 +326,7 @@ class Optimizer:
                 stacklevel=depth,
             )
 
+    @only_steps
     @explaining
     def update(self, index: Index, weight: Any, grad: Any, state: object) -> None:
         """One step: writes ``weight`` and ``state``.
@@ -341,6 +344,11 @@ class Optimizer:
         """What ``update`` records, and nothing else than that; counts the update."""
         raise NotDefinedError(f"{type(self).__name__} does not define update().")
 
+    def _updates_by_steps(self) -> bool:
+        """Whether the methods that update are the library's, not those of a program."""
+        methods = self.update, self.update_multi_precision
+        return all(hasattr(each, "does_only_steps") for each in methods)
+
     def _steps_or_update(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
         """What ``update_multi_precision`` records; empty where it has updated the weight itself."""
         if not self._is_mixed(weight):
@@ -348,6 +356,7 @@ class Optimizer:
         self.update_multi_precision(index, weight, grad, state)
         return []
 
+    @only_steps
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
         """``update``, through the float32 copy where ``create_state_multi_precision`` made one."""
         if not self._is_mixed(weight):

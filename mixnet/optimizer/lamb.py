@@ -63,7 +63,7 @@ class LAMB(MixedRules):
         """The rules of one step, a parameter at a time."""
         self._update_count(index)
         indices = index if isinstance(index, (list, tuple)) else [index]
-        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        rates = [(self._get_lr(each), self._get_wd(each)) for each in indices]
         steps: list[Step] = []
         for (i, w, g, s), (lr, wd) in zip(each_of(index, weight, grad, state), rates, strict=True):
             numbers = self._numbers_at((lr,), (wd,)) | {

@@ -94,7 +94,7 @@ class LARS(MixedRules):
         """Learning rates of parameters now; remembers this rate and the one before."""
         if self.cur_lr is not None:
             self.last_lr = self.cur_lr
-        self.cur_lr = self.learning_rate
+        self.cur_lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
         if self.last_lr is None:
             self.last_lr = self.cur_lr
         return [self.cur_lr * self._mult(i, "lr_mult", self.lr_mult) for i in indices]

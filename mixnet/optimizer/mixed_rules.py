@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.base import NotDefinedError
 from mixnet.ndarray.steps import run_steps
-from mixnet.optimizer.base import Index, Optimizer
+from mixnet.optimizer.base import Index, Optimizer, only_steps
 
 if TYPE_CHECKING:
     from mixnet.ndarray.steps import Step
@@ -18,8 +18,7 @@ class MixedRules(Optimizer):
     The index may be that of one parameter, or a list; the others are lists then, too.
     """
 
-    _updates_by_steps = True
-
+    @only_steps
     def update_multi_precision(self, index: Index, weight: Any, grad: Any, state: object) -> None:
         """One step, through float32 copies where ``create_state_multi_precision`` made them."""
         run_steps(self._steps_or_update(index, weight, grad, state))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mixnet.autograd.scope import RecordingScope
@@ -18,6 +19,7 @@ from mixnet.optimizer.base import Optimizer
 from mixnet.optimizer.state_check import Weights, checked
 from mixnet.optimizer.state_file import dumps, loads
 from mixnet.runtime.record.files import read as read_file
+from mixnet.runtime.value.undo import Owner, all_or_nothing
 
 if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
@@ -53,22 +55,26 @@ class Updater:
             indices, grads, weights = list(index), list(grad), list(weight)
         else:
             indices, grads, weights = [index], [grad], [weight]
-        optimizer = self.optimizer
         with RecordingScope(False, None):
-            if weights:
-                optimizer._set_current_context(weights[0].context.device_id)
-            for i, w in zip(indices, weights, strict=True):
-                if i not in self.states:
-                    self.states[i] = optimizer.create_state_multi_precision(i, w)
-                elif not self.states_synced[i]:
-                    self.states[i] = self.sync_state_context(self.states[i], w.context)
-                self.states_synced[i] = True
-            calls = self._calls(indices, weights, grads)
-            if optimizer._updates_by_steps and not optimizer._has_replaced_updates():
-                run_steps([each for call in calls for each in optimizer._steps_or_update(*call)])
-                return
-            for call in calls:
-                optimizer.update_multi_precision(*call)
+            update = partial(self._update, indices, grads, weights)
+            update_all([self], update)
+
+    def _update(self, indices: list[Any], grads: list[Any], weights: list[Any]) -> None:
+        optimizer = self.optimizer
+        if weights:
+            optimizer._set_current_context(weights[0].context.device_id)
+        for i, w in zip(indices, weights, strict=True):
+            if i not in self.states:
+                self.states[i] = optimizer.create_state_multi_precision(i, w)
+            elif not self.states_synced.get(i):
+                self.states[i] = self.sync_state_context(self.states[i], w.context)
+            self.states_synced[i] = True
+        calls = self._calls(indices, weights, grads)
+        if optimizer._updates_by_steps():
+            run_steps([each for call in calls for each in optimizer._steps_or_update(*call)])
+            return
+        for call in calls:
+            optimizer.update_multi_precision(*call)
 
     def _calls(self, indices: list[Any], weights: list[Any], grads: list[Any]) -> list[Any]:
         """What the optimizer is called with: one parameter, or where it takes them so, several."""
@@ -136,6 +142,20 @@ class Updater:
             dump_optimizer: the optimizer with its counts and settings as well.
         """
         return dumps((self.states, self.optimizer) if dump_optimizer else self.states)
+
+
+def update_all(
+    updaters: Iterable[object], update: Callable[[], None], owners: Iterable[Owner] = ()
+) -> None:
+    """Call a function that calls updaters: all arrays and counts change or, where it fails, none.
+
+    Args:
+        updaters: those that it may call; a user's own may be any function.
+        update: the function.
+        owners: what it changes besides arrays and optimizers.
+    """
+    optimizers = [each.optimizer for each in updaters if isinstance(each, Updater)]
+    all_or_nothing(update, [*optimizers, *owners])
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

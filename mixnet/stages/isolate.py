@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from mixnet.runtime.programs.executable_cache import is_compiled
 from mixnet.runtime.record import keys
 from mixnet.runtime.record.segment import Segment
 from mixnet.runtime.value.state import Segments, state
+from mixnet.runtime.value.undo import Writes
 from mixnet.runtime.value.value import Value
 
 
@@ -94,8 +96,7 @@ class Isolation:
 
     def __init__(self) -> None:
         self._recorded: list[Recorded] = []
-        # (id of an object, attribute) -> the object, the attribute, and what it held
-        self._before: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.writes = Writes()
 
     def programs(self) -> list[Recorded]:
         """All segments so far; ask inside of the scope, while what was computed is alive."""
@@ -140,19 +141,6 @@ class Isolation:
         )
         self._recorded.append(recorded)
 
-    def note(self, owner: object, attribute: str, value: object) -> None:
-        """Keep what an object holds before it is written for the first time."""
-        self._before.setdefault((id(owner), attribute), (owner, attribute, value))
-
-    def undo(self) -> None:
-        """Give every object that was written what it held before."""
-        for owner, attribute, value in self._before.values():
-            setattr(owner, attribute, value)
-            link = getattr(owner, "_link", None)
-            if link is not None:
-                link.version += 1  # views read it again
-        self._before.clear()
-
 
 @contextmanager
 def isolated() -> Iterator[Isolation]:
@@ -166,12 +154,13 @@ def isolated() -> Iterator[Isolation]:
     """
     if state.trace is not None:
         raise TraceError("A trace cannot be inspected from inside it.")
-    before = state.segment, state.segments, state.isolation
+    before = state.segment, state.segments, state.isolation, state.undo
     isolation = Isolation()
     state.segment, state.segments, state.isolation = None, Segments(), isolation
+    state.undo = weakref.ref(isolation.writes)
     try:
         with keys.preserved():
             yield isolation
     finally:
-        state.segment, state.segments, state.isolation = before
-        isolation.undo()
+        state.segment, state.segments, state.isolation, state.undo = before
+        isolation.writes.undo()

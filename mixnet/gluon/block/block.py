@@ -6,6 +6,7 @@ import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mixnet import initializer
@@ -31,6 +32,7 @@ from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.process.source import shortened, user_source
 from mixnet.process.subroutine import checked_function
 from mixnet.runtime.record.files import Saving
+from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.util import is_np_array, set_module
 
 if TYPE_CHECKING:
@@ -234,6 +236,10 @@ class Block:
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
+        parameters = [each for block in self._walk() for each in block._params.values()]
+        all_or_nothing(partial(self._cast_all, dtype), parameters)
+
+    def _cast_all(self, dtype: DTypeLike) -> None:
         for child in self._children.values():
             child.cast(dtype)
         for each in self._params.values():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from mixnet.passes.infer_shape import is_known
 from mixnet.process.source import user_source
 from mixnet.runtime.record.keys import Reserved, drawing_from
 from mixnet.runtime.record.record import flush
+from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, is_np_shape, set_module
 
@@ -246,6 +248,12 @@ class Parameter:
             return
         if not self._is_shape_known():
             raise DeferredInitializationError(self._waits())
+        all_or_nothing(self._create_arrays, [self])
+
+    def _changing(self) -> list[dict[Any, Any]]:
+        return [vars(self), self._arrays]
+
+    def _create_arrays(self) -> None:
         init, contexts, default_init, initial = self._deferred_init
         self._deferred_init = ()
         data = initial
@@ -358,6 +366,9 @@ class Parameter:
 
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of value and gradient."""
+        all_or_nothing(partial(self._cast, dtype), [self])
+
+    def _cast(self, dtype: DTypeLike) -> None:
         self._dtype = dtype
         with RecordingScope(False, None):
             for context, data in self._arrays.items():
@@ -606,6 +617,9 @@ class Parameter:
             and self not in getattr(trainer, "_params_to_init", ())
         ):
             trainer._reset_kvstore()  # which holds a value of its own
+        all_or_nothing(partial(self._write_all, data), [self])
+
+    def _write_all(self, data: NDArray) -> None:
         trace = current_trace()
         for context, own in self._arrays.items():
             target = own if trace is None else trace.parameter(self, own)

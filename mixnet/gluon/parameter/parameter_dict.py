@@ -16,6 +16,7 @@ from mixnet.gluon.parameter.parameter import Parameter
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load, save
 from mixnet.ops.schema.shape_constraints import merged
+from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.util import set_module
 
 if TYPE_CHECKING:
@@ -331,5 +332,9 @@ def fill(
     fitting = {name: value for name, value in loaded.items() if name in params}
     for name, value in fitting.items():
         params[name]._check_loaded(value, ctx, cast_dtype, dtype_source)
-    for name, value in fitting.items():
-        params[name]._load_init(value, ctx, cast_dtype, dtype_source)
+
+    def load() -> None:
+        for name, value in fitting.items():
+            params[name]._load_init(value, ctx, cast_dtype, dtype_source)
+
+    all_or_nothing(load, [params[name] for name in fitting])

@@ -115,7 +115,10 @@ _runners: dict[Any, Runner] = {}
 
 def add_factory(op_type: str, factory: Callable[..., Runner]) -> None:
     """Register a factory of runners; one that had the name before is forgotten."""
+    before = FACTORIES.get(op_type)
     FACTORIES[op_type] = factory
+    for key in [each for each in list(_runners) if each[0] is before]:
+        _runners.pop(key, None)
     registrations[op_type] += 1
 
 

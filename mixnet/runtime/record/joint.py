@@ -2,7 +2,7 @@
 
 Devices that train on parts of a batch record the same operations, each in its own segment. ``sums_over`` adds
 sums over the devices to these segments, ``JointStep.follow`` repeats on the other devices what the first one
-records from then on, and ``JointStep.hand_over`` pushes all of them to the engine as one XLA program over a
+records from then on, and ``JointStep.run`` pushes all of them to the engine as one XLA program over a
 mesh of the devices: there is no wait in between, and XLA sees backward, sums and updates together.
 """
 
@@ -30,6 +30,7 @@ from mixnet.ops.operator import Operator
 from mixnet.ops.schema.over_devices import Exchange
 from mixnet.ops.tracing.traced import Known
 from mixnet.private_jax.arrays import assembled
+from mixnet.process.interrupt import Deferred
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.devices.collective import (
     _sharding,
@@ -170,6 +171,11 @@ class JointStep:
             self.segments = [open_segment(context) for context in team.contexts]
         self._handed_over = threading.Event()
         self._owner = threading.get_ident()
+        self._before: list[int] = []  # how many entries the segments had before the sums
+        self.is_complete = False
+
+    def _changing(self) -> list[dict[str, Any]]:
+        return [vars(self)]
 
     # ---- recording ------------------------------------------------------------------------------
 
@@ -182,7 +188,7 @@ class JointStep:
         Returns:
             None if something else was recorded on a device in the meantime; then the sums are discarded.
         """
-        before = [len(segment.entries) for segment in self.segments]
+        self._before = [len(segment.entries) for segment in self.segments]
         for segment in self.segments:
             segment.joint = self
         totals = []
@@ -190,16 +196,17 @@ class JointStep:
             totals.append(record(self.team.sums, (len(rows),), (), tuple(values)))
         if all(
             len(segment.entries) == number + 1
-            for segment, number in zip(self.segments, before, strict=True)
+            for segment, number in zip(self.segments, self._before, strict=True)
         ):
             self._followed = len(self.segments[0].entries)
             return totals[0]
-        self._leave(before)
+        self.leave()
         return None
 
-    def _leave(self, before: Sequence[int]) -> None:
-        for segment, number in zip(self.segments, before, strict=True):
-            del segment.entries[number:]
+    def leave(self) -> None:
+        """Retract the sums and all that was recorded since: nobody may read that."""
+        for segment, number in zip(self.segments, self._before, strict=False):
+            segment.retract(number)
             segment.joint = None
         self._handed_over.set()
 
@@ -276,32 +283,63 @@ class JointStep:
             )
         self._handed_over.wait()
 
-    def hand_over(self) -> None:
-        """Push the segments to the engine."""
-        segments = self.segments
+    def run(self, work: Callable[[], bool]) -> bool:
+        """Record a step and push it.
+
+        Args:
+            work: records it, sums first, and says at its end, with ``is_complete``, that arrays hold
+                its results. Where it fails, what it recorded is retracted. It returns False where
+                there are no sums.
+        """
         try:
-            if len({len(segment.entries) for segment in segments}) > 1:
-                raise MXNetError(
-                    "A step over several devices: they have recorded different numbers of operations. Record "
-                    "the same ones on all devices, or set MIXNET_JOINT_STEP_AFTER=0."
-                )
-            count("flush:step over devices")
-            reads: list[Var] = []
-            for segment in segments:
-                reads += segment.close_jointly(f"step over {self.team.size} devices")
-            slots = tuple(sorted(set().union(*[segment._alive() for segment in segments])))
-            unheld = set.intersection(*[set(segment._unheld()) for segment in segments])
-            self.team.start(
-                partial(self._run, slots, sorted(unheld)),
-                list(dict.fromkeys(reads)),
-                [segment.var for segment in segments if segment.var is not None],
-                segments[0].var.name if segments[0].var is not None else "",
+            if not work():
+                return False
+            self._hand_over()
+            return True
+        except BaseException:
+            if self.is_complete:
+                with Deferred():
+                    self._hand_over()
+            else:
+                self.leave()
+            raise
+
+    def _hand_over(self) -> None:
+        """Push the segments to the engine, unless that has been done."""
+        var = self.segments[0].var
+        try:
+            if not self._handed_over.is_set() and (var is None or not var.pushed):
+                self._push()
+        except Exception:
+            self._close()
+            raise
+        self._close()
+
+    def _close(self) -> None:
+        for segment in self.segments:
+            with segment.lock:
+                segment._close()
+        self._handed_over.set()
+
+    def _push(self) -> None:
+        segments = self.segments
+        if len({len(segment.entries) for segment in segments}) > 1:
+            raise MXNetError(
+                "A step over several devices: they have recorded different numbers of operations. Record "
+                "the same ones on all devices, or set MIXNET_JOINT_STEP_AFTER=0."
             )
-        finally:
-            for segment in segments:
-                with segment.lock:
-                    segment._close()
-            self._handed_over.set()
+        count("flush:step over devices")
+        reads: list[Var] = []
+        for segment in segments:
+            reads += segment.close_jointly(f"step over {self.team.size} devices")
+        slots = tuple(sorted(set().union(*[segment._alive() for segment in segments])))
+        unheld = set.intersection(*[set(segment._unheld()) for segment in segments])
+        self.team.start(
+            partial(self._run, slots, sorted(unheld)),
+            list(dict.fromkeys(reads)),
+            [segment.var for segment in segments if segment.var is not None],
+            segments[0].var.name if segments[0].var is not None else "",
+        )
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         segments = self.segments

@@ -26,7 +26,7 @@ from mixnet.engine.variable import Var
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
-from mixnet.process import locks
+from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
@@ -272,6 +272,7 @@ class Segment:
         Raises:
             BaseException: the error of the run, if this waits.
         """
+        ending.stop_if_ending()
         engine = current.engine
         if self.joint is not None and not self.finished:
             self.joint.wait()
@@ -338,6 +339,13 @@ class Segment:
             self.read_entries()
             self.var = Var(name)
         return self._reads()
+
+    def retract(self, number: int) -> None:
+        """Forget all entries after the first ``number``, whose outputs nobody holds."""
+        with self.lock:
+            del self.entries[number:]
+            end = self.entries[-1][1] if self.entries else 0
+            self.before = {slot: place for slot, place in self.before.items() if slot < end}
 
     def check_leaves(self) -> None:
         """Raise the error of a failed leaf.

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet.process import locks
-from mixnet.runtime.value.state import state
+from mixnet.runtime.value.state import note_writes, state
 from mixnet.runtime.value.value import Value
 
 array_lock = locks.make("array")
@@ -57,10 +57,9 @@ class Change:
 
     def commit(self) -> bool:
         """Write the new contents; returns False without changes if an array was written in the meantime."""
-        isolation = state.isolation
+        if state.undo is not None:
+            note_writes([(each, "_value", each._value, new) for each, new in self._new.items()])
         for handle, value in self._new.items():
-            if isolation is not None:
-                isolation.note(handle, "_value", handle._value)
             segment = value.segment
             if segment is not None:
                 segment.replaces(value, handle._value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import defaultdict, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -41,6 +41,7 @@ class ThreadState(threading.local):
     bulk: Any = 0  # operations a segment may hold, 0: the setting's value; or what tasks have set
     meetings: list[Any]  # of devices, where some of those that this thread called for are missing
     isolation: Any = None  # what is recorded and written is only looked at: see ``isolate``
+    undo: Any = None  # weak reference to a list of writes that may have to be undone
 
     def __init__(self) -> None:
         self.segments = Segments()
@@ -59,11 +60,11 @@ def separate_recording() -> Iterator[None]:
     The thread that waits for a program may be the one that runs it. What that thread had recorded
     before may read the program's results, so the callback must not wait for it.
     """
-    names = ("segment", "segments", "handed_over", "meetings", "trace", "isolation", "bulk")
+    names = ("segment", "segments", "handed_over", "meetings", "trace", "isolation", "undo", "bulk")
     before = {name: getattr(state, name) for name in names}
     state.segment, state.segments = None, Segments()
     state.handed_over, state.meetings = defaultdict(deque), []
-    state.trace = state.isolation = None
+    state.trace = state.isolation = state.undo = None
     _all.add(state.segments)
     try:
         yield
@@ -73,6 +74,17 @@ def separate_recording() -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(state, name, value)
+
+
+def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:
+    """Note what is about to be written, where it may have to be undone.
+
+    Args:
+        writes: object, attribute, content before and after.
+    """
+    noted = None if state.undo is None else state.undo()
+    if noted is not None:
+        noted.extend(writes)
 
 
 def is_tracing() -> bool:

@@ -1,0 +1,82 @@
+"""Undoing: what fails or is interrupted half-way leaves arrays and counts as they were."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from mixnet.process.interrupt import Deferred
+from mixnet.runtime.value.change import array_lock, replace
+from mixnet.runtime.value.state import state
+
+Result = TypeVar("Result")
+
+
+class Owner(Protocol):
+    """Holds more than arrays that has to be restored."""
+
+    def _changing(self) -> Iterable[dict[Any, Any]]:
+        """The dicts that a change may write to: attributes, counts."""
+
+
+class Writes(list[tuple[Any, str, Any, Any]]):
+    """Writes of a thread, in order: the object, its attribute, the content before and after."""
+
+    __slots__ = ("__weakref__", "owners")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.owners: dict[int, Owner] = {}  # that the scopes which are open will restore
+
+    def undo(self, start: int = 0) -> None:
+        """Restore what was there before all writes from ``start`` on, the latest first.
+
+        What another thread has written since stays.
+        """
+        for owner, attribute, before, after in reversed(self[start:]):
+            with array_lock:
+                if getattr(owner, attribute) is not after:
+                    continue
+                if attribute == "_value":
+                    replace(owner, before)
+                else:
+                    setattr(owner, attribute, before)
+        del self[start:]
+
+
+def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> Result:
+    """Run ``work``; where it fails or is interrupted, its writes are undone.
+
+    Replaced contents are held until the end: no program that is handed over before reuses
+    their memory.
+
+    Args:
+        work: records and writes arrays.
+        owners: what it changes besides.
+    """
+    outer = None if state.undo is None else state.undo()
+    if outer is not None and all(id(each) in outer.owners for each in owners):
+        return work()  # the scope around it restores everything
+    writes = Writes() if outer is None else outer
+    start, owners_before, undo_before = len(writes), writes.owners, state.undo
+    distinct = {id(each): each for each in owners}
+    copies = [(each, each.copy()) for owner in distinct.values() for each in owner._changing()]
+    # Weak: after an interrupt on the way out, nothing is noted for a scope that has ended.
+    writes.owners, state.undo = {**owners_before, **distinct}, weakref.ref(writes)
+    try:
+        return work()
+    except BaseException:
+        with Deferred():
+            writes.undo(start)
+            for each, copy in copies:
+                _restore(each, copy)
+        raise
+    finally:
+        writes.owners, state.undo = owners_before, undo_before
+
+
+def _restore(contents: dict[Any, Any], before: dict[Any, Any]) -> None:
+    contents.update(before)
+    for key in contents.keys() - before.keys():
+        del contents[key]

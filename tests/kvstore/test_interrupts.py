@@ -1,0 +1,94 @@
+"""An interrupted step over several devices: all of it has happened, or nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from tests.devices import run_again_on_four_devices
+from tests.line_interrupts import interrupted
+
+# An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+CONTEXTS = [mx.cpu(0), mx.cpu(1)]
+
+
+def test_joint_on_four_devices() -> None:
+    run_again_on_four_devices(__file__, "-k", "joint")
+
+
+class Training:
+    """A network before its third step."""
+
+    def __init__(self, **options: Any):
+        self.net = gluon.nn.Dense(2, in_units=3)
+        self.net.initialize(mx.init.One(), ctx=CONTEXTS)
+        self.trainer = gluon.Trainer(self.net.collect_params(), "adam", **options)
+        self.data = [nd.ones((2, 3), ctx=context) * (i + 1) for i, context in enumerate(CONTEXTS)]
+        for _ in range(2):
+            self.learn()
+            self.step()
+        self.learn()
+
+    def learn(self) -> None:
+        with autograd.record():
+            losses = [self.net(each).sum() for each in self.data]
+        autograd.backward(losses)
+
+    def step(self) -> None:
+        self.trainer.step(2)
+
+    def content(self) -> str:
+        parameters = self.net.collect_params().values()
+        arrays = [[each.asnumpy().tolist() for each in p.list_data()] for p in parameters]
+        rule = self.trainer.optimizer
+        return repr((arrays, rule._all_index_update_counts, rule.num_update))
+
+
+WAYS: dict[str, dict[str, Any]] = {"apart": {"kvstore": None}, "sums": {"update_on_kvstore": False}}
+if "MIXNET_CPU_DEVICES" in os.environ:  # several contexts of one device have no joint program
+    WAYS["joint"] = {}
+
+
+@pytest.mark.parametrize("options", WAYS.values(), ids=WAYS)
+def test_a_step_happens_on_all_devices_or_on_none(
+    options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MIXNET_JOINT_STEP_AFTER", "1")
+    training = Training(**options)
+    before = training.content()
+    training.step()
+    after = training.content()
+    if not options:
+        assert training.trainer._kvstore.handle._steps.are_joint
+    seen: set[str] = set()
+    for at in range(1, 100_000, 211):
+        training = Training(**options)
+        place = interrupted(at, ("/mixnet/",), training.step)
+        now = training.content()
+        assert now in (before, after), place
+        seen.add(now)
+        if place is None:
+            break
+    assert seen == {before, after} and before != after
+
+
+def test_a_push_changes_all_keys_or_none() -> None:
+    seen: set[str] = set()
+    for at in range(1, 100_000, 53):
+        store = mx.kv.create("local")
+        store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
+        store.init([0, 1], [nd.ones((2,)), nd.ones((2,))])
+        place = interrupted(at, ("/mixnet/",), lambda: store.push([0, 1], [nd.ones((2,))] * 2))  # noqa: B023
+        values = [nd.zeros((2,)), nd.zeros((2,))]
+        store.pull([0, 1], values)
+        assert values[0].asnumpy().tolist() == values[1].asnumpy().tolist(), place
+        seen.add(str(values[0].asnumpy()))
+        if place is None:
+            break
+    assert len(seen) == 2

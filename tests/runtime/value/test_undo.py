@@ -1,0 +1,91 @@
+"""What fails half-way is undone."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from mixnet import nd
+from mixnet.ndarray.sparse import row_sparse_array
+from mixnet.runtime.value.undo import all_or_nothing
+
+
+class Counts:
+    def __init__(self) -> None:
+        self.by_name = {"a": 1}
+        self.total = 1
+
+    def _changing(self) -> list[dict]:
+        return [vars(self), self.by_name]
+
+
+def fail() -> None:
+    raise ZeroDivisionError
+
+
+def test_arrays_views_and_attributes_get_their_contents_back() -> None:
+    array, whole, counts = nd.ones((2,)), nd.zeros((2, 3)), Counts()
+    rows = row_sparse_array((np.ones((1, 2)), [1]), shape=(3, 2))
+    part = whole[1]
+
+    def work() -> None:
+        array[:] = 5
+        array.__iadd__(1)
+        part[:] = 2
+        whole[0, 1] = 7
+        rows[:] = 3
+        counts.by_name["b"] = counts.by_name["a"] = 2
+        counts.total += 1
+        fail()
+
+    with pytest.raises(ZeroDivisionError):
+        all_or_nothing(work, [counts])
+    np.testing.assert_array_equal(array.asnumpy(), [1, 1])
+    np.testing.assert_array_equal(whole.asnumpy(), np.zeros((2, 3)))
+    np.testing.assert_array_equal(part.asnumpy(), [0, 0, 0])
+    np.testing.assert_array_equal(rows.asnumpy(), [[0, 0], [1, 1], [0, 0]])
+    assert (counts.by_name, counts.total) == ({"a": 1}, 1)
+
+
+def test_what_succeeds_stays_and_what_is_written_afterwards() -> None:
+    array = nd.ones((2,))
+    all_or_nothing(lambda: array.__iadd__(1))
+    array += 1
+    np.testing.assert_array_equal(array.asnumpy(), [3, 3])
+
+
+def test_the_outer_scope_undoes_what_an_inner_one_has_done() -> None:
+    array, other = nd.ones((2,)), nd.ones((2,))
+
+    def inner() -> None:
+        other.__iadd__(1)
+        fail()
+
+    def outer() -> None:
+        array.__iadd__(1)
+        with pytest.raises(ZeroDivisionError):
+            all_or_nothing(inner, [Counts()])
+        assert array.asnumpy()[0] == 2 and other.asnumpy()[0] == 1
+        all_or_nothing(lambda: array.__iadd__(1), [Counts()])
+        fail()
+
+    with pytest.raises(ZeroDivisionError):
+        all_or_nothing(outer)
+    np.testing.assert_array_equal(array.asnumpy(), [1, 1])
+
+
+def test_what_another_thread_has_written_since_stays() -> None:
+    array = nd.ones((2,))
+
+    def work() -> None:
+        array.__iadd__(1)
+        thread = threading.Thread(target=lambda: array.__iadd__(10))
+        thread.start()
+        thread.join()
+        fail()
+
+    with pytest.raises(ZeroDivisionError):
+        all_or_nothing(work)
+    np.testing.assert_array_equal(array.asnumpy(), [12, 12])
