@@ -250,7 +250,9 @@ def test_wrong_options(options: dict[str, Any], says: str) -> None:
 def test_examples_that_are_not_finite(mode: str, number: float) -> None:
     data = DATA.copy()
     data[0, 0, 0, 0] = number
-    with pytest.raises(AttributeValueError, match=r"'p0_output' reaches from .* need a finite range"):
+    with pytest.raises(
+        AttributeValueError, match=r"'p0_output' reaches from .* need a finite range"
+    ):
         quantized(chain(), data=data, calib_mode=mode)
 
 
