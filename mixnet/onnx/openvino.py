@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -68,11 +69,12 @@ class _Input:
         tensor: OpenVINO's class.
     """
 
-    __slots__ = ("_address", "_copy", "_place", "_request", "_tensor")
+    __slots__ = ("_address", "_copy", "_last", "_place", "_request", "_tensor")
 
     def __init__(self, request: Any, place: int, data: np.ndarray, tensor: Any):
         self._request, self._place, self._tensor = request, place, tensor
         self._address = 0
+        self._last: Callable[[], np.ndarray | None] = lambda: None
         self._copy = aligned_empty(data.shape, data.dtype) if data.nbytes <= _SMALL else None
         if self._copy is not None:
             request.set_input_tensor(place, tensor(self._copy, shared_memory=True))
@@ -82,6 +84,9 @@ class _Input:
         if self._copy is not None:
             self._copy[...] = data
             return
+        if self._last() is data:
+            return
+        self._last = ref(data)
         address = data.__array_interface__["data"][0]
         if address != self._address:
             shared = self._tensor(np.asarray(_Memory(data)), shared_memory=True)

@@ -71,17 +71,19 @@ class AtOnce:
             results = self._part.call(host_arrays)
         except Exception:  # the recorded call reports it, with the user's line
             return None
-        arrays = [self._own(each, spec.dtype) for each, spec in zip(results, outputs, strict=True)]
-        if [each.shape for each in arrays] != [spec.shape for spec in outputs]:
-            return None
-        cls = type(leaves[0])
-        return [
-            cls._wrap(HostValue(spec, each)) for each, spec in zip(arrays, outputs, strict=True)
-        ]
+        cls, arrays = type(leaves[0]), []
+        for result, spec in zip(results, outputs, strict=True):
+            data = self._own(result, spec.dtype)
+            if data.shape != spec.shape:
+                return None
+            arrays.append(cls._wrap(HostValue(spec, data)))
+        return arrays
 
     def _own(self, result: object, dtype: np.dtype) -> np.ndarray:
         """A result as an array that nothing else writes to."""
         if self._part.backend.gives_new_arrays:
+            if type(result) is np.ndarray and result.dtype is dtype and result.flags.c_contiguous:
+                return result
             return np.asarray(result, dtype, order="C")
         return np.array(result, dtype, order="C")
 
@@ -104,5 +106,11 @@ class AtOnce:
 
 def _on_host(value: Value) -> np.ndarray:
     """The content of a value of a CPU context as a NumPy array, not copied where that is possible."""
-    data = value.host_array if type(value) is HostValue else None
-    return np.asarray(array_of(value)) if data is None else data
+    if type(value) is HostValue:
+        data = value.host_array
+        return np.asarray(array_of(value)) if data is None else data
+    view: np.ndarray | None = getattr(value, "view", None)
+    if view is None:
+        view = np.asarray(array_of(value))
+        value.view, value.shared = view, True
+    return view

@@ -1,6 +1,8 @@
 """The programs of docs/howto/other-languages.md, where what they need is installed.
 
-``MIXNET_NODE_MODULES`` names the ``node_modules`` folder of ``npm install onnxruntime-node onnxruntime-web``.
+``MIXNET_NODE_MODULES`` names the ``node_modules`` folder of ``npm install onnxruntime-node onnxruntime-web``,
+``MIXNET_ONNXRUNTIME_CPP`` the unpacked release of ONNX Runtime for C++. Without the release, npm's package
+``com.github.asus4.onnxruntime`` has its headers (in a framework for iOS) and its library for Linux.
 """
 
 from __future__ import annotations
@@ -29,11 +31,17 @@ MODULES = Path(
 )
 OPENCV_JAR = Path("/usr/share/java/opencv.jar")
 OPENCV_JNI = Path("/usr/lib/jni")
+ONNXRUNTIME_CPP = Path(os.environ.get("MIXNET_ONNXRUNTIME_CPP", "onnxruntime")).absolute()
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-def _program(language: str) -> str:
-    (text,) = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+def _section(heading: str) -> str:
+    text = PAGE.read_text(encoding="utf-8").split(f"\n## {heading}\n")[1]
+    return text.split("\n## ")[0]
+
+
+def _program(heading: str, language: str) -> str:
+    (text,) = re.findall(rf"```{language}\n(.*?)```", _section(heading), re.DOTALL)
     return str(text)
 
 
@@ -60,7 +68,7 @@ def network(tmp_path: Path) -> tuple[Path, np.ndarray]:
 @_needs("onnxruntime-node")
 def test_node(network: Any) -> None:
     folder, scores = network
-    (folder / "predict.mjs").write_text(_program("js"))
+    (folder / "predict.mjs").write_text(_program("Node", "js"))
     (folder / "node_modules").symlink_to(MODULES)
     command = ["node", "predict.mjs", "net.onnx"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -74,7 +82,7 @@ def test_node(network: Any) -> None:
 def test_browser(network: Any) -> None:
     playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
     folder, scores = network
-    (folder / "index.html").write_text(_program("html"))
+    (folder / "index.html").write_text(_program("A browser", "html"))
     names = ("ort.wasm.min.js", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm")
     for name in names:
         shutil.copy(MODULES / "onnxruntime-web" / "dist" / name, folder)
@@ -96,10 +104,9 @@ def test_browser(network: Any) -> None:
     np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
 
 
-def _commands(language: str, folder: Path) -> str:
-    """Run the commands below a language's heading, as they stand on the page; what the last one says."""
-    section = PAGE.read_text(encoding="utf-8").split(f"\n## {language}\n")[1]
-    (commands,) = re.findall(r"```\n(.*?)```", section.split("\n## ")[0], re.DOTALL)
+def _commands(heading: str, folder: Path) -> str:
+    """Run the commands below a heading, as they stand on the page; what the last one says."""
+    (commands,) = re.findall(r"```\n(.*?)```", _section(heading), re.DOTALL)
     run = subprocess.run(
         ["sh", "-ec", commands], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -118,8 +125,20 @@ def _has_cpp() -> bool:
 )
 def test_cpp(network: Any) -> None:
     folder, scores = network
-    (folder / "predict.cpp").write_text(_program("cpp"))
+    (folder / "predict.cpp").write_text(_program("C++", "cpp"))
     found = json.loads(_commands("C++", folder))
+    np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(
+    not (ONNXRUNTIME_CPP / "include").is_dir() or shutil.which("g++") is None,
+    reason="needs g++, and ONNX Runtime for C++, its folder named by MIXNET_ONNXRUNTIME_CPP",
+)
+def test_cpp_with_onnx_runtime(network: Any) -> None:
+    folder, scores = network
+    (folder / "predict.cpp").write_text(_program("C++ with ONNX Runtime", "cpp"))
+    (folder / "onnxruntime").symlink_to(ONNXRUNTIME_CPP)
+    found = json.loads(_commands("C++ with ONNX Runtime", folder))
     np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
 
 
@@ -129,7 +148,7 @@ def test_cpp(network: Any) -> None:
 )  # fmt: skip
 def test_java(network: Any) -> None:
     folder, scores = network
-    (folder / "Predict.java").write_text(_program("java"))
+    (folder / "Predict.java").write_text(_program("Java", "java"))
     found = json.loads(_commands("Java", folder))
     np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import mixnet as mx
 from tests.onnx.runtime import exported, onnx, run
@@ -52,6 +53,31 @@ def test_integers_that_another_operator_reads_stay_signed(tmp_path: Path) -> Non
     path = exported(both, {"x": X.shape}, {}, tmp_path / "net.onnx")
     assert dtypes(path) == {"int8"}
     np.testing.assert_array_equal(run(path, X)[0], np.clip(np.round(X * 127.5), -128, 127))
+
+
+def test_padding_that_counts_in_a_mean_is_the_number_0(tmp_path: Path) -> None:
+    """OpenVINO pads with the integer 0, which is -1 around 128."""
+    data = mx.sym.contrib.quantize_v2(
+        mx.sym.Variable("data"), out_type="int8", min_calib_range=-1.0, max_calib_range=1.0
+    )
+    means = mx.sym.contrib.quantized_pooling(
+        *data, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="avg"
+    )
+    images = np.random.default_rng(1).uniform(-1, 1, (1, 2, 5, 5)).astype("float32")
+    (here,) = mx.sym.contrib.dequantize(*means).eval(data=mx.nd.array(images))
+    path = exported(
+        mx.sym.contrib.dequantize(*means), {"data": images.shape}, {}, tmp_path / "net.onnx"
+    )
+    np.testing.assert_allclose(run(path, images)[0], here.asnumpy(), atol=1e-6)
+    openvino = pytest.importorskip("openvino", reason="pip install 'mixnet[openvino]'")
+    compiled = openvino.Core().compile_model(path, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    np.testing.assert_allclose(compiled(images)[0], here.asnumpy(), atol=1e-6)
+
+
+def test_the_range_of_signed_integers_reaches_as_far_on_both_sides(tmp_path: Path) -> None:
+    path = exported(mx.sym.Group(list(quantized())), {"x": X.shape}, {}, tmp_path / "net.onnx")
+    _, low, high = run(path, X)
+    np.testing.assert_array_equal([low, high], [[-1], [1]])
 
 
 def test_a_file_with_unsigned_integers_is_read_again(tmp_path: Path) -> None:

@@ -409,6 +409,28 @@ def test_a_result_stays_on_the_host_until_a_program_reads_it(twice: Any) -> None
     np.testing.assert_array_equal(out.asnumpy(), DATA * 2)
 
 
+def test_an_array_that_a_backend_has_read_is_written_to(twice: Any) -> None:
+    x = mx.nd.array(DATA)
+    for number in range(4):  # programs that may reuse memory are compiled after some calls
+        np.testing.assert_allclose(twice(x).asnumpy(), (DATA + number) * 2, rtol=1e-5)
+        view = x._value.view
+        x += 1
+        x.wait_to_read()
+        np.testing.assert_allclose(view, DATA + number, rtol=1e-5)
+    x[0] = 5
+    np.testing.assert_array_equal(twice(x).asnumpy()[0], np.full(DATA.shape[1], 10))
+
+
+def test_what_a_backend_has_read_lives_no_longer_than_its_array(twice: Any) -> None:
+    x = mx.nd.array(DATA)
+    twice(x).wait_to_read()
+    alive = weakref.ref(x._value.view)
+    assert alive() is not None
+    del x
+    gc.collect()
+    assert alive() is None
+
+
 def test_writing_to_a_result(twice: Any) -> None:
     out = twice(mx.nd.array(DATA))
     copied = out.copy()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.ndarray.create import array
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class LayerOutputMinMaxCollector(LayerOutputCollector):
         if not self.wants(name):
             return
         values = arr.asnumpy()
-        least, most = float(values.min()), float(values.max())
+        least, most = _extent(name, values)
         if name in self.min_max_dict:
             before = self.min_max_dict[name]
             least, most = min(least, before[0]), max(most, before[1])
@@ -125,7 +125,7 @@ class LayerHistogramCollector(LayerOutputCollector):
         if not self.wants(name):
             return
         values = arr.asnumpy()
-        least, most = float(values.min()), float(values.max())
+        least, most = _extent(name, values)
         end = max(abs(least), abs(most))
         if name in self.hist_dict:
             self.hist_dict[name] = combine_histogram(self.hist_dict[name], values, least, most, end)
@@ -146,6 +146,21 @@ class LayerHistogramCollector(LayerOutputCollector):
         levels = 2 * LEVELS + 1 if unsigned else LEVELS
         threshold = entropy_threshold(counts, edges, levels)
         return (0.0 if unsigned else -threshold), threshold
+
+
+def _extent(name: str, values: np.ndarray) -> Range:
+    """The least and the greatest number.
+
+    Raises:
+        AttributeValueError: one is not finite: no integer stands for it.
+    """
+    least, most = float(values.min()), float(values.max())
+    if not np.isfinite([least, most]).all():
+        raise AttributeValueError(
+            f"calib_data: {name!r} reaches from {least} to {most} for one batch, and integers need a finite "
+            f"range. Look at the examples, or leave the layers that read it out with exclude_layers."
+        )
+    return least, most
 
 
 def entropy_threshold(counts: np.ndarray, edges: np.ndarray, levels: int) -> float:

@@ -14,7 +14,13 @@ from mixnet.contrib.quantization.collect import (
     LayerOutputMinMaxCollector,
     ranges_of,
 )
-from mixnet.contrib.quantization.options import check, check_mode, check_names, say
+from mixnet.contrib.quantization.options import (
+    check,
+    check_mode,
+    check_names,
+    check_parameters,
+    say,
+)
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.fuse_layers import fuse_layers
 from mixnet.passes.quantize_layers import Options, fold_rounding, quantize_layers, set_ranges
@@ -68,7 +74,11 @@ def quantized_step(
         names: of nodes that stay.
         operators: whose nodes stay.
         calibrated: whether ranges will be measured.
+
+    Raises:
+        DTypeError: a parameter is in another float dtype than float32.
     """
+    check_parameters(arg_params)
     floats = set_training(sym.graph, False)
     if fused:
         floats = fuse_layers(floats)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import AttributeTypeError, AttributeValueError, did_you_mean
+import numpy as np
+
+from mixnet.base import AttributeTypeError, AttributeValueError, DTypeError, did_you_mean
 from mixnet.context import Context
+from mixnet.ndarray.ndarray import NDArray
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -74,6 +77,21 @@ def check_names(name: str, **lists: Any) -> None:
         if value is not None and not (listed and all(isinstance(each, str) for each in value)):
             raise AttributeValueError(
                 f"{name}: {key} must be a list of strings, such as ['fc1'], not {value!r:.60}."
+            )
+
+
+def check_parameters(arrays: Mapping[str, NDArray]) -> None:
+    """Raise if a parameter is in another float dtype than float32.
+
+    Raises:
+        DTypeError: one is; says how to cast the network.
+    """
+    for name, each in arrays.items():
+        dtype = str(np.dtype(each.dtype))
+        if "float" in dtype and dtype != "float32":
+            raise DTypeError(
+                f"contrib.quantization: parameter {name!r} is {dtype}; layers in 8-bit integers stand "
+                f"between float32. Cast the network, net.cast('float32'), and the examples."
             )
 
 

@@ -106,7 +106,8 @@ def _whole(weight: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     parts = weight.astype(np.float32).reshape(len(weight), rows.groups, -1)
     end = np.abs(parts).max(-1, keepdims=True)
     most = MOST[rows.bits]
-    step = (np.where(end > 0, end, 1) / most).astype(weight.dtype)
+    step = (end / most).astype(weight.dtype)
+    step[step == 0] = 1  # a group of zeros, or of numbers that half precision hardly has
     exact = np.round(parts / step.astype(np.float32))
     whole = np.clip(exact, -most, most).astype(np.int8).reshape(len(weight), rows.size)
     return _packed(whole) if rows.bits == 4 else whole, step[..., 0]

@@ -24,10 +24,11 @@ class Shortcut:
         outputs: structure of the outputs, as :func:`mixnet.gluon.trace.unflatten` takes it.
     """
 
-    __slots__ = ("_at_once", "_kinds", "_outputs")
+    __slots__ = ("_at_once", "_is_single", "_kinds", "_outputs")
 
     def __init__(self, at_once: AtOnce, arguments: Sequence[NDArray], outputs: Any):
         self._at_once, self._outputs = at_once, outputs
+        self._is_single = isinstance(outputs, type)
         self._kinds = tuple(map(type, arguments))
 
     def __call__(self, arguments: Sequence[Any]) -> Any:
@@ -35,4 +36,6 @@ class Shortcut:
         if state.recording or state.training or tuple(map(type, arguments)) != self._kinds:
             return None
         outputs = self._at_once(arguments)
-        return None if outputs is None else unflatten(iter(outputs), self._outputs)
+        if outputs is None:
+            return None
+        return outputs[0] if self._is_single else unflatten(iter(outputs), self._outputs)

@@ -1,6 +1,7 @@
 """All conversions and rules; importing this module fills both tables."""
 
 from mixnet.onnx.export import elementwise as elementwise
+from mixnet.onnx.export import fused_layers as fused_layers
 from mixnet.onnx.export import integer_sums as integer_sums
 from mixnet.onnx.export import integers as integers
 from mixnet.onnx.export import layers as layers

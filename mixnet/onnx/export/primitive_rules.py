@@ -147,6 +147,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 
 @rule(
     "exp2",
+    "erfc",
     "log1p",
     "expm1",
     "rsqrt",
@@ -163,6 +164,8 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
         return in_wide(low, equation, inputs, lambda x: b.Mul(x, x))
     if name == "exp2":
         return b.Pow(number(low, 2, atom), x)
+    if name == "erfc":
+        return b.Sub(number(low, 1, atom), b.Erf(x))
     if name == "log1p":
         return b.Log(b.Add(x, number(low, 1, atom)))
     if name == "expm1":

@@ -57,6 +57,15 @@ def _is_signed(builder: Builder, step: Step) -> bool:
     return zero is not None and zero.dtype == np.int8 and not zero.shape and not zero
 
 
+def _averages_padding(step: Step) -> bool:
+    """Whether padding counts in a mean: OpenVINO fills it with the integer 0, whatever that stands for."""
+    return bool(
+        step.op_type == "AveragePool"
+        and step.attributes.get("count_include_pad")
+        and any(step.attributes.get("pads", ()))
+    )
+
+
 def _region(
     builder: Builder, source: Step, readers: dict[str, list[Step]], fixed: Set[str]
 ) -> list[Step]:
@@ -69,7 +78,11 @@ def _region(
         for reader in readers.get(step.outputs[0], []):
             if reader.op_type in _MOVES:
                 new.append(reader)
-            elif reader.op_type != "DequantizeLinear" or not _is_signed(builder, reader):
+            elif (
+                reader.op_type != "DequantizeLinear"
+                or not _is_signed(builder, reader)
+                or any(map(_averages_padding, readers.get(reader.outputs[0], [])))
+            ):
                 return []
             region.append(reader)
     return region

@@ -31,8 +31,9 @@ class HostValue(Value):
     _data: np.ndarray | None
 
     def __init__(self, spec: Spec, data: np.ndarray):
-        self._data = data
-        super().__init__(spec)
+        # As the class above does, without its property: a prediction has pushed that code out of the caches.
+        self.spec, self._data, self._moved = spec, data, None
+        self.segment, self.slot, self.node, self.var, self.shared = None, -1, None, None, False
 
     @property
     def host_array(self) -> np.ndarray | None:

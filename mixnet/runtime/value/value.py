@@ -60,7 +60,8 @@ class Value:
 
     ``array`` is the JAX array, None while pending in ``segment`` at ``slot``. ``node`` and
     ``index`` are its position on a tape or in a trace, ``node`` None if there is none. ``var`` orders
-    readers after the work that computes it. ``shared`` marks buffers that other libraries can see.
+    readers after the work that computes it. ``shared`` marks buffers that other libraries can see, as
+    through ``view``, NumPy's view of an array that a backend has read.
     """
 
     __slots__ = (
@@ -73,9 +74,11 @@ class Value:
         "slot",
         "spec",
         "var",
+        "view",
     )
 
     index: int  # set together with node
+    view: np.ndarray  # set when it is first read
 
     def __init__(self, spec: Spec, array: Any = None, segment: Any = None, slot: int = -1):
         self.spec = spec

@@ -55,22 +55,27 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
     return images, found.target.astype("float32")
 
 
-@pytest.fixture(scope="module")
-def trained(digits: Any) -> Any:
+def trained_network(images: np.ndarray, labels: np.ndarray) -> Any:
+    """The network after four epochs."""
     mx.random.seed(1)
     net = network()
     net.initialize(mx.init.Xavier())
     net.hybridize()
     trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
-    images, labels = (mx.nd.array(each[:1024]) for each in digits)
+    data, target = mx.nd.array(images[:1024]), mx.nd.array(labels[:1024])
     for _ in range(4):
         for start in range(0, 1024, 64):
             with autograd.record():
-                error = loss(net(images[start : start + 64]), labels[start : start + 64])
+                error = loss(net(data[start : start + 64]), target[start : start + 64])
             error.backward()
             trainer.step(64)
     return net
+
+
+@pytest.fixture(scope="module")
+def trained(digits: Any) -> Any:
+    return trained_network(*digits)
 
 
 def accuracy(net: Any, digits: Any) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet.base import AttributeTypeError, AttributeValueError
+from mixnet.base import AttributeTypeError, AttributeValueError, DTypeError
 from mixnet.contrib import quantization
 
 RNG = np.random.RandomState(3)
@@ -243,6 +243,23 @@ def test_histograms_are_combined() -> None:
 def test_wrong_options(options: dict[str, Any], says: str) -> None:
     with pytest.raises(AttributeValueError, match=says):
         quantized(chain(), **options)
+
+
+@pytest.mark.parametrize("mode", ["naive", "entropy"])
+@pytest.mark.parametrize("number", [np.nan, -np.inf])
+def test_examples_that_are_not_finite(mode: str, number: float) -> None:
+    data = DATA.copy()
+    data[0, 0, 0, 0] = number
+    with pytest.raises(
+        AttributeValueError, match=r"'p0_output' reaches from .* need a finite range"
+    ):
+        quantized(chain(), data=data, calib_mode=mode)
+
+
+def test_parameters_in_half_precision() -> None:
+    half = {"c_weight": mx.nd.zeros((4, 4, 1, 1), dtype="float16")}
+    with pytest.raises(DTypeError, match=r"'c_weight' is float16.*net\.cast\('float32'\)"):
+        quantization.quantize_model(chain(), half, {}, calib_mode="none")
 
 
 def test_wrong_things() -> None:

@@ -128,6 +128,18 @@ def test_no_weight_moves_by_more_than_half_a_step(
     assert np.abs(restored - weight).max() > 0
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_step_that_half_precision_does_not_have() -> None:
+    weight = np.random.default_rng(0).normal(size=(6, 16)).astype("float32")
+    weight[2] *= 1e-7
+    net = dense(weight)
+    net.cast("float16")
+    net(mx.nd.zeros((1, 16), dtype="float16"))
+    restored = quantize_weights(net)(mx.nd.array(np.eye(16), dtype="float16")).asnumpy().T
+    np.testing.assert_array_equal(restored[2], 0)
+    np.testing.assert_allclose(restored, weight, atol=0.02)
+
+
 def test_layers_that_stay_and_weights_that_others_read() -> None:
     data = mx.sym.Variable("data")
     weight = mx.sym.Variable("weight", shape=(4, 4))
