@@ -209,10 +209,6 @@ def open_file(path: str | os.PathLike[str], mode: str = "r", **more: Any) -> Any
         raise MissingFileError(path) from None
 
 
-class TraceError(MXNetError, mxnet_name="MXNetError"):
-    """A value was read while a graph is being traced."""
-
-
 class CompileWarning(UserWarning):
     """A line of code keeps compiling new programs."""
 
@@ -349,6 +345,15 @@ class NotImplementedForSymbol(_MethodError):
     """A method of arrays that symbols cannot have: they hold no values."""
 
     _reason, _way_out = "implemented for Symbol", "bind the symbol to arrays first"
+
+
+class TraceError(NotImplementedForSymbol, mxnet_name="NotImplementedForSymbol"):
+    """A value was asked for while a graph is being traced, where MXNet has a symbol."""
+
+    def __init__(self, message: str):
+        MXNetError.__init__(self, message)
+
+    __str__ = MXNetError.__str__
 
 
 class NotSupportedForSparseNDArray(_MethodError):

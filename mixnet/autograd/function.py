@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeTypeError, CheckError, GradientError
+from mixnet.base import AttributeTypeError, CheckError, GradientError, NotDefinedError, ShapeError
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator, Statics
+from mixnet.ops.registry import find
+from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Value
+from mixnet.runtime.value.value import Spec, Value
 
 
 class _FunctionOp(Operator):
@@ -18,10 +20,10 @@ class _FunctionOp(Operator):
 
     differentiable = True
 
-    def __init__(self, function: Function, num_inputs: int, outputs: Sequence[Any]):
+    def __init__(self, function: Function, inputs: Sequence[Spec], outputs: Sequence[Any]):
         super().__init__()
         self.user_function = function
-        self.num_inputs = num_inputs
+        self.inputs = inputs
         self.name = type(function).__name__
         self.outputs = [(each._wrap, each.shape, each._zeros_like) for each in outputs]
 
@@ -52,12 +54,34 @@ class _FunctionBackward(Operator):
         with RecordingScope(False, None):
             gradients = self.forward.user_function.backward(*heads)
         gradients = list(gradients) if isinstance(gradients, (list, tuple)) else [gradients]
-        if len(gradients) != self.forward.num_inputs:
+        if len(gradients) != len(self.forward.inputs):
             raise GradientError(
                 f"{self.forward.name}.backward returned {len(gradients)} gradient(s), but forward took "
-                f"{self.forward.num_inputs} input(s); return one gradient for each."
+                f"{len(self.forward.inputs)} input(s); return one gradient for each."
             )
-        return [gradients[i]._read() for i in wrt]
+        with RecordingScope(False, None):
+            return [self._assigned(gradients[i], self.forward.inputs[i]) for i in wrt]
+
+    def _assigned(self, gradient: Any, spec: Spec) -> Value:
+        """``gradient`` with the shape and dtype of its input, as if it were assigned to an array of them."""
+        if not hasattr(gradient, "_read"):
+            raise GradientError(
+                f"{self.forward.name}.backward returned {gradient!r:.60}, which is not an array; return "
+                f"one gradient for each input."
+            )
+        if gradient.shape == spec.shape and gradient.dtype == spec.dtype:
+            return gradient._read()  # type: ignore[no-any-return]
+        zeros = find("_zeros")
+        statics, _ = zeros.bind({"shape": spec.shape, "dtype": spec.dtype.name})
+        target = gradient._wrap(record_operation(zeros, statics, (), (), spec.context)[0])
+        try:
+            target[:] = gradient
+        except ShapeError:
+            raise GradientError(
+                f"{self.forward.name}.backward returned a gradient of shape {gradient.shape} for an input "
+                f"of shape {spec.shape}; return one that broadcasts to it."
+            ) from None
+        return target._read()  # type: ignore[no-any-return]
 
 
 class Function:
@@ -99,7 +123,7 @@ class Function:
                 Entry(Node(None, name="constant")) if v.node is None else Entry(v.node, v.index)
                 for v in values
             )
-            op = _FunctionOp(self, len(inputs), outputs)
+            op = _FunctionOp(self, [value.spec for value in values], outputs)
             node = Node(op, (), (), entries, op.name, None, values)
             for i, each in enumerate(copies):
                 value = each._read()
@@ -109,8 +133,8 @@ class Function:
 
     def forward(self, *inputs: Any) -> Any:
         """Outputs from inputs."""
-        raise GradientError(f"{type(self).__name__} does not define forward(self, *inputs).")
+        raise NotDefinedError(f"{type(self).__name__} does not define forward(self, *inputs).")
 
     def backward(self, *head_gradients: Any) -> Any:
         """Gradients of the inputs from those of the outputs."""
-        raise GradientError(f"{type(self).__name__} does not define backward(self, *gradients).")
+        raise NotDefinedError(f"{type(self).__name__} does not define backward(self, *gradients).")

@@ -15,8 +15,8 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     CheckError,
-    MXNetError,
     ShapeError,
+    StateError,
     did_you_mean,
 )
 from mixnet.checkpoint import load_checkpoint, numbered
@@ -254,7 +254,7 @@ class Module(BaseModule):
                         _copy(name, source[name], array)
                     continue
                 if source is not None and not allow_missing:
-                    raise MXNetError(
+                    raise StateError(
                         f"{name} is not presented: the parameters given have no such name."
                         f"{did_you_mean(name, source)} Pass allow_missing=True to leave it out."
                     )

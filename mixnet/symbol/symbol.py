@@ -18,6 +18,7 @@ from mixnet.base import (
     IndexingError,
     MXNetError,
     NotAnArrayError,
+    NotImplementedForSymbol,
     OperatorValueError,
     UnknownAttributeError,
     _Null,
@@ -521,7 +522,7 @@ class Symbol:
         return load_json, (self.tojson(remove_amp_cast=False),)
 
     def __bool__(self) -> bool:
-        raise MXNetError("A symbol has no truth value: it has no numbers until it is bound.")
+        raise NotImplementedForSymbol(self.__bool__, "bool")
 
     # ---- gradient -----------------------------------------------------------------------------
 

@@ -174,6 +174,42 @@ def test_function_uses_its_own_gradient() -> None:
     np.testing.assert_allclose(x.grad.asnumpy(), 6 * s * (1 - s), rtol=1e-5)
 
 
+def _gradient_of(returned):
+    """The gradient of an input of two elements if ``backward`` returns ``returned(head)``."""
+
+    class Double(autograd.Function):
+        def forward(self, x):
+            return x * 2
+
+        def backward(self, dy):
+            return returned(dy)
+
+    x = variable(1.0, 2.0)
+    with autograd.record():
+        y = Double()(x)
+    y.backward()
+    return x.grad
+
+
+def test_gradients_of_functions_are_assigned_to_their_inputs() -> None:
+    for returned in (
+        lambda dy: dy.reshape((1, 2)),
+        lambda dy: dy[:1],
+        lambda dy: dy.astype("float64"),
+        lambda dy: [dy],
+    ):
+        gradient = _gradient_of(returned)
+        assert (gradient.shape, gradient.dtype) == ((2,), np.float32)
+        assert gradient.asnumpy().tolist() == [1, 1]
+    with pytest.raises(mx.MXNetError, match=r"Double.*\(5,\).*\(2,\)"):
+        _gradient_of(lambda dy: nd.ones((5,))).asnumpy()
+    for wrong in (None, 3.0):
+        with pytest.raises(mx.MXNetError, match="is not an array"):
+            _gradient_of(lambda dy, wrong=wrong: wrong).asnumpy()
+    with pytest.raises(NotImplementedError, match="does not define forward"):
+        autograd.Function()(variable(1.0))
+
+
 def test_errors_of_mxnet_are_raised() -> None:
     x = variable(1.0)
     with pytest.raises(mx.MXNetError, match=r"was not.*record"):

@@ -114,6 +114,28 @@ def test_attributes_keep_their_kind() -> None:
         nn.HybridSequential().add(nn.Lambda("tanh"))
 
 
+def test_functions_in_a_sequence() -> None:
+    row = nn.Sequential()
+    row.add(lambda x: x * 2, nn.Dense(1, in_units=1))
+    row.initialize(mx.init.One())
+    assert row(mx.nd.ones((1, 1))).asscalar() == 2
+    assert row[0](mx.nd.ones((1,))).asscalar() == 2
+
+
+def test_a_value_is_not_implemented_for_the_symbol_of_a_hybridized_block() -> None:
+    class Branch(gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x if x.sum() > 0 else -x
+
+    net = Branch()
+    assert net(mx.nd.array([-1])).asscalar() == 1
+    net.hybridize()
+    with pytest.raises(mx.base.NotImplementedForSymbol, match="do not hybridize") as error:
+        net(mx.nd.array([-1]))
+    assert type(error.value).__name__ == "NotImplementedForSymbol"
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+
+
 def test_blocks_in_a_list_are_warned_of() -> None:
     holder = Holder()
     holder.layers = [nn.Dense(2)]

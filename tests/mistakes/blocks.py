@@ -73,7 +73,7 @@ MISTAKES = [
     mistake("nn.HybridSequential().add('relu')", ValueError, "'relu'", "HybridLambda"),
     mistake("nn.HybridSequential().add(nn.Dense)", ValueError, "Dense", "Make one: Dense(...)"),
     mistake("nn.Sequential().add([nn.Dense(2), nn.Dense(3)])", ValueError, "list", "add(*blocks)"),
-    mistake("nn.Sequential().add(nd.relu)", ValueError, "relu", "gluon.nn.Lambda"),
+    mistake("gluon.Block().register_child(nd.relu)", ValueError, "relu", "gluon.nn.Lambda"),
     mistake("nn.HybridSequential(nn.Dense(2))", TypeError, "Dense", "net.add(...)"),
     mistake(
         "net = nn.HybridSequential()\nnet.add(nn.Dense(2))\nnet[3]",

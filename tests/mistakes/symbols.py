@@ -54,7 +54,7 @@ MISTAKES = [
     mistake("sym.var('a', foo='b')", AttributeValueError, "'foo'", "'__foo__'"),
     mistake("mlp()['foo']", ValueError, "'foo'", "softmax_output"),
     mistake("mlp()[3]", (IndexingError, IndexError), "3", "1 output"),
-    mistake("bool(sym.var('a') > 0)", MXNetError, "truth value", "bound"),
+    mistake("bool(sym.var('a') > 0)", NotImplementedForSymbol, "bool", "bind"),
     mistake("sym.var('a').asnumpy()", NotImplementedForSymbol, "asnumpy", "bind"),
     # ---- shapes
     mistake("mlp().infer_shape(dta=(2, 3))", TypeError, "'dta'", "Did you mean 'data'?"),

@@ -23,6 +23,13 @@ def array() -> nd.NDArray:
     return nd.arange(12).reshape((3, 4))
 
 
+def bound() -> mx.mod.Module:
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
+    module = mx.mod.Module(net, label_names=[])
+    module.bind([("data", (1, 3))])
+    return module
+
+
 def exported() -> Any:
     network = nn.HybridSequential()
     network.add(nn.Dense(2))
@@ -38,6 +45,8 @@ STATES: list[Callable[[], Any]] = [
     lambda: parameter(**SPARSE).row_sparse_data(nd.array([0])),
     lambda: parameter().row_sparse_data(nd.array([0])),
     exported,
+    lambda: bound().init_params(arg_params={}),
+    lambda: bound().set_params({}, {}),
 ]
 KINDS: list[Callable[[], Any]] = [
     lambda: array()["a"],

@@ -19,6 +19,11 @@ def mlp():
     return sym.SoftmaxOutput(sym.FullyConnected(x, num_hidden=3, name="fc2"), name="softmax")
 
 
+def test_a_symbol_has_no_truth_value() -> None:
+    with pytest.raises(mx.base.NotImplementedForSymbol, match="__bool__"):
+        bool(sym.Variable("a"))
+
+
 def test_automatic_names_count_by_kind() -> None:
     with mx.name.NameManager():
         a, b = sym.Variable("a"), sym.Variable("b")

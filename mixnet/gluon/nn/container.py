@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet.base import AttributeTypeError, IndexingError
 from mixnet.gluon.block import Block, HybridBlock, ParameterDict
 from mixnet.gluon.block.block import indented
+from mixnet.gluon.nn.function import Lambda
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -56,6 +57,11 @@ class _Row:
         return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
 
 
+def _as_block(child: Any) -> Any:
+    """``child``, as a block if it is a function."""
+    return Lambda(child) if callable(child) and not isinstance(child, (Block, type)) else child
+
+
 class Sequential(_Row, Block):
     """Blocks in sequence: each works on the output of the previous one.
 
@@ -66,6 +72,10 @@ class Sequential(_Row, Block):
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
+
+    def add(self, *blocks: Any) -> None:
+        """Append blocks, or functions of an array."""
+        super().add(*map(_as_block, blocks))
 
     def forward(self, x: Tensor) -> Any:
         """Call the blocks in sequence."""

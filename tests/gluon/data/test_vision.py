@@ -257,6 +257,14 @@ def test_compose_joins_what_can_be_hybridized() -> None:
         T.HybridCompose([T.CenterCrop(3)])
 
 
+def test_functions_among_transforms() -> None:
+    mixed = T.Compose([T.Cast("float32"), lambda x: x + 1, T.Cast("float16")])
+    changed = mixed(mx.nd.ones((2,), dtype="uint8"))
+    assert changed.dtype == np.float16
+    assert changed.asnumpy().tolist() == [2, 2]
+    assert T.Compose([len])(mx.nd.ones((2,))) == 2
+
+
 def test_transforms_become_part_of_a_network() -> None:
     net = nn.HybridSequential()
     net.add(T.ToTensor(), T.Normalize(0.5, 0.25), nn.Dense(2))
