@@ -275,7 +275,7 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
             f"measure: the job of {count} workers failed (exit code {job.returncode}). It "
             f"printed:\n{_end_of(out)}"
         )
-    return json.loads(answer.read_text())  # type: ignore[no-any-return]
+    return json.loads(answer.read_text())
 
 
 def _end_of(text: str) -> str:

@@ -92,7 +92,7 @@ class Member:
                 f"a mixnet scheduler, before the job began{reason}. Look at what it printed. It also ends a "
                 f"connection without a certificate of its job: {HOW}"
             )
-        return message["begin"]  # type: ignore[no-any-return]
+        return message["begin"]
 
     def _say(self, **message: Any) -> None:
         with contextlib.suppress(OSError):  # _watch sees the end of the connection

@@ -79,7 +79,7 @@ def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
         try:
             events = next(steps)
         except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return end.value
         while events is not None and not events.poll(1000):
             check()
 

@@ -59,7 +59,7 @@ def split_data(
     parts = list(itertools.pairwise(bounds))
     if batch_axis == 0 and size >= num_slice:
         return [data[begin:end] for begin, end in parts]  # views
-    return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in parts]  # type: ignore[attr-defined]
+    return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in parts]
 
 
 def split_and_load(

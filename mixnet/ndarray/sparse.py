@@ -352,7 +352,7 @@ def _tostype(self: NDArray, stype: str) -> Any:
     if kind is not None:
         value = self._read()
         with RecordingScope(False, None):
-            converted = kind._from_dense(NDArray._wrap(value))  # type: ignore[attr-defined]
+            converted = kind._from_dense(NDArray._wrap(value))
         if state.recording and value.node is not None:  # what stands for the array on the tape
             converted._variable = value
         return converted

@@ -484,7 +484,7 @@ class RowSparseNDArray(BaseSparseNDArray):
     """The stored rows; None until somebody asks, where there is room for more."""
 
     @property
-    def _data(self) -> NDArray:  # type: ignore[override]
+    def _data(self) -> NDArray:
         if self._stored is None:
             assert self._room is not None
             count = self._aux[0].shape[0]

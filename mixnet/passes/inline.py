@@ -60,5 +60,8 @@ def _expand(
         drawn = Node(ADVANCE, (), node.scalars[-1:], (inputs[key],), f"{name}_key")
         drawn.made_from(origin)
         replacements[inner.inputs[key]] = (Entry(drawn),)
-    change = lambda each, entries: _expand(each, entries, origin, name + "/")
+
+    def change(each: Node, entries: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        return _expand(each, entries, origin, name + "/")
+
     return inner.rebuild(change, replacements).heads

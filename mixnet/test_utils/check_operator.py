@@ -39,7 +39,7 @@ def simple_forward(
         inputs: its arguments by name, NumPy arrays.
     """
     ctx = ctx or current_context()
-    executor = sym.bind(ctx, args={name: array(each, ctx=ctx) for name, each in inputs.items()})  # type: ignore[attr-defined]
+    executor = sym.bind(ctx, args={name: array(each, ctx=ctx) for name, each in inputs.items()})
     outputs = [each.asnumpy() for each in executor.forward(is_train=is_train)]
     return outputs[0] if len(outputs) == 1 else outputs
 
@@ -269,8 +269,8 @@ def _weighted(part: Symbol, weight: Symbol, sym: Symbol) -> Symbol:
     from mixnet import symbol
 
     if isinstance(part, symbol.numpy._Symbol):
-        return symbol.numpy.sum(part * weight.as_np_ndarray())  # type: ignore[attr-defined]
-    return symbol.sum(part * weight)  # type: ignore[attr-defined]
+        return symbol.numpy.sum(part * weight.as_np_ndarray())
+    return symbol.sum(part * weight)
 
 
 def check_symbolic_forward(
@@ -310,7 +310,7 @@ def check_symbolic_forward(
     names = sym.list_outputs()
     references = [expected[name] for name in names] if isinstance(expected, Mapping) else expected
     gradients = {name: zeros(each.shape, ctx, each.dtype) for name, each in arguments.items()}
-    executor = sym.bind(ctx, args=arguments, args_grad=gradients, aux_states=states)  # type: ignore[attr-defined]
+    executor = sym.bind(ctx, args=arguments, args_grad=gradients, aux_states=states)
     executor.forward(is_train=False)
     for name, expect, actual in zip(names, references, executor.outputs, strict=False):
         labels = (f"EXPECTED_{name}", f"FORWARD_{name}")
@@ -387,7 +387,7 @@ def check_symbolic_backward(
     else:
         requests = dict(grad_req)
     requests = {name: requests.get(name, "null") if name in gradients else "null" for name in names}
-    executor = sym.bind(  # type: ignore[attr-defined]
+    executor = sym.bind(
         ctx, args=arguments, args_grad=gradients, aux_states=states, grad_req=requests
     )
     executor.forward(is_train=True)
@@ -455,14 +455,14 @@ def check_speed(
         raise ValueError(f"typ={typ!r} is neither 'whole' nor 'forward'.")
     ctx = ctx or current_context()
     if location is None:
-        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **kwargs)  # type: ignore[attr-defined]
+        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **kwargs)
         values: Mapping[str, Any] = {
             name: np.random.normal(size=each.shape) for name, each in executor.arg_dict.items()
         }
     else:
         values = location
         shapes = {name: np.shape(each) for name, each in location.items()}
-        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **shapes)  # type: ignore[attr-defined]
+        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **shapes)
     for name, value in values.items():
         executor.arg_dict[name][:] = array(_asnumpy(value), ctx=ctx)
 

@@ -247,7 +247,7 @@ def broadcast(
 
     def work(arrays: list[Any]) -> list[Any]:
         with jax.enable_x64(True):
-            return jax.device_put([arrays[place[i]] for i, _ in pending], devices)  # type: ignore[no-any-return]
+            return jax.device_put([arrays[place[i]] for i, _ in pending], devices)
 
     moved = later(
         "broadcast", [values[i] for i in numbers], specs, work, "communication", priority, "copy"

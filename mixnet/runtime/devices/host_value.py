@@ -40,7 +40,7 @@ class HostValue(Value):
         return self._data
 
     @property
-    def array(self) -> Any:  # type: ignore[override]
+    def array(self) -> Any:
         """The JAX array, made at the first call; in a forked process, which has no devices, NumPy's."""
         data = self._data
         if data is None:

@@ -126,7 +126,7 @@ class Meeting:
         brought = [arrays_of(part.values, self.name) for part in parts]
         rows = [list(row) for row in zip(*brought, strict=True)]
         with jax.enable_x64(True):  # a setting of the thread, and workers start with JAX's default
-            return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
+            return on_mesh(self.exchange, rows, devices)[0]
 
     def _report_absent(self, seconds: float) -> None:
         """Abort, while a thread waits for a result, if the other devices will not arrive."""

@@ -343,7 +343,7 @@ def _assembled(struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
             aval = _avals[struct] = ShapedArray(struct.shape, struct.dtype)
         return _make(aval, struct.sharding, parts)
     except TypeError:  # another version of JAX, or none: `_make` is not there
-        return jax.make_array_from_single_device_arrays(struct.shape, struct.sharding, parts)  # type: ignore[arg-type]
+        return jax.make_array_from_single_device_arrays(struct.shape, struct.sharding, parts)
 
 
 _make: Any = assembled()
@@ -482,7 +482,7 @@ def _program(
         program = joint_programs.known[key] = _Program(team, segment, slots, donated)
     else:
         count("cache_hits", operations=len(segment.program))
-    return program  # type: ignore[no-any-return]
+    return program
 
 
 def can_be_joint(contexts: Sequence[Context]) -> bool:

@@ -115,8 +115,13 @@ def _chart(
         at = left + (bad["step"] - first) * across
         svg.line(at, top, at, top + tall, "s-hot", dashed=True)
         svg.text(min(at + 3, x + _WIDTH - 60), top + 10, "not finite", "f-hot", 10)
-    at_step = lambda step: left + (step - first) * across
-    at_value = lambda value: top + tall - (value - low) * up
+
+    def at_step(step: float) -> float:
+        return left + (step - first) * across
+
+    def at_value(value: float) -> float:
+        return top + tall - (value - low) * up
+
     for number, curve in enumerate(curves):
         colour = number % 8
         _polyline(svg, curve, number, at_step, at_value)
