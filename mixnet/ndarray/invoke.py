@@ -241,7 +241,7 @@ def make_function(
                 arrays = _by_name(op, args, attributes)
             args = args[arrays_first:]
         else:
-            arrays, args = _any_number(op, args, attributes)
+            arrays, args = _any_number(op, _flat(attributes.pop(op.variadic, args)), attributes)
         if args:
             out = _out_by_position(op, args[len(order) :], out)
             attributes.update(zip(order, args, strict=False))
@@ -281,7 +281,6 @@ def _any_number(
 ) -> tuple[list[NDArray], tuple[Any, ...]]:
     """The leading arrays of a call that takes any number of them, and the arguments after them."""
     count = op.number_of_inputs(attributes)
-    args = _flat(attributes.pop(op.variadic, args))
     arrays = []
     for each in args:
         if not isinstance(each, NDArray):
