@@ -305,20 +305,9 @@ class Module(BaseModule):
             ValueError: with ``allow_missing``, a name is unknown to the network.
         """
         if not allow_missing:
-            self.init_params(
-                initializer=None,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=allow_missing,
-                force_init=force_init,
-                allow_extra=allow_extra,
-            )
+            super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
-        if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. set_params call ignored.",
-                stacklevel=2,
-            )
+        if self._ignores_params(force_init):
             return
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         self._params_dirty = True
