@@ -1,4 +1,16 @@
-"""Exchanges run one after another, each in the thread that needs its result or in that of exchanges."""
+"""Exchanges run one after another, in the thread that needs the result or in a thread of their own.
+
+An exchange is a generator that yields what it waits for, so it can pause in one thread and
+continue in another. The thread that needs the result runs it for a few milliseconds, which
+usually suffices on a fast network and saves two thread switches. If it takes longer, the
+background thread continues, and the caller waits for the engine's task as for any other, open to
+Ctrl-C.
+
+``Turn._unclaimed`` decides which thread runs the generator; a generator cannot run in two threads
+at once. It is released only if the exchange has to continue, so an exchange that has ended is
+never entered again. ``ended`` is set before ``done`` is called, so that its waiters wake up even
+if ending the task raises an error.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +24,11 @@ from mixnet.engine.task import Done
 from mixnet.process.interrupt import Deferred
 
 _SECONDS_HERE = 0.02
-"""How long a thread that needs a result waits for other processes itself; Ctrl-C has to wait, too."""
+"""How long a thread that needs a result waits for other processes itself. Ctrl-C is deferred meanwhile."""
 
 
 class Turn:
-    """One exchange. Whichever thread is first runs it until it has ended or would wait for long.
+    """One exchange. The first thread to claim it runs it until it ends or would have to wait for long.
 
     Args:
         steps: the exchange.
@@ -25,7 +37,7 @@ class Turn:
 
     def __init__(self, steps: Steps[None], check: Callable[[], None]):
         self.ended = threading.Event()
-        self.done: Done | None = None  # of the engine's task, set when it may begin
+        self.done: Done | None = None  # ends the engine's task; set when the exchange may begin
         self._steps, self._check = steps, check
         self._unclaimed = threading.Semaphore()
 
@@ -36,10 +48,10 @@ class Turn:
             seconds: to wait for other processes; no limit by default.
 
         Returns:
-            whether another thread has to go on, since those seconds were not enough.
+            Whether another thread has to continue, because the time was not enough.
         """
         if not self._unclaimed.acquire(blocking=False):
-            return False  # and if it has ended, it stays claimed
+            return False  # another thread runs it, or it has ended
         error: BaseException | None = None
         try:
             is_over = self._advance(seconds)
@@ -69,7 +81,7 @@ class Turn:
 
 
 def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
-    """The result of an exchange. Waits for the other processes.
+    """Run an exchange to its end and return its result, waiting for the other processes.
 
     Args:
         steps: the exchange.
@@ -85,22 +97,22 @@ def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
 
 
 class Turns:
-    """The thread of exchanges, and what waits for it."""
+    """The background thread of exchanges, with its queue."""
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[Turn] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="mixnet exchanges", daemon=True).start()
 
     def put(self, turn: Turn) -> None:
-        """Let the thread run an exchange, unless another one does first."""
+        """Queue an exchange for the background thread, which skips it if another thread runs it first."""
         self._waiting.put(turn)
 
     def run_here(self, turn: Turn) -> None:
-        """Run an exchange in this thread, which needs its result, as long as it does not wait for long.
+        """Run an exchange in this thread, which needs its result, unless it has to wait for long.
 
-        So no other thread has to wake up for it, and then wake up this one.
+        This saves waking the background thread, which would then have to wake this one.
         """
-        with Deferred():  # an exchange that has begun goes on
+        with Deferred():  # Ctrl-C must not cut an exchange in half: the other processes would hang
             if turn.run(_SECONDS_HERE):
                 self.put(turn)
 

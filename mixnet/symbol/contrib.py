@@ -356,7 +356,7 @@ def isnan(data: Symbol) -> Symbol:
 
 def isinf(data: Symbol) -> Symbol:
     """1 where infinite, else 0."""
-    return apply("abs", data) == math.inf  # type: ignore[return-value]
+    return apply("abs", data) == math.inf  # type: ignore[return-value,comparison-overlap]
 
 
 def isfinite(data: Symbol) -> Symbol:

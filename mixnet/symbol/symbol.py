@@ -328,7 +328,9 @@ class Symbol:
         """What identifies this object while it exists; see ``NDArray.handle``."""
         return ctypes.c_void_p(id(self))
 
-    def infer_shape_partial(self, *args: Any, **kwargs: object) -> tuple[list, list, list]:
+    def infer_shape_partial(
+        self, *args: Any, **kwargs: object
+    ) -> tuple[list[Any], list[Any], list[Any]]:
         """Like ``infer_shape``, with ``()`` and 0 for unknown shapes and dimensions.
 
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
