@@ -63,7 +63,7 @@ class Direct:
         return array.nbytes <= most and array.dtype.kind in "iuf"
 
     def gather(self, array: np.ndarray) -> Steps[np.ndarray]:
-        """The arrays of all processes, one behind the other in the order of ranks.
+        """The arrays of all processes, concatenated in the order of ranks.
 
         Args:
             array: flat, of the same length and dtype in all processes.
@@ -127,7 +127,7 @@ class Direct:
     def _events(
         self, unsent: Mapping[int, memoryview], missing: Mapping[int, memoryview]
     ) -> Events:
-        """What tells when some bytes can be sent or have come."""
+        """Events that occur when bytes can be sent or have arrived."""
         events = select.poll()
         for other in {**unsent, **missing}:
             sends = select.POLLOUT if other in unsent else 0
@@ -142,7 +142,7 @@ class Direct:
 
 
 def _advance(parts: dict[int, memoryview], other: int, count: int) -> None:
-    """Go on behind the first bytes of a part."""
+    """Continue after the first bytes of a part."""
     if count == len(parts[other]):
         del parts[other]
     elif count:
@@ -211,10 +211,10 @@ def _accept(
     connections: dict[int, socket.socket],
     seconds: float,
 ) -> None:
-    """Accept the processes that know the key; others that come are sent away.
+    """Accept the processes that know the key and reject others.
 
     Raises:
-        OSError: not all have come in time.
+        OSError: not all have connected in time.
     """
     end = time.monotonic() + seconds
     while not all(other in connections for other in expected):

@@ -99,9 +99,7 @@ class ThreadedEngine(Engine):
                 if not task.missing and task.state is State.WAITING:
                     self._make_ready(task)
             self._start_quick()
-        except (
-            BaseException
-        ):  # Ctrl-C: a task in only some of its queues would block others forever
+        except BaseException:  # Ctrl-C: a task in some of its queues only would block others
             self._mend(task)
             raise
 

@@ -234,9 +234,8 @@ class OverProcesses(InJob):
         """For each key the sum of its arrays, on the key's home device."""
         merged = super().merge({key: groups[key] for key in sorted(groups)}, priority)
         for key, value in merged.items():
-            if any(
-                each._is_sparse for each in groups[key]
-            ):  # beside dense ones, so the sum is dense
+            # Some are sparse and others dense, so the sum is dense.
+            if any(each._is_sparse for each in groups[key]):
                 (row,) = self.world.exchange(sums, [[value._read()]], priority, "all-reduce", [key])
                 merged[key] = value._wrap(row[0])
         return {key: merged[key] for key in groups}

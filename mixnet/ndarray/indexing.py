@@ -229,9 +229,8 @@ def getitem(self: NDArray, key: object) -> Any:
     full_key = key
     key, truths = _without_truths(full_key)
     if truths:  # each is a new first axis, of the one element or of none
-        if isinstance(full_key, tuple) and _is_truth(
-            full_key[0]
-        ):  # what follows reads the new axis
+        # The rest of the key reads the new axis.
+        if isinstance(full_key, tuple) and _is_truth(full_key[0]):
             view = self[None] if truths[0] else self[None][:0]
             return view[full_key[1:]] if full_key[1:] else view
         view = self[key] if key else self

@@ -23,7 +23,7 @@ class HostValue(Value):
 
     Args:
         spec: of the value, on a CPU context.
-        data: of the shape and dtype of the spec; nobody else may write to it.
+        data: of the shape and dtype of the spec; no one else may write to it.
     """
 
     __slots__ = ("_data", "_moved")
