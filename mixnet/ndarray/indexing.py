@@ -214,7 +214,7 @@ def _check_all(index: np.ndarray, axis: int, extent: int) -> None:
 
 
 def _check_known(index: NDArray, axis: int, extent: int) -> None:
-    """Check indices that are there already; for those still to be computed nobody waits."""
+    """Check indices that have been computed; it does not wait for pending ones."""
     known = on_host(index)
     if known is not None:
         _check_all(known, axis, extent)

@@ -189,7 +189,7 @@ class Installed:
     def repeat(self, *args: Any, **kwargs: Any) -> Any:
         """Every element ``repeats`` times along ``axis``, of the flattened array for None."""
     def reshape(self, *args: Any, **kwargs: Any) -> Any:
-        """The same storage in another shape; -1 stands for what is left, 0 for the axis as it is."""
+        """The same storage in another shape; -1 is the remaining extent, 0 keeps the axis."""
     def reshape_like(self, *args: Any, **kwargs: Any) -> Any:
         """The left array with axes ``lhs_begin:lhs_end`` replaced by the right one's."""
     def reverse(self, *args: Any, **kwargs: Any) -> Any:

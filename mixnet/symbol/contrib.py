@@ -91,7 +91,7 @@ class _Body:
         self.subgraph = SubGraph(Graph(self.heads, self.inputs), called)
 
     def _variables(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Variables of the body that stand for ``symbols``; copies of one name are told apart."""
+        """Variables of the body in place of ``symbols``; variables of the same name are numbered."""
         nodes = [
             Node(None, name=f"{each.name}-{i}", attrs=node_attributes())
             for i, each in enumerate(symbols)

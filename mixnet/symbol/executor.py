@@ -407,7 +407,7 @@ class Executor:
         Args:
             out_grads: gradients of the outputs, in order; ones by default, as loss heads want. Those
                 beyond the outputs are not read.
-            is_train: kept for MXNet programs.
+            is_train: accepted for compatibility.
 
         Without ``forward(is_train=True)`` before it the outputs are computed once more, as for
         inference, from the arrays of now.
