@@ -1,5 +1,6 @@
 # make tour   sets up and runs the tour notebook headless
 # make lab    the same in JupyterLab
+# make setup  sets up all that lint, docs and test need
 # make docs   builds the documentation into build/docs
 # make course runs all notebooks headless and stores them with their figures
 # make test   sets up and runs the tests
@@ -20,7 +21,7 @@ PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 # the package again, half a second each.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: tour lab course docs test networks browser-course lint bench jax-range clean
+.PHONY: setup tour lab course docs test networks browser-course lint bench jax-range clean
 
 $(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -41,6 +42,8 @@ $(VENV)/stamp-dev: $(VENV)/stamp-lab
 $(VENV)/stamp-docs: $(VENV)/stamp-lab
 	$(PIP) $(PINNED) --editable '.[lab,docs]'
 	@touch $@
+
+setup: $(VENV)/stamp-dev $(VENV)/stamp-docs
 
 tour: $(VENV)/stamp-lab
 	$(BIN)/python notebooks/run.py notebooks/00_tour.ipynb --out build/tour

@@ -68,7 +68,7 @@ from mixnet.util import use_np_shape as use_np_shape
 # What `F.np` is in hybrid_forward.
 ndarray.np, ndarray.npx = numpy, numpy_extension
 ndarray.CachedOp = symbol.CachedOp
-autograd.get_symbol = symbol._get_symbol  # type: ignore[attr-defined]
+autograd.get_symbol = symbol._get_symbol
 paths.install(__name__)
 _interrupt.install()
 _interpreter.check()

@@ -57,7 +57,7 @@ def _current() -> AttrScope:
     if scope is None:
         scope = AttrScope()
         write(_scopes, "value", scope)
-    return scope  # type: ignore[no-any-return]
+    return scope
 
 
 def node_attributes(attr: Mapping[str, str] | None = None) -> dict[str, str]:

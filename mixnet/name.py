@@ -63,4 +63,4 @@ def current() -> NameManager:
     if manager is None:
         manager = NameManager()
         write(NameManager._current, "value", manager)
-    return manager  # type: ignore[no-any-return]
+    return manager

@@ -25,7 +25,7 @@ class _Exit:
             return lambda scope, *_: _restore(scope._before)
         restore: Any = functools.partial(_restore, scope._before)
         restore.left = _Left(scope._before)
-        return restore  # type: ignore[no-any-return]
+        return restore
 
 
 class _Left:

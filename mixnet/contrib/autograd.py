@@ -98,7 +98,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[...,
         for each in variables:
             if not isinstance(each, NDArray):
                 raise CheckError(f"takes arrays, not {type(each).__name__}.")
-        gradients = [each.zeros_like() for each in variables]  # type: ignore[attr-defined]
+        gradients = [each.zeros_like() for each in variables]
         mark_variables(variables, gradients)
         with train_section():
             outputs = func(*args)

@@ -19,7 +19,7 @@ from typing import Any
 from mixnet.base import MXNetError
 
 LONGEST_TEXT = 600  # characters of a description that an error shows
-_REMEMBERED = 4096  # exchanges that somebody may still ask about
+_REMEMBERED = 4096  # exchanges that another process may still ask about
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Agreement:
                 self._requested.add(number)
                 if number in self._descriptions:
                     answer = self._descriptions[number].message(number)
-            # What differs first is why everything behind it differs too.
+            # The first difference explains all later ones.
             if "differ" in message and self.difference is None:
                 self.difference = DisagreementError(_difference(message["differ"]))
             self._changed.notify_all()
@@ -177,9 +177,7 @@ class Questions:
         number = int(message["number"])
         messages = self._open.setdefault(number, {})
         messages[rank] = message
-        first = min(
-            self._open
-        )  # what differs behind an open question may only follow from that one
+        first = min(self._open)  # a difference after an open question may be a consequence of it
         texts = {str(rank): str(each["text"]) for rank, each in self._open[first].items()}
         if len({each["digest"] for each in self._open[first].values()}) > 1:
             return {"differ": texts}

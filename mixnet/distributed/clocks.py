@@ -27,7 +27,7 @@ class Offset:
 def offsets(world: World, rounds: int = 15, clock: Callable[[], int] = now) -> list[Offset]:
     """The clock offset of every process; all processes get the same list. Waits for all of them.
 
-    In an exchange nobody has an answer before everybody has begun. So what a clock shows at the
+    In an exchange, no process has an answer before all have begun. So what a clock shows at the
     end of an exchange is later than what any other showed at its beginning, in both directions:
     each round bounds the offset from both sides, and the bounds of all rounds hold.
 

@@ -49,7 +49,7 @@ class Direct:
         return nbytes <= most and dtype.kind in "iuf"
 
     def gather(self, array: np.ndarray) -> Steps[np.ndarray]:
-        """The arrays of all processes, one behind the other in the order of ranks.
+        """The arrays of all processes, concatenated in the order of ranks.
 
         Args:
             array: flat, of the same length and dtype in all processes.
@@ -127,7 +127,7 @@ class Direct:
 
 
 def _advance(parts: dict[int, memoryview], other: int, count: int) -> None:
-    """Go on behind the first bytes of a part."""
+    """Continue after the first bytes of a part."""
     if count == len(parts[other]):
         del parts[other]
     elif count:
@@ -196,10 +196,10 @@ def _accept(
     connections: dict[int, socket.socket],
     seconds: float,
 ) -> None:
-    """Accept the processes that know the key; others that come are sent away.
+    """Accept the processes that know the key and reject others.
 
     Raises:
-        OSError: not all have come in time.
+        OSError: not all have connected in time.
     """
     end = time.monotonic() + seconds
     while not all(other in connections for other in expected):

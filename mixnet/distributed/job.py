@@ -29,7 +29,7 @@ class WorkerLostError(MXNetError):
 
 
 def local_rank(otherwise: int) -> int:
-    """Number of this process among those of the job on its machine, as the launcher says."""
+    """Number of this process among those of the job on its machine, set by the launcher."""
     names = ("DMLC_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", "LOCAL_RANK")
     return int(next((os.environ[name] for name in names if name in os.environ), otherwise))
 

@@ -18,7 +18,7 @@ from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueEr
 from mixnet.units import size_text, time_text
 
 ORIGIN = "processes of one machine"
-"""How the points of ``measure`` were obtained, as ``ScalingView`` says it."""
+"""How the points of ``measure`` were obtained, in the words of ``ScalingView``."""
 
 _MOST_WORKERS = 64
 _LAST_LINES = 25  # of what a job printed, in an error
@@ -154,7 +154,7 @@ def measure(
 
     Raises:
         AttributeTypeError: ``network`` or ``data`` has the wrong type.
-        AttributeValueError: a number is out of its range.
+        AttributeValueError: a number is out of range.
         MeasureError: a job failed, or took longer than ``timeout``; shows its output.
     """
     if not callable(getattr(network, "export", None)):
@@ -275,7 +275,7 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
             f"measure: the job of {count} workers failed (exit code {job.returncode}). It "
             f"printed:\n{_end_of(out)}"
         )
-    return json.loads(answer.read_text())  # type: ignore[no-any-return]
+    return json.loads(answer.read_text())
 
 
 def _end_of(text: str) -> str:

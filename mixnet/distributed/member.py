@@ -38,7 +38,7 @@ class Member:
 
     def __init__(self, job: Job):
         self.job = job
-        self.lost: MXNetError | None = None  # why the job cannot go on
+        self.lost: MXNetError | None = None  # why the job cannot continue
         self.loss_noted = threading.Event()  # set with ``lost``
         self.servers: dict[int, tuple[str, int]] = {}  # where they listen
         self.left: list[int] = []  # workers that have ended their programs
@@ -60,7 +60,7 @@ class Member:
         begun = self._answer(seconds)
         self.rank, self.port = int(begun["rank"]), int(begun["port"])
         self.peers: list[str] = begun["peers"]
-        # The coordination service is on the way that was just taken, not behind a proxy for downloads.
+        # The coordination service is reached directly, as just now, not through a proxy for downloads.
         known = os.environ.get(_NO_PROXY, "")
         os.environ[_NO_PROXY] = ",".join(filter(None, (known, self.root)))
         threading.Thread(target=self._watch, name="mixnet job", daemon=True).start()
@@ -79,7 +79,7 @@ class Member:
     def _answer(self, seconds: float) -> dict[str, Any]:
         reason = ""
         try:
-            # The scheduler gives up first, and says who is missing.
+            # The scheduler gives up first and names the missing processes.
             line = self._wire.readline(seconds + 10)
         except OSError as error:
             line, reason = b"", f" ({refusal(error)})"
@@ -92,7 +92,7 @@ class Member:
                 f"a mixnet scheduler, before the job began{reason}. Look at what it printed. It also ends a "
                 f"connection without a certificate of its job: {HOW}"
             )
-        return message["begin"]  # type: ignore[no-any-return]
+        return message["begin"]
 
     def _say(self, **message: Any) -> None:
         with contextlib.suppress(OSError):  # _watch sees the end of the connection
@@ -248,7 +248,7 @@ def _start(job: Job, role: str) -> subprocess.Popen[bytes]:
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "JAX_PLATFORMS": "cpu",
     }
-    # In a session of its own: a signal to rank 0 does not end it before the others were told.
+    # In its own session: a signal to rank 0 must not end it before the others have been notified.
     return subprocess.Popen(
         [sys.executable, "-c", "import mixnet"],
         env=env,

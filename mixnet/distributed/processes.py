@@ -53,7 +53,7 @@ BUCKET_BYTES = 4 << 20
 _SHORT_BYTES = 1 << 20  # messages that the thread that pushes them begins to send
 _ALONE_BYTES = 1 << 18  # a value from this size on is not copied next to others
 _ALIGNMENT = 64
-_PATIENCE = 3.0  # seconds between a broken connection and the news of who is lost
+_PATIENCE = 3.0  # seconds between a broken connection and the message that names the lost process
 
 Rows = Sequence[Sequence[Value]]
 
@@ -301,9 +301,9 @@ class World:
             elif not number:
                 self._turns.run_here(turn)
 
-        # Numbers go up in the order of pushing, and an interrupt never counts an exchange that is not
-        # pushed. Under this lock nothing is sent, and nothing waits but the naive engine, which runs
-        # what is pushed before anything else: then threads take turns.
+        # Exchanges are numbered in push order, and an interrupt never counts one that is not pushed.
+        # Nothing is sent under this lock. Nothing waits under it either, except the naive engine,
+        # which runs a task while it is pushed: threads then take turns.
         with whole_or_not_at_all(), self._ordering:
             number = agreement.note(description)
             current.engine.push_async(
@@ -419,7 +419,7 @@ class World:
 
 
 def whole_or_not_at_all() -> AbstractContextManager[object]:
-    """A scope for pushes of exchanges, which all processes have to make: Ctrl-C comes after it.
+    """A scope for pushing exchanges, which all processes have to push: Ctrl-C is deferred to its end.
 
     The naive engine waits for the others inside, so Ctrl-C is not deferred there.
     """

@@ -18,7 +18,7 @@ def serve_if_asked() -> None:
         SystemExit: the job has ended.
     """
     if os.environ.get("DMLC_ROLE") == "server" and _IS_SERVER not in os.environ:
-        # It needs the rest of mixnet, on threads, which wait for an import to end: so a program of its own.
+        # A separate program, since its threads need all of mixnet and would wait for this import to end.
         command = [sys.executable, "-m", "mixnet.kvstore.serving"]
         os.execve(sys.executable, command, {**os.environ, _IS_SERVER: "1", "JAX_PLATFORMS": "cpu"})
     if os.environ.get("DMLC_ROLE") != "scheduler":

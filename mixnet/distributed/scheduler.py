@@ -61,7 +61,7 @@ class Scheduler:
         self.job = job
         self.seconds: float = config.get("MIXNET_JOIN_SECONDS")
         self.workers: dict[int, Peer] = {}
-        self.waiting: list[Peer] = []  # workers without a number, until all are there
+        self.waiting: list[Peer] = []  # workers without a number, until all have registered
         self.servers: list[Peer] = []
         self.has_begun = False
         self.failure = ""
@@ -91,7 +91,7 @@ class Scheduler:
         await self._over.wait()
         for each in self.servers:
             each.tell(end=self.failure)
-        await asyncio.sleep(0.2)  # what was told last is on its way
+        await asyncio.sleep(0.2)  # the last message is being delivered
         server.close()
         for writer in self._connections:
             writer.close()
@@ -107,7 +107,7 @@ class Scheduler:
                 await self._secure(writer, self._tls)
             hello = unpacked(await asyncio.wait_for(reader.readline(), 10)).get("hello")
             if not isinstance(hello, dict):
-                return  # nobody of ours
+                return  # not a process of this job
             peer = Peer(
                 str(hello.get("role")),
                 hello.get("rank") if isinstance(hello.get("rank"), int) else None,
@@ -132,7 +132,7 @@ class Scheduler:
                 elif "ask" in message and peer.rank is not None:
                     self._tell_workers(self._questions.ask(peer.rank, message["ask"]))
         except (TimeoutError, OSError, ValueError, KeyError, TypeError):
-            pass  # the connection has ended, or says what nobody of ours would
+            pass  # the connection has ended, or sent an invalid message
         finally:
             if peer is not None:
                 self._close(peer)
@@ -312,7 +312,7 @@ class Scheduler:
         if not peer.has_left:
             peer.has_left = True
             self._lose(peer, "has ended")
-        # Until then: a coordination service that ends makes JAX abort those who use it.
+        # Not earlier: JAX aborts processes whose coordination service ends.
         if all(each.has_gone for each in self.workers.values()):
             self._over.set()
 
@@ -332,7 +332,7 @@ def bind_address(root: str) -> str:
             probe.bind((address, 0))
     except OSError:
         return ""
-    # A name that stands for the machine itself, as in /etc/hosts, would keep other machines away.
+    # A name that resolves to the machine itself, as in /etc/hosts, would lock other machines out.
     is_name = not root.replace(".", "").isdigit() and root != "localhost"
     return "" if is_name and _is_loopback(str(address)) else str(address)
 

@@ -26,7 +26,7 @@ def context(is_server: bool) -> ssl.SSLContext | None:
     """What connections of this process need; None if no certificates are set.
 
     Both ends have to show a certificate that the job's own authority has signed. Names in it do not
-    matter: who has one is part of the job.
+    matter: every process that has one belongs to the job.
 
     Args:
         is_server: whether this process listens.
@@ -142,7 +142,7 @@ class Wire:
             return None
 
     def send(self, content: bytes) -> None:
-        """Send all of it, behind what other threads send; after Ctrl-C the next call sends the rest.
+        """Send all of it, after the data of other threads; after Ctrl-C the next call sends the rest.
 
         Raises:
             OSError: the connection is broken.
@@ -167,7 +167,7 @@ class Wire:
 
     def _send_some(self) -> bool:
         """Send what can be sent without waiting; returns whether that is anything."""
-        with Deferred(), self._using:  # what was sent is no longer in the buffer, whatever happens
+        with Deferred(), self._using:  # sent bytes leave the buffer even if an error occurs
             try:
                 count = self._connection.send(bytes(self._unsent[:_MOST_AT_ONCE]))
             except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):

@@ -68,7 +68,7 @@ class Topology:
         kind: ``ring``, ``tree`` or ``server``.
         workers: how many there are.
         servers: how many there are; 0 unless ``kind`` is ``server``.
-        gradients: what is summed or pushed.
+        gradients: the arrays that are summed or pushed.
         buckets: for each message, the keys in it and its bytes, including padding.
         bound: elements from which an array is spread over all servers.
         transfers: in the order of steps.
@@ -166,7 +166,7 @@ def topology(
 
     Args:
         gradients: an initialized network, of which all parameters with a gradient count; or a
-            mapping from key to array; or a number of bytes, which stands for one float32 array
+            mapping from key to array; or a number of bytes, meaning one float32 array
             with rows of 4 bytes.
         workers: 1 to 256.
         kind: ``ring``, ``tree`` or ``server``.
@@ -257,7 +257,7 @@ def _all_reduces(sizes: Sequence[int], workers: int, kind: str) -> Iterator[Tran
 
 
 def _ring(size: int, n: int) -> Iterator[tuple[int, int, int, int, str]]:
-    """Step, source, target, bytes and what is done, of one all-reduce."""
+    """Step, source, target, bytes and action of each transfer of one all-reduce."""
     for step in range(2 * (n - 1)):
         for worker in range(n):
             chunk = (worker - step) % n

@@ -1,4 +1,16 @@
-"""Exchanges run one after another, each in the thread that needs its result or in that of exchanges."""
+"""Exchanges run one after another, in the thread that needs the result or in a thread of their own.
+
+An exchange is a generator that yields what it waits for, so it can pause in one thread and
+continue in another. The thread that needs the result runs it for a few milliseconds, which
+usually suffices on a fast network and saves two thread switches. If it takes longer, the
+background thread continues, and the caller waits for the engine's task as for any other, open to
+Ctrl-C.
+
+``Turn._free`` decides which thread runs the generator; a generator cannot run in two threads at once. It is
+released only if the exchange has to continue, so an exchange that has ended is never entered again.
+``_running`` is released before ``done`` is called, so that its waiters wake up even if ending the task raises
+an error.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +30,7 @@ _CHECK_SECONDS = 1.0
 
 
 class Turn:
-    """One exchange. Whichever thread is first runs it until it has ended or would wait for long.
+    """One exchange. The first thread to claim it runs it until it ends or would have to wait for long.
 
     Args:
         steps: the exchange.
@@ -91,7 +103,7 @@ class Turn:
 
 
 def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
-    """The result of an exchange. Waits for the other processes.
+    """Run an exchange to its end and return its result, waiting for the other processes.
 
     Args:
         steps: the exchange.
@@ -142,9 +154,9 @@ class Turns:
         self._leave(turn, turn.run() if turn.is_short else WITHOUT_LIMIT)
 
     def run_here(self, turn: Turn) -> None:
-        """Run an exchange in this thread, which needs its result, as long as it does not wait for long.
+        """Run an exchange in this thread, which needs its result, unless it has to wait for long.
 
-        So no other thread has to wake up for it, and then wake up this one.
+        This saves waking the background thread, which would then have to wake this one.
         """
         with Deferred():
             with self._lock:

@@ -235,7 +235,7 @@ class Engine(ABC):
         def forget() -> None:
             var.error = None
 
-        # A task that writes it, so that it comes after all that have been pushed before.
+        # A task that writes it, so that it runs after everything pushed before.
         self.push(forget, (), (var,), name=f"delete {var.name}")
         var.deleted = True
 
@@ -276,7 +276,7 @@ class Engine(ABC):
         """Run the work of a task, unless an input failed; the task stores its error."""
         if task.stamps is not None:
             task.stamps.append(now())
-        # An input that failed makes what is computed from it fail with the same error.
+        # Results that are computed from a failed input fail with the same error.
         error = None
         if not task.forgiving:
             error = next((var.error for var in task.inputs if var.error is not None), None)
@@ -322,7 +322,7 @@ class Engine(ABC):
         """Store an exception of a task to raise it later."""
         at = f", pushed at {task.source}" if task.source else ""
         with self._telling:
-            # Else several pieces of work fail for one reason, or the program knows of it.
+            # Otherwise several tasks failed for the same reason, or the program already knows.
             if error not in self._unreported and not is_reported(error):
                 error.add_note(f"raised by {task.name or 'work without a name'}{at}")
                 self._unreported.append(error)

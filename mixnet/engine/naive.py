@@ -55,7 +55,7 @@ class NaiveEngine(Engine):
             self._raise(var.error)
 
     def settle(self, var: Var) -> None:
-        """Nothing to do: nothing is ever pending."""
+        """Do nothing: no task is ever pending."""
 
     def wait_for_all(self) -> None:
         self._raise_unreported()

@@ -27,7 +27,7 @@ class Task:
 
     ``inputs`` are the variables declared as read; ``reads`` are those of them that it does not
     also write. ``missing`` counts the variables that it may not use yet; ``pushed`` and ``ended`` count
-    those of ``writes`` that know of it, and that know of its end.
+    those of ``writes`` that have registered its push, and its end.
     """
 
     __slots__ = (
@@ -68,7 +68,8 @@ class Task:
         self.work = work
         self.inputs = self.reads = tuple(reads)
         self.writes = tuple(writes)
-        if len(reads) + len(writes) > 1:  # each variable once, and what is written is not read
+        # Each variable once; variables that it writes are not listed as read.
+        if len(reads) + len(writes) > 1:
             self.writes = tuple(dict.fromkeys(writes))
             alone = set(self.writes)
             self.reads = tuple(var for var in dict.fromkeys(reads) if var not in alone)
@@ -80,14 +81,14 @@ class Task:
         self.state = State.WAITING
         self.error: BaseException | None = None
         self.forgiving = False  # runs though an input failed
-        self.resumable = False  # called again after an interrupt, the work does what is left of it
+        self.resumable = False  # called again after an interrupt, the work finishes the rest
         self.source: str | None = None  # "file:line" of the user's code that pushed it
         self.caller = ""  # the operator in Python whose code pushed it, while traced
         self.context: Context | None = None  # where the work runs; None: this thread runs it
-        # Set where the work only starts something, and ends when that says so: told that somebody waits.
+        # Set if the work only starts something and ends later; called while a thread waits for the task.
         self.on_wait: Callable[[float], object] | None = None
         self.quick = False  # that function never waits, so any thread may call it
-        self.completed = False  # that has been said
+        self.completed = False  # its end has been reported
         self.waits_for: Var | None = None  # what the work itself is waiting for, while it runs
         self.stamps: list[int] | None = (
             None  # nanoseconds: pushed, ready, started, ended; while traced

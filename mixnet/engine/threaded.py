@@ -1,4 +1,22 @@
-"""The threaded engine: a pool of worker threads per kind of resource, ordered by variables."""
+"""The threaded engine: a pool of worker threads per kind of resource, ordered by variables.
+
+A task is WAITING while variables are missing, then READY, and RUNNING on a worker, or CLAIMED by a
+thread that will run it itself, then DONE. Two facts are authoritative: ``Var.holders`` with
+``Var.queue``, which say who has a variable and who waits for it in push order, and the counts
+``pushed`` and ``ended`` of writes. ``Var.writing``, ``Task.missing``, the heaps of the pools and the
+set of pending tasks follow from them.
+
+Ctrl-C may interrupt the main thread in the middle of the engine's own bookkeeping. Therefore
+
+* authoritative facts that belong together change in one statement without a call: CPython handles
+  signals only at calls and backward jumps;
+* what changes the queues or ends a task catches ``BaseException`` and calls ``_mend``, which derives
+  the rest again and leaves the task to the workers. That takes time proportional to the pending
+  tasks, which is acceptable after an interrupt.
+
+Work, ``on_wait`` and finalizers run without the lock. Only ``_wait`` sleeps, and only when no ready
+task is on the way to what it waits for.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +53,8 @@ class Pool:
 class ThreadedEngine(Engine):
     """Runs tasks on threads as soon as their variables allow: readers in parallel, writers alone.
 
-    A waiting thread does not sleep while there are ready tasks on the way to what it waits
-    for: it runs such tasks itself. So there is no thread switch on the path of a
-    requested value, and a waiting worker cannot starve its own pool.
+    A thread that waits runs ready tasks itself as long as what it waits for depends on them. So a
+    requested value needs no thread switch, and a waiting worker cannot starve its own pool.
 
     Args:
         workers: number of threads per kind of resource, or per kind on one type of device
@@ -54,8 +71,8 @@ class ThreadedEngine(Engine):
         _engines.add(self)
 
     def _reset(self) -> None:
-        # One lock for all: it is held for a few list operations at a time, never while work runs.
-        # Reentrant, as the garbage collector may run somebody's finalizer at any line, which may push work.
+        # One lock for everything: it is held for a few list operations, never while work runs. It is
+        # reentrant, because the garbage collector may run a finalizer at any line, which may push work.
         lock: Any = locks.make("engine")
         self._lock = lock
         self._changed = threading.Condition(lock)
@@ -82,9 +99,7 @@ class ThreadedEngine(Engine):
                 if not task.missing and task.state is State.WAITING:
                     self._make_ready(task)
             self._start_quick()
-        except (
-            BaseException
-        ):  # Ctrl-C: half-way in the queues it would keep others waiting for ever
+        except BaseException:  # Ctrl-C: a task in some of its queues only would block others
             self._mend(task)
             raise
 
@@ -169,11 +184,11 @@ class ThreadedEngine(Engine):
                     pool.arrived.wait()
                     pool.idle -= 1
                 task = heapq.heappop(pool.heap)[2]
-                if task.state is not State.READY:  # a waiting thread was quicker
+                if task.state is not State.READY:  # a waiting thread has taken it
                     continue
-                task.state = State.RUNNING  # nobody else may take it
+                task.state = State.RUNNING  # no other thread may take it
             self._execute(task)
-            del task  # a worker that sleeps holds nothing
+            del task  # a sleeping worker must not keep it alive
 
     def _execute(self, task: Task) -> None:
         try:
@@ -183,7 +198,7 @@ class ThreadedEngine(Engine):
         finally:
             if task.on_wait is not None:
                 self._leave(task)
-            elif task.state is not State.CLAIMED:  # else: an interrupt came before it began
+            elif task.state is not State.CLAIMED:  # an interrupt may come before it has begun
                 try:
                     self._end(task)
                 except BaseException:
@@ -236,7 +251,7 @@ class ThreadedEngine(Engine):
             try:
                 with self._lock:
                     task = self._quick.popleft() if self._quick else None
-                    if task is None or task.state is not State.READY:  # somebody was quicker
+                    if task is None or task.state is not State.READY:  # another thread has taken it
                         continue
                     task.state = State.CLAIMED
                 self._execute(task)
@@ -258,7 +273,7 @@ class ThreadedEngine(Engine):
                 self._wait(lambda: not task.missing, lambda: self._before(task))
             if task.state is State.CLAIMED:
                 self._execute(task)
-            else:  # after an interrupt that the work of another task has caught, workers run it
+            else:  # the work of another task has caught an interrupt: workers run this one
                 self._wait(lambda: task.state is State.DONE, lambda: (task,))
         except BaseException:
             self.release(task)
@@ -278,8 +293,7 @@ class ThreadedEngine(Engine):
     def _mend(self, task: Task, ended: bool = False) -> None:
         """Restore consistency after an interrupt of this thread, at any step of the above.
 
-        The holders and the queue of a variable, and a task's counts of writes, are always correct; the rest
-        is derived from them. A task that was to run here is left to the workers.
+        A task that this thread was to run is left to the workers.
 
         Args:
             task: what was interrupted.
@@ -291,7 +305,7 @@ class ThreadedEngine(Engine):
         with self._lock:
             if ended:
                 self._take_out(task)
-            elif task.state not in (State.RUNNING, State.DONE):  # else: a worker was quicker
+            elif task.state not in (State.RUNNING, State.DONE):  # else a worker has taken it
                 self._queue_again(task)
             self._derive_the_rest(task)
             for each in self._pending:
@@ -337,11 +351,11 @@ class ThreadedEngine(Engine):
         if task.stamps is not None and len(task.stamps) == 1:
             task.stamps.append(now())
         heap = self._pool(task.resource).heap
-        # An entry stays there when somebody who waits has taken the task.
+        # The entry of a task that a waiting thread has taken stays in the heap.
         heap[:] = [entry for entry in heap if entry[2] is not task]
         heapq.heapify(heap)
         self._make_ready(task)
-        if task.quick:  # this thread is on its way out of what would have run it
+        if task.quick:  # this thread would have run it, but is leaving
             self._wake(self._pool(task.resource))
 
     # ---- waiting --------------------------------------------------------------------------------
@@ -378,8 +392,8 @@ class ThreadedEngine(Engine):
             rest.difference_update([task for task in rest if task.state is State.DONE])
             return rest
 
-        # Twice, since what runs may push more, as operators in Python do. Not until nothing is left: another
-        # thread may push for ever.
+        # Twice, since tasks may push more, as operators in Python do. Not until none are left: another
+        # thread may go on pushing forever.
         for _ in range(2):
             with self._lock:
                 rest.update(task for task in self._pending if task not in mine)
@@ -395,7 +409,7 @@ class ThreadedEngine(Engine):
 
     def _run_until(self, until: Callable[[], bool], blockers: Callable[[], Iterable[Task]]) -> None:
         # Nanoseconds at the first and at the latest call of ``on_wait``. They stay 0 until only
-        # asynchronous tasks are in the way: a thread that can still run a task is not waiting for them.
+        # asynchronous tasks remain: a thread that can still run a task is not waiting for them.
         first = last_call = 0
         while True:
             task = None
@@ -416,12 +430,12 @@ class ThreadedEngine(Engine):
                     self._execute(task)
                     continue
             except BaseException:
-                # An interrupt may come between the claim and the work: workers then run the task, since
-                # a claimed task that nobody runs would block its variables for good.
+                # An interrupt may come between claiming and running. Workers then run the task; a claimed
+                # task that never runs would block its variables forever.
                 if task is not None:
                     self.release(task)
                 raise
-            # Without the lock: on_wait may end its task, which takes the lock.
+            # Without the lock: on_wait may end its task, which needs the lock.
             last_call = now()
             first = first or last_call
             for each in started:
@@ -440,9 +454,9 @@ class ThreadedEngine(Engine):
             self._waiters -= 1
 
     def _ready_below(self, roots: Iterable[Task], started: list[Task]) -> Task | None:
-        """A ready task that ``roots`` depend on, directly or indirectly; None if all of them are running.
+        """A ready task that ``roots`` depend on, directly or indirectly; None if all of those are running.
 
-        Then ``started`` has the asynchronous ones, which no thread is running.
+        ``started`` then lists the asynchronous ones, which no thread is running.
 
         Raises:
             MXNetError: they wait for this thread.
@@ -527,8 +541,8 @@ def wait_before_fork() -> None:
 
 
 def _before_fork() -> None:
-    # A child has the memory of its parent but none of its threads: what is half done in one would
-    # stay so.
+    # A child has the memory of its parent but none of its threads: a half-finished update would stay
+    # half-finished.
     wait_before_fork()
     for engine in list(_engines):
         engine._lock.acquire()
@@ -544,7 +558,7 @@ def _after_fork_in_child() -> None:
         running = engine._running()
         pending = [task for task in engine._pending if task not in running]
         engine._telling = locks.make("errors")
-        engine._unreported = []  # the parent tells of them
+        engine._unreported = []  # the parent reports them
         engine._reset()
         engine._thread.tasks = running
         engine._pending.update(running)

@@ -26,7 +26,7 @@ class Timeline:
     :class:`mixnet.runtime.programs.decision.Decision`), or None.
 
     ``watchers`` are called with every task that gets a row, where it ran, when its work has ended and
-    before anybody who waits for it goes on; what they do is not in the row's time.
+    before any waiting thread continues, so their time is not in the row's.
 
     Args:
         capacity: maximum number of rows; the oldest are dropped first.
@@ -79,7 +79,7 @@ class Timeline:
         """The row of a task that has just ended."""
         decision, self._here.decision = getattr(self._here, "decision", None), None
         assert task.stamps is not None
-        # A row has four times, whatever came between: readers need no cases.
+        # A row always has four times, so readers need no special cases.
         while len(task.stamps) < 4:  # the work was interrupted
             task.stamps.append(now())
         pushed, ready, started, ended = task.stamps
@@ -174,4 +174,4 @@ def chrome_events(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 timeline = Timeline()
-"""The timeline of this process; off until somebody starts it."""
+"""The timeline of this process; off until it is started."""

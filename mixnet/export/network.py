@@ -208,9 +208,8 @@ def _inputs(
     if shapes and isinstance(shapes[0], int):
         shapes = [tuple(shapes)]
     labels = [n for n in symbol.list_inputs() if n not in arrays and n not in names]
-    if len(shapes) == len(names) + len(
-        labels
-    ):  # shapes of labels too, which prediction does not read
+    # With the shapes of labels, which prediction does not read.
+    if len(shapes) == len(names) + len(labels):
         variables = [n for n in symbol.list_inputs() if n not in arrays]
         shapes = [shape for name, shape in zip(variables, shapes, strict=True) if name in names]
     if len(shapes) != len(names):

@@ -59,7 +59,7 @@ def split_data(
     parts = list(itertools.pairwise(bounds))
     if batch_axis == 0 and size >= num_slice:
         return [data[begin:end] for begin, end in parts]  # views
-    return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in parts]  # type: ignore[attr-defined]
+    return [data.slice_axis(axis=batch_axis, begin=b, end=e) for b, e in parts]
 
 
 def split_and_load(
@@ -310,9 +310,7 @@ def _fetch_by_requests(url: str, part: str, verify_ssl: bool, have: int) -> None
 
     headers = {"Range": f"bytes={have}-"} if have else {}
     answer = requests.get(url, stream=True, verify=verify_ssl, headers=headers, timeout=60)
-    if (
-        answer.status_code == 416 and have
-    ):  # nothing is left to send, or the part is of another file
+    if answer.status_code == 416 and have:  # nothing left to send, or a part of another file
         os.unlink(part)
         return _fetch_by_requests(url, part, verify_ssl, 0)
     if answer.status_code not in (200, 206):

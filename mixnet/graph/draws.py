@@ -36,7 +36,7 @@ def calls_watched() -> Iterator[list[Node]]:
 
 
 def note_call(node: Node) -> None:
-    """Let a node that was just composed know when, if its operator draws."""
+    """Number a node that was just composed, if its operator draws."""
     if node.op.takes_key:
         node.order = next(_calls)
         if _watch.drawing is not None:
@@ -44,7 +44,7 @@ def note_call(node: Node) -> None:
 
 
 def note_copies(nodes: Sequence[Node]) -> None:
-    """Let copies of composed nodes know that they are called now, in the order of the originals."""
+    """Number copies of composed nodes as calls made now, in the order of the originals."""
     for node in drawing(nodes):
         note_call(node)
 
@@ -52,7 +52,7 @@ def note_copies(nodes: Sequence[Node]) -> None:
 def drawing(nodes: Sequence[Node]) -> list[Node]:
     """Those of ``nodes`` whose operators draw, in the order in which they were called.
 
-    Nodes that do not know, of symbol files, come first, in the order of ``nodes``.
+    Nodes without a number, from symbol files, come first, in the order of ``nodes``.
     """
     nodes_that_draw = [node for node in nodes if node.op is not None and node.op.takes_key]
     return sorted(nodes_that_draw, key=lambda node: getattr(node, "order", 0))

@@ -63,14 +63,14 @@ class Graph:
         change: Callable[[Node, tuple[Entry, ...]], Node | tuple[Entry, ...]],
         variables: Mapping[Node, Node | tuple[Entry, ...]] | None = None,
     ) -> Graph:
-        """A graph in which ``change(node, new_inputs)`` stands for every operation.
+        """A graph in which ``change(node, new_inputs)`` replaces every operation.
 
         Args:
             change: returns a node with the same outputs, or the entries that replace them.
-            variables: what stands for variables, where they do not stay.
+            variables: replacements of variables that do not stay.
         """
         results: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
-        # Where nodes know their lines: all nodes whose line is settled.
+        # If nodes have lines: all nodes whose line is final.
         lines: set[Node] = set()
         if any(hasattr(node, "line") for node in self.nodes):
             replacements = [[Entry(v)] if isinstance(v, Node) else v for v in results.values()]

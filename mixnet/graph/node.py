@@ -34,10 +34,10 @@ class ScalarSlot(int):
 class Node:
     """A variable (``op`` None) or an operator applied to entries.
 
-    What it computes never changes while a graph has it: passes make new nodes. Whoever made a
-    node may change the rest of it: a symbol changes its attributes, which are text; a copy of a graph
-    changes names; a tape changes what it keeps until backward. A finished tape turns its nodes into
-    variables, so that they hold no arrays.
+    What a node computes never changes while a graph contains it: passes create new nodes. The creator
+    of a node may change the rest: a symbol its attributes, which are text; a copy of a graph the names;
+    a tape the values that it stores until backward. A finished tape turns its nodes into variables, so
+    that they hold no arrays.
 
     Args:
         op: the operator, None for a variable.
@@ -46,14 +46,13 @@ class Node:
         inputs: entries of other nodes.
         name: unique in a symbol; shown everywhere.
         attrs: attributes as text, as a symbol file has them; user attributes too.
-        values: a tape keeps the values of the outputs here until backward has used them.
+        values: on a tape, the values of the outputs until backward has used them.
 
-    ``source``, the user's line that made the node, is there for nodes of symbols, and for others
-    where somebody asked for lines; ``line`` holds it, or only the place in the code that it is
-    looked up from. ``call``, as what it was recorded, is set only on a tape; ``moves`` also,
-    where states wait for backward, see :mod:`mixnet.runtime.record.moving`; ``order`` on random
-    operators of symbols and of bodies of loops: they draw in this order, see
-    :mod:`mixnet.graph.draws`.
+    Some attributes are set only where they are needed. ``source`` is the user's line that created the
+    node: of symbols, and of others if lines were requested; ``line`` holds it, or the place in the
+    code to look it up from. ``call`` is the recorded call, on a tape. ``moves`` lists states that wait
+    for backward, also on a tape; see :mod:`mixnet.runtime.record.moving`. ``order`` is the order of
+    drawing for random operators of symbols and of loop bodies; see :mod:`mixnet.graph.draws`.
     """
 
     __slots__ = (
@@ -124,7 +123,7 @@ class Node:
         return self if inputs == self.inputs else self.replaced(inputs)
 
     def made_from(self, other: Node) -> Node:
-        """This node, with the line and the order of another one that it comes from, if that has them."""
+        """This node, with the line and the order of the node that it was derived from, if set there."""
         line = getattr(other, "line", None)
         if line is not None:
             self.line = line

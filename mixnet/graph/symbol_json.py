@@ -17,7 +17,7 @@ from mixnet.util import is_np_shape
 _DRAWS = "mixnet_draws"  # nodes in the order in which they draw
 VERSION = 10901  # what the real library of the file format calls itself
 _INPUTS_STATED = 900  # older files may leave out inputs that are variables
-_WHOLE_BY_DEFAULT = 904  # up to here, axis=-1 of argmax stood for all axes
+_WHOLE_BY_DEFAULT = 904  # up to this version, axis=-1 of argmax meant all axes
 
 
 def to_json(graph: Graph) -> str:
@@ -28,7 +28,7 @@ def to_json(graph: Graph) -> str:
     return _text(whole)
 
 
-_LONGEST_LINE = 10  # items of a list that stand on one line
+_LONGEST_LINE = 10  # items of a list that fit on one line
 
 
 def _text(value: object, depth: int = 0) -> str:
@@ -78,7 +78,7 @@ def _rows(graph: Graph) -> dict[str, Any]:
 
 
 def _order_of_draws(graph: Graph) -> dict[str, Any]:
-    """What says in which order operators draw, if that is not the order of the nodes."""
+    """The order in which operators draw, if it is not the order of the nodes."""
     number = {node: i for i, node in enumerate(graph.nodes)}
     called = [number[node] for node in drawing(graph.nodes)]
     return {} if called == sorted(called) else {_DRAWS: ["list_int", called]}
@@ -139,7 +139,7 @@ def from_json(text: str, name: str = "the text") -> Graph:
 
 
 class _Reader:
-    """Reads a graph, and those in it, and says where the text goes wrong.
+    """Reads a graph and its subgraphs; errors name the position in the text.
 
     Args:
         name: of the file.
@@ -322,13 +322,11 @@ def check_inputs(node: Node) -> None:
     op, count = node.op, len(node.inputs)
     if op.variadic:
         named = node.attrs.get(op.num_args or "")
-        if named is None or named.strip() == str(
-            count + len(_subgraphs(node))
-        ):  # MXNet counts both
+        both = count + len(_subgraphs(node))  # as MXNet counts them
+        if named is None or named.strip() == str(both):
             return
-        if count == len(
-            op.argument_names(node.statics)
-        ):  # some have a weight behind those that are counted
+        # Some operators have a weight after the counted inputs.
+        if count == len(op.argument_names(node.statics)):
             return
         expected = f"{named} inputs"
     else:

@@ -34,12 +34,8 @@ IMAGENET_MEAN = np.array([123.68, 116.28, 103.53])
 IMAGENET_STD = np.array([58.395, 57.12, 57.375])
 
 
-class Augmenter:
-    """Base of augmenters: override ``__call__``.
-
-    Args:
-        kwargs: the arguments that :meth:`dumps` returns; arrays become lists.
-    """
+class WithArguments:
+    """Keeps the arguments that an augmenter was created with, for :meth:`dumps`."""
 
     def __init__(self, **kwargs: object):
         for key, value in kwargs.items():
@@ -51,6 +47,14 @@ class Augmenter:
     def dumps(self) -> Any:
         """JSON of the lower-case name and the arguments."""
         return json.dumps([self.__class__.__name__.lower(), self._kwargs])
+
+
+class Augmenter(WithArguments):
+    """Base of augmenters: override ``__call__``.
+
+    Args:
+        kwargs: the arguments that :meth:`dumps` returns; arrays become lists.
+    """
 
     def __call__(self, src: NDArray | np.ndarray) -> Any:
         """The transformed image; an array for an array, NumPy for NumPy.

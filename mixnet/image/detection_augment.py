@@ -5,7 +5,6 @@ Labels are ``(objects, 5 or more)``: class, left, top, right, bottom in shares o
 
 from __future__ import annotations
 
-import json
 import random
 import warnings
 from math import sqrt
@@ -22,6 +21,7 @@ from mixnet.image.augment import (
     CastAug,
     ForceResizeAug,
     ResizeAug,
+    WithArguments,
     _colour_chain,
 )
 from mixnet.image.host import as_array, pixels_of
@@ -34,23 +34,12 @@ if TYPE_CHECKING:
 Range = tuple[float, float]
 
 
-class DetAugmenter:
+class DetAugmenter(WithArguments):
     """Base of augmenters for detection: override ``__call__``.
 
     Args:
         kwargs: the arguments that :meth:`dumps` returns; arrays become lists.
     """
-
-    def __init__(self, **kwargs: object):
-        for key, value in kwargs.items():
-            if isinstance(value, NDArray):
-                value = value.asnumpy()
-            kwargs[key] = value.tolist() if isinstance(value, np.ndarray) else value
-        self._kwargs = kwargs
-
-    def dumps(self) -> Any:
-        """JSON of the lower-case name and the arguments."""
-        return json.dumps([self.__class__.__name__.lower(), self._kwargs])
 
     def __call__(self, src: NDArray | np.ndarray, label: np.ndarray) -> tuple[Any, np.ndarray]:
         """The transformed image and label.

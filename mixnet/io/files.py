@@ -113,10 +113,7 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
             return values
     except FileFormatError:
         raise
-    except (
-        ValueError,
-        DeprecationWarning,
-    ):  # whole numbers written as 1.0, where warnings are errors
+    except (ValueError, DeprecationWarning):  # whole numbers written as 1.0, if warnings are errors
         pass
     rows = []
     for number, line in _filled_lines(path):  # slowly, to say where

@@ -19,7 +19,7 @@ class Shuffler:
 
     def __init__(self, seed: int):
         self._generator = np.random.MT19937()
-        self._generator._legacy_seeding(seed % 2**32)  # type: ignore[attr-defined]
+        self._generator._legacy_seeding(seed % 2**32)
         self._drawn: list[np.ndarray] = []
 
     def permutation(self, size: int) -> np.ndarray:

@@ -78,7 +78,7 @@ class InJob(LocalStore):
     def __init__(self) -> None:
         super().__init__()
         self.world: World = world()
-        self.rank, self.num_workers = self.world.rank, self.world.size  # type: ignore[misc]
+        self.rank, self.num_workers = self.world.rank, self.world.size
 
     def _check_alike(self, keys: Sequence[Key]) -> None:
         text = ", ".join(
@@ -181,7 +181,7 @@ class OverProcesses(InJob):
 
     def sum(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> Groups:
         """For each key the sum of its dense arrays over devices and processes, on the device of the first."""
-        keys = sorted(groups)  # type: ignore[type-var]  # of one type
+        keys = sorted(groups)  # of one type
         own = super().sum({key: groups[key] for key in keys}, priority)
         values = [group[0] for group in own]
         for key, value in zip(keys, values, strict=True):
@@ -237,11 +237,10 @@ class OverProcesses(InJob):
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:
         """For each key the sum of its arrays, on the key's home device."""
-        merged = super().merge({key: groups[key] for key in sorted(groups)}, priority)  # type: ignore[type-var]
+        merged = super().merge({key: groups[key] for key in sorted(groups)}, priority)
         for key, value in merged.items():
-            if any(
-                each._is_sparse for each in groups[key]
-            ):  # beside dense ones, so the sum is dense
+            # Some are sparse and others dense, so the sum is dense.
+            if any(each._is_sparse for each in groups[key]):
                 (row,) = self.world.exchange(sums, [[value._read()]], priority, "all-reduce", [key])
                 merged[key] = value._wrap(row[0])
         return {key: merged[key] for key in groups}

@@ -202,7 +202,7 @@ class AsyncStore(InJob, LocalStore):
 
     def server_processes(self) -> list[int]:
         """Process ids of the servers, each on its machine."""
-        return self._servers.now(  # type: ignore[no-any-return]
+        return self._servers.now(
             lambda: self._servers.each(
                 lambda number, channel: channel.ask("process"), range(self._servers.count)
             ),
@@ -364,7 +364,7 @@ class AsyncDeviceStore(AsyncStore, DeviceStore):
 
 @lru_cache
 def _encode(compression: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
-    return jax.jit(compression.encode)  # type: ignore[no-any-return]
+    return jax.jit(compression.encode)
 
 
 def _part(whole: Any, part: Part) -> Any:

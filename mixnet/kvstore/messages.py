@@ -24,7 +24,7 @@ def dumps(content: object) -> bytes:
         import cloudpickle
     except ImportError:
         return pickle.dumps(content, protocol=5)
-    return cloudpickle.dumps(content, protocol=5)  # type: ignore[no-any-return]
+    return cloudpickle.dumps(content, protocol=5)
 
 
 _CALL = Methods(Updater, "__call__")

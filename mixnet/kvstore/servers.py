@@ -108,7 +108,7 @@ class Servers:
             raise JobError(
                 f"{caller}: {peer} refuses our certificate ({refusal(error)}). {HOW}"
             ) from None
-        return connection  # type: ignore[no-any-return]
+        return connection
 
     # ---- tasks ------------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class CompositeEvalMetric(EvalMetric):
                 f"Metric index {index} is out of range 0 and {len(self.metrics)}"
             ) from None
 
-    def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # type: ignore[override]
+    def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:
         """Add a batch whose labels and outputs have names."""
         if self.label_names is not None:
             labels = {name: each for name, each in labels.items() if name in self.label_names}

@@ -28,12 +28,12 @@ def create(metric: MetricLike, *args: Any, **kwargs: object) -> EvalMetric:
         AssertionError: no metric has that name.
     """
     if isinstance(metric, EvalMetric):
-        return _create(metric, *args, **kwargs)  # type: ignore[no-any-return]
+        return _create(metric, *args, **kwargs)
     if callable(metric):
-        return _create("custommetric", metric, *args, **kwargs)  # type: ignore[no-any-return]
+        return _create("custommetric", metric, *args, **kwargs)
     if isinstance(metric, list):
         composite = _create("composite")
         for each in metric:
             composite.add(create(each, *args, **kwargs))
-        return composite  # type: ignore[no-any-return]
-    return _create(metric, *args, **kwargs)  # type: ignore[no-any-return]
+        return composite
+    return _create(metric, *args, **kwargs)

@@ -379,16 +379,9 @@ class FeedForward(BASE_ESTIMATOR):
         optimizer = self._optimizer_for(data.batch_size, store)
         logger = logging if logger is None else logger
         manager = DataParallelExecutorManager(
-            symbol=self.symbol,
-            ctx=self.ctx,
-            train_data=data,
-            arg_names=arg_names,
-            param_names=param_names,
-            aux_names=aux_names,
-            work_load_list=work_load_list,
-            logger=logger,
-            sym_gen=self.sym_gen,
-        )
+            self.symbol, self.ctx, data, arg_names, param_names, aux_names, work_load_list, logger,
+            self.sym_gen,
+        )  # fmt: skip
         if monitor:
             manager.install_monitor(monitor)
         manager.set_params(self.arg_params, self.aux_params)
@@ -401,14 +394,11 @@ class FeedForward(BASE_ESTIMATOR):
         def update() -> None:
             for executor in manager.curr_execgrp.train_execs:
                 executor.release()  # or the old parameters could not make room for the new ones
+            arrays = (manager.param_arrays, manager.grad_arrays)
             if on_store:
-                _update_params_on_kvstore(
-                    manager.param_arrays, manager.grad_arrays, store, param_names
-                )
+                _update_params_on_kvstore(*arrays, store, param_names)
             else:
-                _update_params(
-                    manager.param_arrays, manager.grad_arrays, updater, count, store, param_names
-                )
+                _update_params(*arrays, updater, count, store, param_names)
             flush("FeedForward.fit")
 
         self._train(

@@ -522,6 +522,16 @@ class BaseModule:
             allow_extra=allow_extra,
         )
 
+    def _ignores_params(self, force_init: bool) -> bool:
+        """Whether ``set_params`` leaves parameters as they are; it warns then."""
+        if force_init or not self.params_initialized:
+            return False
+        warnings.warn(
+            "Parameters already initialized and force_init=False. set_params call ignored.",
+            stacklevel=3,
+        )
+        return True
+
     def save_params(self, fname: str) -> None:
         """Save parameters and states to a file, atomically."""
         save_parameters(fname, *self.get_params())

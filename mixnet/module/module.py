@@ -308,20 +308,9 @@ class Module(BaseModule):
             ValueError: with ``allow_missing``, a name is unknown to the network.
         """
         if not allow_missing:
-            self.init_params(
-                initializer=None,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=allow_missing,
-                force_init=force_init,
-                allow_extra=allow_extra,
-            )
+            super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
             return
-        if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. set_params call ignored.",
-                stacklevel=2,
-            )
+        if self._ignores_params(force_init):
             return
         self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         self._params_dirty = True
@@ -368,15 +357,9 @@ class Module(BaseModule):
         data, labels = _parse_data_desc(
             self.data_names, self.label_names, data_shapes, label_shapes
         )
-        shared_group = None
-        if shared_module is not None:
-            if not isinstance(shared_module, Module):
-                raise CheckError(
-                    f"bind: shared_module must be a Module, not {shared_module!r:.60}."
-                )
-            require(shared_module, "binded", "params_initialized")
-            shared_group = shared_module._exec_group
-            assert len(shared_group.execs) >= len(self._context)
+        shared = None if shared_module is None else _checked(shared_module)
+        shared_group = None if shared is None else shared._exec_group
+        assert shared_group is None or len(shared_group.execs) >= len(self._context)
         self._exec_group = DataParallelExecutorGroup(
             self._symbol,
             self._context,
@@ -395,18 +378,18 @@ class Module(BaseModule):
         )
         self._data_shapes, self._label_shapes = data, labels
         self.binded = True
-        if shared_module is not None:
+        if shared is not None:
             self.params_initialized = True
-            self._arg_params = shared_module._arg_params
-            self._aux_params = shared_module._aux_params
+            self._arg_params = shared._arg_params
+            self._aux_params = shared._aux_params
         elif self.params_initialized:
             self._exec_group.set_params(self._arg_params, self._aux_params)
         else:
             group = self._exec_group
             self._arg_params = _alike(self._param_names, group.param_arrays)
             self._aux_params = _alike(self._aux_names, group.aux_arrays)
-        if shared_module is not None and shared_module.optimizer_initialized:
-            self.borrow_optimizer(shared_module)
+        if shared is not None and shared.optimizer_initialized:
+            self.borrow_optimizer(shared)
 
     def reshape(
         self,
@@ -457,17 +440,7 @@ class Module(BaseModule):
             settings.setdefault("rescale_grad", rescale_grad)
             optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **settings)
         else:
-            if not isinstance(optimizer, opt.Optimizer):
-                raise CheckError(
-                    f"init_optimizer: optimizer must be an Optimizer or its name, not {optimizer!r:.60}."
-                )
-            if optimizer.rescale_grad != rescale_grad:
-                warnings.warn(
-                    "Optimizer created manually outside Module but rescale_grad is not normalized "
-                    f"to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {rescale_grad}). "
-                    "Is this intended?",
-                    stacklevel=2,
-                )
+            _check_optimizer(optimizer, rescale_grad)
             if not optimizer.idx2name:
                 optimizer.idx2name = idx2name.copy()
         self._optimizer, self._kvstore, self._update_on_kvstore = optimizer, store, on_store
@@ -709,3 +682,26 @@ def _alike(names: Sequence[str], arrays: Sequence[Sequence[NDArray]]) -> dict[st
         else parts[0].copyto(ctx.cpu())
         for name, parts in zip(names, arrays, strict=True)
     }
+
+
+def _checked(shared_module: BaseModule) -> Module:
+    """The module to share parameters with; it must be bound and initialized."""
+    if not isinstance(shared_module, Module):
+        raise CheckError(f"bind: shared_module must be a Module, not {shared_module!r:.60}.")
+    require(shared_module, "binded", "params_initialized")
+    return shared_module
+
+
+def _check_optimizer(optimizer: Optimizer, rescale_grad: float) -> None:
+    """Refuse what is no optimizer; warn of one that does not divide gradients by the batch size."""
+    if not isinstance(optimizer, opt.Optimizer):
+        raise CheckError(
+            f"init_optimizer: optimizer must be an Optimizer or its name, not {optimizer!r:.60}."
+        )
+    if optimizer.rescale_grad != rescale_grad:
+        warnings.warn(
+            "Optimizer created manually outside Module but rescale_grad is not normalized "
+            f"to 1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {rescale_grad}). "
+            "Is this intended?",
+            stacklevel=3,
+        )

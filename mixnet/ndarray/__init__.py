@@ -76,5 +76,5 @@ __getattr__, __dir__ = _namespace.OPERATORS.hooks(
     ("_internal", "contrib", "image", "linalg", "ndarray", "op", "random", "sparse", "utils"),
 )
 
-# What ``from mixnet.ndarray import *`` brings: the operators too, which are made when they are asked for.
+# The names of ``from mixnet.ndarray import *``, including operators, whose functions are created on demand.
 __all__ = [name for name in __dir__() if not name.startswith("_")]

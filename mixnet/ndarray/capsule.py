@@ -7,10 +7,10 @@ from typing import Any
 
 from mixnet.base import AttributeValueError
 
-_UNUSED = b"dltensor"  # a capsule is renamed when somebody takes the array over
+_UNUSED = b"dltensor"  # a consumer that takes ownership renames the capsule
 _PLACE_OF_DEVICE = ctypes.sizeof(
     ctypes.c_void_p
-)  # in DLManagedTensor, behind the address of the data
+)  # in DLManagedTensor, after the address of the data
 
 
 class Capsule:

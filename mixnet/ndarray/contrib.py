@@ -307,17 +307,17 @@ def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any
 
 def isnan(data: NDArray) -> NDArray:
     """1 where not a number, else 0."""
-    return data != data  # type: ignore[return-value]
+    return data != data
 
 
 def isinf(data: NDArray) -> NDArray:
     """1 where infinite, else 0."""
-    return data.abs() == math.inf  # type: ignore[no-any-return]
+    return data.abs() == math.inf
 
 
 def isfinite(data: NDArray) -> NDArray:
     """1 where neither infinite nor NaN, else 0."""
-    return data.abs() < math.inf  # type: ignore[no-any-return]
+    return data.abs() < math.inf
 
 
 def rand_zipfian(

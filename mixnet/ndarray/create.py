@@ -232,7 +232,7 @@ def moveaxis(
     tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]
 ) -> NDArray:
     """The array with axes moved, like ``numpy.moveaxis``."""
-    # NumPy moves the axes of a probe whose extents tell the axes apart.
+    # NumPy moves the axes of a probe whose extents are all different.
     probe = np.broadcast_to(np.bool_(True), tuple(range(1, tensor.ndim + 1)))
     try:
         moved = [extent - 1 for extent in np.moveaxis(probe, source, destination).shape]

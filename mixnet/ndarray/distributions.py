@@ -142,7 +142,7 @@ def _dtype_name(dtype: DTypeLike) -> str | None:
 def _signed(
     function: Callable[..., Any], required: Sequence[str], defaults: dict[str, Any]
 ) -> Callable[..., Any]:
-    """``function``, which takes everything by name, with a signature of its own."""
+    """``function``, which takes keywords only, with its own signature."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(each, kind) for each in required]
     parameters += [inspect.Parameter(k, kind, default=v) for k, v in defaults.items()]

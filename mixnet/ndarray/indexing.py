@@ -214,7 +214,7 @@ def _check_all(index: np.ndarray, axis: int, extent: int) -> None:
 
 
 def _check_known(index: NDArray, axis: int, extent: int) -> None:
-    """Check indices that are there already; for those still to be computed nobody waits."""
+    """Check indices that have been computed; it does not wait for pending ones."""
     known = on_host(index)
     if known is not None:
         _check_all(known, axis, extent)
@@ -229,9 +229,8 @@ def getitem(self: NDArray, key: object) -> Any:
     full_key = key
     key, truths = _without_truths(full_key)
     if truths:  # each is a new first axis, of the one element or of none
-        if isinstance(full_key, tuple) and _is_truth(
-            full_key[0]
-        ):  # what follows reads the new axis
+        # The rest of the key reads the new axis.
+        if isinstance(full_key, tuple) and _is_truth(full_key[0]):
             view = self[None] if truths[0] else self[None][:0]
             return view[full_key[1:]] if full_key[1:] else view
         view = self[key] if key else self

@@ -59,19 +59,19 @@ class Installed:
         """What a notebook shows. The text of a pending array says so there: reading would run it."""
     def _write_all(self, *args: Any, **kwargs: Any) -> Any: ...
     def abs(self, *args: Any, **kwargs: Any) -> Any:
-        """Absolute value. Of every element."""
+        """Absolute value. Element by element."""
     def arccos(self, *args: Any, **kwargs: Any) -> Any:
-        """Inverse cosine, in radians. Of every element."""
+        """Inverse cosine, in radians. Element by element."""
     def arccosh(self, *args: Any, **kwargs: Any) -> Any:
-        """Inverse hyperbolic cosine. Of every element."""
+        """Inverse hyperbolic cosine. Element by element."""
     def arcsin(self, *args: Any, **kwargs: Any) -> Any:
-        """Inverse sine, in radians. Of every element."""
+        """Inverse sine, in radians. Element by element."""
     def arcsinh(self, *args: Any, **kwargs: Any) -> Any:
-        """Inverse hyperbolic sine. Of every element."""
+        """Inverse hyperbolic sine. Element by element."""
     def arctan(self, *args: Any, **kwargs: Any) -> Any:
-        """Inverse tangent, in radians. Of every element."""
+        """Inverse tangent, in radians. Element by element."""
     def arctanh(self, *args: Any, **kwargs: Any) -> Any:
-        """Inverse hyperbolic tangent. Of every element."""
+        """Inverse hyperbolic tangent. Element by element."""
     def argmax(self, *args: Any, **kwargs: Any) -> Any:
         """Position of the largest element along ``axis``."""
     def argmax_channel(self, *args: Any, **kwargs: Any) -> Any:
@@ -91,23 +91,23 @@ class Installed:
     def broadcast_to(self, *args: Any, **kwargs: Any) -> Any:
         """The array repeated along axes of extent one to ``shape``; 0 keeps an axis as it is."""
     def cbrt(self, *args: Any, **kwargs: Any) -> Any:
-        """Cube root. Of every element."""
+        """Cube root. Element by element."""
     def ceil(self, *args: Any, **kwargs: Any) -> Any:
-        """Next whole number above. Of every element."""
+        """Next whole number above. Element by element."""
     def choose_element_0index(self, *args: Any, **kwargs: Any) -> Any:
         """One element along ``axis`` for each position of the other axes."""
     def clip(self, *args: Any, **kwargs: Any) -> Any:
         """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them."""
     def cos(self, *args: Any, **kwargs: Any) -> Any:
-        """Cosine of radians. Of every element."""
+        """Cosine of radians. Element by element."""
     def cosh(self, *args: Any, **kwargs: Any) -> Any:
-        """Hyperbolic cosine. Of every element."""
+        """Hyperbolic cosine. Element by element."""
     def crop(self, *args: Any, **kwargs: Any) -> Any:
         """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open."""
     @property
     def ctx(self) -> Any: ...
     def degrees(self, *args: Any, **kwargs: Any) -> Any:
-        """Radians to degrees. Of every element."""
+        """Radians to degrees. Element by element."""
     def depth_to_space(self, *args: Any, **kwargs: Any) -> Any:
         """Blocks of channels moved to blocks of height and width."""
     @property
@@ -117,39 +117,39 @@ class Installed:
     def dot(self, *args: Any, **kwargs: Any) -> Any:
         """Sum over the last axis of the left and the first of the right array."""
     def erf(self, *args: Any, **kwargs: Any) -> Any:
-        """Error function. Of every element."""
+        """Error function. Element by element."""
     def erfinv(self, *args: Any, **kwargs: Any) -> Any:
-        """Inverse of the error function. Of every element."""
+        """Inverse of the error function. Element by element."""
     def exp(self, *args: Any, **kwargs: Any) -> Any:
-        """Exponential. Of every element."""
+        """Exponential. Element by element."""
     def expand_dims(self, *args: Any, **kwargs: Any) -> Any:
         """With a new axis of extent one; with ``inplace`` on the same storage."""
     def expm1(self, *args: Any, **kwargs: Any) -> Any:
-        """Exponential less one. Of every element."""
+        """Exponential less one. Element by element."""
     def fix(self, *args: Any, **kwargs: Any) -> Any:
-        """Nearest whole number towards zero. Of every element."""
+        """Nearest whole number towards zero. Element by element."""
     def flatten(self, *args: Any, **kwargs: Any) -> Any:
         """All axes but the first joined; with ``inplace`` on the same storage."""
     def flip(self, *args: Any, **kwargs: Any) -> Any:
         """Elements in opposite order along ``axis``."""
     def floor(self, *args: Any, **kwargs: Any) -> Any:
-        """Next whole number below. Of every element."""
+        """Next whole number below. Element by element."""
     def gamma(self, *args: Any, **kwargs: Any) -> Any:
-        """Gamma function. Of every element."""
+        """Gamma function. Element by element."""
     def gammaln(self, *args: Any, **kwargs: Any) -> Any:
-        """Logarithm of the gamma function. Of every element."""
+        """Logarithm of the gamma function. Element by element."""
     def log(self, *args: Any, **kwargs: Any) -> Any:
-        """Natural logarithm. Of every element."""
+        """Natural logarithm. Element by element."""
     def log10(self, *args: Any, **kwargs: Any) -> Any:
-        """Logarithm to base 10. Of every element."""
+        """Logarithm to base 10. Element by element."""
     def log1p(self, *args: Any, **kwargs: Any) -> Any:
-        """Natural logarithm of one more. Of every element."""
+        """Natural logarithm of one more. Element by element."""
     def log2(self, *args: Any, **kwargs: Any) -> Any:
-        """Logarithm to base 2. Of every element."""
+        """Logarithm to base 2. Element by element."""
     def log_softmax(self, *args: Any, **kwargs: Any) -> Any:
         """Logarithm of ``softmax``, without overflow."""
     def logical_not(self, *args: Any, **kwargs: Any) -> Any:
-        """1 where 0, else 0. Of every element."""
+        """1 where 0, else 0. Element by element."""
     def max(self, *args: Any, **kwargs: Any) -> Any:
         """Largest element. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
     def max_axis(self, *args: Any, **kwargs: Any) -> Any:
@@ -165,7 +165,7 @@ class Installed:
     def nansum(self, *args: Any, **kwargs: Any) -> Any:
         """Sum, NaN counted as 0. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
     def negative(self, *args: Any, **kwargs: Any) -> Any:
-        """Sign changed. Of every element."""
+        """Sign changed. Element by element."""
     def norm(self, *args: Any, **kwargs: Any) -> Any:
         """Sum of absolute values (``ord`` 1) or Euclidean length (2) along ``axis``."""
     def one_hot(self, *args: Any, **kwargs: Any) -> Any:
@@ -179,37 +179,37 @@ class Installed:
     def prod(self, *args: Any, **kwargs: Any) -> Any:
         """Product. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
     def radians(self, *args: Any, **kwargs: Any) -> Any:
-        """Degrees to radians. Of every element."""
+        """Degrees to radians. Element by element."""
     def rcbrt(self, *args: Any, **kwargs: Any) -> Any:
-        """One over the cube root. Of every element."""
+        """One over the cube root. Element by element."""
     def reciprocal(self, *args: Any, **kwargs: Any) -> Any:
-        """Reciprocal. Of every element."""
+        """Reciprocal. Element by element."""
     def relu(self, *args: Any, **kwargs: Any) -> Any:
-        """max(x, 0). Of every element."""
+        """max(x, 0). Element by element."""
     def repeat(self, *args: Any, **kwargs: Any) -> Any:
         """Every element ``repeats`` times along ``axis``, of the flattened array for None."""
     def reshape(self, *args: Any, **kwargs: Any) -> Any:
-        """The same storage in another shape; -1 stands for what is left, 0 for the axis as it is."""
+        """The same storage in another shape; -1 takes what remains, 0 keeps the axis."""
     def reshape_like(self, *args: Any, **kwargs: Any) -> Any:
         """The left array with axes ``lhs_begin:lhs_end`` replaced by the right one's."""
     def reverse(self, *args: Any, **kwargs: Any) -> Any:
         """Elements in opposite order along ``axis``."""
     def rint(self, *args: Any, **kwargs: Any) -> Any:
-        """Nearest whole number, halves downwards. Of every element."""
+        """Nearest whole number, halves downwards. Element by element."""
     def round(self, *args: Any, **kwargs: Any) -> Any:
-        """Nearest whole number, halves away from zero. Of every element."""
+        """Nearest whole number, halves away from zero. Element by element."""
     def rsqrt(self, *args: Any, **kwargs: Any) -> Any:
-        """One over the square root. Of every element."""
+        """One over the square root. Element by element."""
     def shape_array(self, *args: Any, **kwargs: Any) -> Any:
         """The shape, as int64."""
     def sigmoid(self, *args: Any, **kwargs: Any) -> Any:
-        """1 / (1 + exp(-x)). Of every element."""
+        """1 / (1 + exp(-x)). Element by element."""
     def sign(self, *args: Any, **kwargs: Any) -> Any:
-        """-1, 0 or 1. Of every element."""
+        """-1, 0 or 1. Element by element."""
     def sin(self, *args: Any, **kwargs: Any) -> Any:
-        """Sine of radians. Of every element."""
+        """Sine of radians. Element by element."""
     def sinh(self, *args: Any, **kwargs: Any) -> Any:
-        """Hyperbolic sine. Of every element."""
+        """Hyperbolic sine. Element by element."""
     def size_array(self, *args: Any, **kwargs: Any) -> Any:
         """Number of elements, as int64 of shape ``(1,)``."""
     def slice(self, *args: Any, **kwargs: Any) -> Any:
@@ -227,7 +227,7 @@ class Installed:
     def softmin(self, *args: Any, **kwargs: Any) -> Any:
         """``softmax`` of the negative."""
     def softsign(self, *args: Any, **kwargs: Any) -> Any:
-        """x / (1 + |x|). Of every element."""
+        """x / (1 + |x|). Element by element."""
     def sort(self, *args: Any, **kwargs: Any) -> Any:
         """Elements in order along ``axis``; of the flattened array for None."""
     def space_to_depth(self, *args: Any, **kwargs: Any) -> Any:
@@ -237,9 +237,9 @@ class Installed:
     def split_v2(self, *args: Any, **kwargs: Any) -> Any:
         """Cut along ``axis`` into equal parts, or before each of several indices."""
     def sqrt(self, *args: Any, **kwargs: Any) -> Any:
-        """Square root. Of every element."""
+        """Square root. Element by element."""
     def square(self, *args: Any, **kwargs: Any) -> Any:
-        """Square. Of every element."""
+        """Square. Element by element."""
     def squeeze(self, *args: Any, **kwargs: Any) -> Any:
         """Without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
     def sum(self, *args: Any, **kwargs: Any) -> Any:
@@ -251,9 +251,9 @@ class Installed:
     def take(self, *args: Any, **kwargs: Any) -> Any:
         """Slices of ``a`` along ``axis`` at ``indices``, which are clipped or wrapped into range."""
     def tan(self, *args: Any, **kwargs: Any) -> Any:
-        """Tangent of radians. Of every element."""
+        """Tangent of radians. Element by element."""
     def tanh(self, *args: Any, **kwargs: Any) -> Any:
-        """Hyperbolic tangent. Of every element."""
+        """Hyperbolic tangent. Element by element."""
     def tile(self, *args: Any, **kwargs: Any) -> Any:
         """The whole array repeated ``reps`` times along each axis."""
     def to_device(self, *args: Any, **kwargs: Any) -> Any:
@@ -267,7 +267,7 @@ class Installed:
     def transpose(self, *args: Any, **kwargs: Any) -> Any:
         """The array with axes in another order, reversed by default."""
     def trunc(self, *args: Any, **kwargs: Any) -> Any:
-        """Whole part. Of every element."""
+        """Whole part. Element by element."""
     def wait_to_write(self, *args: Any, **kwargs: Any) -> Any:
         """Wait until the value is computed; raises the error if the computation failed."""
     def zeros_like(self, *args: Any, **kwargs: Any) -> Any:

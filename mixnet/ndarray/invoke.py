@@ -120,13 +120,10 @@ def run_and_write(
 ) -> Any:
     """``_run`` of an operator whose outputs go to ``out``, or that has states: all are written at once."""
     changed = op.changed(statics, len(arrays)) if op.states else {}
-    targets = [] if out is None else list(out) if isinstance(out, (list, tuple)) else [out]
-    for target in targets:
-        if not isinstance(target, NDArray):
-            raise _not_an_array(op, "out", target)
-    if not op.calls_python:  # else it would run again if somebody else writes meanwhile
+    targets = [] if out is None else [out] if isinstance(out, NDArray) else _targets(op, out)
+    if not op.calls_python:  # a repeated attempt would call the function again
         for place in changed:
-            if place < len(arrays):  # else recording it says which one is missing
+            if place < len(arrays):  # recording it names the missing one
                 attempt.reads(arrays[place])
         for target in targets:
             for array in arrays:
@@ -145,20 +142,32 @@ def run_and_write(
     if len(targets) != len(outputs):
         raise ShapeError(f"{op.name}: out has {len(targets)} array(s), outputs are {len(outputs)}.")
     for target, value in zip(targets, outputs, strict=True):
-        if target._spec is value.spec:
-            attempt.write(target, value)
-            continue
-        if target.shape != value.spec.shape:
-            raise ShapeError(
-                f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
-            )
-        if target.dtype != value.spec.dtype:
-            raise DTypeError(
-                f"{op.title}: out is {target._spec.dtype.name}, the output {value.spec.dtype.name}; "
-                f"both must have the same dtype. Omit out= and cast the result with astype()."
-            )
-        attempt.write(target, target._fitted(value))
+        if target._spec is not value.spec:
+            _check_target(op, target, value)
+            value = target._fitted(value)
+        attempt.write(target, value)
     return out
+
+
+def _targets(op: Op, out: Any) -> list[NDArray]:
+    """The arrays of an ``out`` that is not a single array."""
+    targets = list(out) if isinstance(out, (list, tuple)) else [out]
+    for target in targets:
+        if not isinstance(target, NDArray):
+            raise _not_an_array(op, "out", target)
+    return targets
+
+
+def _check_target(op: Op, target: NDArray, value: Value) -> None:
+    if target.shape != value.spec.shape:
+        raise ShapeError(
+            f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
+        )
+    if target.dtype != value.spec.dtype:
+        raise DTypeError(
+            f"{op.title}: out is {target._spec.dtype.name}, the output {value.spec.dtype.name}; "
+            f"both must have the same dtype. Omit out= and cast the result with astype()."
+        )
 
 
 def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> int:
@@ -174,9 +183,8 @@ def _context(ctx: object) -> Context | None:
 def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
     """Refuse arrays of the other face: ``mx.nd`` and ``mx.np`` have different rules for one name.
 
-    Where ``npx.set_np()`` has made arrays of ``mx.np`` the ones that layers are given, functions
-    of ``mx.nd`` take
-    them as well: layers are written once, with those functions. They still do not take both at once.
+    After ``npx.set_np()`` layers get arrays of ``mx.np``, and functions of ``mx.nd`` accept them
+    too, because layers are written with those functions. A call never mixes both.
 
     Args:
         op: what is called.
@@ -186,9 +194,7 @@ def check_face(op: Op, arrays: Sequence[NDArray], numpys: bool) -> None:
     Raises:
         TypeError: an input is an array of ``mx.nd`` where ``mx.np`` is called, or the reverse.
     """
-    for (
-        each
-    ) in arrays:  # a loop: this is on the way of every call, and any() takes four times as long
+    for each in arrays:  # not any(): every call comes here, and it takes four times as long
         if each._is_numpys is not numpys:
             break
     else:
@@ -225,25 +231,6 @@ def make_function(
     made_class = array_class or NDArray
     order = tuple(op.attributes)
 
-    def by_name(args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:
-        """The arrays of a call that passes some by name or omits some."""
-        arrays = []
-        named = dict(zip(op.arrays, args, strict=False))
-        for key in op.arrays:
-            if key in attributes:
-                named[key] = attributes.pop(key)
-        for key, value in named.items():
-            if isinstance(value, NDArray):
-                arrays.append(value)
-            elif value is not None:
-                raise _not_an_array(op, key, value)
-            elif key not in op.optional_arrays and not _left_out(op, key, attributes):
-                raise _missing(op, key)
-        for key in op.arrays[len(named) :]:
-            if key not in named and key not in op.optional_arrays:
-                raise _missing(op, key)
-        return arrays
-
     def function(
         *args: Any, out: NDArray | Sequence[NDArray] | None = None, **attributes: Any
     ) -> Any:
@@ -257,19 +244,10 @@ def make_function(
                 arrays.append(each)
             in_place = fewest <= len(arrays) == len(leading)
             if not in_place or not names.isdisjoint(attributes):
-                arrays = by_name(args, attributes)
+                arrays = _by_name(op, args, attributes)
             args = args[arrays_first:]
         else:
-            count = op.number_of_inputs(attributes)
-            args = _flat(attributes.pop(op.variadic, args))
-            while args and isinstance(args[0], NDArray):
-                arrays.append(args[0])
-                args = args[1:]
-            if count is not None and count != len(arrays):
-                raise OperatorValueError(
-                    f"{op.title}: there are {len(arrays)} arrays, but {op.num_args}={count}. Leave "
-                    f"{op.num_args} out."
-                )
+            arrays, args = _any_number(op, _flat(attributes.pop(op.variadic, args)), attributes)
         if args:
             out = _out_by_position(op, args[len(order) :], out)
             attributes.update(zip(order, args, strict=False))
@@ -282,6 +260,44 @@ def make_function(
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature()  # type: ignore[attr-defined]
     return function
+
+
+def _by_name(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:
+    """The arrays of a call that passes some by name or omits some."""
+    arrays = []
+    named = dict(zip(op.arrays, args, strict=False))
+    for key in op.arrays:
+        if key in attributes:
+            named[key] = attributes.pop(key)
+    for key, value in named.items():
+        if isinstance(value, NDArray):
+            arrays.append(value)
+        elif value is not None:
+            raise _not_an_array(op, key, value)
+        elif key not in op.optional_arrays and not _left_out(op, key, attributes):
+            raise _missing(op, key)
+    for key in op.arrays[len(named) :]:
+        if key not in named and key not in op.optional_arrays:
+            raise _missing(op, key)
+    return arrays
+
+
+def _any_number(
+    op: Op, args: tuple[Any, ...], attributes: dict[str, Any]
+) -> tuple[list[NDArray], tuple[Any, ...]]:
+    """The leading arrays of a call that takes any number of them, and the arguments after them."""
+    count = op.number_of_inputs(attributes)
+    arrays = []
+    for each in args:
+        if not isinstance(each, NDArray):
+            break
+        arrays.append(each)
+    if count is not None and count != len(arrays):
+        raise OperatorValueError(
+            f"{op.title}: there are {len(arrays)} arrays, but {op.num_args}={count}. Leave "
+            f"{op.num_args} out."
+        )
+    return arrays, args[len(arrays) :]
 
 
 def _out_by_position(op: Op, args: Sequence[Any], out: Any) -> Any:

@@ -92,7 +92,7 @@ else:
     Installed = object  # operators.py, methods.py, indexing.py and display.py install what it lists
 
 
-# Arrays whose handle somebody has read.
+# Arrays whose handle has been read.
 _by_handle: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
 
 
@@ -397,7 +397,7 @@ class NDArray(Installed):
         link = self._linked()
         link.mark = mark
         if self._value.node is not None and link.base is None:
-            self._value = self._value.alias()  # a variable starts a tape of its own
+            self._value = self._value.alias()  # a variable starts a new tape
 
     @property
     def grad(self) -> Any:
@@ -673,7 +673,7 @@ def from_source(
     return cls._wrap(from_host(np.asarray(source, dtype), as_context(context)))
 
 
-# ``mx.nd.ndarray`` is one file in MXNet; what it has beside the class is in files of its own here.
+# ``mx.nd.ndarray`` is one file in MXNet; everything except the class is in other files here.
 _FILES = ("create", "operators", "indexing", "image_file")
 
 

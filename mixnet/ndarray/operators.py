@@ -164,7 +164,7 @@ class Binary:
                 value = record_small(call, None, a, b)
             elif isinstance(right, _NUMBERS):
                 return self.number(left, right, scalar)
-            elif isinstance(right, np.ndarray):  # NumPy would answer with an array of its own
+            elif isinstance(right, np.ndarray):  # NumPy would return a NumPy array
                 raise self._wrong(left, right)
             else:
                 return NotImplemented

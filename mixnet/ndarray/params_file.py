@@ -305,7 +305,7 @@ class Reader:
         return _wrapped(self.elements(shape, code, part))
 
     def sparse(self, storage: int, part: str) -> NDArray:
-        """A row_sparse (1) or csr (2) array, behind its storage type."""
+        """A row_sparse (1) or csr (2) array, read after its storage type."""
         stored = self.shape(self.take("i", part)[0], "q", part)
         shape = self.shape(self.take("i", part)[0], "q", part)
         _, _, code = self.take("iii", part)

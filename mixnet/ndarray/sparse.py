@@ -48,7 +48,7 @@ _operator, __dir__ = _OPERATORS.hooks(globals())
 
 
 def __getattr__(name: str) -> Any:
-    if name == "spsp":  # when it is asked for: importing it takes a tenth of a second
+    if name == "spsp":  # on demand: importing it takes a tenth of a second
         try:
             return importlib.import_module("scipy.sparse")
         except ImportError:  # asscipy and scipy's matrices need it, nothing else does
@@ -352,8 +352,8 @@ def _tostype(self: NDArray, stype: str) -> Any:
     if kind is not None:
         value = self._read()
         with RecordingScope(False, None):
-            converted = kind._from_dense(NDArray._wrap(value))  # type: ignore[attr-defined]
-        if state.recording and value.node is not None:  # what stands for the array on the tape
+            converted = kind._from_dense(NDArray._wrap(value))
+        if state.recording and value.node is not None:  # the array on the tape
             converted._variable = value
         return converted
     raise OperatorValueError(

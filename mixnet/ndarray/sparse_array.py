@@ -49,7 +49,7 @@ class BaseSparseNDArray(NDArray):
 
     _data: NDArray
     _aux: tuple[NDArray, ...]
-    _variable: Value | None  # what stands for it on a tape
+    _variable: Value | None  # its dense counterpart on a tape
 
     @classmethod
     def _make(cls, data: NDArray, aux: tuple[NDArray, ...], shape: tuple[int, ...]) -> Any:
@@ -60,7 +60,7 @@ class BaseSparseNDArray(NDArray):
         self._data, self._aux, self._variable = data, aux, None
         return self
 
-    # ---- reading and writing as the dense array that it stands for -----------------------------
+    # ---- reading and writing as a dense array ---------------------------------------------------
 
     def _dense(self) -> NDArray:
         raise NotImplementedError
@@ -90,7 +90,7 @@ class BaseSparseNDArray(NDArray):
         return state.recording and self._link is not None and self._link.mark is not None
 
     def _is_taped(self) -> bool:
-        """Whether a dense array on the tape stands for this one, or is to."""
+        """Whether this array has a dense counterpart on the tape, or needs one."""
         return self._variable is not None or (
             self._link is not None and self._link.mark is not None
         )
@@ -480,10 +480,10 @@ class RowSparseNDArray(BaseSparseNDArray):
     _room: tuple[NDArray, NDArray] | None
     """Rows and their numbers with room for more: see :func:`sum_of_rows`."""
     _stored: NDArray | None
-    """The stored rows; None until somebody asks, where there is room for more."""
+    """The stored rows; with spare capacity, None until they are needed."""
 
     @property
-    def _data(self) -> NDArray:  # type: ignore[override]
+    def _data(self) -> NDArray:
         if self._stored is None:
             assert self._room is not None
             count = self._aux[0].shape[0]
@@ -501,7 +501,7 @@ class RowSparseNDArray(BaseSparseNDArray):
 
     @property
     def _roomy(self) -> tuple[NDArray, NDArray]:
-        """Rows and numbers; some numbers may lie behind the last row, and theirs are to be dropped."""
+        """Rows and their numbers; rows whose number is beyond the last row are dropped."""
         return self._room or (self._data, self._aux[0])
 
     @property

@@ -73,6 +73,8 @@ class Operator:
     """The :class:`mixnet.graph.graph.Graph` that it stands for."""
     forward: Operator | None = None
     """The operator whose gradient it is."""
+    run_on_host: Callable[[Sequence[Any]], list[Any]] | None = None
+    """Computes a call from NumPy arrays, for an operator that no JAX program can compute."""
     row_gradient: Any = None
     storage: Storage | None = None
     dtypes: Dtypes = SAME

@@ -229,7 +229,7 @@ class Optimizer:
 
     def _mult(self, index: Index, own: str, table: Mapping[Index, float]) -> float:
         if index in self.param_dict:
-            return getattr(self.param_dict[index], own)  # type: ignore[no-any-return]
+            return getattr(self.param_dict[index], own)
         if index in table:
             return table[index]
         if index in self.idx2name:

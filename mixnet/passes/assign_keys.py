@@ -31,7 +31,7 @@ def assign_keys(graph: Graph, called: Sequence[Node] = (), training: bool = Fals
 
     The numbers are those that the operators would take if they were called on arrays in the order
     in which the symbols were composed. The stream becomes the graph's last input. A graph without
-    random operators comes back as it is.
+    random operators is returned unchanged.
 
     Args:
         graph: with modes set.

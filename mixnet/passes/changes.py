@@ -14,11 +14,11 @@ def changes(before: Graph, after: Graph) -> dict[str, list[Any]]:
 
     Returns:
         ``added``: names of new nodes that no other line explains.
-        ``removed``: names of nodes that no node of the new graph stands for.
+        ``removed``: names of nodes without a counterpart in the new graph.
         ``merged``: ``{"name", "into"}`` of nodes that computed what another one computes.
-        ``expanded``: ``{"name", "into"}`` of nodes that gave way to the graph they stand for.
+        ``expanded``: ``{"name", "into"}`` of nodes that were replaced by the graph inside them.
         ``changed``: ``{"name", "before", "after"}`` where the operator or its attributes differ.
-        ``rewired``: ``{"name", "before", "after"}`` where the inputs differ, merging aside.
+        ``rewired``: ``{"name", "before", "after"}`` where the inputs differ for another reason than merging.
     """
     old = {name: node for node, name in before.names.items()}
     new = {name: node for node, name in after.names.items()}

@@ -1,8 +1,8 @@
 """Layout: chains of image operators run with channels last, each with its fastest implementation.
 
-MXNet's images are ``(batch, channels, height, width)``; what computes convolutions on CPUs wants
-channels last. The pass rewrites convolutions and what touches their results, forward and backward,
-and puts transposes only where such a run begins and ends. Weights keep their shape.
+MXNet's images are ``(batch, channels, height, width)``; fast convolutions on CPUs need channels
+last. The pass rewrites convolutions and the operators between them, forward and backward, and
+inserts transposes only where such a chain begins and ends. Weights keep their shape.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Image:
 
     @property
     def computed_last(self) -> bool:
-        """Whether channels-last is there without a transpose."""
+        """Whether channels-last is available without a transpose."""
         return self._last is not None
 
     @property
     def first(self) -> Entry:
-        """With channels on axis 1, or what is no image as it is."""
+        """The value with channels on axis 1; unchanged if it is not an image."""
         if self._first is None:
             assert self._last is not None
             self._first = _transposed(self._last, _TO_FIRST, "channels_first")
@@ -235,7 +235,7 @@ class _Rewrite:
     # ---- convolution --------------------------------------------------------------------------
 
     def _plan(self, data: Entry, weight: Entry, known: dict[str, Any]) -> dict[str, Any] | None:
-        """Attributes of a convolution's lowerings, and who computes; None for one left as it is."""
+        """Attributes of the lowering and the library that computes it; None to leave it as it is."""
         if len(known["kernel"]) != 2 or known["layout"] not in _DIRECT:
             return None
         return self._window(data, weight, known)
@@ -403,7 +403,7 @@ class _Rewrite:
         plan = self._plan_of_transposed(head, data, weight, known)
         if plan is None:
             return None
-        # Data and result of the convolution are exchanged: what the head is there, the data is here.
+        # The roles of the convolution's data and result are swapped: its head is the data here.
         inputs = (self.images[head].last, self.images[weight].first)
         return [
             _image(convolution.CONVOLUTION, inputs, plan, node)

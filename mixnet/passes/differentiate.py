@@ -16,7 +16,7 @@ from mixnet.ops.registry import Op, find
 class BackwardOp(Operator):
     """Gradient of an operator: heads and the operator's inputs in, gradients of some inputs out.
 
-    Its statics are ``(forward's statics, which outputs have heads, which inputs are asked for)``.
+    Its statics are ``(forward's statics, which outputs have heads, which inputs need gradients)``.
     It calls the forward function again; in one program XLA merges that with the forward pass.
     """
 
@@ -41,7 +41,7 @@ class BackwardOp(Operator):
         """Nothing: ``__new__`` may have returned an operator that exists already."""
 
     def num_outputs(self, statics: Statics = (), num_inputs: int = 0) -> int:
-        """One for each input asked for."""
+        """One for each input that needs a gradient."""
         return len(statics[2])
 
     def output_specs(self, statics: Statics, inputs: Sequence[Any]) -> list[Any]:
@@ -70,7 +70,7 @@ class BackwardOp(Operator):
 
 
 class KeptBackwardOp(BackwardOp):
-    """The same for an operator that keeps its outputs: heads, inputs and these come in.
+    """The same for an operator that keeps its outputs: it reads heads, inputs and those outputs.
 
     The forward operator is not called again.
     """
@@ -136,11 +136,11 @@ def differentiate(
         heads: entries to differentiate.
         head_gradients: one entry each, of the head's shape and dtype.
         variables: entries whose gradients are wanted; usually variables, any entry will do.
-        row_sparse: those of them whose gradients are to be :class:`Rows`, where the operators that
-            read them can say such.
-        recomputation: gives for a node, and the gradients that arrived at its outputs, the node
-            that stands for it when its gradient is made; see :mod:`mixnet.passes.recompute`.
-        passed: gets the operations whose gradients are made, in the order of backward.
+        row_sparse: those of them whose gradients are to be :class:`Rows`, if the operators that read
+            them support it.
+        recomputation: returns, for a node and the gradients of its outputs, the node whose gradient is
+            taken instead; see :mod:`mixnet.passes.recompute`.
+        passed: receives the differentiated operations, in the order of backward.
     """
     order = topological(entry.node for entry in heads)
     targets = set(variables)

@@ -22,7 +22,7 @@ def eliminate_common(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def merge_common(graph: Graph) -> Graph:
-    """The graph with equal expressions merged, whatever the setting says."""
+    """The graph with equal expressions merged, regardless of the setting."""
     first: dict[tuple[Any, ...], Node] = {}  # expression -> the first node that computes it
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:

@@ -43,7 +43,7 @@ def fold_batch_norm(graph: Graph, facts: Facts | None = None) -> Graph:
             inner.name,
             inner.attrs,
         ).made_from(inner)
-        # Nobody reads the statistics (see ``_folds``); the moving ones stay as they are.
+        # The statistics are not read (see ``_folds``); the moving ones stay as they are.
         return Entry(layer), mean, var, mean, var
 
     return graph.rebuild(change)

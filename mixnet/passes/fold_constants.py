@@ -55,12 +55,12 @@ CONSTANT = Constant()
 
 
 def fold_constants(graph: Graph, facts: Facts | None = None) -> Graph:
-    """A graph in which literals stand for what does not depend on an input's values.
+    """A graph in which literals replace results that do not depend on the values of inputs.
 
-    Folded are small results of operators that move elements or compute with whole numbers, applied
-    to what ``zeros``, ``ones``, ``full``, ``arange`` and ``eye`` make; and operators that only read a
-    shape, where the shape is an input's. Whatever rounds stays, so that all bits do; so does
-    whatever draws.
+    It folds small results of operators that move elements or compute with whole numbers, applied to
+    the results of ``zeros``, ``ones``, ``full``, ``arange`` and ``eye``; and operators that read only
+    the shape of an input. Operators that round are not folded, so every bit stays the same; nor are
+    operators that draw.
     """
     inputs = facts.known_inputs(graph) if facts is not None else {}
     known: dict[Entry, np.ndarray] = {}  # small constants, of old nodes and literals
@@ -73,7 +73,7 @@ def fold_constants(graph: Graph, facts: Facts | None = None) -> Graph:
         value = _value(node, [known.get(each) for each in entries], entries, inputs)
         if value is None or value.nbytes > MAX_BYTES:
             return copied
-        if node.inputs:  # what makes an array of nothing says more than its numbers would
+        if node.inputs:  # an operator without inputs is more readable than its numbers
             copied = Node(CONSTANT, (Literal(value),), (), (), node.name)
         known[Entry(copied)] = value
         return copied

@@ -22,7 +22,7 @@ def infer_node_dtypes(
         node: an operation; its operator's ``dtypes`` are the rule.
         names: the array parameter of each input; may be shorter.
         dtypes: known dtypes; none is changed.
-        without_any: whether an operator that infers dtypes in a way of its own does so even where none is
+        without_any: whether an operator with its own inference of dtypes is called even if none is
             known.
     """
     known = [dtypes.get(entry) for entry in node.inputs]

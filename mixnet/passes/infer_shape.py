@@ -25,7 +25,7 @@ from mixnet.passes.try_shapes import forward_from, input_of
 
 
 def is_known(shape: Any) -> bool:
-    """Whether a shape is complete; 0 and -1 stand for unknown extents."""
+    """Whether a shape is complete; 0 and -1 are unknown extents."""
     return shape is not None and all(extent > 0 for extent in shape)
 
 
@@ -39,9 +39,9 @@ class Inference:
         graph: what to infer.
         shapes: shapes of variables by name; 0 or -1 for an unknown extent.
         dtypes: dtypes of variables by name.
-        default_dtype: dtype of variables that nothing says one of; None leaves them open.
+        default_dtype: dtype of variables for which none follows; None leaves them open.
         zero_is_known: whether 0 is an extent, as under numpy shapes, and -1 alone an unknown one.
-        question: what the caller wants to know. A custom operator's ``infer_type`` is not called for
+        question: what to infer. A custom operator's ``infer_type`` is not called for
             ``shapes``; for ``dtypes`` it is called even where no dtype is known.
     """
 
@@ -197,7 +197,7 @@ class Inference:
             self._forward_open(node)
 
     def _attribute(self, node: Node) -> Shape | None:
-        """The shape of the output where an attribute says it, whatever the inputs are."""
+        """The shape of the output if an attribute gives it, regardless of the inputs."""
         if node.op.shaped_by is None:
             return None
         shape = node.op.keywords(node.statics)[node.op.shaped_by]
@@ -222,7 +222,7 @@ class Inference:
         }
 
     def _infer_inputs(self, node: Node) -> None:
-        """What the shape of a result says of the inputs."""
+        """Infer shapes of the inputs from the shape of a result."""
         if node.op.bodies is not None:
             self._into_bodies(node)
         elif node.op.shape_constraint is not None:
@@ -276,7 +276,7 @@ class Inference:
             both = merged(together, shape, self._least)
             if both is None and shape is not None:
                 if self._is_known(shape) and self._is_known(together):
-                    return  # what the operator says of its inputs is the better message
+                    return  # the operator's own message about its inputs is better
                 self._set(entry, together, node)  # raises
             together = both
         for entry in entries:
@@ -322,11 +322,11 @@ class Inference:
                 self.dtypes[Entry(node, i)] = dtype
 
     def _leaves_dtypes_open(self, node: Node) -> bool:
-        """Whether a node's operator infers dtypes in a way of its own and only shapes are wanted."""
+        """Whether a node's operator has its own inference of dtypes and only shapes are needed."""
         return self._question == "shapes" and node.op.infers_dtypes
 
     def _assumed_dtype(self, node: Node, entry: Entry) -> np.dtype | None:
-        """The dtype of an input, or the one that it has where nothing says it."""
+        """The dtype of an input, or the one that is assumed if none follows."""
         if self._leaves_dtypes_open(node):
             return None
         return self.dtypes.get(entry) or self.default_dtype or np.dtype(node.op.dtypes.usual)
@@ -347,7 +347,7 @@ class Inference:
             )
 
     def _values_awaited(self, node: Node) -> None:
-        """Dtypes of a result whose shape is known when the values are; checks what is known now."""
+        """Dtypes of a result whose shape depends on values; checks the shapes that are known."""
         if all(self._is_known(self.shapes.get(e)) for e in node.inputs):
             statics = node.op.rebind(node.statics, size=1)
             tried = Node(node.op, statics, node.scalars, node.inputs, node.name)

@@ -27,10 +27,10 @@ ADVANCE = Advance()
 
 
 def inline(graph: Graph, facts: Facts | None = None) -> Graph:
-    """A graph without nodes that stand for graphs: blocks, executors and their gradients.
+    """A graph in which the graphs of blocks, executors and their gradients replace the nodes that hold them.
 
-    The passes after this one see forward, backward and update of a training step as one graph. A
-    node's name gets the name of what it was part of in front.
+    The passes after this one see forward, backward and update of a training step as one graph. The
+    name of an inlined node is prefixed with the name of the node that held it.
     """
     if not any(_inner(node) for node in graph.nodes):
         return graph
@@ -46,7 +46,7 @@ def _expand(
 ) -> Node | tuple[Entry, ...]:
     inner = _inner(node)
     name = prefix + node.name
-    # What a block did comes from where it was called, if its own lines are not known.
+    # Without lines of its own, an inner node gets the line that called the block.
     origin = node if outer is None or hasattr(node, "line") else outer
     if inner is None:
         copied = node.replaced(inputs).made_from(origin)
@@ -60,5 +60,8 @@ def _expand(
         drawn = Node(ADVANCE, (), node.scalars[-1:], (inputs[key],), f"{name}_key")
         drawn.made_from(origin)
         replacements[inner.inputs[key]] = (Entry(drawn),)
-    change = lambda each, entries: _expand(each, entries, origin, name + "/")
+
+    def change(each: Node, entries: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        return _expand(each, entries, origin, name + "/")
+
     return inner.rebuild(change, replacements).heads

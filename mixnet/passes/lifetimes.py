@@ -15,7 +15,7 @@ from mixnet.ops.registry import Op
 from mixnet.ops.tracing.dataflow import Known, program
 
 EXTERNAL = frozenset({"argument", "state", "gradient", "view"})
-"""Kinds of arrays whose memory belongs to whoever runs the graph; the others a plan places."""
+"""Kinds of arrays whose memory belongs to the caller of the graph; a plan places the others."""
 
 
 @dataclass(eq=False)
@@ -29,8 +29,8 @@ class Array:
         shape: its shape.
         dtype: its dtype.
         kind: ``argument``, ``state`` and ``gradient`` belong to the user; ``output`` and ``internal``
-            arrays are what a plan places; a ``view`` is an argument in this or another shape.
-        first: step of the schedule that writes it, 0 for what is there from the start.
+            arrays are placed by a plan; a ``view`` is an argument in this or another shape.
+        first: step of the schedule that writes it, 0 for arrays that exist from the start.
         last: the last step that needs it, the schedule's last one for outputs and the user's arrays.
         readers: the steps that read it.
         storage: which storage the plan gives it, None if it is the user's.
@@ -66,14 +66,14 @@ class ScheduledStep:
     """One operation of a schedule.
 
     Args:
-        name: the node's; with a number behind it where another step has it too.
+        name: the node's, with a number appended if another step has the same name.
         node: what runs.
         reads: its inputs by place, without those whose elements it does not need.
         writes: its outputs.
         same: outputs that are an input in this or another shape: place of each -> place of the input.
         elementwise: for every output the places of the inputs it can be computed in place of.
-        before: a bit for every step that the flow of data puts before this one.
-        workspace: bytes it needs for itself, as far as its program says.
+        before: a bit for every step on which this one depends.
+        workspace: bytes of temporary memory, if its program reports them.
     """
 
     name: str
@@ -145,7 +145,9 @@ def _kinds(graph: Graph) -> dict[Entry, str]:
     """What an array is for the caller, where it is not internal."""
     kinds = {Entry(node): "argument" for node in graph.inputs}
     first_gradient = graph.num_outputs + len(graph.states)
-    for number in reversed(range(len(graph.heads))):  # what is an output too is placed as one
+    for number in reversed(
+        range(len(graph.heads))
+    ):  # an array that is also an output is placed as one
         kind = "gradient" if number >= first_gradient else "state"
         kinds[graph.heads[number]] = "output" if number < graph.num_outputs else kind
     for number in graph.states:
@@ -178,7 +180,7 @@ class _Arrays:
         self.readers: dict[Array, list[int]] = {}
 
     def unique(self, name: str) -> str:
-        """The name, with a number behind it from its second use on."""
+        """The name, with a number appended from its second use on."""
         self._names[name] = self._names.get(name, 0) + 1
         return name if self._names[name] == 1 else f"{name}#{self._names[name]}"
 

@@ -34,7 +34,7 @@ class Precision:
         widest: names of operators whose inputs all get the widest dtype among them.
         conditional: triples of an operator's name, an attribute, and the values with which it needs
             float32.
-        either: names of operators that take what comes.
+        either: names of operators that accept any precision.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Precision:
                 conditions.append((attribute, frozenset(values)))
 
     def kind(self, op: Operator, statics: Statics) -> str | None:
-        """What an operator with these attributes wants: ``LOW``, ``FULL``, ``WIDEST`` or None."""
+        """The precision that an operator with these attributes needs: ``LOW``, ``FULL``, ``WIDEST``, None."""
         conditions = self._conditions.get(op)
         if conditions is None and op not in self._kinds:
             conditions = [(name, frozenset(values)) for name, values in op.full_where.items()]
@@ -97,7 +97,7 @@ def lower_precision(graph: Graph, precision: Precision, excluded: Collection[str
 
     Args:
         graph: of a symbol.
-        precision: what operators want.
+        precision: what each operator needs.
         excluded: names of nodes that compute in float32 in any case.
     """
     casts = _Casts(precision)

@@ -1,9 +1,9 @@
 """Gradients read only what they need: outputs of the forward operator, or some of its inputs.
 
-A gradient node names all inputs of the forward operator and computes it again, which costs nothing
-where one program holds both. What it reads decides how long arrays live, so a memory plan has to
-know which arrays the formula of the gradient really contains: that of ``tanh`` contains only the result, that
-of a sum nothing, that of a convolution data and weight.
+A gradient node lists all inputs of the forward operator and computes it again, which costs nothing
+if one program contains both. The arrays that it reads stay alive until it runs, so a memory plan has
+to know which arrays the formula of the gradient really contains: only the result for ``tanh``, none
+for a sum, data and weight for a convolution.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
     """The graph with gradient nodes that read only what they need.
 
     Where the formula of a gradient can also be written in terms of the operator's outputs (``exp``, ``tanh``,
-    ``relu``), it reads them if that is no more bytes of computed arrays: inputs that nobody reads
-    any more are then free before backward begins.
+    ``relu``), it reads them if they take no more bytes than the inputs it would read. Inputs
+    without other readers can then be freed before backward begins.
 
     Args:
         graph: with forward and gradient nodes.
@@ -116,7 +116,7 @@ def narrow_gradients(graph: Graph, specs: Mapping[Entry, Known]) -> Graph:
     narrowed: dict[Node, Node] = {}
 
     def nbytes(entry: Entry) -> int:
-        if entry.node.is_variable:  # it is there in any case
+        if entry.node.is_variable:  # variables are alive in any case
             return 0
         shape, dtype = specs[entry]
         return math.prod(shape) * dtype.itemsize

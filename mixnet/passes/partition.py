@@ -17,7 +17,7 @@ class Part:
 
     Args:
         graph: of the part; its inputs are new variables.
-        inputs: entries of the rest that these variables stand for.
+        inputs: entries of the rest that these variables replace.
         number: of the part in its graph.
     """
 
@@ -30,7 +30,7 @@ def partition(graph: Graph, takes: Callable[[Node], bool], make: Make) -> Graph:
     """The graph with one node for each part.
 
     A part is a set of accepted nodes that are reached over the same number of changes between accepted
-    and rejected nodes. So no path leads out of a part and back into it.
+    and rejected nodes. So no path leaves a part and enters it again.
 
     Args:
         graph: of a symbol.
@@ -94,7 +94,7 @@ def _rebuilt(
         return moved_to[entry]
 
     def _make_until(entry: Entry) -> None:
-        # Nodes wait on one another no deeper than parts follow on parts, and nodes in between come in order.
+        # The recursion is at most as deep as the chain of parts; nodes in between are visited in order.
         number = group_of.get(entry.node)
         if number is None:
             node = entry.node

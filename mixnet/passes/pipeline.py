@@ -20,9 +20,9 @@ Pass = Callable[[Graph, Facts], Graph]
 Watch = Callable[[str, Graph, float], None]
 
 # A pending segment is lowered from its live outputs alone, so dead operations are gone before the
-# first pass. A segment is never differentiated: gradients are made when ``backward`` records them, so
-# operators that only say what a gradient shall be have done their work. A "graph", of a block or a
-# symbol, may be: its passes keep gradients too.
+# first pass. A segment is never differentiated, as ``backward`` has already recorded its gradients, so
+# operators that only declare a gradient can go. A "graph", of a block or a symbol, may still be
+# differentiated: its passes preserve gradients too.
 PASSES: dict[str, tuple[Pass, ...]] = {
     "segment": (
         inline,
@@ -49,7 +49,7 @@ def run(
 
     Args:
         purpose: a key of ``PASSES``.
-        facts: what is known about the program; by default nothing but that it runs on CPU.
+        facts: what is known about the program; by default only that it runs on CPU.
         history: gets one ``{"pass": name, "graph": plain data}`` for the start and each pass.
         watch: called with the name of each pass, the graph after it, and the seconds it took.
     """

@@ -1,9 +1,9 @@
 """Offsets in an arena: storages that are never live at the same time may overlap.
 
-To find the smallest arena is NP-hard; largest first into the tightest gap comes within a few percent of the
-lower bound (as in Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
-Inference", 2020). Where that is not enough, storages that stand in the way are moved to the
-other end of their gap.
+Finding the smallest arena is NP-hard. Placing the largest storages first, each in the tightest gap,
+comes within a few percent of the lower bound (as in Pisarchyk and Lee, "Efficient Memory Management
+for Deep Neural Net Inference", 2020). If that is not enough, storages that block others are moved to
+the other end of their gap.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Placement:
         return self.offsets, max(ends, default=0)
 
     def _place_from(self, start: int) -> int | None:
-        """Place what comes from ``start`` on; the place in the order of the one that finds no gap."""
+        """Place storages from ``start`` on; returns the position of the first that does not fit, or None."""
         for place in range(start, len(self.order)):
             i = self.order[place]
             offset = self._gap(i, place)
@@ -106,7 +106,7 @@ class _Placement:
         return max((end for _, end in self._occupied(i, self.rank[i])), default=0)
 
     def _make_room(self, stuck: int) -> int | None:
-        """Turn one of the storages in the way so that placing comes further than ``stuck``.
+        """Move one of the blocking storages so that placing proceeds beyond ``stuck``.
 
         Returns:
             Where it stops then, None if it does not, ``stuck`` if none helps.

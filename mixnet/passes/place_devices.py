@@ -35,7 +35,7 @@ class CrossDeviceCopy(Operator):
         return (arrays[0],)
 
     def backward_node(self, node: Node, heads: Sequence[Entry | None], wrt: Any) -> Node:
-        """The copy of the gradient back to where the value came from."""
+        """The copy of the gradient back to the device of the value."""
         (head,) = heads
         assert head is not None
         source, target = node.statics
@@ -53,8 +53,8 @@ class Part:
 
     Args:
         context: the device.
-        graph: its inputs stand for ``inputs``, its heads for ``outputs`` and then for ``states``.
-        inputs: what comes in: entries of the placed graph, computed by earlier parts or copied.
+        graph: its inputs correspond to ``inputs``, its heads to ``outputs``, then to ``states``.
+        inputs: entries of the placed graph that it reads, computed by earlier parts or copied.
         outputs: entries of the placed graph that others need.
         states: which states of the whole graph get new values here, by number in order.
     """
@@ -99,7 +99,7 @@ def place_devices(
     Args:
         graph: before random keys are assigned: each part gets its own.
         groups: device of each group.
-        default: of what nothing else places.
+        default: the device of operations that are not placed otherwise.
         inputs: where each of the graph's inputs is.
 
     Raises:
@@ -185,10 +185,10 @@ PartKey = tuple[int, Context, Node | None]
 def _part_of(graph: Graph, places: Mapping[Node, Context]) -> dict[Node, PartKey]:
     """The part of each operation: its stage, its device, and itself if it waits for values.
 
-    The stage counts the cuts on the way to an operation: copies between devices, and before and behind each
-    operation that waits for values. An operation could run once all that it reads is there. It waits until
-    the first of its readers runs, so that a layer is one part rather than what it can do before its input
-    comes, and the rest.
+    The stage counts the cuts on the way to an operation: copies between devices, and before and after each
+    operation that waits for values. An operation could run as soon as its inputs are available. It is
+    delayed until its first reader runs; otherwise a layer would be split into the operations that do not
+    need its input and the rest.
     """
     waits = {node for node in graph.nodes if not node.is_variable and awaits_values(node)}
     earliest: dict[Node, int] = {}

@@ -1,7 +1,7 @@
 """Quantize: layers compute with 8-bit integers; floats are quantized before and dequantized after them.
 
-Names, operators and the order of inputs are MXNet's: ``quantized_conv0`` stands for ``conv0``,
-reads ``data_quantize``, and then come the ends of the ranges.
+Names, operators and the order of inputs are MXNet's: ``quantized_conv0`` replaces ``conv0`` and
+reads ``data_quantize``, followed by the ends of the ranges.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def chosen(graph: Graph, options: Options) -> dict[Node, Quantization]:
     able = {n: rule for n in graph.nodes if (rule := rule_for(n, options)) is not None}
     if not options.smart:
         return able
-    after: set[Node] = set()  # a layer, or behind one with nothing but such operators between
+    after: set[Node] = set()  # a layer, or after one with only such operators between
     for node in graph.nodes:
         if node in able and (able[node].is_layer or any(e.node in after for e in node.inputs)):
             after.add(node)
@@ -213,7 +213,7 @@ def set_ranges(graph: Graph, ranges: Mapping[str, tuple[float, float]]) -> Graph
 
 
 def _written(end: float) -> str:
-    """A number with six digits behind the point, as MXNet writes it, and more if it has more."""
+    """A number with at least six decimal places, as MXNet writes it."""
     return np.format_float_positional(np.float32(end), min_digits=6)
 
 
@@ -239,10 +239,10 @@ _GIVES_FLOATS = (AFFINE, "_contrib_quantized_elemwise_mul")
 
 
 def fold_rounding(graph: Graph) -> Graph:
-    """The quantized graph in which operators round their sums themselves, or give floats, where they can.
+    """The quantized graph in which operators round their sums themselves, or return floats, if they can.
 
-    A ``requantize`` with a measured range goes into what it reads; a ``dequantize`` behind that
-    does as well where nobody else reads the integers.
+    A ``requantize`` with a measured range becomes part of the operator that it reads; so does a
+    ``dequantize`` after it, unless another operator reads the integers.
     """
     readers: dict[Node, set[Node]] = {}
     for node in graph.nodes:

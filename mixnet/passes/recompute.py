@@ -21,11 +21,11 @@ MODES = ("mirror", "sublinear")
 class After(Operator):
     """The first input, computed no earlier than the second: a gradient that arrives in backward.
 
-    A compiler would find that the recomputed operations were computed before, and keep their
-    results: all the memory that was to be saved. What XLA offers against that,
-    ``optimization_barrier``, holds on GPU. Its CPU backend drops the barriers before it decides on an
-    order, and computes everything again at the start of backward. There the value is made to
-    depend on a bit of the gradient, in a way that only the processor can tell to be none.
+    A compiler would merge the recomputed operations with the first ones and keep their results, which
+    would save no memory. XLA's remedy, ``optimization_barrier``, works on GPU. The CPU backend drops
+    the barriers before it schedules, and would recompute everything at the start of backward. There,
+    the value depends on a bit of the gradient in a way whose effect is zero, which the compiler
+    cannot prove.
     """
 
     name = "_after"
@@ -35,7 +35,7 @@ class After(Operator):
     def dataflow(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
     ) -> tuple[Any, ...]:
-        """What is computed; ``apply`` says also when."""
+        """The value; ``apply`` also determines when it is computed."""
         return (arrays[0],)
 
     def apply(

@@ -1,7 +1,7 @@
 """Storage sharing: which arrays share a storage in place, and which storages may overlap.
 
 The two ways to share are those of the paper (Chen et al., "MXNet", 2015, section 3.1). *Inplace*: an output
-takes over the storage of an input that dies there, where the operator computes element by element.
+reuses the storage of an input that dies there, if the operator computes element by element.
 *Co-share*: the memory of a dead storage is given to later ones.
 """
 
@@ -50,11 +50,11 @@ class Storage:
 
 
 def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
-    """A storage for every internal array, shared in place where asked for; linear in the schedule.
+    """A storage for every internal array, shared in place if requested; linear in the schedule.
 
-    An output that is an input in another shape shares its memory where the user could not tell.
-    One that is computed element by element takes over the storage of an input if nothing reads that
-    later, nor could at the same time.
+    An output that is a reshaped input shares its memory if the user cannot notice. An output that is
+    computed element by element reuses the storage of an input that nothing reads later or at the same
+    time.
     """
     storages: list[Storage] = []
     home: dict[Array, Storage] = {}
@@ -67,7 +67,7 @@ def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
             source = step.reads.get(step.same[index]) if inplace and index in step.same else None
             storage = home.get(source) if source is not None else None
             if source is not None and source.kind in ("argument", "view"):
-                if array.kind == "internal":  # an output is an array of its own
+                if array.kind == "internal":  # an output is a separate array
                     array.kind = "view"
                     continue
             if storage is None or (storage.holds_output and array.kind == "output"):

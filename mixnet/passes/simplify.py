@@ -19,10 +19,10 @@ _LOOK_BACK = 16  # operations that are searched for a dtype: bounded, so that th
 def simplify(graph: Graph, facts: Facts | None = None) -> Graph:
     """A graph of the same values, bit by bit, and the same gradients with fewer operations.
 
-    Left out are copies; ``Dropout`` where it drops nothing; joins of one array; casts to the dtype that
-    is there; a reshape that another one follows; transposes that cancel, and of two that do not the
-    first; products and quotients with 1 and differences to 0. Sums with 0 stay: -0 + 0 is 0.
-    Gradients that meet at one array may be added in another order than before.
+    It removes copies; ``Dropout`` that drops nothing; joins of one array; casts to the same dtype; a
+    reshape followed by another one; transposes that cancel, and the first of two that do not; products
+    and quotients with 1 and differences to 0. Sums with 0 stay: -0 + 0 is 0. The gradients of one array
+    may be added in another order than before.
     """
     inputs = facts.known_inputs(graph) if facts is not None else {}
 
@@ -93,7 +93,7 @@ def _reshaped(node: Node, entries: Sequence[Entry]) -> Node | None:
 
 
 def known_dtype(entry: Entry, inputs: Mapping[Node, Known]) -> np.dtype | None:
-    """The dtype of an entry where a look at the operations just before it says one, else None.
+    """The dtype of an entry if it follows from the few operations before it, else None.
 
     Args:
         entry: any.

@@ -15,9 +15,9 @@ from mixnet.passes.recompute import recompute as recomputation_of
 class TrainingGraph(NamedTuple):
     """``graph`` has the outputs, then new states, then gradients as heads.
 
-    ``gradients`` names the input of each gradient, ``added_to`` those whose gradient is added to
-    what there is; ``heads`` are the variables that hold the gradients of the outputs, ``sums``
-    those that hold what is added to.
+    ``gradients`` names the input of each gradient, ``added_to`` those whose gradient is added to the
+    existing one; ``heads`` are the variables that hold the gradients of the outputs, ``sums`` those
+    that hold the existing gradients.
     """
 
     graph: Graph

@@ -1,8 +1,8 @@
 """Inference from partly known shapes, by trying sizes for the unknown dimensions.
 
-An operator is asked for its outputs at several extents. An extent that is the same for all of
-them does not depend on what is unknown; and one that doubles with an extent of the input says
-which that was. So operators go forward and back from open shapes without rules of their own.
+An operator is evaluated at several extents. An extent of the result that is always the same does not
+depend on the unknown ones; one that doubles with an extent of the input corresponds to it. So shapes
+are inferred forward and backward without a rule for each operator.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Shape = tuple[int, ...]
 Outputs = Callable[[Shape], Sequence[Shape]]
 Place = tuple[Any, int]
 
-# Stands for an unknown extent; large and with many divisors, for strides. Its double is tried too.
+# In place of an unknown extent; large and with many divisors, for strides. Its double is tried too.
 TRIAL = 960
 _MOST_TRIED = 48  # choices of extents that are looked through for one that fits
 
@@ -95,7 +95,7 @@ def _fits_together(
 
 
 def _common(results: Sequence[Mapping[Any, Shape]]) -> dict[Any, Shape]:
-    """What all results say; shapes of different ranks say nothing."""
+    """The extents that all results share, -1 for others; results of different ranks share nothing."""
     first, *others = results
     common = {}
     for key, shape in first.items():
@@ -109,11 +109,11 @@ def _common(results: Sequence[Mapping[Any, Shape]]) -> dict[Any, Shape]:
 
 
 def input_of(outputs: Outputs, known: Any, targets: Sequence[Any], least: int) -> Shape | None:
-    """The shape of an operator's one input; None unless each of its axes comes back in an output.
+    """The shape of an operator's only input; None unless each of its axes appears in an output.
 
     Args:
         outputs: shapes of all outputs of a shape of the input; raises where the operator refuses it.
-        known: what is known of the input: a shape with extents below ``least`` where they are not, or None.
+        known: the known part of the input's shape, with extents below ``least`` where unknown, or None.
         targets: shapes of the outputs, or None, likewise.
         least: the least extent that is known.
     """
@@ -133,7 +133,7 @@ def _ranks(known: Any, targets: Sequence[Any]) -> Iterator[Shape]:
 
 
 def _tried(outputs: Outputs, start: Shape, least: int, doubled: int = -1) -> Sequence[Shape] | None:
-    """Outputs where TRIAL stands for what is unknown, its double for one axis; None if they are refused."""
+    """Outputs with TRIAL in place of unknown extents, twice that for one axis; None if they are refused."""
     numbers = [2 * TRIAL if axis == doubled else TRIAL for axis in range(len(start))]
     shape = [
         extent if extent >= least else number for extent, number in zip(start, numbers, strict=True)

@@ -40,9 +40,7 @@ def called(equation: Equation) -> ClosedJaxpr | None:
     function = None
     if name in _IN_SIMPLER_ONES:
         function = partial(_IN_SIMPLER_ONES[name], **params)
-    elif (
-        name == "call_hi_primitive"
-    ):  # since JAX 0.12: it says itself which simpler ones compute it
+    elif name == "call_hi_primitive":  # since JAX 0.12; it expands itself into simpler ones
         function = params["_prim"].expand
     if function is None:
         return None

@@ -18,7 +18,7 @@ def bare_call(compiled: Any) -> Callable[..., Any]:
         )
     except (AttributeError, TypeError):
         fast_call = None
-    return fast_call or compiled  # type: ignore[no-any-return]
+    return fast_call or compiled
 
 
 def keep_files_by(folder: str, make: Callable[[], Any]) -> bool:

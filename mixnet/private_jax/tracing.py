@@ -11,7 +11,9 @@ import numpy as np
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 
 
-def flat_tracer() -> Callable[[Callable[..., list[Any]], Sequence[Any]], tuple[Any, list]] | None:
+def flat_tracer() -> (
+    Callable[[Callable[..., list[Any]], Sequence[Any]], tuple[Any, list[Any]]] | None
+):
     """A function from a function and abstract values to a jaxpr and its constants.
 
     The function traced takes arrays and returns a list of them. Nested jits must be written out while it runs
@@ -25,7 +27,9 @@ def flat_tracer() -> Callable[[Callable[..., list[Any]], Sequence[Any]], tuple[A
 
         info = DebugInfo("mixnet", "operator", None, initial_result_paths)
 
-        def trace(function: Callable[..., list[Any]], avals: Sequence[Any]) -> tuple[Any, list]:
+        def trace(
+            function: Callable[..., list[Any]], avals: Sequence[Any]
+        ) -> tuple[Any, list[Any]]:
             jaxpr, _, constants = trace_to_jaxpr_dynamic(
                 wrap_init(function, debug_info=info), avals
             )

@@ -78,7 +78,7 @@ def make(name: str) -> Lock:
         lock = CheckedLock(name, ORDER.index(name))
     if name not in _of_one_object:
         _lasting.add(lock)
-    return lock  # type: ignore[no-any-return]
+    return lock
 
 
 def renewed(lock: object) -> Any:

@@ -65,7 +65,7 @@ def _seconds(value: Any) -> float:
 def _path(value: object) -> str:
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise ValueError("a path")
-    return os.fspath(value)  # type: ignore[arg-type]
+    return os.fspath(value)
 
 
 def _optional_path(value: object) -> str | None:

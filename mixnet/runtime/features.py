@@ -37,7 +37,7 @@ class Feature:
 
     @property
     def enabled(self) -> bool:
-        """Whether it is there."""
+        """Whether the feature is available."""
         return self._enabled
 
     def __repr__(self) -> str:

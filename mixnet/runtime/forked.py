@@ -1,9 +1,8 @@
 """The capabilities of a forked process: read results, create arrays, run Python; no computation.
 
 A child of ``os.fork()`` has the memory of its parent but only the thread that forked. XLA computes with its
-own threads, so waiting for it in such a process would block forever. There every operation raises an error
-that says so: the functions that compute are replaced in the child, so that no operation needs a check
-elsewhere.
+own threads, so waiting for it in such a process would block forever. Operations there raise an error that
+explains this. The child gets other functions in place of those that compute, so no operation needs a check.
 
 A process that was forked before anything was computed creates its own threads and can compute.
 """
@@ -66,7 +65,7 @@ class _Lost:
 LOST = _Lost()
 
 
-# ---- what stands in a child for what moves arrays -------------------------------------------------
+# ---- replacements in a child for functions that move arrays ------------------------------------------
 
 
 def _put(data: Any, device: jax.Device) -> np.ndarray:
@@ -118,7 +117,7 @@ def _after_fork() -> None:
                 _lose(segment)
         if backends:
             segments.clear()
-        if segments is not state.state.segments:  # of a thread that is not here
+        if segments is not state.state.segments:  # of a thread that the child does not have
             state._all.discard(segments)
     if not backends:
         return
@@ -141,7 +140,7 @@ def _lose(segment: Any) -> None:
 
 
 def _backends() -> list[Any]:
-    """XLA's clients that this process has made; those that mixnet has used where JAX does not tell."""
+    """XLA's clients in this process; if JAX does not list them, those that mixnet has used."""
     backends = clients()
     if backends is None:
         devices = [context._device for context in Context._contexts.values()]

@@ -91,7 +91,7 @@ class _Body:
         self.subgraph = SubGraph(Graph(self.heads, self.inputs), called)
 
     def _variables(self, symbols: Sequence[Symbol]) -> list[Symbol]:
-        """Variables of the body that stand for ``symbols``; copies of one name are told apart."""
+        """Variables of the body in place of ``symbols``; variables of the same name are numbered."""
         nodes = [
             Node(None, name=f"{each.name}-{i}", attrs=node_attributes())
             for i, each in enumerate(symbols)
@@ -245,12 +245,7 @@ def while_loop(
         return loop_parts if shape is None else _nested(loop_parts, shape)
 
     def test(make: Variables) -> list[Symbol]:
-        holds = cond(*own(make))
-        if not isinstance(holds, Symbol):
-            raise AttributeKindError(
-                f"while_loop: cond must return a symbol, not {type(holds).__name__}."
-            )
-        return [holds]
+        return [_condition(cond(*own(make)))]
 
     def step(make: Variables) -> list[Symbol]:
         out, new = checked_pair("while_loop", "func", func(*own(make)), STEP)
@@ -267,12 +262,7 @@ def while_loop(
     condition = _Body(f"{name}_cond", test)
     loop = _Body(f"{name}_func", step)
     split, out_shape = shapes
-    for each, place in zip(variables, loop.places(names), strict=True):
-        if place < 0:
-            raise AttributeValueError(
-                f"while_loop: func does not read the loop variable {each.name!r}; leave it out of "
-                f"loop_vars, or return it as it is."
-            )
+    _check_variables_read(variables, loop.places(names))
     entries = dict(zip(names, (each._entry() for each in variables), strict=True))
     entries |= condition.captured | loop.captured
     # As the bodies name them: list_arguments() of the loop is in this order.
@@ -288,6 +278,23 @@ def while_loop(
     }
     results = list(_node("_while_loop", [condition, loop], inputs, attributes))
     return _nested(results[:split], out_shape), _nested(results[split:], shape)
+
+
+def _condition(holds: Any) -> Symbol:
+    if not isinstance(holds, Symbol):
+        raise AttributeKindError(
+            f"while_loop: cond must return a symbol, not {type(holds).__name__}."
+        )
+    return holds
+
+
+def _check_variables_read(variables: Sequence[Symbol], places: Sequence[int]) -> None:
+    for each, place in zip(variables, places, strict=True):
+        if place < 0:
+            raise AttributeValueError(
+                f"while_loop: func does not read the loop variable {each.name!r}; leave it out of "
+                f"loop_vars, or return it as it is."
+            )
 
 
 def cond(
@@ -349,7 +356,7 @@ def isnan(data: Symbol) -> Symbol:
 
 def isinf(data: Symbol) -> Symbol:
     """1 where infinite, else 0."""
-    return apply("abs", data) == math.inf  # type: ignore[return-value]
+    return apply("abs", data) == math.inf  # type: ignore[return-value,comparison-overlap]
 
 
 def isfinite(data: Symbol) -> Symbol:

@@ -406,7 +406,7 @@ class Executor:
         Args:
             out_grads: gradients of the outputs, in order; ones by default, as loss heads want. Those
                 beyond the outputs are not read.
-            is_train: kept for MXNet programs.
+            is_train: accepted for compatibility.
 
         Without ``forward(is_train=True)`` before it the outputs are computed once more, as for
         inference, from the arrays of now.
@@ -747,23 +747,12 @@ def simple_bind(
     """
     context = as_context(ctx)
     names, aux_names = _names_of("simple_bind", self)
-    # programs give the label's shape to symbols that end before the loss
-    all_shapes = kwargs
-    unread = [name for name in kwargs if name not in {*names, *aux_names}]
+    # Programs give the label's shape to symbols that end before the loss.
+    unread = {n: shape for n, shape in kwargs.items() if n not in {*names, *aux_names}}
     kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
     shapes, aux_shapes = _shapes_to_bind(self, kwargs)
     if shapes is None:
-        partial, _, _ = self.infer_shape_partial(**kwargs)
-        unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
-        raise BindingError(
-            f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "
-            f"{', '.join(kwargs) or 'nothing'}; give them by name."
-            + "".join(
-                f" {name}={all_shapes[name]!r} was not read: the symbol has no such variable."
-                + did_you_mean(name, unknown)
-                for name in unread
-            )
-        )
+        raise _unknown_shapes(self, names, kwargs, unread)
     dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
     inferred = infer(self.graph, kwargs, dtypes)
     by_node = {node.name: inferred.dtypes.get(Entry(node)) for node in self.graph.nodes}
@@ -802,6 +791,22 @@ def simple_bind(
         for name, shape in zip(aux_names, aux_shapes, strict=True)
     }
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def _unknown_shapes(
+    symbol: Symbol, names: Sequence[str], known: Mapping[str, Any], unread: Mapping[str, Any]
+) -> BindingError:
+    partial, _, _ = symbol.infer_shape_partial(**known)
+    unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
+    return BindingError(
+        f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "
+        f"{', '.join(known) or 'nothing'}; give them by name."
+        + "".join(
+            f" {name}={shape!r} was not read: the symbol has no such variable."
+            + did_you_mean(name, unknown)
+            for name, shape in unread.items()
+        )
+    )
 
 
 def _arrays_to_share(

@@ -14,7 +14,9 @@ def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Sym
     attributes.pop("out", None)
     attributes.pop("ctx", None)  # a symbol runs where it is bound
     if not attributes.get("dtype"):
-        attributes.pop("dtype", None)  # not asked for: the node of a file does not say it
+        attributes.pop(
+            "dtype", None
+        )  # not set explicitly: the node of a symbol file does not contain it
     if symbols and not attributes.get("shape"):
         attributes.pop("shape", None)
     name, attr = attributes.pop("name", None), attributes.pop("attr", None)

@@ -83,7 +83,7 @@ def _warn_of_unknown(
 
 
 def _is_whole(shape: Any) -> bool:
-    """Whether a shape has no unknown part: () and 0 stand for unknown, but under numpy shapes."""
+    """Whether a shape has no unknown part: () and 0 are unknown, except under numpy shapes."""
     if is_np_shape():
         return shape is not None and min(shape, default=0) >= 0
     return bool(shape) and min(shape) > 0
@@ -329,7 +329,9 @@ class Symbol:
         """What identifies this object while it exists; see ``NDArray.handle``."""
         return ctypes.c_void_p(id(self))
 
-    def infer_shape_partial(self, *args: Any, **kwargs: object) -> tuple[list, list, list]:
+    def infer_shape_partial(
+        self, *args: Any, **kwargs: object
+    ) -> tuple[list[Any], list[Any], list[Any]]:
         """Like ``infer_shape``, with ``()`` and 0 for unknown shapes and dimensions.
 
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
@@ -599,7 +601,7 @@ def Variable(
         dtype: dtype if known.
         init: an initializer, or its ``dumps()``.
         stype: storage type of the array that is bound: ``default``, ``row_sparse`` or ``csr``.
-        profiler_scope: kept for MXNet programs.
+        profiler_scope: accepted for compatibility.
         kwargs: further attributes named ``__like_this__``.
     """
     if not isinstance(name, str):
@@ -806,7 +808,7 @@ def _parameters(
 
 
 def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Entry]:
-    """Inputs behind casts, where an operator wants another dtype than they may have."""
+    """Inputs, with casts if the operator needs another dtype than they may have."""
     if kind is None or (kind == WIDEST and len(entries) < 2):
         return entries
     if kind == WIDEST:
@@ -948,7 +950,7 @@ def _name_by_position(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tupl
     return name if first is None else first, attr if second is None else second
 
 
-# ``mx.sym.symbol`` is one file in MXNet; what it has beside the class is in files of its own here.
+# ``mx.sym.symbol`` is one file in MXNet; everything except the class is in other files here.
 _FILES = ("create", "operators")
 
 

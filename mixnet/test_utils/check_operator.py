@@ -39,7 +39,7 @@ def simple_forward(
         inputs: its arguments by name, NumPy arrays.
     """
     ctx = ctx or current_context()
-    executor = sym.bind(ctx, args={name: array(each, ctx=ctx) for name, each in inputs.items()})  # type: ignore[attr-defined]
+    executor = sym.bind(ctx, args={name: array(each, ctx=ctx) for name, each in inputs.items()})
     outputs = [each.asnumpy() for each in executor.forward(is_train=is_train)]
     return outputs[0] if len(outputs) == 1 else outputs
 
@@ -211,14 +211,7 @@ def check_numeric_gradient(
     eps = default_numeric_eps()[np.dtype(dtype)] if numeric_eps is None else numeric_eps
     arguments = _parse_location(sym, location, ctx, dtype)
     states = _parse_aux_states(sym, aux_states, ctx, dtype)
-    if grad_nodes is None:
-        requests = dict.fromkeys(sym.list_arguments(), "write")
-    elif isinstance(grad_nodes, Mapping):
-        requests = dict(grad_nodes)
-    elif isinstance(grad_nodes, (list, tuple)):
-        requests = dict.fromkeys(grad_nodes, "write")
-    else:
-        raise ValueError(f"grad_nodes takes names or a dict, not {type(grad_nodes).__name__}.")
+    requests = _requests(sym, grad_nodes)
     shapes = {name: each.shape for name, each in arguments.items()}
     _, out_shapes, _ = sym.infer_shape(**shapes)
     projections = [f"__random_proj{i or ''}" for i in range(len(out_shapes))]
@@ -230,16 +223,12 @@ def check_numeric_gradient(
         # Away from zero: a gradient times nothing shows nothing.
         arguments[name] = array(np.random.rand(*shape) + 0.1, ctx=ctx, dtype=dtype)
         shapes[name] = shape
+    before = {name: _random_like(arguments[name]) for name in requests}
     gradients: dict[str, NDArray] = {}
-    before: dict[str, np.ndarray] = {}
-    for name, request in requests.items():
-        if request not in _REQUESTS:
-            raise KeyError(request)
-        start = random_arrays(arguments[name].shape)
-        before[name] = np.asarray(start, arguments[name].dtype)
-        before_call = array(before[name], ctx=ctx, dtype=arguments[name].dtype)
+    for name, start in before.items():
+        gradient = array(start, ctx=ctx, dtype=arguments[name].dtype)
         stype = (grad_stype_dict or {}).get(name, "default")
-        gradients[name] = before_call if stype == "default" else cast_storage(before_call, stype)
+        gradients[name] = gradient if stype == "default" else cast_storage(gradient, stype)
     executor = whole.bind(
         ctx,
         args=arguments,
@@ -265,12 +254,30 @@ def check_numeric_gradient(
         assert_almost_equal(expected, actual, rtol, atol, names)
 
 
+def _requests(sym: Symbol, grad_nodes: Any) -> dict[str, str]:
+    """How the gradient of each argument is written, of those that are checked."""
+    if grad_nodes is None:
+        return dict.fromkeys(sym.list_arguments(), "write")
+    if isinstance(grad_nodes, (list, tuple)):
+        return dict.fromkeys(grad_nodes, "write")
+    if not isinstance(grad_nodes, Mapping):
+        raise ValueError(f"grad_nodes takes names or a dict, not {type(grad_nodes).__name__}.")
+    for request in grad_nodes.values():
+        if request not in _REQUESTS:
+            raise KeyError(request)
+    return dict(grad_nodes)
+
+
+def _random_like(like: NDArray) -> np.ndarray:
+    return np.asarray(random_arrays(like.shape), like.dtype)
+
+
 def _weighted(part: Symbol, weight: Symbol, sym: Symbol) -> Symbol:
     from mixnet import symbol
 
     if isinstance(part, symbol.numpy._Symbol):
-        return symbol.numpy.sum(part * weight.as_np_ndarray())  # type: ignore[attr-defined]
-    return symbol.sum(part * weight)  # type: ignore[attr-defined]
+        return symbol.numpy.sum(part * weight.as_np_ndarray())
+    return symbol.sum(part * weight)
 
 
 def check_symbolic_forward(
@@ -310,7 +317,7 @@ def check_symbolic_forward(
     names = sym.list_outputs()
     references = [expected[name] for name in names] if isinstance(expected, Mapping) else expected
     gradients = {name: zeros(each.shape, ctx, each.dtype) for name, each in arguments.items()}
-    executor = sym.bind(ctx, args=arguments, args_grad=gradients, aux_states=states)  # type: ignore[attr-defined]
+    executor = sym.bind(ctx, args=arguments, args_grad=gradients, aux_states=states)
     executor.forward(is_train=False)
     for name, expect, actual in zip(names, references, executor.outputs, strict=False):
         labels = (f"EXPECTED_{name}", f"FORWARD_{name}")
@@ -387,7 +394,7 @@ def check_symbolic_backward(
     else:
         requests = dict(grad_req)
     requests = {name: requests.get(name, "null") if name in gradients else "null" for name in names}
-    executor = sym.bind(  # type: ignore[attr-defined]
+    executor = sym.bind(
         ctx, args=arguments, args_grad=gradients, aux_states=states, grad_req=requests
     )
     executor.forward(is_train=True)
@@ -455,14 +462,14 @@ def check_speed(
         raise ValueError(f"typ={typ!r} is neither 'whole' nor 'forward'.")
     ctx = ctx or current_context()
     if location is None:
-        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **kwargs)  # type: ignore[attr-defined]
+        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **kwargs)
         values: Mapping[str, Any] = {
             name: np.random.normal(size=each.shape) for name, each in executor.arg_dict.items()
         }
     else:
         values = location
         shapes = {name: np.shape(each) for name, each in location.items()}
-        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **shapes)  # type: ignore[attr-defined]
+        executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **shapes)
     for name, value in values.items():
         executor.arg_dict[name][:] = array(_asnumpy(value), ctx=ctx)
 

@@ -40,7 +40,7 @@ def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.nd
 def random_sample(population: Sequence[Any], k: int) -> Any:
     """``k`` different items of a list, in random order."""
     shuffled = population[:]
-    np.random.shuffle(shuffled)  # type: ignore[arg-type]
+    np.random.shuffle(shuffled)
     return shuffled[:k]
 
 
@@ -79,7 +79,7 @@ def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
 
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
     """A matrix whose row ``i`` has ``i`` everywhere."""
-    return arange(0, rows, dtype=dtype).reshape(rows, 1).broadcast_to((rows, columns))  # type: ignore[attr-defined]
+    return arange(0, rows, dtype=dtype).reshape(rows, 1).broadcast_to((rows, columns))
 
 
 def get_identity_mat(size: int) -> NDArray:

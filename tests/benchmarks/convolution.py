@@ -48,7 +48,10 @@ def contenders(name: str) -> tuple[float, dict[str, dict[str, Callable[[], Any]]
     """GFLOP of one call; for each of forward, data, weight the ways to compute it."""
     batch, channels, extent, filters, size, step, border = SHAPES[name]
     random = np.random.default_rng(0)
-    draw = lambda *shape: jax.numpy.asarray(random.standard_normal(shape), np.float32)
+
+    def draw(*shape: int) -> Any:
+        return jax.numpy.asarray(random.standard_normal(shape), np.float32)
+
     data, weight = draw(batch, channels, extent, extent), draw(filters, channels, size, size)
     kernel, stride, pad, dilate = (size, size), (step, step), (border, border), (1, 1)
     out = (extent + 2 * border - size) // step + 1

@@ -49,6 +49,45 @@ def _bind(mx, case, made):
     return executor.forward(is_train=case.get("train", True)), executor.backward
 
 
+def _called(mx, case, made):
+    """The outputs of a case as a list, and a function that runs backward from head gradients."""
+    train = case.get("train", True)
+    if case.get("symbol"):
+        outputs, backward = _bind(mx, case, made)
+        return list(outputs), backward
+    attributes = dict(case.get("attrs", {}))
+    if "out" in case:
+        attributes["out"] = [made[each] for each in case["out"]]
+    if case.get("grads"):
+        scope = mx.autograd.record(train_mode=train)
+    else:
+        scope = mx.autograd.train_mode() if train else mx.autograd.predict_mode()
+    with scope:
+        out = find(mx.nd, case["op"])(*made.values(), **attributes)
+    outputs = list(out) if isinstance(out, (list, tuple)) else [out]
+    return outputs, lambda heads: mx.autograd.backward(outputs, heads, train_mode=train)
+
+
+def _results(mx, case, inputs):
+    """The arrays that a case leaves: its outputs, head gradients, gradients and states."""
+    array = mx.np.array if case["op"].startswith("_npi_") else mx.nd.array
+    made = {k: array(v, dtype=v.dtype) for k, v in inputs.items()}
+    grads = case.get("grads", [])
+    for each in grads:
+        made[each].attach_grad()
+    outputs, backward = _called(mx, case, made)
+    values = [each.asnumpy() for each in outputs]
+    arrays = {f"out/{i}": value for i, value in enumerate(values)}
+    if grads:
+        rng = np.random.RandomState(7)
+        heads = [rng.uniform(-1, 1, v.shape).astype(v.dtype) for v in values]
+        arrays.update({f"head/{i}": head for i, head in enumerate(heads)})
+        backward([array(h, dtype=h.dtype) for h in heads])
+        arrays.update({f"grad/{each}": made[each].grad.asnumpy() for each in grads})
+    arrays.update({f"aux_after/{key}": made[key].asnumpy() for key in case.get("states", [])})
+    return arrays, len(outputs)
+
+
 def main(family):
     import mxnet as mx
 
@@ -57,62 +96,24 @@ def main(family):
     spec.loader.exec_module(module)
     described, arrays = [], {}
     for case in module.CASES:
-        name, train = case["case"], case.get("train", True)
-        inputs = case["inputs"]
+        name, inputs = case["case"], case["inputs"]
         if isinstance(inputs, list):
             inputs = {f"arg{i}": each for i, each in enumerate(inputs)}
-        numpy = case["op"].startswith("_npi_")
-        mx.util.set_np_shape(numpy)
-        array = mx.np.array if numpy else mx.nd.array
-        made = {k: array(v, dtype=v.dtype) for k, v in inputs.items()}
-        grads = case.get("grads", [])
-        for each in grads:
-            made[each].attach_grad()
-        function = None if case.get("symbol") else find(mx.nd, case["op"])
+        mx.util.set_np_shape(case["op"].startswith("_npi_"))
         entry = {
             "case": name, "op": case["op"], "attrs": case.get("attrs", {}), "inputs": list(inputs),
-            "train": train, "grads": grads, "file": family + ".npz",
+            "train": case.get("train", True), "grads": case.get("grads", []),
+            "file": family + ".npz",
         }  # fmt: skip
-        given = dict(case.get("attrs", {}))
-        for key in ("states", "out", "close"):
-            if key in case:
-                entry[key] = case[key]
-        if "out" in case:
-            given["out"] = [made[each] for each in case["out"]]
-        for key, value in inputs.items():
-            arrays[f"{name}/in/{key}"] = value
+        entry.update({key: case[key] for key in ("states", "out", "close") if key in case})
+        results = {f"in/{key}": value for key, value in inputs.items()}
         try:
-            if case.get("symbol"):
-                found, backward = _bind(mx, case, made)
-            else:
-                if grads:
-                    scope = mx.autograd.record(train_mode=train)
-                else:
-                    scope = mx.autograd.train_mode() if train else mx.autograd.predict_mode()
-                with scope:
-                    found = function(*made.values(), **given)
-            outputs = list(found) if isinstance(found, (list, tuple)) else [found]
-            values = [each.asnumpy() for each in outputs]
-            for i, value in enumerate(values):
-                arrays[f"{name}/out/{i}"] = value
-            if grads:
-                rng = np.random.RandomState(7)
-                heads = [rng.uniform(-1, 1, v.shape).astype(v.dtype) for v in values]
-                for i, head in enumerate(heads):
-                    arrays[f"{name}/head/{i}"] = head
-                heads = [array(h, dtype=h.dtype) for h in heads]
-                if case.get("symbol"):
-                    backward(heads)
-                else:
-                    mx.autograd.backward(outputs, heads, train_mode=train)
-                for each in grads:
-                    arrays[f"{name}/grad/{each}"] = made[each].grad.asnumpy()
-            for key in case.get("states", []):
-                arrays[f"{name}/aux_after/{key}"] = made[key].asnumpy()
-            entry["outputs"] = len(outputs)
+            of_case, entry["outputs"] = _results(mx, case, inputs)
+            results.update(of_case)
         except mx.MXNetError as error:
             entry["raises"] = "MXNetError"
             print(name, "raises", str(error).splitlines()[-1][:200])
+        arrays.update({f"{name}/{key}": value for key, value in results.items()})
         described.append(entry)
     fixtures = HERE / "fixtures"
     text = json.dumps({"about": "written by tests/parity/record.py", "cases": described}, indent=1)

@@ -130,7 +130,9 @@ def test_structures_of_symbols() -> None:
 
 
 def test_optimizers() -> None:
-    made = lambda rate=0.1: mx.optimizer.SGD(learning_rate=rate, momentum=0.9)
+    def made(rate: float = 0.1) -> mx.optimizer.Optimizer:
+        return mx.optimizer.SGD(learning_rate=rate, momentum=0.9)
+
     utils.compare_optimizer(made(), made(), (2, 2), "float32")
     with pytest.raises(AssertionError):
         utils.compare_optimizer(made(), made(0.5), (2, 2), "float32")

@@ -103,8 +103,13 @@ def test_generators() -> None:
     import scipy.stats
 
     random = np.random.RandomState(0)
-    normal = lambda count: random.normal(0, 1, count)
-    wide = lambda count: mx.nd.array(random.normal(0, 2, count))
+
+    def normal(count: int) -> np.ndarray:
+        return random.normal(0, 1, count)
+
+    def wide(count: int) -> mx.nd.NDArray:
+        return mx.nd.array(random.normal(0, 2, count))
+
     buckets, probs = utils.gen_buckets_probs_with_ppf(scipy.stats.norm(0, 1).ppf, 5)
     assert buckets[0][0] == -np.inf and buckets[-1][1] == np.inf
     assert probs == [0.2] * 5
@@ -113,7 +118,10 @@ def test_generators() -> None:
         utils.verify_generator(wide, buckets, probs, 1000)
     assert utils.mean_check(normal, 0, 1, 1000) and not utils.mean_check(normal, 1, 1, 1000)
     assert utils.var_check(normal, 1, 1000) and not utils.var_check(wide, 1, 1000)
-    dice = lambda count: random.randint(0, 3, count)
+
+    def dice(count: int) -> np.ndarray:
+        return random.randint(0, 3, count)
+
     chance, found, expected = utils.chi_square_check(dice, [0, 1, 2], [1 / 3] * 3, 1000)
     assert chance > 1e-3 and found.sum() == 1000
     assert expected.tolist() == [333] * 3

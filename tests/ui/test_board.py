@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.ui.conftest import Server, Watched
 from tests.ui.notebooks import open_in, run_all, write
 
@@ -31,7 +33,10 @@ def test_buttons(lab: Server, watched: Watched) -> None:
     run_all(page)
     view = page.locator(".jp-OutputArea .mx")
     status = view.locator(".mx-status")
-    button = lambda name: view.get_by_role("button", name=name)
+
+    def button(name: str) -> Any:
+        return view.get_by_role("button", name=name)
+
     button("pause the training").click()
     view.locator('.mx-status[data-status="pause"]').wait_for(timeout=20_000)
     assert status.inner_text() == "paused" and button("pause the training").is_disabled()

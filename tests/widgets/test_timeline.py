@@ -253,10 +253,11 @@ def test_naive_beside_threaded() -> None:
     assert [naive["name"], threaded["name"]] == ["naive engine", "threaded engine"]
     assert naive["of"] == threaded["of"] == 2
     assert naive["ops"]["queued"] == [0, 0]
+
     # One after the other, and side by side.
-    start = lambda run, i: (
-        run["ops"]["pushed"][i] + run["ops"]["waited"][i] + run["ops"]["queued"][i]
-    )
+    def start(run: dict, i: int) -> float:
+        return run["ops"]["pushed"][i] + run["ops"]["waited"][i] + run["ops"]["queued"][i]
+
     assert start(naive, 1) >= naive["ops"]["ran"][0]
     assert start(threaded, 1) < start(threaded, 0) + threaded["ops"]["ran"][0]
 

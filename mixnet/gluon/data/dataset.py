@@ -238,7 +238,7 @@ def rows_of(dataset: Any, indices: Sequence[int]) -> list[Any] | None:
     cls = type(dataset)
     for base in (ArrayDataset, _DownloadedDataset, _LazyTransformDataset, _SampledDataset):
         if isinstance(dataset, base):
-            same = cls.__getitem__ is base.__getitem__  # type: ignore[attr-defined]
+            same = cls.__getitem__ is base.__getitem__
             return dataset.rows(indices) if same else None
     return None
 

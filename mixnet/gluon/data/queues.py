@@ -42,14 +42,14 @@ class ConnectionWrapper:
         return getattr(self._conn, name)
 
 
-class Queue(multiprocessing.queues.Queue):
+class Queue(multiprocessing.queues.Queue):  # type: ignore[type-arg]
     """A queue between processes that also accepts arrays."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, ctx=kwargs.pop("ctx", multiprocessing.get_context()), **kwargs)
 
 
-class SimpleQueue(multiprocessing.queues.SimpleQueue):
+class SimpleQueue(multiprocessing.queues.SimpleQueue):  # type: ignore[type-arg]
     """A queue between processes without a thread or a size limit, that also accepts arrays."""
 
     def __init__(self, *args: Any, **kwargs: Any):

@@ -309,7 +309,7 @@ class Workers:
         dead = None
         for each in ready:
             if each in sentinels:
-                dead = sentinels[each]  # type: ignore[index]
+                dead = sentinels[each]
                 continue
             worker = self._connections.index(each)  # type: ignore[arg-type]
             self._under_way = True

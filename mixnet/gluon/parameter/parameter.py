@@ -395,7 +395,7 @@ class Parameter:
     def _grad(self) -> list[NDArray] | None:
         if self._grad_req == "null" or not self._arrays:
             return None
-        return [each.grad for each in self._arrays.values()]  # type: ignore[misc]
+        return [each.grad for each in self._arrays.values()]
 
     @_grad.setter
     def _grad(self, gradients: Sequence[NDArray] | None) -> None:
@@ -525,7 +525,7 @@ class Parameter:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "data" in cls.__dict__:
-            cls._input = cls.data  # type: ignore[method-assign]
+            cls._input = cls.data
 
     _input = _on  # what a composed graph reads: what a subclass computes from the array, if it does
 
@@ -554,13 +554,13 @@ class Parameter:
             StateError: it has none (``grad_req='null'``).
         """
         self._check_grad()
-        return self._on(ctx).grad  # type: ignore[return-value]
+        return self._on(ctx).grad
 
     def list_grad(self) -> list[NDArray]:
         """The gradients, one per context."""
         self._check_grad()
         self._check()
-        return [each.grad for each in self._arrays.values()]  # type: ignore[misc]
+        return [each.grad for each in self._arrays.values()]
 
     def _check_grad(self) -> None:
         if self._arrays and self._grad_req == "null":
@@ -630,7 +630,7 @@ class Parameter:
         """Set the gradients to 0."""
         if self._grad_req != "null":
             for each in self._arrays.values():
-                each.grad[:] = 0  # type: ignore[index]
+                each.grad[:] = 0
 
     def var(self) -> Symbol:
         """A variable for it."""
@@ -648,7 +648,7 @@ class Parameter:
                 self._var._entry().node.source = self._made_at
             if is_np_array():
                 self._var = self._var.as_np_ndarray()
-        return self._var  # type: ignore[return-value]
+        return self._var
 
 
 def _contexts(ctx: Context | Sequence[Context] | None) -> list[Context]:

@@ -158,7 +158,7 @@ class RecurrentCell(Block):
         """
         self._counter += 1
         try:
-            return super().forward(inputs, states)  # type: ignore[misc]
+            return super().forward(inputs, states)
         except (IndexError, TypeError, AttributeError, ShapeError):
             problem = self._misfit(inputs, states)
             if problem is None:
@@ -321,7 +321,7 @@ class RNNCell(_GatedCell):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._mapping()}, {self._activation})"
 
-    def hybrid_forward(  # type: ignore[override]
+    def hybrid_forward(
         self,
         F: ModuleType,
         inputs: Tensor,
@@ -390,7 +390,7 @@ class LSTMCell(_GatedCell):
         """Shape and layout of the state and of the cell state."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"} for _ in range(2)]
 
-    def hybrid_forward(  # type: ignore[override]
+    def hybrid_forward(
         self,
         F: ModuleType,
         inputs: Tensor,
@@ -465,7 +465,7 @@ class GRUCell(_GatedCell):
     def _alias(self) -> str:
         return "gru"
 
-    def hybrid_forward(  # type: ignore[override]
+    def hybrid_forward(
         self,
         F: ModuleType,
         inputs: Tensor,

@@ -113,7 +113,7 @@ class SequentialRNNCell(_Stack, RecurrentCell):  # type: ignore[misc]
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
 
-    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:
         """One step of all cells."""
         self._counter += 1
         self._check_steps()
@@ -130,12 +130,12 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):  # type: ignore[misc
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
 
-    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:
         """One step of all cells."""
         self._check_steps()
         return super().__call__(inputs, states)
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:
         """Output of the top cell, and all new states."""
         return self._step(inputs, states)
 
@@ -157,7 +157,7 @@ class BidirectionalCell(HybridRecurrentCell):
         self.register_child(r_cell, "r_cell")
         self._output_prefix = output_prefix
 
-    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:  # type: ignore[override]
+    def __call__(self, inputs: Tensor | Sequence[Tensor], states: Sequence[Tensor]) -> Any:
         """Not possible: it needs the whole sequence."""
         raise NotDefinedError("BidirectionalCell cannot be stepped. Call unroll().")
 

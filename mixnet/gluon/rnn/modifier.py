@@ -55,7 +55,7 @@ class DropoutCell(HybridRecurrentCell):
         """It has no states."""
         return []
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:
         """The inputs with elements dropped."""
         if self._rate > 0:
             inputs = F.Dropout(
@@ -123,7 +123,7 @@ class ModifierCell(HybridRecurrentCell):
         finally:
             self.base_cell._modified = True
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:
         """Output and new states; to be overridden."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states)."
@@ -173,7 +173,7 @@ class ZoneoutCell(ModifierCell):
         super().reset()
         self._prev_output = None
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:
         """Output and states of the cell; some elements keep their previous values."""
         output, after = self.base_cell(inputs, states)
 
@@ -199,7 +199,7 @@ class ResidualCell(ModifierCell):
         base_cell: a cell whose output has the shape of its inputs.
     """
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Any) -> Any:
         """Output plus inputs, and the states of the cell."""
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states

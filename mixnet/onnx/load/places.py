@@ -24,9 +24,8 @@ def _(g: Reading, call: Call) -> Any:
     aligned = bool(call.get("align_corners", 0))
     count = len(extents)
     at = []
-    for i, extent in enumerate(
-        extents
-    ):  # the last axis of the grid has the last axis of data first
+    # The last axis of the grid has the last axis of data first.
+    for i, extent in enumerate(extents):
         part = g.op("slice_axis", grid, axis=-1, begin=count - 1 - i, end=count - i)
         part = g.op("Reshape", part, shape=tuple(g.shape(grid)[:-1]))
         factor, shift = (extent - 1) / 2, (extent - 1) / 2

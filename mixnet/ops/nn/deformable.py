@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import jax
@@ -97,14 +97,9 @@ def _convolve(
     arrays = {**arrays, "bias": None if no_bias else arrays["bias"]}
     _check(operator, data, kernel, num_filter, groups, parts)
     expected = _shapes(data.shape, kernel, stride, dilate, pad, num_filter, groups, parts)
-    for name, each in arrays.items():
-        if each is not None and each.shape != expected[name]:
-            raise ShapeError(
-                f"{operator}: {name} is {each.shape}, but data {data.shape} with these attributes "
-                f"needs {expected[name]}."
-            )
+    _check_shapes(operator, data, arrays, expected)
     offset, weight, mask = arrays["offset"], arrays["weight"], arrays.get("mask")
-    batch, channels, height, width = data.shape
+    batch, channels = data.shape[:2]
     rows, columns = offset.shape[2:]
     area = kernel[0] * kernel[1]
     strides, dilates, pads = _two(stride, 1), _two(dilate, 1), _two(pad, 0)
@@ -118,6 +113,30 @@ def _convolve(
     x = places(1, columns)[:, None, :]
     moves = offset.reshape(batch, parts, *kernel, 2, rows, columns)
     y, x = y + moves[:, :, :, :, 0], x + moves[:, :, :, :, 1]
+    value = _sampled(data, y, x, parts, zeros_outside)
+    if mask is not None:
+        value = value * mask.reshape(batch, parts, 1, *kernel, rows, columns)
+    value = value.reshape(batch, groups, channels // groups * area, rows, columns)
+    return _filtered(value, weight, arrays["bias"])
+
+
+def _check_shapes(
+    operator: str, data: Any, arrays: dict[str, Any], expected: Mapping[str, tuple[int, ...]]
+) -> None:
+    for name, each in arrays.items():
+        if each is not None and each.shape != expected[name]:
+            raise ShapeError(
+                f"{operator}: {name} is {each.shape}, but data {data.shape} with these attributes "
+                f"needs {expected[name]}."
+            )
+
+
+def _sampled(data: Any, y: Any, x: Any, parts: int, zeros_outside: bool) -> Any:
+    """``data`` interpolated at ``(y, x)``, which are ``(batch, parts, *kernel, rows, columns)``.
+
+    Returns ``(batch, parts, channels of a part, *kernel, rows, columns)``.
+    """
+    batch, channels, height, width = data.shape
     if zeros_outside:
         inside = (y > -1) & (y < height) & (x > -1) & (x < width)
         edges, mode = ((0, 0), (0, 0), (1, 1), (1, 1)), "constant"
@@ -127,24 +146,18 @@ def _convolve(
         edges, mode = ((0, 0), (0, 0), (0, 1), (0, 1)), "edge"
     features = jnp.pad(data, edges, mode=mode).reshape(batch, parts, channels // parts, -1)
     across = width + (2 if zeros_outside else 1)
-    # Where nothing is sampled the place is of no account, but must not spoil gradients.
+    # A place outside gives 0 whatever it is, but must stay in range: gradients would be NaN.
     y, x = jnp.where(inside, y, 0), jnp.where(inside, x, 0)
     top, left = (jax.lax.stop_gradient(jnp.floor(each)) for each in (y, x))
-    down, right = y - top, x - left
+    down, right = (y - top)[:, :, None], (x - left)[:, :, None]
     corner = top.astype(jnp.int32) * across + left.astype(jnp.int32)
 
     def at(shift: int) -> Any:
-        gathered = jax.vmap(jax.vmap(lambda flat, place: flat[:, place]))(features, corner + shift)
-        return gathered  # (batch, parts, channels of a part, *kernel, rows, columns)
+        return jax.vmap(jax.vmap(lambda flat, place: flat[:, place]))(features, corner + shift)
 
-    down, right = down[:, :, None], right[:, :, None]
     upper = at(0) * (1 - right) + at(1) * right
     lower = at(across) * (1 - right) + at(across + 1) * right
-    value = jnp.where(inside[:, :, None], upper * (1 - down) + lower * down, 0)
-    if mask is not None:
-        value = value * mask.reshape(batch, parts, 1, *kernel, rows, columns)
-    value = value.reshape(batch, groups, channels // groups * area, rows, columns)
-    return _filtered(value, weight, arrays["bias"])
+    return jnp.where(inside[:, :, None], upper * (1 - down) + lower * down, 0)
 
 
 def _filtered(value: jax.Array, weight: jax.Array, bias: jax.Array | None) -> Any:

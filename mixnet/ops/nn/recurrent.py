@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -295,17 +295,17 @@ def rnn(
         )
     _check_data(data.shape)
     expected = rnn_shapes(data.shape, state_size, num_layers, bidirectional, mode, projection_size)
-    for name, array in (
-        ("parameters", parameters), ("state", state), ("state_cell", state_cell),
-        ("sequence_length", sequence_length),
-    ):  # fmt: skip
-        if array is not None and array.shape != expected[name]:
-            raise ShapeError(
-                f"RNN: {name} is {array.shape}, but {expected[name]} follows from data "
-                f"{data.shape} (time, batch, units), state_size={state_size}, "
-                f"num_layers={num_layers}, mode={mode!r}, bidirectional={bidirectional}, "
-                f"projection_size={projection_size}."
-            )
+    arrays = {
+        "parameters": parameters, "state": state, "state_cell": state_cell,
+        "sequence_length": sequence_length,
+    }  # fmt: skip
+    _check_arrays(
+        arrays,
+        expected,
+        f"data {data.shape} (time, batch, units), state_size={state_size}, "
+        f"num_layers={num_layers}, mode={mode!r}, bidirectional={bidirectional}, "
+        f"projection_size={projection_size}",
+    )
     step = _STEPS.get(mode) or _lstm(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)
     directions = 1 + bidirectional
     lengths = None if sequence_length is None else sequence_length.astype(jnp.int32)
@@ -336,6 +336,16 @@ def rnn(
         return data
     states = zip(*last, strict=True)
     return data, *(jnp.concatenate(each) for each in states if each[0] is not None)
+
+
+def _check_arrays(
+    arrays: Mapping[str, Any], expected: Mapping[str, tuple[int, ...]], call: str
+) -> None:
+    for name, array in arrays.items():
+        if array is not None and array.shape != expected[name]:
+            raise ShapeError(
+                f"RNN: {name} is {array.shape}, but {expected[name]} follows from {call}."
+            )
 
 
 def _parts(

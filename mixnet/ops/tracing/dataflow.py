@@ -266,7 +266,10 @@ def program(op: Operator, statics: Statics, inputs: Sequence[Known], scalars: in
             _programs[key] = written_out(traced(op, statics, inputs, scalars))
         else:
             count = len(inputs)
-            run = lambda *arrays: apply(statics, arrays[:count], arrays[count:])
+
+            def run(*arrays: Any) -> tuple[Any, ...]:
+                return apply(statics, arrays[:count], arrays[count:])
+
             _programs[key] = written_out(trace_function(run, inputs, scalars))
     return _programs[key]
 

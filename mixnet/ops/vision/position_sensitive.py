@@ -156,16 +156,7 @@ def deformable_position_sensitive_pooling(
     parts = part_size or pooled_size
     if no_trans or trans is None:
         trans = jnp.zeros((rois.shape[0], 2, parts, parts), data.dtype)
-    if trans.shape[0] != rois.shape[0] or trans.shape[2:] != (parts, parts) or trans.shape[1] % 2:
-        raise ShapeError(
-            f"{name}: trans {trans.shape} must be (regions, 2 * classes, part_size, part_size), "
-            f"here ({rois.shape[0]}, 2 * classes, {parts}, {parts})."
-        )
-    classes = trans.shape[1] // 2
-    if output_dim % classes:
-        raise ShapeError(
-            f"{name}: output_dim={output_dim} does not divide among {classes} classes."
-        )
+    classes = _classes(name, trans.shape, rois.shape[0], parts, output_dim)
     group, part = _group(pooled_size, group_size), _group(pooled_size, parts)
     # Axes of the samples: class, channel of the class, row, column, sample down, sample across.
     channel = jnp.arange(output_dim).reshape(classes, -1, 1, 1) * group_size + group[:, None]
@@ -199,3 +190,20 @@ def deformable_position_sensitive_pooling(
 
     pooled, counts = jax.vmap(pool)(jax.lax.stop_gradient(rois), trans)
     return pooled, jax.lax.stop_gradient(counts)
+
+
+def _classes(
+    operator: str, trans: tuple[int, ...], regions: int, parts: int, output_dim: int
+) -> int:
+    """How many classes have moves of their own in ``trans`` of that shape."""
+    if trans[0] != regions or trans[2:] != (parts, parts) or trans[1] % 2:
+        raise ShapeError(
+            f"{operator}: trans {trans} must be (regions, 2 * classes, part_size, part_size), "
+            f"here ({regions}, 2 * classes, {parts}, {parts})."
+        )
+    classes = trans[1] // 2
+    if output_dim % classes:
+        raise ShapeError(
+            f"{operator}: output_dim={output_dim} does not divide among {classes} classes."
+        )
+    return classes

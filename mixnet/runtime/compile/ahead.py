@@ -28,7 +28,7 @@ Every program has some memory maps, and Linux gives a process 65,530: XLA ends o
 """
 
 forgetters: list[Callable[[], object]] = []
-"""What lets go of programs that are kept."""
+"""Functions that release cached programs."""
 
 _EVERY = 50  # programs, between two looks at the memory maps
 _compiled = itertools.count(1)

@@ -50,7 +50,7 @@ def _work() -> None:
             try:
                 with on_one_thread():
                     result = job()
-            except BaseException as error:  # whoever asks for the result gets it
+            except BaseException as error:  # raised where the result is requested
                 future.set_exception(error)
             else:
                 future.set_result(result)

@@ -59,7 +59,7 @@ def use() -> Path | None:
     if path is None:
         return None
     try:
-        # For the owner alone: who can write here can run code in this process.
+        # Owner only: anyone who can write here can run code in this process.
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not os.access(path, os.W_OK):
             return None
@@ -84,7 +84,7 @@ def use() -> Path | None:
 
 
 def _danger(path: Path) -> str:
-    """Other users who may write to a folder or replace it; empty: none."""
+    """Other users who may write to a folder or replace it; empty if there are none."""
     if os.name != "posix":
         return ""
     facts = path.stat()

@@ -45,7 +45,7 @@ class LastExchange:
                 if not each.is_deleted():
                     try:
                         each.block_until_ready()
-                    except Exception:  # whoever reads the result gets the error
+                    except Exception:  # readers of the result get the error
                         return
 
 
@@ -97,11 +97,11 @@ def run_on_mesh(
 
 
 def exchange_variables(devices: Sequence[Any]) -> tuple[Var, ...]:
-    """The variables, besides its results, that a task writes in which these devices exchange data.
+    """The variables that an exchange between these devices writes besides its results.
 
-    CPU devices share threads, and each device that waits for others holds one: two exchanges at a time could
-    deadlock. So each writes a common variable, and ends before the next begins. A task
-    that writes it must wait for nothing else: see ``later``.
+    CPU devices share threads, and each device that waits for others occupies one, so two concurrent
+    exchanges could deadlock. Each therefore writes a common variable and ends before the next begins.
+    A task that writes it must not wait for anything else: see ``later``.
     """
     if devices[0].platform == "cpu" and len(set(devices)) == len(devices):
         return (_cpu_exchanges,)
@@ -132,7 +132,7 @@ def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...])
         jax.block_until_ready(results)
     arrays_on_mesh = []
     for row, result in zip(rows, results, strict=True):
-        # Shards come in an order of JAX's choice; the caller's is that of its contexts.
+        # JAX chooses the order of shards; the caller expects that of its contexts.
         by_device = {shard.device: shard.data for shard in result.addressable_shards}
         parts = [by_device[device] for device in devices]
         arrays_on_mesh.append(parts if row[0].ndim else [each.reshape(()) for each in parts])
@@ -247,7 +247,7 @@ def broadcast(
 
     def work(arrays: list[Any]) -> list[Any]:
         with jax.enable_x64(True):
-            return jax.device_put([arrays[place[i]] for i, _ in pending], devices)  # type: ignore[no-any-return]
+            return jax.device_put([arrays[place[i]] for i, _ in pending], devices)
 
     moved = later(
         "broadcast", [values[i] for i in numbers], specs, work, "communication", priority, "copy"

@@ -18,8 +18,8 @@ def keep_freed_memory() -> bool:
 
     XLA allocates the results and the intermediate arrays of every run of a program. By default
     glibc maps each large one anew and gives it back, so every run pays for the kernel's zeroed
-    pages: more than half of the time of an elementwise operation. What is kept is the largest
-    amount that was in use at once, as in MXNet's own pool.
+    pages: more than half of the time of an elementwise operation. The allocator keeps as much as was
+    ever in use at once, like MXNet's own pool.
     """
     if not config.get("MIXNET_KEEP_MEMORY") or not sys.platform.startswith("linux"):
         return False

@@ -23,7 +23,7 @@ class HostValue(Value):
 
     Args:
         spec: of the value, on a CPU context.
-        data: of the shape and dtype of the spec; nobody else may write to it.
+        data: of the shape and dtype of the spec; no one else may write to it.
     """
 
     __slots__ = ("_data", "_moved")
@@ -41,7 +41,7 @@ class HostValue(Value):
         return self._data
 
     @property
-    def array(self) -> Any:  # type: ignore[override]
+    def array(self) -> Any:
         """The JAX array, made at the first call; in a forked process, which has no devices, NumPy's."""
         data = self._data
         if data is None:

@@ -13,7 +13,7 @@ import jax
 class InFlight:
     """One result of every program that may still be running.
 
-    The reference is weak: if nobody holds the array of a result any more, it is either not needed, or an
+    The reference is weak: an array of a result that is no longer held is either not needed, or an
     input of a later program, which is tracked by a result of its own.
     """
 

@@ -1,7 +1,27 @@
 """Meetings: where devices that process parts of one batch exchange arrays.
 
-Every device contributes an array and gets the result of the exchange. No device blocks on arrival: its result
-is pending until the last device has arrived.
+Every device contributes an array and gets the result of the exchange. No device blocks on
+arrival: its result is pending until the last device has arrived.
+
+How a meeting runs:
+
+* For each device, ``begin`` pushes an asynchronous task that reads what the device contributes
+  and writes its pending result. It starts once the contribution is computed, and ends only with
+  the exchange. So whatever reads the result waits for the exchange without knowing about it.
+* The last of these to start pushes the exchange itself, which runs the collective and fills all
+  results.
+* ``_end`` then ends the tasks of the devices, with the error of the exchange if there was one.
+
+Invariants:
+
+* A meeting leaves ``_open`` when its last device arrives or when it is aborted, under
+  ``_gathering``. After that, no device can join it: late calls open the next meeting.
+* ``_ended`` is set before ``_end`` runs. A device whose contribution is computed only after an
+  abort then ends its own task in ``_go_on``.
+* ``_gathering`` is never held while a task is pushed or ended. The engine has locks of its own,
+  and the end of a task may start work that opens another meeting.
+* All exchanges on the CPU write a common variable, so they run in push order on every device. Two
+  collectives that interleave on the same devices would deadlock.
 """
 
 from __future__ import annotations
@@ -39,9 +59,9 @@ class _Part:
         self.values = values
         self.holder = Later(name)
         self.result = Value(values[0].spec, None, self.holder, 0)
-        # Weak: a result that nobody reads any more need not be filled, and its array is freed at once.
+        # Weak: a result without readers is not filled, and its array is freed at once.
         self.holder.references.append(weakref.ref(self.result))
-        self.done: Done | None = None  # once what it brings is computed
+        self.done: Done | None = None  # set once the contribution is computed
 
 
 class Meeting:
@@ -62,7 +82,7 @@ class Meeting:
 
     @property
     def is_open(self) -> bool:
-        """Whether devices are missing that may still arrive."""
+        """Whether devices are still missing."""
         return len(self.parts) < self.count and not self._ended
 
     def arrive(self, context: Context, values: tuple[Value, ...]) -> _Part:
@@ -86,13 +106,13 @@ class Meeting:
     def _go_on(self) -> None:
         """Push the exchange, if all devices have arrived and their values are computed.
 
-        The last two may both see that; the second exchange then finds nothing to do.
+        The last two devices may both see that; the second exchange then has nothing to do.
         """
         if self._ended:
             self._end()
         elif self._is_complete() and not self._var.pushed:
             devices = tuple(context.device for context in sorted(self.parts, key=_number))
-            # The common variable of CPU exchanges puts them in a row: side by side they would deadlock.
+            # CPU exchanges share a variable, so they run one after another; interleaved they would deadlock.
             writes = (self._var, *exchange_variables(devices))
             current.engine.push(
                 self._exchange, (), writes, "communication", name=self.name, resumable=True
@@ -103,13 +123,13 @@ class Meeting:
         return not self.is_open and all(part.done is not None for part in parts)
 
     def _exchange(self) -> None:
-        if not self._ended:  # else a second push of the exchange, see _go_on, or it was aborted
+        if not self._ended:  # it may have been pushed twice (see _go_on), or aborted
             parts = [self.parts[each] for each in sorted(self.parts, key=_number)]
             try:
                 results = self._results(parts)
                 for part, result in zip(parts, results, strict=True):
                     part.holder.fill([result])
-            except Exception as error:  # of the devices' results: their tasks end with it, see _end
+            except Exception as error:  # passed to the devices' tasks by _end
                 self._error = error
             self._ended = True
         self._end()
@@ -123,15 +143,15 @@ class Meeting:
 
     def _results(self, parts: Sequence[_Part]) -> list[Any]:
         devices = tuple(part.result.spec.context.device for part in parts)
-        brought = [arrays_of(part.values, self.name) for part in parts]
-        rows = [list(row) for row in zip(*brought, strict=True)]
-        with jax.enable_x64(True):  # a setting of the thread, and workers start with JAX's default
-            return on_mesh(self.exchange, rows, devices)[0]  # type: ignore[no-any-return]
+        contributions = [arrays_of(part.values, self.name) for part in parts]
+        rows = [list(row) for row in zip(*contributions, strict=True)]
+        with jax.enable_x64(True):  # per thread; workers start with JAX's default
+            return on_mesh(self.exchange, rows, devices)[0]
 
     def _report_absent(self, seconds: float) -> None:
         """Abort, while a thread waits for a result, if the other devices will not arrive."""
         if self._var.pushed:
-            current.engine.settle(self._var)  # which exchanges here, if no worker does
+            current.engine.settle(self._var)  # runs the exchange in this thread if no worker does
         elif self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
             came = ", ".join(str(context) for context in sorted(self.parts, key=_number))
             self.give_up(
@@ -154,7 +174,7 @@ class Meeting:
             self._error, self._ended = MXNetError(reason), True
             if is_known:
                 mark_reported(self._error)
-        # Outside of the lock: the end of a task starts others, and these may want to meet.
+        # Without the lock: ending a task may start work that opens another meeting.
         self._end()
 
 
@@ -188,7 +208,7 @@ def is_over_others(count: int) -> bool:
     return count > 1 or bool(_workers)
 
 
-_WORKERS = 0  # stands for the workers where a meeting says how many devices come
+_WORKERS = 0  # as the number of devices: an exchange between workers
 _gathering = locks.make("meetings")
 _open: defaultdict[str, list[Meeting]] = defaultdict(list)  # those with devices missing
 _PATIENCE = config.get("MIXNET_MEETING_SECONDS")
@@ -218,7 +238,7 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
     context = values[0].spec.context
     with _gathering:
         gathering = _open[name]
-        # The oldest that this device has not joined: so its k-th call meets the k-th of the others.
+        # The oldest meeting that this device has not joined matches its k-th call with the others' k-th.
         meeting = next((m for m in gathering if context not in m.parts), None)
         if meeting is None:
             meeting = Meeting(name, count, exchange)
@@ -226,16 +246,16 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
         part = meeting.arrive(context, values)
         if not meeting.is_open:
             gathering.remove(meeting)
-    # The thread remembers what it waits in, to give it up if its program ends with an error.
+    # The thread's open meetings are aborted if its program ends with an error; see leave_meetings.
     state.meetings = [each for each in state.meetings if each.is_open]
     if meeting.is_open:
         state.meetings.append(meeting)
-    meeting.begin(part)  # after the lock: the engine has locks of its own
+    meeting.begin(part)  # without the lock, since the engine has its own
     return part.result
 
 
 def leave_meetings(error: BaseException) -> None:
-    """Abort the meetings in which this thread's devices wait, since their program ended with an error."""
+    """Abort the open meetings of this thread, whose program ended with an error."""
     meetings, state.meetings = state.meetings, []
     for each in meetings:
         each.give_up(

@@ -1,7 +1,7 @@
 """Fast transfer of NumPy arrays to a device, a few microseconds each.
 
-``jax.device_put`` first looks for arrays in trees, and takes ten times as long for a small one. What it
-calls in the end is private JAX: this is the one place that knows it.
+``jax.device_put`` searches trees for arrays first, which takes ten times as long as a small transfer. The
+function that it finally calls is private JAX; only this module uses it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def to_device(data: np.ndarray, spec: Spec) -> Any:
 
 
 def handed_over(data: np.ndarray, spec: Spec) -> Any:
-    """A JAX array of memory that nobody else uses; a host device uses it without a copy if it is aligned.
+    """A JAX array that takes ownership of memory; a host device uses it without a copy if it is aligned.
 
     Args:
         data: contiguous, of the shape and dtype of the spec.
@@ -57,11 +57,11 @@ def _references_to_base(data: np.ndarray) -> int:
 
 
 _REFERENCES = _references_to_base(np.empty(2).reshape(2, 1))
-"""To memory that only one view uses; what is counted beside the view's differs between versions of Python."""
+"""References to memory with a single view; the count differs between versions of Python."""
 
 
 def _is_all_of_its_base(data: np.ndarray) -> bool:
-    """Whether an array is another shape of memory that nobody else has, as a reshape of a new array is,
+    """Whether an array is the only view of its memory in another shape, such as a reshape of a new array,
     or what :func:`mixnet.runtime.value.value.aligned_empty` returns.
     """
     return (

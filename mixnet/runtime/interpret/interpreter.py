@@ -228,7 +228,7 @@ class _Writer:
         return steps, costs, python
 
 
-# Signs of the vectors are free: NumPy's may be others than XLA's, and must not change when it takes over.
+# The signs of the vectors are arbitrary. They must not change when XLA, whose signs may differ, takes over.
 _AMBIGUOUS = frozenset({"eig", "eigh", "svd", "qr"})
 
 _runners: dict[Any, Runner] = {}

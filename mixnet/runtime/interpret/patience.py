@@ -15,7 +15,7 @@ from mixnet import config
 from mixnet.runtime.interpret.on_numpy.work import Cost
 
 WHOLE_SECONDS = 0.05
-"""To compile a program, beside its operations (:mod:`mixnet.runtime.interpret.on_numpy.work`)."""
+"""To compile a program, not counting its operations (:mod:`mixnet.runtime.interpret.on_numpy.work`)."""
 MOST_WORK = 1.0
 """Estimated seconds of a run from which the compiler is the quicker way to the first result."""
 

@@ -17,8 +17,8 @@ class Decision(NamedTuple):
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
             (a compiled program would have saved as much in them), ``slow`` (one interpreted run
             would take too long), ``platform`` (nothing is interpreted there), ``setting``
-            (everything shall be compiled), ``python`` (another library computes it, so there is
-            nothing to compile).
+            (everything is compiled), ``python`` (another library computes it, so there is nothing to
+            compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.

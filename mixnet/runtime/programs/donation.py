@@ -44,12 +44,12 @@ def pair(
                 del left[leaf]
                 pairs.append((leaf, slot))
         end = start
-    for leaf, spec in left.items():  # what was not updated, such as old gradients
+    for leaf, spec in left.items():  # the other buffers, such as those of old gradients
         slot_left = next((slot for slot, each in specs.items() if each is spec), None)
         if slot_left is not None:
             del specs[slot_left]
             pairs.append((leaf, slot_left))
-    # XLA is told of the leaves by their positions, which come in ascending order.
+    # XLA gets the positions of the leaves, in ascending order.
     pairs.sort()
     used = {slot for _, slot in pairs}
     order = [slot for _, slot in pairs] + [slot for slot in slots if slot not in used]

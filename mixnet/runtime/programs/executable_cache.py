@@ -36,7 +36,7 @@ HOT_RUNS = 50
 
 
 MOST_PROGRAMS = 3000
-"""Programs that are kept; then the older half of them is forgotten."""
+"""Programs in the cache; beyond that, the older half is dropped."""
 
 
 class Program:
@@ -79,7 +79,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
     if program is not None:
         count("cache_hits", operations=len(key[0]))
         if program.change is not None:
-            # Threads may lose a count, and the change comes a run later; a lock would cost every run.
+            # Threads may lose a count, which delays the change by a run; a lock would slow down every run.
             program.runs -= 1
             if program.runs <= 0 or _is_not_wanted(program):
                 _change(program, key, segment)
@@ -159,7 +159,7 @@ def _change(program: Program, key: tuple[Any, ...], segment: Any) -> None:
 
 
 def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> None:
-    """Compile on another thread, and take over after some more runs."""
+    """Compile on another thread, and switch to the compiled program after some more runs."""
     before = program.decision
     assert before is not None
     if not patience.interprets():
@@ -244,7 +244,7 @@ def graph_of(key: tuple[Any, ...], source: Source, hot: bool) -> Graph:
 def _compile(graph: Graph, key: tuple[Any, ...], source: Source) -> Callable[..., Any]:
     _, _, donated, context, _ = key
     specs = source.specs
-    # What a program takes over it takes over at once: it stays whole.
+    # With donated buffers the graph is not split: a single program must consume them.
     split = None if donated else prepared.cut(graph)
     if split is None:
         return _program(graph, source.scalars, specs, context, donated)

@@ -1,9 +1,9 @@
 """The first run of a new segment: compiled as a whole, or operator by operator.
 
-Compiling costs a few milliseconds an operation. A cell of new operations is cheapest as one
-program; a long loop that repeats few operations is cheaper with a program for each of them, until
-the same segment comes again and is worth one of its own. The choice is by estimate, with figures
-that were measured (docs/concepts/lazy.md).
+Compiling takes a few milliseconds per operation. A cell of new operations is cheapest as one
+program. A long loop that repeats few operations is cheaper with a program for each of them, until
+the same segment recurs and is worth its own program. The choice is an estimate from measured
+figures (docs/concepts/lazy.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SINGLE_SECONDS = 0.020
 """To compile a program of one operation."""
 WHOLE_SECONDS = 0.020
-"""To compile a program, beside its operations."""
+"""To compile a program, not counting its operations."""
 EACH_SECONDS = 0.0035
 """To compile one more operation of a program."""
 DISPATCH_SECONDS = 0.00003
@@ -97,7 +97,7 @@ def stepwise(program: Sequence[tuple[Any, ...]], slots: Sequence[int]) -> Callab
 
 
 _MOST_SINGLES = 2000
-"""Programs of one operation that are kept: each has a few of the memory maps of a process."""
+"""Cached programs of one operation; each uses a few of the memory maps that a process may have."""
 
 
 def _single(call: Call) -> Callable[..., Any]:

@@ -122,7 +122,7 @@ class Preparation:
         """The weights for these arrays."""
         key = tuple(map(id, arrays))
         entry = self.cached.get(key)
-        # The number of a freed array may be that of a new one before the weak reference has said so.
+        # A new array may get the id of a freed one before the callback of the weak reference runs.
         if entry is None or not entry.is_of(arrays):
             results = self._call(_NO_SCALARS, *arrays)
             entry = self.cached[key] = _Cached(arrays, results, partial(self._forget, key))

@@ -28,7 +28,7 @@ read: Any = np.array
 
 
 def _until_ready(array: Any) -> None:
-    """Wait for an array of a device; one of the host is there."""
+    """Wait for an array of a device; an array of the host is already complete."""
     # JAX's function block_until_ready first looks for arrays in trees.
     if type(array) is not np.ndarray:
         array.block_until_ready()

@@ -122,7 +122,7 @@ def host_value(array: object, context: Context) -> Value:
 def on_device(value: Value) -> Value:
     """The value on its device, if it was computed on the host; otherwise itself.
 
-    A device that shares the host's memory uses the array as it is, since nobody writes to it.
+    A device that shares the host's memory uses the array as it is, since it is never written to.
     """
     array = value.array
     if type(array) is not np.ndarray:
@@ -200,7 +200,7 @@ def _off() -> Iterator[None]:
 
 _programs: dict[Any, Callable[..., list[np.ndarray]] | None] = {}
 _MOST_PROGRAMS = 4096
-"""Programs that are kept: images have many shapes."""
+"""Cached programs; images have many shapes."""
 
 
 def _program(

@@ -132,8 +132,8 @@ class Team:
             )
             return
 
-        # Who has the turn must wait for nothing that somebody else, who waits for the turn,
-        # computes: see ``later``.
+        # The task that has the turn must not wait for anything that another task, waiting for
+        # the turn, computes: see ``later``.
         def run_and_end(done: Done) -> None:
             try:
                 run()
@@ -165,7 +165,7 @@ class JointStep:
     def __init__(self, team: Team):
         self.team = team
         self.segments = [open_segment(context) for context in team.contexts]
-        if not _are_alike(self.segments):  # what is pending runs by itself, on each device
+        if not _are_alike(self.segments):  # pending operations run separately on each device
             for segment in self.segments:
                 segment.finish("devices that differ", wait=False)
             self.segments = [open_segment(context) for context in team.contexts]
@@ -214,8 +214,8 @@ class JointStep:
         """Repeat the operations that the first device has recorded since the sums on the other devices.
 
         Args:
-            followers: for values of the first device their copies on the others, which stand for them there.
-                A value that has none gets copies. What is recorded now gets its entry.
+            followers: for values of the first device, their copies on the others. Values without copies
+                get them; newly recorded values are added.
         """
         first, *others = self.segments
         entries = first.entries[self._followed :]
@@ -381,7 +381,7 @@ def _assembled(struct: jax.ShapeDtypeStruct, parts: list[Any]) -> Any:
             aval = _avals[struct] = ShapedArray(struct.shape, struct.dtype)
         return _make(aval, struct.sharding, parts)
     except TypeError:  # another version of JAX, or none: `_make` is not there
-        return jax.make_array_from_single_device_arrays(struct.shape, struct.sharding, parts)  # type: ignore[arg-type]
+        return jax.make_array_from_single_device_arrays(struct.shape, struct.sharding, parts)
 
 
 _make: Any = assembled()
@@ -444,7 +444,7 @@ class _Program:
         shapes = [spec.shape for spec in source.specs]
 
         def shard(scalars: Sequence[Any], *arrays: jax.Array) -> tuple[Any, ...]:
-            # Arrays without axes cannot be sharded: they come and go as arrays of one element.
+            # Arrays without axes cannot be sharded: they are passed as arrays of one element.
             own = [each.reshape(shape) for each, shape in zip(arrays, shapes, strict=True)]
             return tuple(each.reshape(each.shape or (1,)) for each in run(own, scalars))
 
@@ -520,7 +520,7 @@ def _program(
         program = joint_programs.known[key] = _Program(team, segment, slots, donated)
     else:
         count("cache_hits", operations=len(segment.program))
-    return program  # type: ignore[no-any-return]
+    return program
 
 
 def can_be_joint(contexts: Sequence[Context]) -> bool:

@@ -36,7 +36,7 @@ class _Stream:
     def __init__(self, key: Sequence[int], context: Context):
         self.key = key
         self.value = from_host(np.array([*key, 0], np.uint32), context)
-        self.value.shared = True  # kept for all draws to come: never donated
+        self.value.shared = True  # later draws need it: never donated
         self.at = 0
         self.lock = locks.make("random numbers")
 
@@ -115,7 +115,7 @@ class Reserved:
 
 
 class _Derived(Reserved):
-    """A place whose draws all come from a derived stream."""
+    """A scope whose draws all use a derived stream."""
 
     def take(self, count: int) -> tuple[_Stream, int]:
         if self._own is None:

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _reference = weakref.ref
 _entry = tuple.__new__  # half of the time of Entry(node, index), which is a function of Python
 _longest: int = config.get("MXNET_EXEC_BULK_EXEC_MAX_NODE_TRAIN")
-_limit = 0 if current.naive else _longest  # outputs of a segment that runs without being asked for
+# Outputs after which a segment runs even if no result is needed.
+_limit = 0 if current.naive else _longest
 _one_by_one = False
 
 
@@ -79,7 +80,7 @@ def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]
     """``record`` for a known call, if nothing is traced and no other device is involved."""
     here = state
     where = call.context
-    if call.alone:  # runs Python: in a segment of its own, which is handed over at once
+    if call.alone:  # runs Python: gets a separate segment, which is pushed at once
         segment = _new_segment(where)
     else:
         segment = here.segment
@@ -100,9 +101,7 @@ def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]
         outputs.append(output)
         references.append(_reference(output))
     entry = (tuple(item), end, scalars, references)
-    if (
-        len(entries) != number_before
-    ):  # a finalizer, run by the garbage collector, has recorded something
+    if len(entries) != number_before:  # a finalizer has recorded something
         return record_call(call, scalars, values)
     entries.append(entry)
     if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
@@ -121,7 +120,7 @@ def record_call(call: Any, scalars: tuple[float, ...], values: tuple[Value, ...]
 
 def _brought(value: Value, context: Context) -> Value:
     """A value of another CPU context, used as if it were on this one."""
-    from mixnet.runtime.record.copy import copy_across  # it stands on this module
+    from mixnet.runtime.record.copy import copy_across  # it imports this module
 
     return value if value.spec.context.compute is context else copy_across(value, context)
 
@@ -159,9 +158,7 @@ def record_small(call: Call, number: float | None, first: Value, second: Value |
     output = Value(call.outputs[0], None, segment, end)
     end += 1
     entry = (item, end, () if number is None else (number,), (_reference(output),))
-    if (
-        len(entries) != number_before
-    ):  # a finalizer, run by the garbage collector, has recorded something
+    if len(entries) != number_before:  # a finalizer has recorded something
         return record_small(call, number, first, second)
     entries.append(entry)
     if segment.closing and not segment.took(entries, end):  # another thread handed it over just now
@@ -191,7 +188,7 @@ def _new_segment(context: Context) -> Segment:
 
 
 def _after(segment: Segment, end: int, here: Any) -> None:
-    if segment.joint is not None:  # handed over when all of it is there
+    if segment.joint is not None:  # pushed when it is complete
         return
     if current.naive:
         segment.finish("naive engine")
@@ -227,14 +224,14 @@ def _tape(
 ) -> None:
     """Put an operation on the tape.
 
-    A node holds the values of its inputs, never of its outputs, so that a tape which nobody holds
-    is freed at once rather than by the cycle collector. Residuals, hidden outputs that only
-    backward reads, are kept behind the inputs.
+    A node holds the values of its inputs, never of its outputs, so an unreferenced tape is freed at
+    once rather than by the cycle collector. Residuals, hidden outputs that only backward reads, are
+    stored after the inputs.
     """
     inputs = []
     for value in values:
         node = value.node
-        if node is None:  # a constant to the tape: a variable that nobody asks a gradient of
+        if node is None:  # a constant to the tape: a variable without a gradient
             inputs.append(_entry(Entry, (Node(None, name="constant"), 0)))
         else:
             inputs.append(_entry(Entry, (node, value.index)))

@@ -1,4 +1,23 @@
-"""A segment: operations recorded on one context that have not run yet, and how they run."""
+"""A segment: operations recorded on one context that have not run yet, and how they run.
+
+A segment passes through four phases: open (``entries`` grows), closing (a thread reads the entries),
+finished (the engine has its task), cleared (it has run). The order of steps within each phase
+makes it safe against interrupts and against other threads:
+
+* Recording is one ``list.append``, so an interrupt comes either before an operation or after it.
+* Closing sets ``closing``, then reads the entries. Recording appends, then checks ``closing``. So
+  whichever comes first, an operation is either read or known to be late, and then it is recorded
+  again.
+* The engine gets the task before ``finished`` is set. An interrupt between the two leaves a
+  pushed variable, which the next thread sees (``_close_if_pushed``). The reverse order could leave
+  a segment that counts as finished and that nothing ever runs.
+* Which outputs are alive and which leaves nobody else holds is determined when the task is pushed,
+  not when it runs. Otherwise the program would depend on timing.
+* A value gets its array before its segment is cleared: a thread that finds no segment reads the
+  array without a lock.
+* A donated leaf loses its array before the call, since XLA invalidates the buffer at once; after a
+  failure it gets the array back unless XLA has taken it.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +64,8 @@ class Failed:
     Args:
         error: the reason.
         value: the failed value; its segment is this object from now on.
-        before: what was held in its place before, if that is known. So an update that fails loses nothing:
-            once somebody has been told of the error, the value is what was there before.
+        before: the previous value of its holder, if known. A failed update loses nothing: once the error
+            has been reported, the holder has its previous value again.
     """
 
     __slots__ = ("before", "value", "var")
@@ -85,8 +104,8 @@ class Failed:
 MOST_AHEAD = 4
 """Segments of a thread that may wait for a device: they hold what they read."""
 
-KINDS_TOLD = 6
-"""Kinds of operators that the name of a segment tells."""
+MOST_KINDS = 6
+"""Kinds of operators that the name of a segment lists."""
 
 
 class Entries(list[Any]):
@@ -120,11 +139,11 @@ class Segment:
     entry holds everything about an operation, so an interrupt comes either before it or after it. Slots
     number outputs from 0 upwards, and leaves, values from outside the segment, from -1 downwards.
 
-    The items together with what is alive are the key under which the compiled program is found again.
+    The items together with the live slots are the key of the compiled program in its cache.
 
-    One thread records here, without the lock: ``list.append`` is atomic. Any thread may hand over what is
-    pending, under the lock. It says so by ``closing`` before it looks at the entries, so a
-    recorder that finds ``closing`` after its append asks ``took`` whether the entry was in time.
+    One thread records here, without the lock: ``list.append`` is atomic. Any thread may close the segment,
+    under the lock. It sets ``closing`` before it reads the entries; a recorder that sees ``closing``
+    after its append asks ``took`` whether the entry was in time.
     """
 
     __slots__ = (
@@ -156,35 +175,35 @@ class Segment:
         self.context = context
         self.resource = f"compute:{context}"
         self.entries: list[Any] = Entries() if are_lines_kept() else []
-        # Values that the operations read and others compute -> their slots. A leaf that no operation reads,
-        # because of an interrupt between the two, does no harm.
+        # Values computed elsewhere that the operations read -> their slots. An interrupt may leave a leaf
+        # that no operation reads, which is harmless.
         self.leaf_slots: dict[Value, int] = {}
         self.aliases: list[weakref.ref[Value]] = []  # further values of outputs
-        # Slots, or leaves, of what those held before who hold these outputs now.
+        # Slot of an output -> slot or leaf of the previous value of its holder.
         self.before: dict[int, int] = {}
         self.lock = locks.make("segment")
-        self.closing = False  # entries may come too late
+        self.closing = False  # new entries may be too late
         self.end = 0  # outputs of the entries that were in time
         self.finished = False
-        self.source: str | None = None  # the user's line that made it run
+        self.source: str | None = None  # the user's line that triggered the run
         self.joint: Any = None  # the step over several devices that it is part of
-        self.alone = False  # one operation that runs Python: whether it fails is known at its end
+        self.alone = False  # one operation that runs Python: it may fail until its very end
         self.var: Var | None = None
         self.brief = False  # its program was quick the last time
-        # Set when it is handed over: the items, all numbers, leaves in order, and who may hold outputs.
+        # Set when it is closed: the items, all numbers, leaves in order, and references to the outputs.
         self.program: tuple[Any, ...] = ()
         self.scalars: list[float] = []
         self.leaves: list[Value] = []
         self.references: list[weakref.ref[Value]] = []
         self.sources: dict[int, Source | None] = {}
-        # While it runs: live slots, donated leaves and the arrays of all leaves; then what the program gave.
+        # While it runs: live slots, donated leaves and the arrays of all leaves; then the program's results.
         self.arrays: tuple[tuple[int, ...], tuple[int, ...], list[Any]] | None = None
         self.results: list[list[Any]] = []
 
     def leaf(self, value: Value) -> int:
         """Slot of a value that this segment does not compute; the segment that computes it is pushed.
 
-        Without the lock, as that may wait.
+        Called without the lock, because pushing may wait.
         """
         slot = self.leaf_slots.get(value)
         if slot is None:
@@ -208,7 +227,7 @@ class Segment:
             self._close_if_pushed()
             if entries is _TOO_LATE:
                 return False
-            if not self.finished:  # who wanted to hand it over was interrupted
+            if not self.finished:  # closing was interrupted
                 self.closing = False
                 return True
             return end <= self.end
@@ -231,8 +250,8 @@ class Segment:
     def replaces(self, value: Value, old: Value) -> None:
         """Record the previous value of a pending value's holder, which is restored if this fails.
 
-        It is recorded only if it is an input or an output of this segment: recording another value would
-        keep that alive.
+        It is recorded only if it is an input or an output of this segment; any other value would be kept
+        alive by it.
         """
         with self.lock:
             if value.segment is self:
@@ -240,7 +259,7 @@ class Segment:
                 if place is not None:
                     self.before[value.slot] = place
                 return
-        segment = value.segment  # this one has run just now
+        segment = value.segment  # this one has just run
         if segment is not None:
             segment.replaces(value, old)
 
@@ -250,7 +269,7 @@ class Segment:
         return next((-1 - i for i, leaf in enumerate(self.leaves) if leaf is value), None)
 
     def read_entries(self) -> None:
-        """Derive the program of the segment from its entries, when it is complete."""
+        """Derive the program of the segment from its entries."""
         entries = tuple(self.entries)
         self.program, ends, scalars, references = (
             zip(*entries, strict=True) if entries else ((), (0,), (), ())
@@ -295,11 +314,8 @@ class Segment:
     def _hand_over(self, engine: Engine, reason: str, here: bool) -> tuple[Task | None, bool]:
         """Give the pending operations to the engine, unless that has been done.
 
-        Returns the task, and whether this thread has to run it: as asked for by ``here``, or because
-        it is brief and need not wait for another.
-
-        The engine gets the task before the segment counts as pushed. If an interrupt comes in between, the
-        variable shows that there is a task, see ``_close_if_pushed``.
+        Returns the task, and whether this thread has to run it: because of ``here``, or because the
+        program is brief and need not wait for another.
         """
         with self.lock:
             self._close_if_pushed()
@@ -311,11 +327,11 @@ class Segment:
             self.read_entries()
             self.alone = len(self.program) == 1 and self.program[0][0].alone
             self.var = Var(self._name())
-            # Determined now, not when the task runs: otherwise the live outputs would depend on timing,
-            # and the same loop would compile different programs.
+            # Determined now: when the task runs, the live outputs would depend on timing, and the same
+            # loop would compile different programs.
             work = partial(self._run, self._alive(), self._unheld())
             reads = self._reads()
-            # The user's Python code may have to wait for its turn.
+            # Python code of the user may have to wait for its turn, so it is never brief.
             self.brief = not self.alone and is_brief(self.program)
             here = here or (self.brief and not reads and not timeline.on)
             task = (engine.claim if here else engine.push)(
@@ -326,13 +342,13 @@ class Segment:
                 name=self.var.name,
                 forgiving=True,
                 source=self.source,
-                resumable=not self.alone,  # else: the user's own code, and that was to be interrupted
+                resumable=not self.alone,  # Ctrl-C is meant to stop the user's own code
             )
             self._close()
             return task, here
 
     def close_jointly(self, name: str) -> list[Var]:
-        """Close the segment to run with those of other devices; returns the variables that it reads."""
+        """Close the segment to run together with those of other devices; returns the variables it reads."""
         with self.lock:
             self.closing = True
             self.source = user_line()
@@ -348,10 +364,10 @@ class Segment:
             self.before = {slot: place for slot, place in self.before.items() if slot < end}
 
     def check_leaves(self) -> None:
-        """Raise the error of a failed leaf.
+        """Check that no leaf has failed.
 
         Raises:
-            BaseException: that.
+            BaseException: the error of a failed leaf.
         """
         for leaf in self.leaves:
             if leaf.array is None and isinstance(leaf.segment, Failed):
@@ -383,8 +399,8 @@ class Segment:
         ahead = state.handed_over[self.context]
         ahead.append(self.var)
         if any(meeting.is_open for meeting in state.meetings):
-            return  # that the device waits for others, which this thread may be going to call
-        while len(ahead) > MOST_AHEAD:  # more than one where an interrupt came in between
+            return  # the device waits for others, which this thread may be about to call
+        while len(ahead) > MOST_AHEAD:  # an interrupt may have left more than one
             engine.settle(ahead.popleft())
 
     def _name(self) -> str:
@@ -396,8 +412,8 @@ class Segment:
         if timeline.on:
             kinds = Counter(item[0].op.name for item in program)
             counts_by_kind = [k if n == 1 else f"{n} x {k}" for k, n in kinds.items()]
-            rest = ["..."] if len(counts_by_kind) > KINDS_TOLD else []
-            name = f"{name}: {', '.join(counts_by_kind[:KINDS_TOLD] + rest)}"
+            rest = ["..."] if len(counts_by_kind) > MOST_KINDS else []
+            name = f"{name}: {', '.join(counts_by_kind[:MOST_KINDS] + rest)}"
         return name
 
     def _reads(self) -> list[Var]:
@@ -405,7 +421,7 @@ class Segment:
         reads = []
         for value in self.leaves:
             if value.array is None:
-                segment = value.segment  # None: computed between the two questions
+                segment = value.segment  # None if it was computed since the check
                 if segment is not None:
                     reads.append(segment.var)
             elif timeline.on and value.var is not None:
@@ -419,9 +435,9 @@ class Segment:
         return tuple(sorted({slot for slot, _ in alive}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
-        """Compute the live outputs; after an interrupt, the remaining ones.
+        """Compute the live outputs; after an interrupt, finish the rest.
 
-        Otherwise weights whose buffers were donated to the program would be lost.
+        Giving up would lose weights whose buffers were donated to the program.
         """
         try:
             if slots and self.program:
@@ -455,10 +471,10 @@ class Segment:
             if not self.results:
                 self._call(slots, donated, arrays)
             if self.alone or timeline.on:
-                # Python's errors may come only now; a row of the timeline ends with the device's work.
+                # Python code may fail only now; a row of the timeline ends with the device's work.
                 jax.block_until_ready(self.results)
         except Exception as error:
-            for i in donated:  # what the program has not taken over is there still
+            for i in donated:  # restore what the program has not consumed
                 if self.leaves[i].array is None and not arrays[i].is_deleted():
                     self.leaves[i].array = arrays[i]
             explained_error = explained_shortage(explained(error), self.context, self.source)
@@ -472,11 +488,11 @@ class Segment:
         """Set the arrays of live outputs from the program's results for these slots."""
         in_flight.add(results[0])
         computed = dict(zip(slots, results, strict=True))
-        with self.lock:  # nobody makes an alias meanwhile
+        with self.lock:  # an alias created meanwhile would stay without an array
             for reference in self.references:
                 value = reference()
                 if value is not None:
-                    # In this order: who finds no segment must find the array.
+                    # In this order: a reader that sees no segment must see the array.
                     value.var = self.var
                     value.array = computed[value.slot]
                     value.segment = None
@@ -484,7 +500,7 @@ class Segment:
 
     def _call(self, slots: tuple[int, ...], donated: tuple[int, ...], arrays: list[Any]) -> None:
         """Run the program; its results are in ``results`` even if an interrupt occurs."""
-        for i in donated:  # the program is the last to hold these buffers
+        for i in donated:  # from here on, only the program holds these buffers
             self.leaves[i].array = None
         counts = len(self.leaves), len(self.scalars)
         key = (self.program, slots, donated, self.context, counts)
@@ -505,9 +521,9 @@ class Segment:
     def _give_up_failed(self, slots: tuple[int, ...]) -> tuple[int, ...]:
         """Propagate the errors of failed leaves to dependent outputs; returns the remaining slots.
 
-        So an error reaches what depends on it and nothing else that was recorded beside it.
+        Operations that were recorded beside them but do not depend on them still run.
         """
-        errors: dict[int, BaseException] = {}  # slot -> what went wrong before it
+        errors: dict[int, BaseException] = {}  # slot -> the error that it inherits
         failed_leaves: dict[int, Value] = {}
         for i, value in enumerate(self.leaves):
             if value.array is None:
@@ -515,7 +531,7 @@ class Segment:
                 error = source.var.error if source is not None else None
                 errors[-1 - i] = error or MXNetError("The value of an input was lost.")
                 failed_leaves[-1 - i] = value
-                with jax.enable_x64(True):  # stands for it in what does not read it
+                with jax.enable_x64(True):  # a placeholder; no remaining output depends on it
                     self.leaves[i] = Value(
                         value.spec, jnp.zeros(value.spec.shape, value.spec.dtype)
                     )
@@ -549,7 +565,7 @@ class Segment:
         return tuple(sorted(valid))
 
     def _place_before(self, slot: int, failed: Collection[int]) -> int:
-        """The last previous value of an output's holder that has not failed."""
+        """The slot of the last value of an output's holder that has not failed."""
         while slot in failed and slot in self.before:
             slot = self.before[slot]
         return slot
@@ -604,7 +620,7 @@ class Segment:
             return self.graph(slots), self.leaves
 
     def graph(self, slots: tuple[int, ...] | None = None) -> Graph:
-        """The operations as a graph, with the live outputs as heads; of what ``read_entries`` has read."""
+        """The operations that ``read_entries`` has read as a graph, with the live outputs as heads."""
         if slots is None:
             slots = self._alive()
         leaves = [Node(None, name=f"leaf{i}") for i in range(len(self.leaves))]
@@ -619,7 +635,7 @@ class Segment:
             node = Node(
                 call.op, call.statics, numbers, inputs, f"{call.op.name.strip('_')}{number}"
             )
-            source = self.sources.get(number)  # kept where lines are asked for
+            source = self.sources.get(number)  # only recorded if lines are asked for
             if source is not None:
                 node.source = source
             entries += [Entry(node, k) for k in range(len(call.outputs))]

@@ -18,7 +18,7 @@ class Flag(PerTask):
 
     def __bool__(self) -> bool:
         loop = running_loop()
-        return self.own.get(None if loop is None else task_of(loop), self.base)  # type: ignore[no-any-return]
+        return self.own.get(None if loop is None else task_of(loop), self.base)
 
 
 class Scope:

@@ -87,8 +87,7 @@ class BodyTrace(Trace):
     def sources(self, body: SubGraph, first: int) -> list[int]:
         """The loop argument of each input.
 
-        The placeholders are the loop's first arguments; what comes from outside stands from
-        ``first`` on.
+        The placeholders are the loop's first arguments; values from outside follow from ``first`` on.
         """
         arguments = {node: i for i, node in enumerate(self.placeholders)}
         sources = []

@@ -45,7 +45,7 @@ class GraphOp(Operator):
 
     Args:
         graph: its inputs are the operator's. An input named as ``KEY_NAME`` gets the stream of
-            random numbers, of which a call takes as many as that input says.
+            random numbers; the input's value says how many a call takes.
         name: shown in graphs and timelines.
         residuals: number of residuals, which are the last heads.
         recompute: ``mirror`` or ``sublinear``: backward computes most of forward's results again, so
@@ -82,7 +82,7 @@ class GraphOp(Operator):
         self._by_rows: dict[int, bool] = {}
         self._demands: dict[Any, list[tuple[Demand, ...]]] = {}
         self._pairs: dict[Any, list[int]] = {}
-        # Gradients that told which residuals there are, until backward asks for the same ones.
+        # Gradients that determined the residuals, until backward needs the same ones.
         self._derived: dict[Any, tuple[list[Entry], list[Node], list[Entry]]] = {}
 
     @property
@@ -166,7 +166,7 @@ class GraphOp(Operator):
             extended._forward, extended._wrt = self, wrt
             extended._derived[headed, wrt] = entries, starts, residuals
             extended.passed = frozenset(passed)
-            # Residuals come last, so outputs and states have the numbers that they had.
+            # Residuals come last, so outputs and states keep their numbers.
             first = count + len(self.graph.states)
             extended._residual_index = {entry: first + i for i, entry in enumerate(residuals)}
             self._for_backward[wrt] = extended
@@ -180,7 +180,7 @@ class GraphOp(Operator):
         heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
         gradients = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
-        # Backward has an output for each input that was asked for, also where nothing depends on it.
+        # Backward has an output for each requested input, even if nothing depends on it.
         zeros = find("zeros_like")
         entries = [
             entry or Entry(Node(zeros, (), (), (variable,), "no_gradient"))
@@ -263,7 +263,7 @@ class GraphOp(Operator):
         node: Node,
         heads: Sequence[Entry | None],
     ) -> Node:
-        """The node of a backward graph: heads, residuals of ``node`` and its inputs come in."""
+        """The node of a backward graph; it reads heads, the residuals of ``node``, and the node's inputs."""
         entries = [head for head in heads if head is not None]
         entries += [Entry(node, self._residual_index[entry]) for entry in residuals]
         entries += [node.inputs[i] for i in inputs]
@@ -301,7 +301,7 @@ class GraphOp(Operator):
 
 
 def _cut(entries: Sequence[Entry], stand_ins: dict[Entry, Node]) -> list[Entry]:
-    """``entries`` over the graph in which variables stand for some of its entries."""
+    """``entries`` over the graph in which variables replace some of its entries."""
     replaced: dict[Node, Node] = {}
 
     def moved(entry: Entry) -> Entry:
@@ -418,7 +418,7 @@ def _record_operators(
         else:
             where = None if values else context
             results[node] = record(node.op, node.statics, node.scalars, values, where)
-    # Every output is a value of its own, as those of a program are.
+    # Every output is a separate value, as in a program.
     identities = {id(value) for value in inputs}
     outputs = []
     for entry in graph.heads:
@@ -445,7 +445,7 @@ def move_states(
         share = op.kept_of_state(number)
         taped = None if new.node is None else new.node.op
         if share is not None and isinstance(taped, GraphOp) and not taped.is_passed(number):
-            new.node = None  # nothing that learns is before it: as where backward never comes
+            new.node = None  # nothing before it learns: its state moves at once, without backward
         move(handle, old, new, share)
 
 
@@ -456,8 +456,8 @@ def graph_op(graph: Graph, name: str, recompute: str | None = None) -> GraphOp:
     """The operator of a graph: shared by all equivalent graphs, so that they are one program.
 
     Binding a symbol in a loop, or hybridizing again, would otherwise recompile. Graphs are equivalent with
-    equal operators, attributes, numbers, names and connections. Those that call Python have operators of
-    their own, as those objects may keep state; so do all graphs while lines are kept.
+    equal operators, attributes, numbers, names and connections. Graphs that call Python are never shared,
+    as their objects may have state; while source lines are recorded, none are shared.
     """
     key = None if are_lines_kept() else _key(graph, name, recompute)
     shared = None if key is None else _shared.get(key)

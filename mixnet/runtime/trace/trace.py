@@ -23,7 +23,7 @@ class Trace:
     ``captured`` holds values from outside that the operations used, by their variable.
     """
 
-    host = False  # operations do not run; a ``HostRun`` stands in the same place
+    host = False  # operations do not run; a ``HostRun`` is set in the same place
 
     def __init__(self) -> None:
         self.placeholders: list[Node] = []

@@ -54,7 +54,7 @@ class Call:
         self.num_scalars = num_scalars
         # Which devices it computes with, if not by itself.
         self.parties = op.parties(statics)
-        # An operation that runs Python may fail or take long: nothing else shall with it.
+        # An operation that runs Python may fail or take long; it must not affect others.
         self.alone = op.calls_python
         self.in_caller = self.alone and op.runs_in_caller
         self.turns = turns_of(op.shared(statics)) if self.alone else ()
@@ -113,7 +113,7 @@ def explained(
     """
     own = is_own(op)
     if isinstance(error, MXNetError) and not own:
-        error.__notes__ = []  # JAX says there that it left out frames
+        error.__notes__ = []  # JAX's note that it has omitted frames
         return error.with_traceback(None)
     if isinstance(error, MXNetError):
         return error

@@ -86,7 +86,7 @@ def replace(handle: Any, value: Value) -> None:
     if link is None:
         handle._value = value
         return
-    # Views look for a new version before they read: whoever reads between these lines reads again.
+    # Views check for a new version before they read: a reader between these lines reads again.
     link.version += 1
     handle._value = value
     link.version += 1

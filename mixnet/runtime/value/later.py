@@ -33,10 +33,10 @@ class Later:
         self.var = Var(name)
         self.lock = locks.make("later")
         self.references: list[weakref.ref[Value]] = []
-        self.before: dict[int, Value] = {}  # by slot: what was held where the value is held now
+        self.before: dict[int, Value] = {}  # by slot: the previous value of the holder
 
     def finish(self, reason: str, wait: bool = True) -> None:
-        """Wait for the task, which was handed over when it was made."""
+        """Wait for the task, which was pushed when it was created."""
         if is_reported(self.var.error):
             self._go_back()
         elif wait:
@@ -71,11 +71,11 @@ class Later:
 
     def fill(self, arrays: Sequence[Any]) -> None:
         """Set the arrays of values that are still referenced."""
-        with self.lock:  # nobody makes an alias meanwhile
+        with self.lock:  # an alias created meanwhile would stay without an array
             for reference in self.references:
                 value = reference()
                 if value is not None:
-                    # In this order: who finds no segment must find the array.
+                    # In this order: a reader that sees no segment must see the array.
                     value.var, value.array = self.var, arrays[value.slot]
                     value.segment = None
             self.references, self.before = [], {}
@@ -130,8 +130,8 @@ def later(
         push(run, reads, writes, resource, priority=priority, name=name)
         return values
 
-    # What takes turns is handed over when it can run at once. Who has the turn then waits for nothing that
-    # somebody else, who waits for the turn, is still to compute.
+    # A task that takes turns is pushed only when it can run at once. So the task that has the turn never
+    # waits for a result of one that is still waiting for the turn.
     def run_and_end(done: Done) -> None:
         try:
             run()

@@ -41,7 +41,7 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     for array in jax.live_arrays():
         if array.is_deleted():
             continue
-        # The pointer tells shared buffers apart. Only one device and a computed array have one; empty
+        # The pointer identifies shared buffers. Only a computed array on one device has one; empty
         # arrays are all counted, as their pointers mean nothing and their bytes are 0.
         if len(array.devices()) == 1 and array.is_ready():
             pointer = array.unsafe_buffer_pointer()
@@ -232,7 +232,7 @@ def _context_name(device: jax.Device) -> str:
 
 
 logs: list[MemoryLog] = []
-"""Logs that are being kept now; whoever makes an array tells them."""
+"""Active logs; every function that creates an array reports to them."""
 
 
 _last: list[MemoryLog] = []  # the log that ended last

@@ -40,7 +40,7 @@ class ThreadState(threading.local):
     ]  # context -> variables of segments that the engine has
     bulk: Any = 0  # operations a segment may hold, 0: the setting's value; or what tasks have set
     meetings: list[Any]  # of devices, where some of those that this thread called for are missing
-    isolation: Any = None  # what is recorded and written is only looked at: see ``isolate``
+    isolation: Any = None  # recorded operations and writes are only inspected: see ``isolate``
     undo: Any = None  # weak reference to a list of writes that may have to be undone
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ class Spec:
     """Shape, dtype and context of a value. Interned: equal specs are the same object."""
 
     __slots__ = ("__weakref__", "context", "dtype", "nbytes", "shape", "struct")
-    # Those that something still refers to: a program may see ever new shapes.
+    # Weak: a program may create specs without end.
     _interned: weakref.WeakValueDictionary[tuple[Any, ...], Spec] = weakref.WeakValueDictionary()
     _making = locks.make("specs")
 

@@ -192,7 +192,7 @@ def _install() -> None:
         "tile",
     ]:
         setattr(_Symbol, name, _method(name))
-    _Symbol.__hash__ = object.__hash__  # type: ignore[method-assign,assignment]
+    _Symbol.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 def _as_np_ndarray(self: Symbol) -> _Symbol:

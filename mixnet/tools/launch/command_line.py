@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mixnet.base import MXNetError
 from mixnet.tools.launch.launchers import LAUNCHERS, copying, manifest, processes
-from mixnet.tools.launch.plan import LaunchError, Plan, new_port, own_address, read_hosts
+from mixnet.tools.launch.plan import LaunchError, Plan, Process, new_port, own_address, read_hosts
 from mixnet.tools.launch.preflight import check
 from mixnet.tools.launch.supervise import Supervisor
 
@@ -129,7 +129,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     )
 
 
-def _processes(plan: Plan, options: argparse.Namespace) -> list:
+def _processes(plan: Plan, options: argparse.Namespace) -> list[Process]:
     scheduler, *others = processes(plan)
     more = _pairs("--env-scheduler", options.env_scheduler)
     return [replace(scheduler, environment={**scheduler.environment, **more}), *others]

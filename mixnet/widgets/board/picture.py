@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from mixnet.units import count_text, digits, size_text, ticks
 from mixnet.widgets.board.others import curves_of_others
@@ -84,42 +84,20 @@ def _chart(
     if title.startswith(FROM_ZERO):
         low = min(low, 0)
     above = max(36, 24 + 12 * len(curves))  # the names stand over the curves
-    left, top, wide, tall = x + 46, y + above, _WIDTH - 54, height - 20 - above
+    area = _Area(x + 46, y + above, _WIDTH - 54, height - 20 - above, (first, last), (low, high))
     show = size_text if title.startswith("memory") else number_text
-    across = wide / max(last - first, 1)
-    up = tall / ((high - low) or 1)
-    for level in ticks(low, high, 3):
-        at = top + tall - (level - low) * up
-        svg.add(f'<path class="s-line" opacity="0.4" d="M{left:.1f},{at:.1f}h{wide:.1f}"/>')
-        svg.text(left - 4, at + 3.5, show(level), "f-dim", 9.5, "end")
-    for step in ticks(first, last, 4):
-        if step == int(step):
-            svg.text(
-                left + (step - first) * across,
-                y + height - 6,
-                f"{step:.0f}",
-                "f-dim",
-                9.5,
-                "middle",
-            )
+    _axes(svg, area, show)
+    bottom = area.top + area.height
     for step in marks:
         if first <= step <= last:
-            svg.line(
-                left + (step - first) * across,
-                top + tall,
-                left + (step - first) * across,
-                top + tall + 4,
-                "s-dim",
-            )
+            svg.line(area.x(step), bottom, area.x(step), bottom + 4, "s-dim")
     if bad and any(c["name"] == bad["name"] for c in curves):
-        at = left + (bad["step"] - first) * across
-        svg.line(at, top, at, top + tall, "s-hot", dashed=True)
-        svg.text(min(at + 3, x + _WIDTH - 60), top + 10, "not finite", "f-hot", 10)
-    at_step = lambda step: left + (step - first) * across
-    at_value = lambda value: top + tall - (value - low) * up
+        at = area.x(bad["step"])
+        svg.line(at, area.top, at, bottom, "s-hot", dashed=True)
+        svg.text(min(at + 3, x + _WIDTH - 60), area.top + 10, "not finite", "f-hot", 10)
     for number, curve in enumerate(curves):
         colour = number % 8
-        _polyline(svg, curve, number, at_step, at_value)
+        _polyline(svg, curve, number, area)
         name = f"{_LETTERS[colour]} {curve['name']}" if len(curves) > 1 else ""
         final = curve.get("recent", curve)["value"][-1]
         text = f"{name} {'not finite' if final is None else show(final)}"
@@ -128,15 +106,44 @@ def _chart(
         )
 
 
-def _polyline(
-    svg: Svg, curve: dict[str, Any], number: int, at_step: Callable[[float], float],
-    at_value: Callable[[float], float],
-) -> None:  # fmt: skip
+class _Area(NamedTuple):
+    """Where the curves of a chart are drawn, and the steps and values that it spans."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    steps: tuple[float, float]
+    values: tuple[float, float]
+
+    def x(self, step: float) -> float:
+        first, last = self.steps
+        return self.left + (step - first) * (self.width / max(last - first, 1))
+
+    def y(self, value: float) -> float:
+        low, high = self.values
+        return self.top + self.height - (value - low) * (self.height / ((high - low) or 1))
+
+
+def _axes(svg: Svg, area: _Area, show: Callable[[float], str]) -> None:
+    for level in ticks(*area.values, 3):
+        at = area.y(level)
+        svg.add(
+            f'<path class="s-line" opacity="0.4" d="M{area.left:.1f},{at:.1f}h{area.width:.1f}"/>'
+        )
+        svg.text(area.left - 4, at + 3.5, show(level), "f-dim", 9.5, "end")
+    below = area.top + area.height + 14
+    for step in ticks(*area.steps, 4):
+        if step == int(step):
+            svg.text(area.x(step), below, f"{step:.0f}", "f-dim", 9.5, "middle")
+
+
+def _polyline(svg: Svg, curve: dict[str, Any], number: int, area: _Area) -> None:
     """A curve with its gaps; a value between two gaps is a dot."""
     points: list[tuple[float, float]] = []
     for step, value in [*zip(curve["step"], curve["value"], strict=True), (0, None)]:
         if value is not None:
-            points.append((at_step(step), at_value(value)))
+            points.append((area.x(step), area.y(value)))
             continue
         if len(points) == 1:
             svg.circle(*points[0], 2, f"m{number % 8}")

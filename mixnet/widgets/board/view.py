@@ -385,9 +385,8 @@ class TrainingBoard(View):
         data = self._data
         if data is None:
             return
-        if (
-            wait is None
-        ):  # to read what is pending belongs to the thread that trains, or to nobody's loop
+        # Only the thread of the loop waits for pending values, or any thread if there is no loop.
+        if wait is None:
             wait = not self.running and self._loop in (None, threading.get_ident())
         try:
             data.drain(wait)

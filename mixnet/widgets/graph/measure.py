@@ -60,7 +60,7 @@ def _times(graph: Graph, inputs: Sequence[Known]) -> dict[str, float]:
     times: dict[str, float] = {}
     with jax.enable_x64(True):
         for node in graph.nodes:
-            if node.is_variable or getattr(node.op, "calls_python", False):
+            if node.is_variable or node.op.calls_python:
                 continue
             input_specs = tuple(specs[entry] for entry in node.inputs)
             key = (node.op, node.statics, input_specs)

@@ -54,10 +54,8 @@ def payload_of(pictured: Pictured) -> dict[str, Any]:
     strings, specs, outs, sources = _Table(), _Table(), _Table(), _Table()
     strings("")
     parameters = _parameters(pictured)
-    columns: dict[str, list[Any]] = {
-        name: []
-        for name in ("op", "block", "part", "attributes", "outputs", "flops", "device", "source")
-    }
+    names = ("op", "block", "part", "attributes", "outputs", "flops", "device", "source")
+    columns: dict[str, list[Any]] = {name: [] for name in names}
     counts, origins, ports = [], [], []
     shapes = [[out["shape"] for out in row["outputs"]] for row in rows]
     for row in rows:
@@ -71,13 +69,7 @@ def payload_of(pictured: Pictured) -> dict[str, Any]:
         )
         columns["flops"].append(_flops(row, shapes))
         columns["device"].append(strings(str(row["device"])))
-        source = row["source"]
-        location = (
-            None
-            if source is None
-            else [strings(known_as(source["file"])), source["line"], strings(source["text"])]
-        )
-        columns["source"].append(-1 if location is None else sources(location))
+        columns["source"].append(_source(row["source"], sources, strings))
         counts.append(len(row["inputs"]))
         for number, port in row["inputs"]:
             origins.append(row["id"] - number)
@@ -103,14 +95,25 @@ def payload_of(pictured: Pictured) -> dict[str, Any]:
         "edges": {"count": counts, "back": origins, "port": ports},
         "open": _opened(rows, blocks, columns["block"], pictured.error),
         "heads": [number for number, _ in pictured.heads],
-        "blocks": {
-            "label": [block.label for block in blocks],
-            "parent": [block.parent for block in blocks],
-            "repeat": [block.repeat for block in blocks],
-            "kind": [strings(block.kind) for block in blocks],
-            "prefix": [strings(block.prefix) for block in blocks],
-        },
+        "blocks": _block_columns(blocks, strings),
         "facts": {},
+    }
+
+
+def _source(source: dict[str, Any] | None, sources: _Table, strings: _Table) -> int:
+    """The number of a line of the program, -1 for none."""
+    if source is None:
+        return -1
+    return sources([strings(known_as(source["file"])), source["line"], strings(source["text"])])
+
+
+def _block_columns(blocks: Sequence[Block], strings: _Table) -> dict[str, list[Any]]:
+    return {
+        "label": [block.label for block in blocks],
+        "parent": [block.parent for block in blocks],
+        "repeat": [block.repeat for block in blocks],
+        "kind": [strings(block.kind) for block in blocks],
+        "prefix": [strings(block.prefix) for block in blocks],
     }
 
 

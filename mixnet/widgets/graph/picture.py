@@ -26,26 +26,59 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
         opened: blocks that are open; without it those that are open at first.
     """
     read = Reader(payload, opened)
-    stands: dict[int, int] = {}  # node -> number of its box
-    boxes: list[int] = []  # a node, or ~block
+    boxes, stands = _boxes(read)
+    hidden = max(0, len(boxes) - _MOST)
+    boxes = boxes[:_MOST]
+    faces = [_face(read, key) for key in boxes]
+    kinds = _edges(read, stands, len(boxes))
+    sizes = [
+        (max(84.0, 7.7 * max(len(title), 0.84 * len(second)) + 20), 38.0)
+        for title, second, _, _ in faces
+    ]
+    weights = [0.05 if kind == "kept" else 1.0 for kind in kinds.values()]
+    layout = layered(sizes, list(kinds), weights=weights)
+    notes = _notes(payload, hidden)
+    scale = min(1.0, _WIDEST / layout.width)
+    head = 30 + 16 * len(notes)
+    words = max([7.4 * len(short(summary, 120)), *(6 * len(short(note, 150)) for note in notes)])
+    drawn = Svg(
+        max(layout.width * scale + 4, min(words + 24, 900)), layout.height * scale + head, summary
+    )
+    drawn.text(10, 18, short(summary, 120), bold=True)
+    for i, note in enumerate(notes):
+        style = "f-hot" if note.startswith("✗") else "f-dim"
+        drawn.text(10, 34 + 16 * i, short(note, 150), style, 11)
+    drawn.add(f'<g transform="translate(0 {head - 6}) scale({scale:.3f})">')
+    for kind, path in zip(kinds.values(), layout.paths, strict=True):
+        _draw_edge(drawn, kind, path)
+    for key, face, corner, size in zip(boxes, faces, layout.corners, sizes, strict=True):
+        _draw_box(drawn, face, corner, size, key < 0, key >= 0 and read.ops[key] is None)
+    drawn.add("</g>")
+    return str(drawn)
+
+
+def _boxes(read: Reader) -> tuple[list[int], dict[int, int]]:
+    """What each box is, a node or ``~block``, and the box in which each node is."""
+    stands: dict[int, int] = {}
     number: dict[int, int] = {}
     for node, part in enumerate(read.parts):
         block = read.outermost(node)
         if part == "parameter" and block < 0:
             continue
-        key = node if block < 0 else ~block
-        if key not in number:
-            number[key] = len(boxes)
-            boxes.append(key)
-        stands[node] = number[key]
-    hidden = max(0, len(boxes) - _MOST)
-    boxes = boxes[:_MOST]
-    faces = [_face(read, key) for key in boxes]
+        stands[node] = number.setdefault(node if block < 0 else ~block, len(number))
+    return list(number), stands
+
+
+def _edges(read: Reader, stands: Mapping[int, int], count: int) -> dict[tuple[int, int], str]:
+    """The kind of each edge between the first ``count`` boxes.
+
+    Gradients flow against the edges of forward: an edge that both use is drawn once, as ``both``.
+    """
     kinds: dict[tuple[int, int], str] = {}
     for node, inputs in enumerate(read.inputs):
         for origin in inputs:
             a, b = stands.get(origin), stands.get(node)
-            if a is None or b is None or a == b or max(a, b) >= len(boxes):
+            if a is None or b is None or a == b or max(a, b) >= count:
                 continue
             backward = read.parts[node] == "backward"
             gradient = backward and read.parts[origin] == "backward"
@@ -55,12 +88,10 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
             )
             if gradient and kinds[b, a] == "forward":
                 kinds[b, a] = "both"
-    edges = list(kinds)
-    sizes = [
-        (max(84.0, 7.7 * max(len(title), 0.84 * len(second)) + 20), 38.0)
-        for title, second, _, _ in faces
-    ]
-    layout = layered(sizes, edges, weights=[0.05 if kinds[e] == "kept" else 1.0 for e in edges])
+    return kinds
+
+
+def _notes(payload: Mapping[str, Any], hidden: int) -> list[str]:
     notes = list(payload["notes"])
     if payload["error"]:
         notes.insert(0, "✗ " + payload["error"]["text"].splitlines()[0])
@@ -68,45 +99,35 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
         notes.append(
             f"{hidden} more boxes are omitted from this picture; the view and the table have them."
         )
-    scale = min(1.0, _WIDEST / layout.width)
-    head = 30 + 16 * len(notes)
-    words = max([7.4 * len(short(summary, 120)), *(6 * len(short(note, 150)) for note in notes)])
-    drawn = Svg(
-        max(layout.width * scale + 4, min(words + 24, 900)), layout.height * scale + head, summary
-    )
-    drawn.text(10, 18, short(summary, 120), bold=True)
-    for i, note in enumerate(notes):
-        drawn.text(
-            10, 34 + 16 * i, short(note, 150), "f-hot" if note.startswith("✗") else "f-dim", 11
+    return notes
+
+
+def _draw_edge(drawn: Svg, kind: str, path: Sequence[tuple[float, float]]) -> None:
+    style = {"gradient": "k1", "kept": "k3"}.get(kind, "s-line")
+    d = curve(path[::-1] if kind == "gradient" else path)
+    drawn.path(d, style, dashed=kind == "kept", arrow=True)
+    if kind == "both":
+        drawn.add(
+            '<g transform="translate(5 0)"><path class="k1" fill="none" '
+            f'd="{curve(path[::-1])}" marker-end="url(#tip)"/></g>'
         )
-    drawn.add(f'<g transform="translate(0 {head - 6}) scale({scale:.3f})">')
-    for (a, b), path in zip(edges, layout.paths, strict=True):
-        kind = kinds[a, b]
-        style = {"gradient": "k1", "kept": "k3"}.get(kind, "s-line")
-        d = curve(path[::-1] if kind == "gradient" else path)
-        drawn.path(d, style, dashed=kind == "kept", arrow=True)
-        if kind == "both":
-            drawn.add(
-                '<g transform="translate(5 0)"><path class="k1" fill="none" '
-                f'd="{curve(path[::-1])}" marker-end="url(#tip)"/></g>'
-            )
-    for key, face, (x, y), (width, height) in zip(boxes, faces, layout.corners, sizes, strict=True):
-        title, second, style, tooltip = face
-        if key < 0:
-            drawn.rect(x + 4, y - 4, width, height, "f-box s-line")
-        drawn.rect(
-            x,
-            y,
-            width,
-            height,
-            style,
-            tooltip,
-            0 if key < 0 else 19 if read.ops[key] is None else 3,
-        )
-        drawn.text(x + width / 2, y + 16, title, "f-fg", 12, "middle", bold=True)
-        drawn.text(x + width / 2, y + 31, second, "f-fg", 11, "middle")
-    drawn.add("</g>")
-    return str(drawn)
+
+
+def _draw_box(
+    drawn: Svg,
+    face: tuple[str, str, str, str],
+    corner: tuple[float, float],
+    size: tuple[float, float],
+    is_block: bool,
+    is_input: bool,
+) -> None:
+    title, second, style, tooltip = face
+    (x, y), (width, height) = corner, size
+    if is_block:  # a second box behind it: there is more inside
+        drawn.rect(x + 4, y - 4, width, height, "f-box s-line")
+    drawn.rect(x, y, width, height, style, tooltip, 0 if is_block else 19 if is_input else 3)
+    drawn.text(x + width / 2, y + 16, title, "f-fg", 12, "middle", bold=True)
+    drawn.text(x + width / 2, y + 31, second, "f-fg", 11, "middle")
 
 
 def _operator(read: Reader, row: int) -> str | None:

@@ -69,8 +69,7 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
         if node.is_variable:
             continue
         input_specs = tuple(specs[entry] for entry in node.inputs)
-        inner = getattr(node.op, "graph", None)
-        rule = getattr(node.op, "output_specs", None)
+        inner, rule = node.op.graph, node.op.output_specs
         if inner is not None:
             known = specs_of(inner, input_specs)
             outputs = [known[head] for head in inner.heads]

@@ -121,7 +121,7 @@ def _of_call(
     parts = []
     for program in network.programs:
         graph = program.steps[0].graph
-        if any(getattr(node.op, "graph", None) is not None for node in graph.nodes):
+        if any(not node.is_variable and node.op.graph is not None for node in graph.nodes):
             graph = pipeline.inline(graph, pipeline.Facts())
         leaves = program.recorded.leaves
         known = [(leaf.spec.shape, leaf.spec.dtype) for leaf in leaves]

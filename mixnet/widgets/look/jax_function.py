@@ -62,7 +62,7 @@ class Primitive(Operator):
         self._program = jaxpr.replace(constvars=[], outvars=equation.outvars, eqns=[equation])
         self._specs = [_spec(each.aval) for each in equation.outvars]
 
-    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:  # type: ignore[override]
+    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:
         """Shape and dtype of every output, as JAX inferred them."""
         return list(self._specs)
 

@@ -85,7 +85,7 @@ class Run:
 
     def _call(self, node: Node) -> tuple[Any, list[Any]]:
         """What runs a node, and what it takes behind its arrays: a stream of random numbers, and numbers."""
-        own = getattr(node.op, "run_on_host", None)
+        own = node.op.run_on_host
         if own is not None:
             return lambda *arrays: own(arrays), []
         known = tuple(self._specs[entry] for entry in node.inputs)

@@ -87,7 +87,7 @@ class Aten(Operator):
         self.is_view = _is_view(call.target)
         self.is_pointwise = _has_tag(call.target, "pointwise")
 
-    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:  # type: ignore[override]
+    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:
         """Shape and dtype of every result, as inferred by torch."""
         return list(self._specs)
 
@@ -95,7 +95,7 @@ class Aten(Operator):
         """The number of results."""
         return len(self._specs)
 
-    def dataflow(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:  # type: ignore[override]
+    def dataflow(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
         """How results depend on inputs: a view has the elements of its input; a pointwise
         operator reads one of each input.
         """
@@ -357,7 +357,9 @@ def _called(call: Any, tensors: Mapping[Any, Any]) -> Any:
     from torch.fx.node import map_arg
 
     # What the call reads that is no tensor is a number or a check: torch gives its value with the node.
-    of = lambda node: tensors[node] if node in tensors else node.meta.get("val")
+    def of(node: Any) -> Any:
+        return tensors[node] if node in tensors else node.meta.get("val")
+
     kwargs = dict(map_arg(call.kwargs, of))
     if "device" in kwargs and not isinstance(next(iter(tensors.values()), None), _fake_class()):
         kwargs["device"] = "cpu"

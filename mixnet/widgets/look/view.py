@@ -215,9 +215,8 @@ def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
         return None
     try:
         return Run(subject.pictured, subject.values)
-    except (
-        Exception
-    ) as error:  # an operator of a plug-in may raise anything: the other panes still hold
+    except Exception as error:
+        # An operator of a plug-in may raise anything; the other panes are still valid.
         lines = str(error).strip().splitlines() or [type(error).__name__]
         message = lines[
             0 if isinstance(error, MXNetError) else -1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
@@ -233,17 +234,7 @@ def _main(
         svg.text(left + 2, floor + 14, region["name"], "f-dim", 11)
         if region["begin"]:
             svg.line(left, y, left, floor + 16, "s-line", dashed=True)
-    points, level, last = [(corner, floor)], 0, corner
-    low = high = floor
-    for at, size in [*live_curve(graph, plan), (float("inf"), 0)]:
-        if x + at * kx > last + 0.5:  # what changes within half a pixel is one stroke
-            points += [(last, low), (last, high), (last, floor - level * ky)]
-            last = min(x + at * kx, corner + width)
-            low = high = floor - level * ky
-            points.append((last, low))
-        level = size
-        low, high = max(low, floor - size * ky), min(high, floor - size * ky)
-    svg.polyline(points, "k7")
+    _draw_needed(svg, live_curve(graph, plan), (corner, floor), width, kx, ky, x)
     at = x + (plan["peak"]["at"] + (0.5 if payload["unit"] == "step" else 0)) * kx
     svg.line(at, y - 4, at, floor, "s-hot")
     left = at > corner + width / 2
@@ -263,9 +254,31 @@ def _main(
         else time_text(graph["length"] / 1e6)
     )
     svg.text(corner + width, floor + 14, end, "f-dim", 11, "end")
-    kinds = [kind for kind in KINDS if kind in graph["arrays"]["kind"]]
+    _legend(svg, graph, corner, floor, width)
+
+
+def _draw_needed(
+    svg: Svg, curve: Iterable[tuple[float, float]], origin: tuple[float, float], width: float,
+    kx: float, ky: float, x: float,
+) -> None:  # fmt: skip
+    """The bytes needed at each time, as a line; what changes within half a pixel is one stroke."""
+    corner, floor = origin
+    points, level, last = [(corner, floor)], 0.0, corner
+    low = high = floor
+    for at, size in [*curve, (float("inf"), 0)]:
+        if x + at * kx > last + 0.5:
+            points += [(last, low), (last, high), (last, floor - level * ky)]
+            last = min(x + at * kx, corner + width)
+            low = high = floor - level * ky
+            points.append((last, low))
+        level = size
+        low, high = max(low, floor - size * ky), min(high, floor - size * ky)
+    svg.polyline(points, "k7")
+
+
+def _legend(svg: Svg, graph: dict[str, Any], corner: float, floor: float, width: float) -> None:
     left = corner
-    for kind in kinds:
+    for kind in (each for each in KINDS if each in graph["arrays"]["kind"]):
         colour, text = KINDS[kind]
         svg.rect(left, floor + 23, 13, 13, f"c{colour} k{colour}")
         svg.text(left + 6.5, floor + 33, kind, "f-fg", 10, "middle")

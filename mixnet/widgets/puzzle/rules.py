@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 Items = Sequence[dict[str, Any]]
+# Of each group those that read it, and a pair of operations for which they do.
+_Waits = dict[int, dict[int, tuple[int, int]]]
 
 
 def judge(payload: dict[str, Any], place: Sequence[Any]) -> dict[str, Any]:
@@ -113,33 +115,41 @@ def makers(items: Items) -> dict[int, int]:
 
 
 def _fusion(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
-    items, values = payload["items"], payload["values"]
+    items = payload["items"]
     group = numbered(place)
     maker = makers(items)
-    members: list[list[int]] = [[] for _ in set(group)]
-    for number, of in enumerate(group):
-        members[of].append(number)
+    waits, conflicts = _dependences(items, group, maker)
+    conflicts = [*_crowded_calls(items, group), *conflicts, *_cycles(items, waits)]
+    return {"score": _traffic(payload, group, maker), "conflicts": conflicts}
+
+
+def _traffic(payload: dict[str, Any], group: Sequence[int], maker: dict[int, int]) -> int:
+    """Bytes that groups read from memory and write to it: each reads a value once."""
+    items, values = payload["items"], payload["values"]
     read = {(value, group[n]) for n, each in enumerate(items) for value in each["reads"]}
-    score = 0
-    outside = {value for value, of in read if value in maker and group[maker[value]] != of}
-    for value, of in read:
-        if value not in maker or group[maker[value]] != of:
-            score += values[value]["bytes"]
-    for value in maker:
-        if value in outside or values[value]["out"]:
-            score += values[value]["bytes"]
+    across = [v for v, reader in read if v not in maker or group[maker[v]] != reader]
+    elsewhere = set(across)
+    written = [v for v in maker if v in elsewhere or values[v]["out"]]
+    return sum(values[v]["bytes"] for v in (*across, *written))
+
+
+def _crowded_calls(items: Items, group: Sequence[int]) -> list[dict[str, Any]]:
+    """Library calls that share their group."""
+    return [
+        {"items": [number], "text": f"{each['name']} is a library call: it runs alone."}
+        for number, each in sorted(enumerate(items), key=lambda pair: group[pair[0]])
+        if each["kind"] == "library" and group.count(group[number]) > 1
+    ]
+
+
+def _dependences(
+    items: Items, group: Sequence[int], maker: dict[int, int]
+) -> tuple[_Waits, list[dict[str, Any]]]:
+    """Which groups read which, and the reductions that are read within their own group."""
+    waits: _Waits = {}
     conflicts = []
-    for numbers in members:
-        for number in numbers:
-            if items[number]["kind"] == "library" and len(numbers) > 1:
-                text = f"{items[number]['name']} is a library call: it runs alone."
-                conflicts.append({"items": [number], "text": text})
-    waits: dict[int, dict[int, tuple[int, int]]] = {}  # group -> groups that read it, and by what
     for number, each in enumerate(items):
-        for value in each["reads"]:
-            producer = maker.get(value, -1)
-            if producer < 0:
-                continue
+        for producer in (maker[value] for value in each["reads"] if value in maker):
             if group[producer] != group[number]:
                 waits.setdefault(group[producer], {}).setdefault(group[number], (producer, number))
             elif items[producer]["kind"] == "reduction":
@@ -148,8 +158,14 @@ def _fusion(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
                     f"{each['name']} needs all of {name} before it starts: one loop cannot do both."
                 )
                 conflicts.append({"items": [producer, number], "text": text})
+    return waits, conflicts
+
+
+def _cycles(items: Items, waits: _Waits) -> list[dict[str, Any]]:
+    """Groups that depend on each other in a cycle: none of them could run first."""
+    conflicts = []
     visited: set[int] = set()
-    for start in range(len(members)):
+    for start in sorted(waits):
         ring = [] if start in visited else _ring(waits, start)
         if not ring:
             continue
@@ -160,10 +176,10 @@ def _fusion(payload: dict[str, Any], place: Sequence[int]) -> dict[str, Any]:
         touched = sorted({number for edge in edges for number in edge})
         text = f"Groups {names} depend on each other in a cycle: {steps}."
         conflicts.append({"items": touched, "text": text})
-    return {"score": score, "conflicts": conflicts}
+    return conflicts
 
 
-def _ring(waits: dict[int, dict[int, tuple[int, int]]], start: int) -> list[int]:
+def _ring(waits: _Waits, start: int) -> list[int]:
     """The shortest path from a group back to itself; empty if there is none."""
     before: dict[int, int] = {}
     queue = deque([start])

@@ -57,14 +57,7 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
         "beta": 2 * (n - 1) / n * size,
         "alpha": 2 * (n - 1),
     }
-    # On a host the devices share its cores, on devices of their own the network is what is shared.
-    shared = first["origin"] == "simulated host devices"
-    order = (
-        ("t_compute", "serial", "beta", "alpha")
-        if shared
-        else ("t_compute", "beta", "alpha", "serial")
-    )
-    names = _identifiable(columns, seconds, order, settings)
+    names = _identifiable(columns, seconds, _order(first["origin"]), settings)
     values = _least_squares({name: columns[name] for name in names}, seconds)
     fitted: dict[str, Any] = {
         **DEFAULTS,
@@ -73,33 +66,46 @@ def fit(runs: Sequence[dict[str, Any]]) -> tuple[dict[str, Any] | None, str]:
         "batch": float(batch[0]),
     }
     if fitted["t_compute"] <= 0:
-        return (
-            None,
-            "no fit: the points do not follow the model, which would need a negative computing time",
+        return None, (
+            "no fit: the points do not follow the model, which would need a negative computing time"
         )
     fitted["serial"] = fitted["serial"] / fitted["t_compute"]
     predicted = np.array(
         [step_parts(fitted, int(k), b)["step"] for k, b in zip(n, batch, strict=True)]
     )
-    spread = float(((seconds - seconds.mean()) ** 2).sum())
-    varies = spread > 1e-6 * float((seconds**2).sum())
-    fitted["r2"] = 1 - float(((seconds - predicted) ** 2).sum()) / spread if varies else None
+    fitted["r2"] = _explained(seconds, predicted)
     fitted["error"] = float(np.abs(predicted / seconds - 1).max())
     fitted["label"], fitted["origin"] = first["label"], first["origin"]
+    return fitted, _note(first, settings, names)
+
+
+def _order(origin: str) -> Sequence[str]:
+    """The parameters, those first that most likely explain a loss.
+
+    Simulated devices share the cores of their host; real ones share the network.
+    """
+    if origin == "simulated host devices":
+        return "t_compute", "serial", "beta", "alpha"
+    return "t_compute", "beta", "alpha", "serial"
+
+
+def _explained(seconds: np.ndarray, predicted: np.ndarray) -> float | None:
+    """R², or None if the seconds do not vary."""
+    spread = float(((seconds - seconds.mean()) ** 2).sum())
+    varies = spread > 1e-6 * float((seconds**2).sum())
+    return 1 - float(((seconds - predicted) ** 2).sum()) / spread if varies else None
+
+
+def _note(run: dict[str, Any], settings: int, names: Sequence[str]) -> str:
     missing = [name for name in ("serial", "alpha", "beta") if name not in names]
     note = (
-        f"fitted to {how_many(settings, 'point')} of {first['label']} ({first['origin']}): "
+        f"fitted to {how_many(settings, 'point')} of {run['label']} ({run['origin']}): "
         f"{', '.join(_WORDS[name] for name in names)}"
     )
-    return (
-        fitted,
-        (
-            f"{note}; set to 0, because these points cannot separate them: "
-            f"{', '.join(_WORDS[name] for name in missing)}"
-        )
-        if missing
-        else note,
-    )
+    if not missing:
+        return note
+    separate = ", ".join(_WORDS[name] for name in missing)
+    return f"{note}; set to 0, because these points cannot separate them: {separate}"
 
 
 def _identifiable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from mixnet.units import ticks, time_text
 from mixnet.widgets.svg import Svg, short
@@ -48,7 +49,7 @@ def picture(runs: list[Run], label: str, width: float = WIDTH, waits: bool = Tru
     return str(svg)
 
 
-def _height(lane: dict) -> int:
+def _height(lane: dict[str, Any]) -> int:
     return 20 + lane["depth"] * BAR + lane["seats"] * SEAT
 
 

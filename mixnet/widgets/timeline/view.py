@@ -184,7 +184,9 @@ def operations(run: Run, which: Iterable[int] | None = None) -> list[dict[str, A
 
 
 def _cells(op: dict[str, Any]) -> list[str]:
-    listed = lambda pairs: ", ".join(f"{name} v{version}" for name, version in pairs)
+    def listed(pairs: Iterable[tuple[str, int]]) -> str:
+        return ", ".join(f"{name} v{version}" for name, version in pairs)
+
     times = [time_text(op[key]) for key in ("pushed", "queued", "waited", "ran")]
     return [
         op["name"],

@@ -72,7 +72,10 @@ def of_look(payload: Payload) -> Iterator[tuple[str, list[str]]]:
     for i, piece in enumerate(pieces):
         for row in piece["rows"] if "parent" not in piece else ():
             of.setdefault(row, []).append(i)
-    name = lambda row: payload["labels"].get(graph["names"][row], graph["names"][row])
+
+    def name(row: int) -> str:
+        return payload["labels"].get(graph["names"][row], graph["names"][row])
+
     readers: dict[int, list[int]] = {}
     inputs_back = iter(graph["edges"]["back"])
     for row, count in enumerate(graph["edges"]["count"]):

@@ -51,7 +51,10 @@ def _end(run: Payload, op: int) -> int:
 
 def _answer(run: Payload, op: int, causes: list[tuple[int, int, bool]], lanes: _Lanes) -> list[str]:
     ops, strings = run["ops"], run["strings"]
-    name = lambda i: strings[ops["name"][i]] if ops["name"][i] >= 0 else "a task"
+
+    def name(i: int) -> str:
+        return strings[ops["name"][i]] if ops["name"][i] >= 0 else "a task"
+
     waits = []
     for i, var, writes in causes[:4]:
         array = strings[run["vars"]["name"][var]]

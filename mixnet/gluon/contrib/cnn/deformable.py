@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mixnet.gluon.block.tensor import Tensor
     from mixnet.initializer.initializer import Initializer
 
+    _Initial = Initializer | str | None
+
 
 class _Deformable(HybridBlock):
     """The base of both: the two convolutions' parameters and attributes."""
@@ -74,26 +76,32 @@ class _Deformable(HybridBlock):
         }
         if adj is not None:
             self._kwargs_offset["adj"] = self._kwargs_deformable_conv["adj"] = adj
-
-        def get(part: str, filters: int, bias: bool, initializers: Any) -> None:
-            shape = weight_shape("Convolution", filters, in_channels, kernel, groups, layout)
-            self._own(f"{part}_weight", shape, initializers[0], True)
-            self._own(f"{part}_bias", (filters,), initializers[1], bias)
-
-        filters = self._per_element * elements
-        inits = (offset_weight_initializer, offset_bias_initializer)
-        offset = ("offset", filters, offset_use_bias, inits)
-        main = ("deformable_conv", channels, use_bias, (weight_initializer, bias_initializer))
+        initializers = {
+            "offset": (offset_weight_initializer, offset_bias_initializer),
+            "deformable_conv": (weight_initializer, bias_initializer),
+        }
+        order = list(initializers) if self._offset_first else list(initializers)[::-1]
         with self.name_scope():
-            for each in (offset, main) if self._offset_first else (main, offset):
-                get(*each)
-            self.act = None
-            if activation:
-                self.act = Activation(activation, prefix=activation + "_")
+            for part in order:
+                self._own_convolution(part, *initializers[part])
+            self.act = Activation(activation, prefix=activation + "_") if activation else None
 
-    def _own(
-        self, name: str, shape: tuple[int, ...], init: Initializer | str | None, needed: bool
-    ) -> None:
+    def _own_convolution(self, part: str, weight: _Initial, bias: _Initial) -> None:
+        """The parameters of one of the two convolutions."""
+        settings: dict[str, Any] = getattr(self, f"_kwargs_{part}")
+        filters = settings["num_filter"]
+        shape = weight_shape(
+            "Convolution",
+            filters,
+            self._in_channels,
+            settings["kernel"],
+            settings["num_group"],
+            settings["layout"],
+        )
+        self._own(f"{part}_weight", shape, weight, True)
+        self._own(f"{part}_bias", (filters,), bias, not settings["no_bias"])
+
+    def _own(self, name: str, shape: tuple[int, ...], init: _Initial, needed: bool) -> None:
         parameter: Any = None
         if needed:
             parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True)

@@ -301,7 +301,7 @@ class Estimator:
 
 
 def _priority(handler: Any) -> float:
-    return getattr(handler, "priority", 0)  # type: ignore[no-any-return]
+    return getattr(handler, "priority", 0)
 
 
 class _HandlersByKind:

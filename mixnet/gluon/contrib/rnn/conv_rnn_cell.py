@@ -123,7 +123,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         """Shape and layout of the state."""
         return [{"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}]
 
-    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: ModuleType, inputs: Tensor, states: Sequence[Tensor]) -> Any:
         """Output and new states; to be overridden."""
         raise NotDefinedError(
             f"{type(self).__name__} does not define hybrid_forward(self, F, inputs, states, ...)."

@@ -79,7 +79,7 @@ class VariationalDropoutCell(ModifierCell):
             setattr(self, name, F.Dropout(F.ones_like(like), p=rate))
         return getattr(self, name)
 
-    def hybrid_forward(self, F: Any, inputs: Tensor, states: Any) -> Any:  # type: ignore[override]
+    def hybrid_forward(self, F: Any, inputs: Tensor, states: Any) -> Any:
         """A step of the cell with masked inputs, state and output."""
         if self.drop_states:
             states = [states[0] * self._mask(F, "states", states[0]), *states[1:]]
@@ -168,7 +168,7 @@ class LSTMPCell(_GatedCell):
         sizes = (self._projection_size, self._hidden_size)
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
 
-    def hybrid_forward(  # type: ignore[override]
+    def hybrid_forward(
         self,
         F: Any,
         inputs: Tensor,

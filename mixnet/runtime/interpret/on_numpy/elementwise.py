@@ -28,7 +28,7 @@ def _arithmetic_shift(x: np.ndarray, y: np.ndarray) -> Any:
 
 
 def _less_in_order(x: np.ndarray, y: np.ndarray) -> Any:
-    """The order of sorting: NaN behind all numbers."""
+    """The sort order: NaN after all numbers."""
     return (x < y) | (np.isnan(y) & ~np.isnan(x))
 
 

@@ -43,7 +43,7 @@ def _gather(
     sources = [int(axis) for axis in numbers.start_indices_batching_dims]
     limits = [before[axis] - sizes[axis] for axis in indexed]
     rest = [axis for axis in range(len(before)) if axis not in (*batched, *indexed)]
-    # What is read from axes without an index begins at 0.
+    # Axes without an index are read from 0 on.
     part = tuple(slice(0, sizes[a]) if a in rest else slice(None) for a in range(len(before)))
     cuts = any(sizes[axis] != before[axis] for axis in rest)
     wide = [axis for axis in indexed if sizes[axis] > 1]
@@ -112,7 +112,7 @@ def _fill(dtype: np.dtype, value: np.ndarray) -> Any:
 
 
 def _order(numbers: Any, rest: Sequence[int], windows: Sequence[int], rank: int) -> list[int]:
-    """Which axis of what was read is which of the result; axes of length 1 may be too many or few.
+    """Which axis that was read is which axis of the result; axes of length 1 may differ in number.
 
     Args:
         rest: axes of the operand that follow those of the batch.

@@ -134,7 +134,7 @@ def _tile(equation: Equation, reps: Sequence[int], **_: object) -> Run:
 
 
 def padded(x: Any, value: Any, config: Sequence[tuple[int, int, int]]) -> Any:
-    """The array with ``value`` before, behind and between; elements cut off where it is negative.
+    """The array padded with ``value`` before, after and between elements; negative padding cuts elements off.
 
     The order of axes in memory stays.
     """

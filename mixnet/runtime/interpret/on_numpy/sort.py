@@ -40,7 +40,7 @@ def _top_k(equation: Equation, k: int, axis: int = -1, **_: object) -> Run:
 
     def run(x: Any) -> Any:
         last = x.shape[axis] - 1
-        # The order of the reversed array, read from behind: of equal elements the first is first.
+        # The order of the reversed array, reversed again: equal elements keep their order.
         order = np.argsort(np.flip(x.astype(kind, copy=False), axis), axis, "stable")
         places = last - np.flip(order, axis)
         places = places[(slice(None),) * (axis % x.ndim) + (slice(0, k),)]

@@ -53,7 +53,7 @@ def is_key(aval: jax.core.ShapedArray) -> bool:
 
 
 def shape_of(aval: jax.core.ShapedArray) -> tuple[int, ...]:
-    """The shape in NumPy, where a random key has an axis of its own."""
+    """The shape in NumPy, where a random key has an additional axis."""
     return (*aval.shape, 2) if is_key(aval) else aval.shape
 
 

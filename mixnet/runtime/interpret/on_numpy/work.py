@@ -23,7 +23,7 @@ _STEP_SECONDS = 1.5e-6
 _FLOPS_SAVED = 0.3
 """Share of the time of products that a compiled program saves: both use the same kind of kernels."""
 _BYTES_SAVED = 0.75
-"""Share of the time of moving data that it saves, by not storing what is between two operations."""
+"""Share of the time of moving data that fusion saves by not storing intermediate results."""
 _WHILE_ROUNDS = 10
 """Of a loop whose number of rounds is not known."""
 _FREE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "slice", "rev",
@@ -163,7 +163,7 @@ def _cubic_flops(equation: Equation) -> int:
 
 
 def _sort_flops(equation: Equation) -> float:
-    # 30 steps of a processor for each comparison, so to say.
+    # A rough figure: 30 processor cycles for each comparison.
     shape = equation.invars[0].aval.shape
     axis = equation.params.get("dimension", -1)
     return 60 * math.prod(shape) * math.log2(max(2, shape[axis]))
@@ -194,6 +194,6 @@ _COMPILE: dict[str, float] = {
 }  # fmt: skip
 
 OF_RULE = Cost(3e-6, 3e-6, _COMPILE_SECONDS)
-"""Of an operator with a rule of its own for NumPy."""
+"""Of an operator with its own rule for NumPy."""
 OF_PROGRAM = Cost(1e-4, 5e-5, 0.05)
-"""Of an operator that has to run as a compiled program of its own."""
+"""Of an operator that has to run as a separate compiled program."""
