@@ -44,6 +44,8 @@ def called(equation: Equation) -> ClosedJaxpr | None:
         name == "call_hi_primitive"
     ):  # since JAX 0.12: it says itself which simpler ones compute it
         function = params["_prim"].expand
+    elif hasattr(equation.primitive, "definition"):  # of mixnet.ops.tracing.step
+        function = partial(equation.primitive.definition, **params)
     if function is None:
         return None
     with jax.enable_x64(True):  # keeps the dtypes that the equation was traced with

@@ -17,6 +17,7 @@ from mixnet.base import ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Pair, Share
+from mixnet.ops.tracing.step import as_step
 
 # Regions that are worked on at once; each needs a copy of its picture's features.
 _AT_ONCE = 16
@@ -224,7 +225,7 @@ def roi_align(
         )
     shift = 0.5 if aligned else 0.0
 
-    def pool(features: jax.Array, roi: jax.Array) -> Any:
+    def weights(roi: jax.Array) -> Any:
         corners = rounded(scaled(roi[1:], spatial_scale, data.dtype) - shift, data.dtype)
         left, top = corners[:2]
         wide, tall = rounded(corners[2:] - corners[:2], data.dtype)
@@ -232,13 +233,34 @@ def roi_align(
             tall, wide = jnp.maximum(tall, 1), jnp.maximum(wide, 1)
         rows = _averaging(top, tall, bins[0], sample_ratio, height, data.dtype)
         columns = _averaging(left, wide, bins[1], sample_ratio, width, data.dtype)
-        return weighted(features, rows, columns, bins if position_sensitive else None)
+        return rows, columns
 
-    return each_region(pool, data, rois)
+    rows, columns = jax.vmap(weights)(jax.lax.stop_gradient(rois))
+    number = jax.lax.stop_gradient(rois[:, 0]).astype(jnp.int32)
+    return _weighted_regions(data, number, rows, columns, own=bins if position_sensitive else None)
+
+
+@as_step("weighted_regions")
+def _weighted_regions(
+    data: jax.Array,
+    number: jax.Array,
+    rows: jax.Array,
+    columns: jax.Array,
+    *,
+    own: tuple[int, int] | None,
+) -> Any:
+    """Weighted sums of the features of each region's picture; 0 for those of no picture."""
+
+    def one(region: Any) -> Any:
+        number, rows, columns = region
+        features = data[jnp.clip(number, 0, data.shape[0] - 1)]
+        return jnp.where(number >= 0, weighted(features, rows, columns, own), 0)
+
+    return loops.map_rows(one, (number, rows, columns), batch_size=_AT_ONCE)
 
 
 def weighted(
-    features: jax.Array, rows: jax.Array, columns: Any, own: tuple[int, int] | None
+    features: jax.Array, rows: jax.Array, columns: jax.Array, own: tuple[int, int] | None
 ) -> Any:
     """``features`` times weights of rows and columns; with ``own`` each cell has its channels."""
     if own is None:

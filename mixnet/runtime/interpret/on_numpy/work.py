@@ -174,7 +174,19 @@ def _cipher_flops(equation: Equation) -> int:
     return 500 * math.prod(equation.outvars[0].aval.shape)
 
 
+def _overlap_flops(equation: Equation) -> int:
+    # A quarter of all pairs, at twelve steps a pair.
+    *stack, boxes, _ = equation.invars[1].aval.shape
+    return 3 * math.prod(stack) * boxes**2
+
+
+def _region_flops(equation: Equation) -> int:
+    # Regions are small beside the picture: some twice as many elements as they have cells.
+    return 50 * math.prod(equation.outvars[0].aval.shape)
+
+
 _FLOPS: dict[str, Any] = {
+    "survivors": _overlap_flops, "weighted_regions": _region_flops,
     "random_bits": _cipher_flops,
     "dot_general": _dot_flops, "conv_general_dilated": _convolution_flops, "sort": _sort_flops,
     "top_k": _sort_flops,
