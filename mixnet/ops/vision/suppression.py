@@ -20,9 +20,8 @@ _TILE = 128
 
 @as_step("survivors", stacks=True)
 def _survivors(candidates: jax.Array, boxes: jax.Array, **rule: Any) -> Any:
-    if candidates.ndim > 1:
-        return jax.vmap(partial(_survivors_of_one, **rule))(candidates, boxes)
-    return _survivors_of_one(candidates, boxes, **rule)
+    of_one: Any = partial(_survivors_of_one, **rule)
+    return jax.vmap(of_one)(candidates, boxes) if candidates.ndim > 1 else of_one(candidates, boxes)
 
 
 def survivors(

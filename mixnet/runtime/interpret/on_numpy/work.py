@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
+from mixnet.runtime.interpret.on_numpy.tiles import products_saved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,6 +129,9 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
     groups = params["feature_group_count"] * params["batch_group_count"]
     windows = met * places * groups // filters
     if all(s == 1 for s in params["window_strides"]):
+        saved = _products_saved(equation)
+        if saved:
+            return met * places - saved, 0
         # Or from the data's side: what each of its elements gives to all filters and taps.
         taps = met // max(1, weight[numbers.rhs_spec[1]])
         products = math.prod(data) * taps * (filters // groups)
@@ -139,6 +143,20 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
         ):
             return products, spread
     return met * places, windows
+
+
+def _products_saved(equation: Equation) -> int:
+    """Products that sums of elements take the place of."""
+    params, numbers = equation.params, equation.params["dimension_numbers"]
+    aval, weight = equation.outvars[0].aval, equation.invars[1].aval.shape
+    if aval.dtype.kind != "f" or any(d > 1 for d in params["lhs_dilation"]):
+        return 0
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    taps = [weight[axis] for axis in numbers.rhs_spec[2:]]
+    batch, _, *extents = (aval.shape[axis] for axis in numbers.out_spec)
+    filters = weight[numbers.rhs_spec[0]] // groups
+    batch //= params["batch_group_count"]
+    return groups * products_saved(weight[numbers.rhs_spec[1]], filters, taps, batch, extents)
 
 
 def _convolution_flops(equation: Equation) -> int:
