@@ -11,7 +11,7 @@ import numpy as np
 
 from mixnet.ops.operator import Operator, Statics
 from mixnet.private_jax.jaxprs import ClosedJaxpr
-from mixnet.private_jax.tracing import flat_tracer
+from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
 
 Known = tuple[tuple[int, ...], np.dtype]  # shape and dtype
 
