@@ -18,13 +18,16 @@ from jax.interpreters import ad, batching, mlir
 from mixnet.private_jax.jaxprs import Primitive
 
 
-def as_step(name: str, stacks: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def as_step(
+    name: str, result: Callable[..., Any], stacks: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declares a function of arrays, with one array as its result, to be a primitive.
 
     Its keyword arguments are parameters of the primitive. It is differentiated by its definition.
 
     Args:
         name: of the primitive.
+        result: its shape and dtype, from the arguments.
         stacks: whether it takes stacks of its arguments, all with the same leading axes.
     """
 
@@ -33,8 +36,7 @@ def as_step(name: str, stacks: bool = False) -> Callable[[Callable[..., Any]], C
         step.definition = function
 
         def specs(*avals: jax.core.ShapedArray, **params: Any) -> Any:
-            result = jax.eval_shape(partial(function, **params), *avals)
-            return jax.core.ShapedArray(result.shape, result.dtype)
+            return jax.core.ShapedArray(*result(*avals, **params))
 
         def differentiate(arrays: Any, tangents: Any, **params: Any) -> Any:
             tangents = [

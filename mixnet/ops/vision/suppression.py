@@ -18,7 +18,7 @@ from mixnet.ops.vision.boxes import Format, floating, overlaps, to_centers, to_c
 _TILE = 128
 
 
-@as_step("survivors", stacks=True)
+@as_step("survivors", lambda candidates, boxes, **_: (candidates.shape, bool), stacks=True)
 def _survivors(candidates: jax.Array, boxes: jax.Array, **rule: Any) -> Any:
     of_one: Any = partial(_survivors_of_one, **rule)
     return jax.vmap(of_one)(candidates, boxes) if candidates.ndim > 1 else of_one(candidates, boxes)
