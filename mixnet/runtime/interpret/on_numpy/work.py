@@ -95,7 +95,7 @@ def _equation(equation: Equation) -> Cost:
         return Cost(longest.work + _STEP_SECONDS, longest.saving + _STEP_SECONDS, compiling)
     if name == "custom_linear_solve":
         return cost(params["jaxprs"].solve)
-    inner = called(equation)
+    inner = None if name in _FLOPS else called(equation)
     if inner is not None:
         return cost(inner)
     sizes = sum([_bytes(v.aval) for v in (*equation.invars, *equation.outvars)])
@@ -220,6 +220,7 @@ _COMPILE_SECONDS = 0.0025
 _FREE_COMPILE_SECONDS = 0.0005
 _COMPILE: dict[str, float] = {
     "conv_general_dilated": 0.09, "dot_general": 0.006, "random_bits": 0.4, "sort": 0.03, "top_k": 0.03,
+    "survivors": 0.3, "weighted_regions": 0.2,
     **dict.fromkeys(("gather", "scatter", "scatter-add", "dynamic_slice"), 0.008),
 }  # fmt: skip
 
