@@ -115,7 +115,7 @@ def test_parameters(csv: dict[str, Any]) -> None:
         mx.io.CSVIter(csv["data_csv"])
     with pytest.warns(UserWarning, match="CSVIter has no parameter shufle"):
         mx.io.CSVIter(**csv, shufle=True)
-    with pytest.raises(mx.MXNetError, match="batch_size is at least 1"):
+    with pytest.raises(mx.MXNetError, match="batch_size must be at least 1"):
         mx.io.CSVIter(**{**csv, "batch_size": 0})
     with pytest.raises(mx.MXNetError, match="no C handles"):
         mx.io.MXDataIter(object())
@@ -214,10 +214,18 @@ def test_mnist_is_shuffled_as_mxnet_does(mnist: dict[str, Any], seed: int, order
         iterator.reset()
 
 
+@pytest.mark.parametrize(("part", "order"), [(0, [1, 0, 3, 2, 4]), (1, [6, 5, 8, 7, 9])])
+def test_a_part_of_mnist_is_shuffled_by_itself(
+    mnist: dict[str, Any], part: int, order: list
+) -> None:
+    iterator = mx.io.MNISTIter(**{**mnist, "batch_size": 1}, seed=1, num_parts=2, part_index=part)
+    assert [label for (label,), _, _ in rows(iterator)] == order
+
+
 def test_mnist_errors(mnist: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(mx.MXNetError, match="No such file"):
         mx.io.MNISTIter(**{**mnist, "image": "no"})
-    with pytest.raises(mx.base.FileFormatError, match="no idx file of 3 axes"):
+    with pytest.raises(mx.base.FileFormatError, match="not an idx file of 3 axes"):
         mx.io.MNISTIter(**{**mnist, "image": mnist["label"]})
     path = Path(mnist["image"])
     path.write_bytes(path.read_bytes()[:-5])
