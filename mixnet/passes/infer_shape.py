@@ -123,7 +123,7 @@ class Inference:
         """Add what follows at one node; equal calls on arrays that are all known are inferred once."""
         call = self._complete_call(node)
         if call is None:
-            self._infer_call(node)
+            self._infer_open(node)
             return
         results = _results.get(call)
         if results is None:
@@ -138,13 +138,51 @@ class Inference:
                 self._set(entry, shape, node)
             self.dtypes[entry] = dtype
 
+    def _infer_open(self, node: Node) -> None:
+        """Add what follows where something is unknown; the same for equal calls that know the same."""
+        entries = [*node.inputs, *self._outputs_of(node)]
+        call = self._open_call(node, entries)
+        if call is None:
+            self._infer_call(node)
+            return
+        known = _follows.get(call)
+        if known is None:
+            self._looks_further = False
+            self._infer_call(node)
+            if not self._looks_further:
+                if len(_follows) >= MOST_TRACES:
+                    _follows.clear()
+                _follows[call] = [(self.shapes.get(e), self.dtypes.get(e)) for e in entries]
+            return
+        for entry, (shape, dtype) in zip(entries, known, strict=True):
+            if shape is not None and self.shapes.get(entry) != shape:
+                self._set(entry, shape, node)
+            if dtype is not None:
+                self.dtypes[entry] = dtype
+
+    def _open_call(self, node: Node, entries: Sequence[Entry]) -> Any:
+        """What decides the shapes and dtypes of these inputs and outputs of a node; None: more does."""
+        if not self._depends_on_call(node.op):
+            return None
+        known = [(self.shapes.get(entry), self.dtypes.get(entry)) for entry in entries]
+        same = [entries.index(entry) for entry in node.inputs]
+        of_all = self._least, self._question, self.default_dtype
+        return node.op, node.statics, len(node.scalars), of_all, tuple(known), tuple(same)
+
+    def _outputs_of(self, node: Node) -> list[Entry]:
+        count = node.op.num_outputs(node.statics, len(node.inputs))
+        return [Entry(node, i) for i in range(count)]
+
+    def _depends_on_call(self, op: Any) -> bool:
+        """Whether shapes and dtypes follow from a call alone; a user's code may answer differently."""
+        plain = isinstance(op, Op) and op.bodies is None and op.measure is None
+        return plain and not op.calls_python
+
     def _complete_call(self, node: Node) -> Any:
         """What decides the results of a node, where nothing can follow for its inputs; else None."""
         op = node.op
-        if not isinstance(op, Op) or op.bodies is not None or op.measure is not None:
+        if not self._depends_on_call(op):
             return None
-        if op.calls_python:
-            return None  # a user's code may answer differently the next time
         shapes, dtypes = self.shapes, self.dtypes
         specs = []
         for entry in node.inputs:
@@ -155,10 +193,8 @@ class Inference:
         return op, node.statics, len(node.scalars), self._least, tuple(specs)
 
     def _remember(self, node: Node, call: Any) -> None:
-        count = node.op.num_outputs(node.statics, len(node.inputs))
         results = []
-        for i in range(count):
-            entry = Entry(node, i)
+        for entry in self._outputs_of(node):
             shape, dtype = self.shapes.get(entry), self.dtypes.get(entry)
             if dtype is None or not self._is_known(shape):
                 return
@@ -426,6 +462,7 @@ class _Call(CallShapes):
 
 _known: dict[Any, list[tuple[Shape, np.dtype]]] = {}
 _results: dict[Any, list[tuple[Any, Any]]] = {}  # a call on arrays that are known -> its outputs
+_follows: dict[Any, list[tuple[Any, Any]]] = {}  # a call on others -> its inputs and outputs
 
 
 def evaluate(

@@ -42,6 +42,8 @@ def called(equation: Equation) -> ClosedJaxpr | None:
         function = partial(_IN_SIMPLER_ONES[name], **params)
     elif name == "call_hi_primitive":  # since JAX 0.12; it expands itself into simpler ones
         function = params["_prim"].expand
+    elif hasattr(equation.primitive, "definition"):  # of mixnet.ops.tracing.step
+        function = partial(equation.primitive.definition, **params)
     if function is None:
         return None
     with jax.enable_x64(True):  # keeps the dtypes that the equation was traced with

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import jax
@@ -40,3 +41,18 @@ def flat_tracer() -> (
     except (ImportError, TypeError, AttributeError, ValueError):  # another JAX
         return None
     return trace
+
+
+def whole_tracebacks() -> AbstractContextManager[Any]:
+    """Scope in which JAX does not take its own frames out of the tracebacks of errors.
+
+    To decide which are its own it asks the file system for each frame, milliseconds for an error that
+    only says that an operator does not take such shapes. A scope without effect in another JAX.
+    """
+    try:
+        from jax._src.config import traceback_filtering
+
+        scope: AbstractContextManager[Any] = traceback_filtering("off")
+    except (ImportError, TypeError):  # another JAX
+        return nullcontext()
+    return scope

@@ -19,6 +19,7 @@ def _chain(count: int) -> mx.sym.Symbol:
 
 def test_equal_calls_are_inferred_once(monkeypatch):
     infer_shape._results.clear()
+    infer_shape._follows.clear()
     calls = []
     real = Inference._infer_call
     monkeypatch.setattr(
@@ -69,3 +70,34 @@ def test_a_custom_operator_is_asked_each_time():
     before = len(asked)
     symbol.infer_shape(data=(2, 3))
     assert len(asked) > before
+
+
+def test_equal_calls_on_open_shapes_are_inferred_once(monkeypatch):
+    infer_shape._results.clear()
+    infer_shape._follows.clear()
+    calls = []
+    real = Inference._infer_call
+    monkeypatch.setattr(
+        Inference, "_infer_call", lambda self, node: calls.append(node) or real(self, node)
+    )
+    graph = _chain(50).graph
+    for _ in range(2):
+        result = infer(graph, {"data": (0, 3)}, {"data": np.dtype("float32")})
+        assert result.shapes[graph.heads[0]] == (0, 3)
+        # A product and a tanh, each before its output is known and, in another turn, after.
+        assert len(calls) == 4
+
+
+def test_what_follows_for_inputs_from_an_output_is_remembered():
+    graph = (mx.sym.Variable("a") + mx.sym.Variable("b")).graph
+    for rows in (4, 5, 4):
+        result = infer(graph, {"a": (rows, 0), "b": (0, 3)})
+        assert set(result.shapes.values()) == {(rows, 3)}
+
+
+def test_one_array_twice_is_another_call_than_two():
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    for _ in range(2):
+        assert mx.sym.dot(a, a).infer_shape_partial(a=(0, 3))[1] != [(3, 3)]
+        assert mx.sym.dot(a, b).infer_shape_partial(a=(0, 3), b=(3, 0))[1] == [(0, 0)]
+        assert mx.sym.dot(a, b).infer_shape_partial(a=(2, 3), b=(3, 0))[1] == [(2, 0)]

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from jax.sharding import SingleDeviceSharding
 
+from mixnet.ops.tracing.step import as_step
 from mixnet.private_jax import arrays, calls, ending, equations, jaxprs, jobs, programs, tracing
 from mixnet.runtime.interpret import on_numpy
 
@@ -167,3 +168,27 @@ def test_an_equation_knows_the_line_it_comes_from() -> None:
     assert line == inspect.currentframe().f_lineno - 5  # type: ignore[union-attr]
     assert equations.line_of(closed.jaxpr.eqns[0], lambda file: False) is None
     assert equations.line_of(object(), lambda file: True) is None
+
+
+def test_errors_in_a_trace_keep_their_whole_traceback() -> None:
+    def frames() -> int:
+        with pytest.raises(TypeError) as error:
+            jax.make_jaxpr(lambda x, y: x + y)(jnp.zeros(2), jnp.zeros(3))
+        return len(error.traceback)
+
+    filtered = frames()
+    with tracing.whole_tracebacks():
+        assert frames() > filtered, "each shape that does not fit costs milliseconds"
+
+
+def test_a_step_of_mixnet_is_known_by_its_definition() -> None:
+    @as_step("twice", lambda x: (x.shape, x.dtype))
+    def twice(x: jax.Array) -> jax.Array:
+        return x + x
+
+    x = jnp.arange(3.0)
+    (equation,) = jax.make_jaxpr(twice)(x).eqns
+    program = calls.called(equation)
+    assert program is not None and program.eqns[0].primitive.name == "add"
+    np.testing.assert_array_equal(jax.jit(jax.vmap(twice))(x), 2 * x)
+    np.testing.assert_array_equal(jax.grad(lambda x: (twice(x) * x).sum())(x), 4 * x)

@@ -9,9 +9,10 @@ from typing import Any
 import jax
 import numpy as np
 
+from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics
 from mixnet.private_jax.jaxprs import ClosedJaxpr
-from mixnet.private_jax.tracing import flat_tracer
+from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
 
 Known = tuple[tuple[int, ...], np.dtype]  # shape and dtype
 
@@ -59,11 +60,14 @@ def trace_function(function: Any, inputs: Sequence[Known], scalars: int) -> Clos
     known = (*inputs, *[_NUMBER] * scalars)
     if _trace is not None:
         try:
-            return _traced_flat(function, known)
+            with whole_tracebacks():
+                return _traced_flat(function, known)
+        except MXNetError:
+            raise
         except Exception:
             pass
     structs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
-    with jax.enable_x64(True):
+    with whole_tracebacks(), jax.enable_x64(True):
         return jax.make_jaxpr(function)(*structs)
 
 

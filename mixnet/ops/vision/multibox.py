@@ -240,10 +240,6 @@ def multibox_detection(
         )
     looked = min(nms_topk, count) if nms_topk > 0 else count
 
-    def clashes(some: jax.Array, every: jax.Array) -> Any:
-        beaten = overlaps(some[:, 2:], every[:, 2:]) >= nms_threshold
-        return beaten if force_suppress else beaten & (some[:, None, 0] == every[None, :, 0])
-
     def picture(scores: jax.Array, predicted: jax.Array) -> Any:
         best = scores[1:].max(0)
         is_object = best >= threshold
@@ -261,7 +257,13 @@ def multibox_detection(
         order = jnp.argsort(jnp.where(is_object, -best, jnp.inf))
         near = jnp.arange(count) < looked
         rows = jnp.where(near[:, None], jnp.where(is_object[order, None], rows[order], -1), plain)
-        stay = survivors(near & is_object[order], clashes, rows)
+        stay = survivors(
+            near & is_object[order],
+            rows[:, 2:],
+            None if force_suppress else rows[:, 0],
+            threshold=nms_threshold,
+            inclusive=True,
+        )
         return rows.at[:, 0].set(jnp.where(stay, rows[:, 0], -1))
 
     return jax.vmap(picture)(cls_prob, loc_pred)

@@ -14,7 +14,6 @@ from mixnet.base import ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count
 from mixnet.ops.schema.ranges import Range
-from mixnet.ops.vision.boxes import overlaps
 from mixnet.ops.vision.suppression import survivors
 
 
@@ -77,9 +76,7 @@ def _propose(
     looked = len(values) if pre <= 0 else min(pre, len(values))
     order = jnp.argsort(-values)[:looked]
     boxes, values = boxes[order], values[order]
-    keep = survivors(
-        jnp.ones(looked, bool), lambda some, every: overlaps(some, every, 1) > threshold, boxes
-    )
+    keep = survivors(jnp.ones(looked, bool), boxes, threshold=threshold, pixel=1)
     front = jnp.argsort(~keep)
     # Too few proposals are repeated from the first on.
     place = front[jnp.arange(post) % jnp.minimum(keep.sum(), post)]

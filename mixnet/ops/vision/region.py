@@ -17,9 +17,12 @@ from mixnet.base import ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Pair, Share
+from mixnet.ops.tracing.step import as_step
 
 # Regions that are worked on at once; each needs a copy of its picture's features.
 _AT_ONCE = 16
+# Samples of a bin that are traced one by one; a loop takes longer to trace, and to compile.
+_MOST_WRITTEN_OUT = 4
 # Interpolation is a mean of few elements; accelerators would round them to fewer digits.
 _EXACT = jax.lax.Precision.HIGHEST
 
@@ -154,27 +157,33 @@ def _averaging(
     """Weights of the elements in the mean of evenly spread samples in each bin.
 
     Args:
-        start: where the stretch begins, in float64 as ``length``.
-        length: of the stretch.
+        start: where each stretch begins, in float64 as ``length``: ``(stretches,)``.
+        length: of each stretch.
         bins: number of parts, the bins, that it is cut in.
         samples: in a bin; as many as elements fit in it if not positive.
         extent: number of elements.
         dtype: of the result.
 
     Returns:
-        ``(bins, extent)``.
+        ``(stretches, bins, extent)``.
     """
-    exact = quotient(length, bins, dtype)
+    exact = quotient(length, bins, dtype)[:, None]
     size, count = exact.astype(dtype), _samples(exact, samples).astype(dtype)
-    first = start.astype(dtype) + jnp.arange(bins, dtype=dtype) * size
+    first = start.astype(dtype)[:, None] + jnp.arange(bins, dtype=dtype) * size
 
     def add(i: Any, total: Any) -> Any:
-        place = first + (i + 0.5).astype(dtype) * size / count
-        return total + jnp.where(i < count, _hats(place, extent), 0)
+        place = first + jnp.asarray(i + 0.5, dtype) * size / count
+        hats = _hats(place, extent)
+        return total + (hats if samples > 0 else jnp.where((i < count)[..., None], hats, 0))
 
-    # A loop because the number of samples follows from the data.
-    total = loops.fori_loop(0, count.astype(jnp.int32), add, jnp.zeros((bins, extent), dtype))
-    return total / jnp.maximum(count, 1)
+    total = jnp.zeros((*first.shape, extent), dtype)
+    if 0 < samples <= _MOST_WRITTEN_OUT:
+        for i in range(samples):
+            total = add(i, total)
+    else:  # a loop because the number of samples follows from the data
+        most = jnp.max(count, initial=0).astype(jnp.int32)
+        total = loops.fori_loop(0, most, add, total)
+    return total / jnp.maximum(count, 1)[..., None]
 
 
 def _samples(size: Any, samples: int) -> Any:
@@ -224,21 +233,44 @@ def roi_align(
         )
     shift = 0.5 if aligned else 0.0
 
-    def pool(features: jax.Array, roi: jax.Array) -> Any:
-        corners = rounded(scaled(roi[1:], spatial_scale, data.dtype) - shift, data.dtype)
-        left, top = corners[:2]
-        wide, tall = rounded(corners[2:] - corners[:2], data.dtype)
-        if not aligned:
-            tall, wide = jnp.maximum(tall, 1), jnp.maximum(wide, 1)
-        rows = _averaging(top, tall, bins[0], sample_ratio, height, data.dtype)
-        columns = _averaging(left, wide, bins[1], sample_ratio, width, data.dtype)
-        return weighted(features, rows, columns, bins if position_sensitive else None)
+    rois = jax.lax.stop_gradient(rois)
+    corners = rounded(scaled(rois[:, 1:], spatial_scale, data.dtype) - shift, data.dtype)
+    left, top = corners[:, 0], corners[:, 1]
+    sides = rounded(corners[:, 2:] - corners[:, :2], data.dtype)
+    if not aligned:
+        sides = jnp.maximum(sides, 1)
+    rows = _averaging(top, sides[:, 1], bins[0], sample_ratio, height, data.dtype)
+    columns = _averaging(left, sides[:, 0], bins[1], sample_ratio, width, data.dtype)
+    number = rois[:, 0].astype(jnp.int32)
+    return _weighted_regions(data, number, rows, columns, own=bins if position_sensitive else None)
 
-    return each_region(pool, data, rois)
+
+def _grids(data: Any, number: Any, rows: Any, columns: Any, own: Any) -> tuple[Any, Any]:
+    channels = data.shape[1] // (own[0] * own[1] if own else 1)
+    return (number.shape[0], channels, rows.shape[1], columns.shape[1]), data.dtype
+
+
+@as_step("weighted_regions", _grids)
+def _weighted_regions(
+    data: jax.Array,
+    number: jax.Array,
+    rows: jax.Array,
+    columns: jax.Array,
+    *,
+    own: tuple[int, int] | None,
+) -> Any:
+    """Weighted sums of the features of each region's picture; 0 for those of no picture."""
+
+    def one(region: Any) -> Any:
+        number, rows, columns = region
+        features = data[jnp.clip(number, 0, data.shape[0] - 1)]
+        return jnp.where(number >= 0, weighted(features, rows, columns, own), 0)
+
+    return loops.map_rows(one, (number, rows, columns), batch_size=_AT_ONCE)
 
 
 def weighted(
-    features: jax.Array, rows: jax.Array, columns: Any, own: tuple[int, int] | None
+    features: jax.Array, rows: jax.Array, columns: jax.Array, own: tuple[int, int] | None
 ) -> Any:
     """``features`` times weights of rows and columns; with ``own`` each cell has its channels."""
     if own is None:

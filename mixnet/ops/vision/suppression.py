@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,23 +11,61 @@ import jax.numpy as jnp
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
 from mixnet.ops.registry import op
+from mixnet.ops.tracing.step import as_step
 from mixnet.ops.vision.boxes import Format, floating, overlaps, to_centers, to_corners
 
 # Boxes that are decided at once: the overlaps of so many with all boxes are in memory at a time.
 _TILE = 128
 
 
-def survivors(candidates: jax.Array, clashes: Callable[[Any, Any], Any], boxes: jax.Array) -> Any:
-    """Which of ``boxes`` stay when each, best first, removes the later ones it clashes with.
+@as_step("survivors", lambda candidates, boxes, **_: (candidates.shape, bool), stacks=True)
+def _survivors(candidates: jax.Array, boxes: jax.Array, **rule: Any) -> Any:
+    of_one: Any = partial(_survivors_of_one, **rule)
+    return jax.vmap(of_one)(candidates, boxes) if candidates.ndim > 1 else of_one(candidates, boxes)
+
+
+def survivors(
+    candidates: jax.Array,
+    corners: jax.Array,
+    classes: jax.Array | None = None,
+    *,
+    threshold: float,
+    inclusive: bool = False,
+    pixel: int = 0,
+) -> Any:
+    """Which boxes stay when each, best first, removes the later ones that it overlaps.
 
     Args:
         candidates: ``(n,)``, False for boxes that neither stay nor remove.
-        clashes: ``(some boxes, all boxes) -> (some, all)`` of booleans; boxes are rows.
-        boxes: rows that describe a box, ``(n, ...)``, the best first.
+        corners: ``(n, 4)``, the best first.
+        classes: ``(n,)``; boxes of different classes do not compete.
+        threshold: intersection over union above which the later box goes.
+        inclusive: it goes at the threshold, too.
+        pixel: see ``overlaps``.
 
     Returns:
         ``(n,)`` of booleans.
     """
+    by_class = classes is not None
+    boxes = corners if classes is None else jnp.concatenate([corners, classes[:, None]], -1)
+    rule = {"threshold": float(threshold), "inclusive": inclusive, "pixel": pixel}
+    return _survivors(candidates, boxes, by_class=by_class, **rule)
+
+
+def _survivors_of_one(
+    candidates: jax.Array,
+    boxes: jax.Array,
+    *,
+    threshold: float,
+    inclusive: bool,
+    pixel: int,
+    by_class: bool,
+) -> Any:
+    def clashes(some: jax.Array, every: jax.Array) -> Any:
+        shared = overlaps(some[:, :4], every[:, :4], pixel)
+        beaten = shared >= threshold if inclusive else shared > threshold
+        return beaten & (some[:, None, 4] == every[None, :, 4]) if by_class else beaten
+
     count = candidates.shape[0]
     tile = min(_TILE, count)
     short = -count % tile
@@ -109,10 +147,6 @@ def box_nms(
     looked = count if topk <= 0 else min(topk, count)
     box = slice(coord_start, coord_start + 4)
 
-    def clashes(some: jax.Array, every: jax.Array) -> Any:
-        beaten = overlaps(some[:, :4], every[:, :4]) > overlap_thresh
-        return beaten & (some[:, None, 4] == every[None, :, 4]) if by_class else beaten
-
     def chosen(rows: jax.Array) -> Any:
         """The rows that stay, in order, and which of these places are taken."""
         scores = rows[:, score_index]
@@ -121,9 +155,8 @@ def box_nms(
             valid = valid & (rows[:, id_index] != background_id)
         order = jnp.argsort(jnp.where(valid, -scores, jnp.inf))[:looked]
         corners = rows[:, box] if in_format == "corner" else to_corners(rows[:, box])
-        known = rows[:, id_index, None] if id_index >= 0 else jnp.zeros_like(corners[:, :1])
-        sorted_ = jnp.concatenate([corners, known], -1)[order]
-        keep = survivors(valid[order], clashes, sorted_)
+        classes = rows[order, id_index] if by_class else None
+        keep = survivors(valid[order], corners[order], classes, threshold=overlap_thresh)
         front = jnp.argsort(~keep)
         return order[front], keep[front]
 

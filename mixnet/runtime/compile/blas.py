@@ -1,4 +1,4 @@
-"""Threads of NumPy's BLAS: one while the compiler uses another core, and for small products.
+"""Threads of NumPy's BLAS: one while the compiler uses another core, and for products of the interpreter.
 
 OpenBLAS gives each of its threads a part of a product and waits for all. If the core of one of them is busy,
 the product waits for it: on two cores, next to a compiler, it takes five times as long as on one thread.
@@ -62,6 +62,12 @@ def on_one_thread() -> _OneThread:
     Scopes may overlap, in any threads: the last one to end restores the number of threads.
     """
     return _one_thread
+
+
+def threads() -> int:
+    """The number of threads that NumPy's BLAS uses for a product; 1 if it is not OpenBLAS."""
+    functions = _functions()
+    return functions[0]() if functions is not None else 1
 
 
 @cache

@@ -17,7 +17,7 @@ from mixnet.runtime.interpret.on_numpy.work import Cost
 WHOLE_SECONDS = 0.05
 """To compile a program, not counting its operations (:mod:`mixnet.runtime.interpret.on_numpy.work`)."""
 MOST_WORK = 1.0
-"""Estimated seconds of a run from which the compiler is the quicker way to the first result."""
+"""Estimated seconds of a run from which a program is compiled before it, if that saves time in this run."""
 
 _LEAST_WORK = 1e-5  # seconds of a run, however little it does
 
@@ -30,9 +30,10 @@ def interpreted_runs(cost: Cost) -> int:
     Args:
         cost: estimates for the program.
     """
-    if not _on or cost.work > max(cost.compiling, MOST_WORK):
+    if not _on:
         return 0
-    return max(int(cost.compiling / max(cost.saving, _LEAST_WORK)), 1)
+    runs = int(cost.compiling / max(cost.saving, _LEAST_WORK))
+    return runs if cost.work > MOST_WORK else max(runs, 1)
 
 
 def runs_meanwhile(cost: Cost) -> int:

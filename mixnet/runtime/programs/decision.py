@@ -15,10 +15,10 @@ class Decision(NamedTuple):
         way: ``interpreted``, ``compiling`` (interpreted while another thread compiles it), ``compiled``, or
             ``by operator`` (a compiled program for each operation).
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
-            (a compiled program would have saved as much in them), ``slow`` (one interpreted run
-            would take too long), ``platform`` (nothing is interpreted there), ``setting``
-            (everything is compiled), ``python`` (another library computes it, so there is nothing to
-            compile).
+            (a compiled program would have saved as much in them), ``slow`` (compiling saves more than
+            it costs in a long first run), ``platform`` (nothing is interpreted there), ``setting``
+            (everything is compiled), ``python`` (another library computes it, so there is
+            nothing to compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
@@ -98,8 +98,8 @@ def sentence(decision: Decision | list[Any]) -> str:
     reasons = {
         "runs": f"after {runs_text} that were interpreted, in which it would have saved what "
         f"compiling costs: {estimate}",
-        "slow": f"before its first run: {estimate}, and a run above a second is not interpreted where "
-        "compiling is quicker",
+        "slow": f"before its first run: {estimate}, and a run above a second is not interpreted if it "
+        "would be shorter by more than compiling takes",
         "platform": "before its first run: only programs of CPUs are interpreted",
         "setting": "before its first run: MIXNET_INTERPRET=0 or mx.runtime.compiling_at_once() asks for that",
     }

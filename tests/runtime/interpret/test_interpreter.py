@@ -240,9 +240,7 @@ def test_products_beside_the_compiler_run_on_one_thread() -> None:
     assert functions[0]() == before
 
 
-def test_small_products_run_on_one_thread_and_large_ones_on_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_products_run_on_one_thread_of_blas_each(monkeypatch: pytest.MonkeyPatch) -> None:
     from mixnet.runtime.compile import blas
     from mixnet.runtime.interpret.on_numpy import product
 
@@ -252,15 +250,21 @@ def test_small_products_run_on_one_thread_and_large_ones_on_all(
     before, threads = functions[0](), []
     real = np.matmul
 
-    def counted_matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def counted_matmul(x: np.ndarray, y: np.ndarray, **options: Any) -> np.ndarray:
         threads.append(functions[0]())
-        return real(x, y)
+        result: np.ndarray = real(x, y, **options)
+        return result
 
     monkeypatch.setattr(product.np, "matmul", counted_matmul)
-    for size in (8, 100, 600):
-        x = np.ones((size, size), np.float32)
-        assert (product.matmul(x, x) == size).all()
-    assert threads == [before, 1, before]
+    functions[1](2)
+    try:
+        for size in (8, 100, 600):
+            x = np.ones((size, size), np.float32)
+            assert (product.matmul(x, x) == size).all()
+    finally:
+        functions[1](before)
+    assert threads[:2] == [2, 1]  # the first is too small to be shared by BLAS
+    assert len(threads) > 3 and set(threads[2:]) == {1}
 
 
 def test_scopes_of_one_thread_may_overlap() -> None:

@@ -18,6 +18,7 @@ from mixnet.runtime.interpret.on_numpy import (
     product,
     random,
     reduce,
+    regions,
     shape,
     sort,
     special,

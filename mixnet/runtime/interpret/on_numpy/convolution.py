@@ -22,6 +22,7 @@ from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.product import matmul
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
+from mixnet.runtime.interpret.on_numpy.tiles import Tiles, products_saved
 
 if TYPE_CHECKING:
     pass
@@ -98,6 +99,11 @@ class _Convolution:
     def __call__(self, x: Any, w: np.ndarray) -> Any:
         if self._changes_roles(x, w):
             return self._exchanged(x, w)
+        if self._takes_tiles(x, w):
+            result = Tiles(self.pads, self.dilation, w.shape[3:], self.places)(x, w)
+            # An infinite element would spoil its neighbours' sums, which do not meet it.
+            if np.isfinite(result.max()) and np.isfinite(result.min()):
+                return result
         spreads = all(s == 1 for s in self.strides) and (
             skips_zeros(self.spread, x.shape[3:], self.places) or self._spreads_less(x, w)
         )
@@ -121,6 +127,14 @@ class _Convolution:
         windows = batch * features * math.prod(self.places)
         turned = 0 if w.flags.c_contiguous else 3 * filters * features
         return 2 * batch * filters * math.prod(x.shape[3:]) < windows + turned
+
+    def _takes_tiles(self, x: np.ndarray, w: np.ndarray) -> bool:
+        """Whether fewer products are worth the sums; features side by side would have to be moved."""
+        plain = x.dtype.kind == "f" and all(s == 1 for s in (*self.strides, *self.spread))
+        if not plain or (x.strides[2] <= min(x.strides[3:]) and x.shape[2] > 1):
+            return False
+        batch, features = x.shape[1:3]
+        return products_saved(features, w.shape[1], w.shape[3:], batch, self.places) > 0
 
     # ---- with roles changed ---------------------------------------------------------------------
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.process.interrupt import Deferred
-from mixnet.runtime.compile.blas import on_one_thread
+from mixnet.runtime.compile import blas
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
+from mixnet.runtime.interpret.on_numpy.threads import in_parts
 
 if TYPE_CHECKING:
     pass
@@ -19,19 +20,42 @@ _EXACT = 2**53
 """Whole numbers up to here have no gaps in float64."""
 
 
-_ALONE, _SHARED = 1 << 18, 1 << 27
-"""Multiplications of a product between which OpenBLAS shares it among its threads and should
-not: those that have finished wait for the others at full speed, milliseconds where a core is
-busy, and the product takes a few.
+_ALONE, _SHARED = 1 << 18, 1 << 26
+"""Multiplications of a product from which OpenBLAS would share it among its threads, and from which it is
+worth waking other threads (:mod:`mixnet.runtime.interpret.on_numpy.threads`).
 """
 
 
 def multiplied(x: np.ndarray, y: np.ndarray) -> Any:
-    """``np.matmul``; small products on one thread."""
-    if _ALONE < x.shape[-2] * x.shape[-1] * y.shape[-1] < _SHARED:
-        with Deferred(), on_one_thread():  # an interrupt must not leave BLAS on one thread
+    """``np.matmul``; large products in parts."""
+    each = x.shape[-2] * x.shape[-1] * y.shape[-1]
+    if each <= _ALONE:
+        return np.matmul(x, y)
+    threads = blas.threads()
+    if threads == 1:
+        return np.matmul(x, y)
+    if each * max(math.prod(x.shape[:-2]), math.prod(y.shape[:-2])) < _SHARED:
+        with Deferred(), blas.on_one_thread():  # an interrupt must not leave BLAS on one thread
             return np.matmul(x, y)
-    return np.matmul(x, y)
+    return _in_parts(x, y, threads)
+
+
+def _in_parts(x: np.ndarray, y: np.ndarray, threads: int) -> Any:
+    """The product by blocks of its rows or columns, of which it has more."""
+    stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    rows, columns = x.shape[-2], y.shape[-1]
+    result = np.empty((*stack, rows, columns), np.result_type(x, y))
+    length = -(-max(rows, columns) // (2 * threads))
+    length += -length % 16  # whole vectors
+
+    def compute(part: slice) -> None:
+        if rows >= columns:
+            np.matmul(x[..., part, :], y, out=result[..., part, :])
+        else:
+            np.matmul(x, y[..., part], out=result[..., part])
+
+    in_parts(compute, (slice(i, i + length) for i in range(0, max(rows, columns), length)), threads)
+    return result
 
 
 def matmul(x: np.ndarray, y: np.ndarray) -> Any:

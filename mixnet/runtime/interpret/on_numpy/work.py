@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
+from mixnet.runtime.interpret.on_numpy.tiles import products_saved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,7 +95,7 @@ def _equation(equation: Equation) -> Cost:
         return Cost(longest.work + _STEP_SECONDS, longest.saving + _STEP_SECONDS, compiling)
     if name == "custom_linear_solve":
         return cost(params["jaxprs"].solve)
-    inner = called(equation)
+    inner = None if name in _FLOPS else called(equation)
     if inner is not None:
         return cost(inner)
     sizes = sum([_bytes(v.aval) for v in (*equation.invars, *equation.outvars)])
@@ -128,6 +129,9 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
     groups = params["feature_group_count"] * params["batch_group_count"]
     windows = met * places * groups // filters
     if all(s == 1 for s in params["window_strides"]):
+        saved = _products_saved(equation)
+        if saved:
+            return met * places - saved, 0
         # Or from the data's side: what each of its elements gives to all filters and taps.
         taps = met // max(1, weight[numbers.rhs_spec[1]])
         products = math.prod(data) * taps * (filters // groups)
@@ -139,6 +143,20 @@ def _convolution_sizes(equation: Equation) -> tuple[int, int]:
         ):
             return products, spread
     return met * places, windows
+
+
+def _products_saved(equation: Equation) -> int:
+    """Products that sums of elements take the place of."""
+    params, numbers = equation.params, equation.params["dimension_numbers"]
+    aval, weight = equation.outvars[0].aval, equation.invars[1].aval.shape
+    if aval.dtype.kind != "f" or any(d > 1 for d in params["lhs_dilation"]):
+        return 0
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    taps = [weight[axis] for axis in numbers.rhs_spec[2:]]
+    batch, _, *extents = (aval.shape[axis] for axis in numbers.out_spec)
+    filters = weight[numbers.rhs_spec[0]] // groups
+    batch //= params["batch_group_count"]
+    return groups * products_saved(weight[numbers.rhs_spec[1]], filters, taps, batch, extents)
 
 
 def _convolution_flops(equation: Equation) -> int:
@@ -174,7 +192,19 @@ def _cipher_flops(equation: Equation) -> int:
     return 500 * math.prod(equation.outvars[0].aval.shape)
 
 
+def _overlap_flops(equation: Equation) -> int:
+    # A quarter of all pairs, at twelve steps a pair.
+    *stack, boxes, _ = equation.invars[1].aval.shape
+    return 3 * math.prod(stack) * boxes**2
+
+
+def _region_flops(equation: Equation) -> int:
+    # Regions are small beside the picture: some twice as many elements as they have cells.
+    return 50 * math.prod(equation.outvars[0].aval.shape)
+
+
 _FLOPS: dict[str, Any] = {
+    "survivors": _overlap_flops, "weighted_regions": _region_flops,
     "random_bits": _cipher_flops,
     "dot_general": _dot_flops, "conv_general_dilated": _convolution_flops, "sort": _sort_flops,
     "top_k": _sort_flops,
@@ -190,6 +220,7 @@ _COMPILE_SECONDS = 0.0025
 _FREE_COMPILE_SECONDS = 0.0005
 _COMPILE: dict[str, float] = {
     "conv_general_dilated": 0.09, "dot_general": 0.006, "random_bits": 0.4, "sort": 0.03, "top_k": 0.03,
+    "survivors": 0.3, "weighted_regions": 0.2,
     **dict.fromkeys(("gather", "scatter", "scatter-add", "dynamic_slice"), 0.008),
 }  # fmt: skip
 

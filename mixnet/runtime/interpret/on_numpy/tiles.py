@@ -1,0 +1,198 @@
+"""Convolutions with three taps by Winograd's minimal filtering F(2, 3).
+
+Two adjacent results of a kernel of three taps take six products, or four products of sums of elements with
+sums of taps. In two dimensions, 16 products replace 36, in three 64 replace 216. They are products of
+matrices, as in other convolutions. The sums cost time, too, so this pays for many features.
+
+S. Winograd, "Arithmetic complexity of computations" (1980); A. Lavin and S. Gray, "Fast algorithms for
+convolutional neural networks" (2016).
+
+Here every axis in space is two, ``(tiles, dilation)``: the two results of a tile are ``dilation`` elements
+apart. In front, each has an axis of its own, for the halves, sums or results of its tiles, which has one
+element where the kernel has one tap.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mixnet.runtime.compile import blas
+from mixnet.runtime.interpret.on_numpy.product import matmul
+from mixnet.runtime.interpret.on_numpy.threads import in_parts
+
+_CHUNK = 1 << 21
+"""Sums of elements, or products, that are in memory at a time for each thread: what the cache holds."""
+_PRODUCTS_AN_ELEMENT = 150
+"""Products that take as long as the sums for an element of the data or of the result, in two dimensions."""
+_PRODUCTS_A_KERNEL = 500
+"""Products that take as long as the sums of the taps from one feature to one filter."""
+
+
+def products_saved(
+    features: int, filters: int, taps: Sequence[int], batch: int, places: Sequence[int]
+) -> int:
+    """The products that tiles save, less those that would take as long as the sums."""
+    axes = sum(tap == 3 for tap in taps)
+    small = any(tap == 3 and extent < 4 for tap, extent in zip(taps, places, strict=True))
+    if not axes or small or any(tap not in (1, 3) for tap in taps):
+        return 0
+    results = batch * math.prod(places)
+    growth = 2.0 ** (axes - 2)
+    of_kernels = features * filters * int(_PRODUCTS_A_KERNEL * growth)
+    of_elements = (features + filters) * results * int(_PRODUCTS_AN_ELEMENT * growth)
+    saved = features * filters * results * (3**axes - 2**axes)
+    return max(0, saved - of_kernels - of_elements)
+
+
+_OF_TAPS = np.array([[1, 0, 0], [0.5, 0.5, 0.5], [0.5, -0.5, 0.5], [0, 0, 1]])
+
+
+class Tiles:
+    """A convolution without strides of grouped arrays; called with data and kernel.
+
+    Args:
+        pads: elements before and behind each axis in space.
+        dilation: of the kernel.
+        taps: of the kernel, 1 or 3 along each axis.
+        places: extents of the result.
+    """
+
+    def __init__(
+        self,
+        pads: Sequence[tuple[int, int]],
+        dilation: Sequence[int],
+        taps: Sequence[int],
+        places: tuple[int, ...],
+    ):
+        self.low = [low for low, _ in pads]
+        self.places = places
+        self.axes = [i for i, tap in enumerate(taps) if tap == 3]  # that are cut into tiles
+        self.dilation = [d if tap == 3 else 1 for d, tap in zip(dilation, taps, strict=True)]
+        self.results = [2 if tap == 3 else 1 for tap in taps]  # of a tile
+        self.tiles = [
+            -(-n // (r * d)) for n, r, d in zip(places, self.results, self.dilation, strict=True)
+        ]
+
+    def __call__(self, x: np.ndarray, w: np.ndarray) -> Any:
+        groups, batch, features = x.shape[:3]
+        filters, rank = w.shape[1], len(self.places)
+        kernels = self._kernels(w)
+        stack = kernels.shape[:rank]
+        kernels = kernels.reshape(-1, groups, filters, features)
+        cut = list(zip(self.tiles, self.results, self.dilation, strict=True))
+        result = np.empty((groups, batch, filters, *itertools.chain(*cut)), x.dtype)
+
+        def compute(part: tuple[int, list[slice]]) -> None:
+            picture, tiles = part
+            data = self._data(x[:, picture], tiles)
+            extents = data.shape[rank + 2 :]
+            products = np.matmul(kernels, data.reshape(len(kernels), groups, features, -1))
+            del data
+            sums = self._results(products.reshape(*stack, groups, filters, *extents))
+            into = result[:, picture]
+            for each in itertools.product(*map(range, self.results)):
+                place = [key for i in range(rank) for key in (tiles[i], each[i], slice(None))]
+                into[(slice(None), slice(None), *place)] = sums[each]
+
+        size = math.prod(stack) * groups * max(features, filters)
+        in_parts(compute, self._parts(batch, size), blas.threads())
+        result = result.reshape(groups, batch, filters, *map(math.prod, cut))
+        return result[(slice(None),) * 3 + tuple(map(slice, self.places))]
+
+    def _parts(self, batch: int, size: int) -> Iterator[tuple[int, list[slice]]]:
+        """Pictures and ranges of their tiles.
+
+        Args:
+            batch: number of pictures.
+            size: elements in memory for a tile.
+        """
+        first = self.axes[0]
+        whole = [slice(0, n) for n in self.tiles]
+        size *= math.prod(self.tiles) * math.prod(self.dilation) // self.tiles[first]
+        length = max(1, _CHUNK // size)
+        for picture in range(batch):
+            for start in range(0, self.tiles[first], length):
+                whole[first] = slice(start, min(self.tiles[first], start + length))
+                yield picture, list(whole)
+
+    # ---- sums of elements -----------------------------------------------------------------------
+
+    def _data(self, x: np.ndarray, tiles: list[slice]) -> Any:
+        """Four sums of the elements of each tile: ``(*sums, groups, features, *extents)``."""
+        sums, rank = self._halves(x, tiles), len(self.places)
+        for i in self.axes:
+            axis = rank + 1 + 2 * i  # without the axis of halves
+            first, last = _along(axis, slice(None, -1)), _along(axis, slice(1, None))
+            even, odd = sums[_along(i, 0)], sums[_along(i, 1)]
+            a, b, c, d = even[first], odd[first], even[last], odd[last]
+            sums = np.empty((*a.shape[:i], 4, *a.shape[i:]), x.dtype)
+            np.subtract(a, c, out=sums[_along(i, 0)])
+            np.add(b, c, out=sums[_along(i, 1)])
+            np.subtract(c, b, out=sums[_along(i, 2)])
+            np.subtract(b, d, out=sums[_along(i, 3)])
+        return sums
+
+    def _halves(self, x: np.ndarray, tiles: list[slice]) -> Any:
+        """Even and odd elements, with one more tile: the four elements of a tile are its two and the next."""
+        counts = [t.stop - t.start + (r == 2) for t, r in zip(tiles, self.results, strict=True)]
+        extents = itertools.chain(*zip(counts, self.dilation, strict=True))
+        halves = np.zeros((*self.results, *x.shape[:2], *extents), x.dtype)
+        sources = [
+            list(self._sources(i, x.shape[2 + i], tiles[i].start, counts[i]))
+            for i in range(len(tiles))
+        ]
+        for choice in itertools.product(*sources):
+            half = [each[0] for each in choice]
+            to = [key for each in choice for key in (each[1], each[2])]
+            key = (slice(None), slice(None), *[each[3] for each in choice])
+            halves[(*half, slice(None), slice(None), *to)] = x[key]
+        return halves
+
+    def _sources(
+        self, i: int, extent: int, start: int, count: int
+    ) -> Iterator[tuple[int, slice, int, slice]]:
+        """Half, tiles and place in the dilation of elements of an axis, and these elements."""
+        step = self.results[i] * self.dilation[i]
+        for half in range(self.results[i]):
+            for place in range(self.dilation[i]):
+                element = (
+                    half * self.dilation[i] + place - self.low[i] + start * step
+                )  # of the first
+                first = max(0, -(element // step))
+                last = max(first, min(count, -((element - extent) // step)))
+                begin = element + first * step
+                elements = slice(begin, begin + (last - first) * step, step)
+                yield half, slice(first, last), place, elements if last > first else slice(0, 0)
+
+    # ---- sums of taps and of products -----------------------------------------------------------
+
+    def _kernels(self, w: np.ndarray) -> Any:
+        """Four sums of the taps of each axis: ``(*sums, groups, filters, features)``."""
+        weights = reduce(np.kron, [_OF_TAPS if r == 2 else np.ones((1, 1)) for r in self.results])
+        taps = w.reshape(-1, weights.shape[1])
+        sums = matmul(weights.astype(w.dtype), taps.T)
+        return sums.reshape(*[4 if r == 2 else 1 for r in self.results], *w.shape[:3])
+
+    def _results(self, products: np.ndarray) -> Any:
+        """Two results of the four products of each tile."""
+        sums = products
+        for i in self.axes:
+            a, b, c, d = (sums[_along(i, place)] for place in range(4))
+            sums = np.empty((*a.shape[:i], 2, *a.shape[i:]), products.dtype)
+            even, odd = sums[_along(i, 0)], sums[_along(i, 1)]
+            np.add(b, c, out=even)
+            even += a
+            np.subtract(b, c, out=odd)
+            odd -= d
+        return sums
+
+
+def _along(axis: int, place: int | slice) -> tuple[int | slice, ...]:
+    """The index of one or more places along an axis."""
+    return (*[slice(None)] * axis, place)
