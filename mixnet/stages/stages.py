@@ -126,7 +126,7 @@ def stages(
 
     The user's lines, the recorded graph, the graph after each pass with what changed, jaxpr,
     StableHLO, the optimized HLO, which nodes XLA computes together, times, memory, the key of the
-    trace and why it is another one than last time, and links from lines to nodes to instructions.
+    trace and why it differs from last time, and links from lines to nodes to instructions.
     Parameters, their gradients and states, random streams, and the network's own compiled graphs
     stay as they are; only shapes that wait for data are completed, as by the first call.
 
