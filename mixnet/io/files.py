@@ -425,12 +425,10 @@ class _MNIST(Rows):
         super().__init__(
             "MNISTIter", settings.batch_size, False, (shape, np.float32), ((), np.float32)
         )
-        # Shuffled as a whole, then cut into parts.
-        order = np.arange(len(images))
-        if settings.shuffle:
-            order = Shuffler(settings.seed).permutation(len(images))
         begin, end = _equal_part(len(images), settings.num_parts, settings.part_index)
-        self._order = order[begin:end]
+        self._order = np.arange(begin, end)
+        if settings.shuffle:
+            self._order = begin + Shuffler(settings.seed).permutation(end - begin)
         self._images, self._labels = images.reshape(-1, *shape), labels
         self.count = len(self._order) // settings.batch_size * settings.batch_size
 

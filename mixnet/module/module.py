@@ -113,7 +113,9 @@ class Module(BaseModule):
         ):
             _check_input_names(symbol, names, kind, throw)
         inputs = {*self._data_names, *self._label_names, *self._state_names}
-        self._param_names = [name for name in symbol.list_arguments() if name not in inputs]
+        arguments = symbol.list_arguments()
+        self._param_names = [name for name in arguments if name not in inputs]
+        self._labels_of_symbol = [name for name in self._label_names if name in arguments]
         self._aux_names = symbol.list_auxiliary_states()
         self._output_names = symbol.list_outputs()
         self._arg_params: dict[str, NDArray] | None = None
@@ -552,18 +554,20 @@ class Module(BaseModule):
 
         shapes = tuple(whole(each) for each in first.data)
         if shapes == tuple(tuple(each.shape) for each in self._data_shapes):
-            if self._label_shapes is not None or not self._label_names:
+            if self._label_shapes is not None or not self._labels_of_symbol:
                 return self._data_shapes, self._label_shapes
         data = getattr(first, "provide_data", None) or [
             DataDesc(each.name, shape, each.dtype, each.layout)
             for each, shape in zip(self._data_shapes, shapes, strict=False)
         ]
         labels = getattr(first, "label", None)
+        if not self._labels_of_symbol:  # as within a SequentialModule
+            return data, None
         if getattr(first, "provide_label", None):
             return data, first.provide_label
         if not labels:
             return data, None
-        known = self._label_shapes or [DataDesc(name, ()) for name in self._label_names]
+        known = self._label_shapes or [DataDesc(name, ()) for name in self._labels_of_symbol]
         described = [
             DataDesc(each.name, whole(label), each.dtype, each.layout)
             for each, label in zip(known, labels, strict=False)

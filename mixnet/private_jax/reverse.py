@@ -73,13 +73,13 @@ def _vjp(trace: Any, function: Callable[..., Any], primals: Any) -> tuple[Any, A
         raise _NotPlainError
     heads, results = len(outputs), len(outputs) + len(others)
     known, linear = _divided(whole, len(arrays), results)
-    values = list(jax.core.eval_jaxpr(known, constants, *arrays))
+    values = list(jax.core.eval_jaxpr(known, (), *constants, *arrays))
     residuals = values[results:]
 
     def pull(cotangents: Any) -> Any:
-        unknown = [UndefinedPrimal(each.aval) for each in linear.invars]
+        unknown = [UndefinedPrimal(each.aval) for each in linear.invars[len(residuals) :]]
         flat = jax.tree.leaves(cotangents)
-        slopes = backward_pass(linear, False, residuals, unknown, flat)
+        slopes = backward_pass(linear, False, (), [*residuals, *unknown], flat)[len(residuals) :]
         return jax.tree.unflatten(structure, list(map(instantiate_zeros, slopes)))
 
     return (
@@ -90,7 +90,10 @@ def _vjp(trace: Any, function: Callable[..., Any], primals: Any) -> tuple[Any, A
 
 
 def _divided(jaxpr: Any, primals: int, results: int) -> tuple[Any, Any]:
-    """What does not depend on tangents, and what does, with the former's values as its constants.
+    """What does not depend on tangents, and what does.
+
+    The inputs of the former are the constants and the primals, those of the latter what it reads of the
+    former and the tangents: since JAX 0.12, a jaxpr has no constants without values.
 
     Args:
         jaxpr: its inputs are primals, then tangents; its outputs are results, then tangents.
@@ -117,13 +120,14 @@ def _divided(jaxpr: Any, primals: int, results: int) -> tuple[Any, Any]:
     )
     info = jaxpr.debug_info.with_unknown_names()
     known = Jaxpr(
-        jaxpr.constvars,
-        jaxpr.invars[:primals],
+        [],
+        [*jaxpr.constvars, *jaxpr.invars[:primals]],
         [*jaxpr.outvars[:results], *residuals],
         first,
         debug_info=info,
     )
-    return known, Jaxpr(residuals, jaxpr.invars[primals:], heads, linear, debug_info=info)
+    inputs = [*residuals, *jaxpr.invars[primals:]]
+    return known, Jaxpr([], inputs, heads, linear, debug_info=info)
 
 
 def _check_plain(equation: Any) -> None:

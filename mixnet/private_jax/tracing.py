@@ -8,6 +8,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from mixnet.private_jax.jaxprs import ClosedJaxpr
+
 
 def flat_tracer() -> Callable[[Callable[..., list[Any]], Sequence[Any]], tuple[Any, list]] | None:
     """A function from a function and abstract values to a jaxpr and its constants.
@@ -27,7 +29,8 @@ def flat_tracer() -> Callable[[Callable[..., list[Any]], Sequence[Any]], tuple[A
             jaxpr, _, constants = trace_to_jaxpr_dynamic(
                 wrap_init(function, debug_info=info), avals
             )
-            return jaxpr, constants
+            # Since JAX 0.12, a jaxpr counts its constants among the inputs until they are attached.
+            return ClosedJaxpr(jaxpr, constants).jaxpr, constants
 
         trace(lambda x: [x], [jax.core.ShapedArray((), np.dtype("float32"))])
     except (ImportError, TypeError, AttributeError, ValueError):  # another JAX

@@ -131,9 +131,14 @@ def executor_memory_plan(
 
 
 def debug_str(self: Executor) -> str:
-    """The graph as text, and the megabytes that its internal arrays take by the plan."""
+    """The graph as text, and the megabytes that its internal arrays take by the plan.
+
+    Programs find these in the last line but one, as MXNet writes it. The compiler allocates what an operator
+    needs while it runs, so there is nothing that operators request.
+    """
     megabytes = executor_memory_plan(self).total_bytes >> 20
-    return f"{self._symbol.debug_str()}Total {megabytes} MB allocated\n"
+    totals = f"Total {megabytes} MB allocated\nTotal 0 TempSpace resource requested\n"
+    return self._symbol.debug_str() + totals
 
 
 def install(symbol: Any, executor: Any) -> None:

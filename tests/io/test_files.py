@@ -214,6 +214,14 @@ def test_mnist_is_shuffled_as_mxnet_does(mnist: dict[str, Any], seed: int, order
         iterator.reset()
 
 
+@pytest.mark.parametrize(("part", "order"), [(0, [1, 0, 3, 2, 4]), (1, [6, 5, 8, 7, 9])])
+def test_a_part_of_mnist_is_shuffled_by_itself(
+    mnist: dict[str, Any], part: int, order: list
+) -> None:
+    iterator = mx.io.MNISTIter(**{**mnist, "batch_size": 1}, seed=1, num_parts=2, part_index=part)
+    assert [label for (label,), _, _ in rows(iterator)] == order
+
+
 def test_mnist_errors(mnist: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(mx.MXNetError, match="No such file"):
         mx.io.MNISTIter(**{**mnist, "image": "no"})

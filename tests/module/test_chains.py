@@ -29,13 +29,15 @@ def hinge(scores: Any, labels: Any) -> np.ndarray:
     return gradient
 
 
-def test_a_loss_in_python(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.filterwarnings("ignore:.*label_names")
+@pytest.mark.parametrize("label_names", [[], ["softmax_label"]])  # the default, which it lacks
+def test_a_loss_in_python(caplog: pytest.LogCaptureFixture, label_names: list[str]) -> None:
     draw = np.random.RandomState(0)
     params = {"fc_weight": mx.nd.array(draw.rand(3, 5) * 0.3), "fc_bias": mx.nd.zeros(3)}
     data = draw.rand(12, 5).astype("float32")
     train = mx.io.NDArrayIter(data, draw.randint(0, 3, 12).astype("float32"), 4)
     chain = mx.mod.SequentialModule()
-    chain.add(mx.mod.Module(_dense("fc", 3), label_names=[]))
+    chain.add(mx.mod.Module(_dense("fc", 3), label_names=label_names))
     loss = mx.mod.PythonLossModule(grad_func=hinge)
     assert chain.add(loss, take_labels=True, auto_wiring=True) is chain
     with caplog.at_level(logging.INFO):

@@ -62,7 +62,8 @@ def hidden(x: mx.sym.Symbol, name: str) -> mx.sym.Symbol:
 def test_debug_str_has_mxnets_total(make: object, megabytes: int) -> None:
     symbol = make(mx.sym.Variable("x"))  # type: ignore[operator]
     executor = symbol.simple_bind(grad_req="null", x=(1024, 1024))
-    assert executor.debug_str().splitlines()[-1] == f"Total {megabytes} MB allocated"
+    # As Deformable ConvNets and others read it.
+    assert executor.debug_str().split("\n")[-3] == f"Total {megabytes} MB allocated"
     assert executor.memory_plan().total_bytes == megabytes << 20
 
 
