@@ -36,7 +36,7 @@ export default view("EngineTimeline", (ctx) => {
     if (event.key === "Escape") canvas.canvas.focus();
   });
   const hops = h("span"), critical = button("longest chain", "show the longest chain of dependent operations", () => ctx.choose({ critical: !ctx.state.critical }));
-  const play = button("play", "start the replay", toggle), place = h("input", { type: "range", min: -1, step: 1, "aria-label": "position in the replay" });
+  const play = button("play", "play the replay", toggle), place = h("input", { type: "range", min: -1, step: 1, "aria-label": "position in the replay" });
   place.addEventListener("input", () => seek(Number(place.value)));
   const leave = button("✕", "leave the replay", () => (pause(), ctx.choose({ replay: null })));
   ctx.bar.append(
@@ -426,8 +426,8 @@ export default view("EngineTimeline", (ctx) => {
   function controls() {
     const replaying = playing || ctx.state.replay != null;
     play.textContent = playing ? "pause" : "play";
-    play.setAttribute("aria-label", playing ? "pause the replay" : "start the replay");
-    play.setAttribute("title", playing ? "pause the replay" : "start the replay");
+    play.setAttribute("aria-label", playing ? "pause the replay" : "play the replay");
+    play.setAttribute("title", playing ? "pause the replay" : "play the replay");
     place.max = Math.max(all.length - 1, 0);
     place.value = here();
     leave.disabled = !replaying;
