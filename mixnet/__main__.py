@@ -16,8 +16,8 @@ usage: python -m mixnet program.py [argument ...]
        python -m mixnet -c code [argument ...]
        python -m mixnet --path
 
-Runs a program in which `import mxnet` gives mixnet, also in the processes that it starts.
---path prints a folder that does the same from the outside:
+Runs a program in which `import mxnet` imports mixnet, also in the processes that it starts.
+--path prints a folder that does the same when it is in PYTHONPATH:
 PYTHONPATH=$(python -m mixnet --path) python program.py"""
 
 
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int | None:
             print(USAGE)
             return 0 if arguments else 2
         case ["-m" | "-c" as option]:
-            print(f"mixnet: {option} needs a module or code behind it\n{USAGE}", file=sys.stderr)
+            print(f"mixnet: {option} needs a module or code after it\n{USAGE}", file=sys.stderr)
             return 2
     match arguments:
         case ["-m", name, *rest]:

@@ -210,7 +210,7 @@ def open_file(path: str | os.PathLike[str], mode: str = "r", **more: Any) -> Any
 
 
 class TraceError(MXNetError, mxnet_name="MXNetError"):
-    """A value was asked for while a graph is being traced."""
+    """A value was read while a graph is being traced."""
 
 
 class CompileWarning(UserWarning):
@@ -258,7 +258,7 @@ def checked_count(name: str, value: object) -> int:
         AttributeValueError: it is below 1.
     """
     if not isinstance(value, (int, np.integer)):
-        raise AttributeTypeError(f"{name} is a whole number, not {value!r:.60}.")
+        raise AttributeTypeError(f"{name} must be a whole number, not {value!r:.60}.")
     if value < 1:
         raise AttributeValueError(f"{name} is {value}; it must be at least 1.")
     return int(value)
@@ -275,7 +275,7 @@ def checked_number(name: str, value: Any) -> Any:
             raise TypeError
         float(value)
     except (TypeError, ValueError):
-        raise AttributeTypeError(f"{name} is a number, not {value!r:.60}.") from None
+        raise AttributeTypeError(f"{name} must be a number, not {value!r:.60}.") from None
     return value
 
 
@@ -287,7 +287,7 @@ def checked_shape(name: str, shape: Any) -> tuple[int, ...]:
         shape: integers, one an axis.
 
     Raises:
-        AttributeTypeError: it is none.
+        AttributeTypeError: it is not one.
     """
     try:
         if isinstance(shape, str):

@@ -23,8 +23,8 @@ def module_checkpoint(
     Args:
         mod: the module.
         prefix: beginning of the files' paths.
-        period: save after every so many epochs.
-        save_optimizer_states: the optimizer's states too, so that training can go on.
+        period: epochs between saves.
+        save_optimizer_states: save the optimizer's states too, so that training can continue.
     """
     period = int(max(1, period))
 
@@ -40,7 +40,7 @@ def do_checkpoint(prefix: str, period: int = 1) -> Callable[..., None]:
 
     Args:
         prefix: beginning of the files' paths.
-        period: save after every so many epochs.
+        period: epochs between saves.
     """
     period = int(max(1, checked_number("do_checkpoint: period", period)))
 
@@ -55,7 +55,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
     """Callback after a batch: log the training metric.
 
     Args:
-        period: log after every so many batches.
+        period: batches between logs.
         auto_reset: let the metric start anew after it was logged.
     """
 
@@ -76,7 +76,7 @@ class Speedometer:
 
     Args:
         batch_size: samples of a batch.
-        frequent: log after every so many batches.
+        frequent: batches between logs.
         auto_reset: let the metric start anew after it was logged.
     """
 

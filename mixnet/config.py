@@ -75,7 +75,7 @@ SETTINGS: dict[str, Setting] = {
             "do."),
         Setting("MXNET_CPU_WORKER_NTHREADS", int, 1, "Threads per device that run compiled programs."),
         Setting("MXNET_GPU_WORKER_NTHREADS", int, 2,
-            "The same for a GPU: the number of programs that run in parallel."),
+            "Threads per GPU that run compiled programs: the number that run in parallel."),
         Setting("MXNET_EXEC_ENABLE_INPLACE", _flag, True,
             "Results reuse the buffers of inputs that are no longer needed."),
         Setting("MXNET_ELIMINATE_COMMON_EXPR", _flag, True,
@@ -114,6 +114,9 @@ SETTINGS: dict[str, Setting] = {
         Setting("MIXNET_INTERPRET", _flag, True,
             "Run programs on CPUs without the compiler until compiling pays off; 0: compile every program "
             "before it runs."),
+        Setting("MIXNET_RANDOM", _one_of("mxnet", "threefry"), "mxnet",
+            "Random numbers on CPUs: mxnet, those that MXNet draws from the same seed, or threefry, which "
+            "programs compute themselves, on GPUs as on CPUs."),
         Setting("MIXNET_DONATE_BYTES", int, 1 << 14,
             "Buffers of at least this many bytes are reused in place when nothing else refers to them."),
         Setting("MIXNET_FULL_TRACEBACK", _flag, False,

@@ -43,7 +43,7 @@ class Context:
             key = (device_type, int(device_id))
         except (TypeError, ValueError):
             raise ContextError(
-                f"The number of a device is a whole number, not {device_id!r:.60}; use mx.cpu(0)."
+                f"A device number must be a whole number, not {device_id!r:.60}; use mx.cpu(0)."
             ) from None
         # Contexts are interned: comparing devices on the hot path is comparing identities.
         if key in cls._contexts:
@@ -53,7 +53,9 @@ class Context:
                 f"Unknown device type {device_type!r}; use one of {', '.join(cls.devstr2type)}."
             )
         if device_id < 0:
-            raise ContextError(f"Device number {device_id} is negative; devices count from 0.")
+            raise ContextError(
+                f"Device number {device_id} is negative; devices are counted from 0."
+            )
         self = super().__new__(cls)
         self.device_typeid = cls.devstr2type[device_type]
         self.device_id = int(device_id)
@@ -173,7 +175,7 @@ def as_context(value: object) -> Context:
     """A context from itself, its text as ``cpu(0)``, or None for the current one.
 
     Raises:
-        ContextError: it is none.
+        ContextError: it is not one.
     """
     if isinstance(value, Context):
         return value

@@ -49,7 +49,7 @@ def is_initialized() -> bool:
 def _here() -> World:
     if not _joined:
         raise MXNetError(
-            "hvd.init() was not called: it joins the job, before anything else of hvd."
+            "hvd.init() was not called: call it before any other function of hvd, to join the job."
         )
     return _joined[0]
 
@@ -133,10 +133,10 @@ def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> ND
 def alltoall(
     tensor: NDArray, splits: Any = None, name: str | None = None, priority: int = 0
 ) -> NDArray:
-    """Send a part of the first axis to every process; what they send here is joined. Waits for them.
+    """Send parts of the first axis to all processes, wait, and join those received.
 
     Args:
-        tensor: of the same shape behind the first axis in all processes.
+        tensor: of the same shape after the first axis in all processes.
         splits: lengths of the parts, one for each process; by default equal ones.
         name: kept for programs.
         priority: of the task.
@@ -178,7 +178,7 @@ def _reduce(tensors: Sequence[NDArray], priority: int = 0) -> None:
 
 def _share(tensors: Sequence[NDArray], root: int, priority: int = 0) -> None:
     if not 0 <= root < size():
-        raise AttributeValueError(f"root_rank={root}: there are ranks 0 to {size() - 1}.")
+        raise AttributeValueError(f"root_rank={root}: ranks go from 0 to {size() - 1}.")
     _exchange(Copies(root), tensors, priority, "broadcast")
 
 

@@ -96,7 +96,9 @@ class FactorScheduler(LRScheduler):
     ):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, (int, float)):
-            raise AttributeTypeError(f"FactorScheduler: step is a number of updates, not {step!r}.")
+            raise AttributeTypeError(
+                f"FactorScheduler: step must be a number of updates, not {step!r}."
+            )
         if step < 1:
             raise AttributeValueError(
                 f"Schedule step must be greater or equal than 1 round, not {step}."
@@ -207,7 +209,7 @@ class _Curve(LRScheduler):
 
 
 class PolyScheduler(_Curve):
-    """From ``base_lr`` to ``final_lr`` along a power of what is left.
+    """From ``base_lr`` to ``final_lr`` along a power of the remaining share of updates.
 
     Args:
         max_update: updates until ``final_lr``, with the warm-up.

@@ -49,7 +49,7 @@ class Prefix(NameManager):
     def __init__(self, prefix: str):
         super().__init__()
         if not isinstance(prefix, str):
-            raise AttributeTypeError(f"A prefix is a string, not {prefix!r:.60}.")
+            raise AttributeTypeError(f"A prefix must be a string, not {prefix!r:.60}.")
         self._prefix = prefix
 
     def get(self, name: str | None, hint: str) -> str:

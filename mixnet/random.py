@@ -35,7 +35,9 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
         raise AttributeValueError(f"seed: seed_state={seed_state!r} is not a whole number.")
     if isinstance(ctx, str):
         if ctx != "all":
-            raise ContextError(f"seed: ctx={ctx!r} is neither 'all' nor a context as mx.cpu(0).")
+            raise ContextError(
+                f"seed: ctx={ctx!r} is neither 'all' nor a context such as mx.cpu(0)."
+            )
         keys.seed(int(seed_state))
     else:
         keys.seed(int(seed_state), Context(ctx))

@@ -38,7 +38,7 @@ _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 
 
 class HEADER(NamedTuple):
-    """What stands before the image in its record.
+    """The header of an image in its record.
 
     ``flag`` is 0 for a single label, else how many labels there are; ``label`` is a number or a
     float32 array; ``id`` and ``id2`` number the image.
@@ -94,7 +94,7 @@ def read_record(file: IO[bytes], name: str) -> bytes | None:
         if magic != MAGIC or flag not in expected:
             raise FileFormatError(
                 f"{name}: there is no record at byte {file.tell() - 8}; the file is corrupted or "
-                f"no record file."
+                f"not a record file."
             )
         padded = -(-length // 4) * 4
         body = _read(file, padded)
@@ -188,7 +188,7 @@ class MXRecordIO:
             self.reset()
 
     def close(self) -> None:
-        """Close the file; what was written is complete then."""
+        """Close the file, which completes it."""
         if not self.is_open:
             return
         self.is_open = False
@@ -285,7 +285,7 @@ class MXIndexedRecordIO(MXRecordIO):
                 self.keys.append(key)
             except (ValueError, TypeError, OverflowError):
                 raise FileFormatError(
-                    f"{self.idx_path}, line {number}: takes a key of type "
+                    f"{self.idx_path}, line {number}: expected a key of type "
                     f"{getattr(self.key_type, '__name__', self.key_type)}, a tab and an offset, "
                     f"not {line!r}."
                 ) from None
@@ -325,7 +325,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def _misplaced(self, idx: Any) -> FileFormatError:
         return FileFormatError(
             f"{self.idx_path} has record {idx!r} at byte {self.idx[idx]}, where {self.uri} has ended. "
-            f"They are not of the same writer, or one of them is cut off."
+            f"They were not written together, or one of them is cut off."
         )
 
     def tell(self) -> int:
@@ -365,7 +365,7 @@ def pack(header: Any, s: bytes) -> bytes:
     """
     if not isinstance(header, (list, tuple)) or len(header) != len(IRHeader._fields):
         raise AttributeTypeError(
-            "pack: header is an IRHeader(flag, label, id, id2), as IRHeader(0, 3.0, 7, 0), "
+            "pack: header must be an IRHeader(flag, label, id, id2), such as IRHeader(0, 3.0, 7, 0), "
             f"not {header!r:.60}."
         )
     header = IRHeader(*header)

@@ -29,7 +29,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     def register(klass: type, name: str | None = None) -> type:
         if not issubclass(klass, base_class):
             raise CheckError(
-                f"Only subclasses of {base_class.__name__} can be registered; {klass.__name__} is none."
+                f"Only subclasses of {base_class.__name__} can be registered; {klass.__name__} is not one."
             )
         key = (klass.__name__ if name is None else name).lower()
         before = registry.get(key)
@@ -99,7 +99,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         if isinstance(name, base_class):
             if args or kwargs:
                 raise CheckError(
-                    f"{nickname} is an instance already; more arguments have no meaning."
+                    f"{nickname} is an instance already; it takes no further arguments."
                 )
             return name
         if isinstance(name, dict):
@@ -110,7 +110,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
             )
         if name[:1] in ("[", "{"):
             if args or kwargs:
-                raise CheckError(f"{nickname} has its arguments in the JSON.")
+                raise CheckError(f"{nickname}: the JSON has the arguments; give no others.")
             name, parameters = _parsed(name, nickname)
             return create(name, **parameters)
         key = name.lower()

@@ -52,7 +52,7 @@ def is_np_array() -> bool:
 
 
 def set_np_shape(active: Any) -> bool:
-    """Switch NumPy shapes on or off for this thread; 2 and 0 for all threads. Returns what was."""
+    """Switch NumPy shapes on or off for this thread; 2 and 0 for all threads. Returns the previous one."""
     before = is_np_shape()
     if int(active) != 1:
         _everywhere.shape = int(active) == 2
@@ -68,7 +68,7 @@ def set_np(shape: bool = True, array: bool = True) -> None:
     """
     if not shape and array:
         raise AttributeValueError(
-            "set_np: array=True needs shape=True, NumPy arrays have NumPy's shapes."
+            "set_np: array=True needs shape=True, because NumPy arrays have NumPy's shapes."
         )
     write(_flags, "shape", bool(shape))
     write(_flags, "array", bool(array))

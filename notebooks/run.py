@@ -119,7 +119,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("notebook", type=Path, nargs="*")
     parser.add_argument("--all", action="store_true", help="all notebooks of the course")
     parser.add_argument("--out", type=Path, default=Path("build/notebooks"))
-    parser.add_argument("--freeze", action="store_true", help="replace each by the executed one")
+    parser.add_argument(
+        "--freeze", action="store_true", help="replace each notebook by the executed one"
+    )
     given = parser.parse_args(arguments)
     paths = sorted(HERE.glob("[0-9][0-9]_*.ipynb")) if given.all else given.notebook
     if not paths:

@@ -1,5 +1,5 @@
 # What a job does, whatever the scheduler: LeNet on the GPUs that the job was given, else on its cores.
-# A job that is submitted again goes on where the last one was stopped.
+# A job that is submitted again continues where the last one stopped.
 if [ -f "${VENV:-.venv}/bin/activate" ]; then . "${VENV:-.venv}/bin/activate"; fi
 export MIXNET_CACHE_DIR="${MIXNET_CACHE_DIR:-${TMPDIR:-/tmp}/mixnet-$(id -un)}"   # compiled programs: on this machine's disk
 results="${RESULTS:-results}"

@@ -1,5 +1,5 @@
 # What a job of several workers does: LeNet with a dist_sync store, all workers in step.
-# START names what starts them; each process is told its number by it.
+# START is the command that starts the workers and gives each process its rank.
 if [ -f "${VENV:-.venv}/bin/activate" ]; then . "${VENV:-.venv}/bin/activate"; fi
 export MIXNET_CACHE_DIR="${MIXNET_CACHE_DIR:-${TMPDIR:-/tmp}/mixnet-$(id -un)}"   # compiled programs: on each machine's disk
 results="${RESULTS:-results}"   # on a disk that all machines see: rank 0 writes, all read

@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--hidden", type=int, default=96)
     parser.add_argument("--layers", type=int, default=1)
     parser.add_argument("--lr", type=float, default=0.01)
-    parser.add_argument("--write", type=int, default=150, help="characters to write in the end")
+    parser.add_argument("--write", type=int, default=150, help="characters to write at the end")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     if args.text:

@@ -13,7 +13,7 @@ import mixnet as mx
 def add_fit_args(parser: argparse.ArgumentParser) -> None:
     """The arguments of :func:`fit`; their names are those of MXNet's own training scripts."""
     group = parser.add_argument_group("training")
-    group.add_argument("--gpus", help="numbers, as 0,1; the CPU if left out")
+    group.add_argument("--gpus", help="numbers, such as 0,1; the CPU if omitted")
     group.add_argument("--cpus", type=int, default=1, help="CPU devices to train on")
     group.add_argument(
         "--kv-store",
@@ -24,20 +24,22 @@ def add_fit_args(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--gc-threshold", type=float, default=0.5)
     group.add_argument("--num-epochs", type=int, default=10)
     group.add_argument(
-        "--batch-size", type=int, default=64, help="over all devices of a process together"
+        "--batch-size", type=int, default=64, help="samples, over all devices of a process"
     )
     group.add_argument("--optimizer", default="sgd")
     group.add_argument("--lr", type=float, default=0.05)
     group.add_argument("--lr-factor", type=float, default=0.1)
-    group.add_argument("--lr-step-epochs", default="", help="epochs after which it falls, as 5,8")
+    group.add_argument(
+        "--lr-step-epochs", default="", help="epochs after which it falls, such as 5,8"
+    )
     group.add_argument("--mom", type=float, default=0.9)
     group.add_argument("--wd", type=float, default=1e-4)
     group.add_argument("--initializer", choices=("xavier", "msra", "normal"), default="xavier")
     group.add_argument("--disp-batches", type=int, default=20)
     group.add_argument("--top-k", type=int, default=0)
-    group.add_argument("--model-prefix", help="where checkpoints go")
-    group.add_argument("--load-epoch", type=int, help="the checkpoint to go on from")
-    group.add_argument("--monitor", type=int, default=0, help="print norms every so many batches")
+    group.add_argument("--model-prefix", help="path prefix of checkpoints")
+    group.add_argument("--load-epoch", type=int, help="the checkpoint to continue from")
+    group.add_argument("--monitor", type=int, default=0, help="print norms after this many batches")
     group.add_argument("--seed", type=int, default=0)
 
 

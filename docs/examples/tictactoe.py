@@ -97,7 +97,7 @@ def main() -> None:
     """Play, learn, and play against chance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hidden", type=int, default=96)
-    parser.add_argument("--games", type=int, default=128, help="side by side")
+    parser.add_argument("--games", type=int, default=128, help="number of games played in parallel")
     parser.add_argument("--episodes", type=int, default=300)
     parser.add_argument("--lr", type=float, default=0.003)
     parser.add_argument("--seed", type=int, default=0)

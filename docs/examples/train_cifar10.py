@@ -55,10 +55,12 @@ def main() -> None:
     )
     parser.add_argument("--data", type=Path, default=Path("data/cifar10"))
     parser.add_argument("--download", action="store_true")
-    parser.add_argument("--network", default="", help="of the model zoo; by default a small one")
-    parser.add_argument("--gpus", help="numbers, as 0,1; the CPU if left out")
+    parser.add_argument(
+        "--network", default="", help="name in the model zoo; a small network by default"
+    )
+    parser.add_argument("--gpus", help="numbers, such as 0,1; the CPU if omitted")
     parser.add_argument("--cpus", type=int, default=1, help="CPU devices to train on")
-    parser.add_argument("--pictures", type=int, default=2000, help="to draw")
+    parser.add_argument("--pictures", type=int, default=2000, help="number of pictures to draw")
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--lr", type=float, default=0.1)

@@ -67,7 +67,7 @@ def entry(op: Op) -> str:
     if op.takes_key:
         facts.append("draws random numbers")
     if op.takes_training:
-        facts.append("behaves otherwise in training")
+        facts.append("behaves differently in training")
     if not op.differentiable:
         facts.append("has no gradient")
     if op.measure is not None:
@@ -156,7 +156,7 @@ def pages() -> dict[str, str]:
         "",
         "Every operator, by topic; built from the registry by `python "
         "docs/reference/build_operators.py`. The same names [from A to Z, with search](a-to-z.md).",
-        "What MXNet has and mixnet leaves out stands in [Left out](../../from-mxnet.md#left-out).",
+        "[Left out](../../from-mxnet.md#left-out) lists what MXNet has and mixnet leaves out.",
         "",
         "| topic | operators |",
         "| --- | --- |",

@@ -116,7 +116,9 @@ def backward(
     """
     heads = _as_list(heads)
     if not heads:
-        raise GradientError("backward: there is no head; give an array, or a list of at least one.")
+        raise GradientError(
+            "backward: no head was given; give an array, or a list of at least one."
+        )
     tape = Tape(heads)
     marked = [node for node in tape.nodes if node.op is None and isinstance(node.statics, Mark)]
     variables = [node for node in marked if node.statics.request != "null"]
@@ -189,7 +191,7 @@ def grad(
     """
     heads, variables = _as_list(heads), _as_list(variables, "variable")
     if not variables:
-        raise CheckError("grad: there is no variable; give an array, or a list of at least one.")
+        raise CheckError("grad: no variable was given; give an array, or a list of at least one.")
     tape = Tape(heads)
     entries = []
     for i, variable in enumerate(variables):

@@ -14,7 +14,7 @@ from mixnet.ndarray.ndarray import NDArray
 
 
 def set_is_training(is_train: bool) -> bool:
-    """Switch recording and training mode on or off; returns what was."""
+    """Switch recording and training mode on or off; returns the previous setting."""
     autograd.set_recording(is_train)
     return autograd.set_training(is_train)
 

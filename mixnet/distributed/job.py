@@ -93,7 +93,7 @@ def _number(env: Mapping[str, str], name: str, least: int = 0) -> int:
             f"DMLC_NUM_SERVER and DMLC_WORKER_ID."
         )
     if not text.strip().isdigit() or int(text) < least:
-        raise JobError(f"{name}={text!r}: a whole number of {least} or more is expected.")
+        raise JobError(f"{name}={text!r}: expected a whole number of {least} or more.")
     return int(text)
 
 

@@ -159,22 +159,22 @@ def measure(
     """
     if not callable(getattr(network, "export", None)):
         raise AttributeTypeError(
-            f"measure: network is a gluon.HybridBlock, which can be exported to other processes, not "
+            f"measure: network must be a gluon.HybridBlock, which can be exported to other processes, not "
             f"{type(network).__name__}."
         )
     if not callable(getattr(data, "asnumpy", None)) or not getattr(data, "shape", None):
         raise AttributeTypeError(
-            "measure: data is an NDArray with the batch of one worker, (batch, ...), not "
+            "measure: data must be an NDArray with the batch of one worker, (batch, ...), not "
             f"{type(data).__name__}."
         )
     counts = _counts(workers)
     if min(steps, repeats) < 1 or not timeout > 0:
         raise AttributeValueError(
-            f"measure: steps, repeats and timeout are above 0, not {steps}, {repeats} and {timeout}."
+            f"measure: steps, repeats and timeout must be above 0, not {steps}, {repeats} and {timeout}."
         )
     if device_seconds is not None and not 0 < device_seconds < 60:
         raise AttributeValueError(
-            f"measure: device_seconds={device_seconds}: seconds above 0 and below 60 are expected, or None."
+            f"measure: device_seconds={device_seconds}: expected seconds above 0 and below 60, or None."
         )
     with tempfile.TemporaryDirectory() as folder:
         _export(network, data, Path(folder))
@@ -213,8 +213,8 @@ def _counts(workers: Sequence[int]) -> list[int]:
         and len(set(counts)) == len(counts)
     ):
         raise AttributeKindError(
-            f"measure: workers={workers!r}: different counts of processes from 1 to {_MOST_WORKERS} are "
-            f"expected, such as (1, 2, 4)."
+            f"measure: workers={workers!r}: expected different counts of processes from 1 to "
+            f"{_MOST_WORKERS}, such as (1, 2, 4)."
         )
     return counts
 

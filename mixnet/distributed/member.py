@@ -196,9 +196,9 @@ def _connected(job: Job, seconds: float) -> socket.socket:
         except OSError as error:
             if time.monotonic() > end:
                 raise JobError(
-                    f"{_name(job)} cannot reach the scheduler at {job.root}:{job.port} for "
+                    f"{_name(job)} could not reach the scheduler at {job.root}:{job.port} for "
                     f"{seconds:g} s: {error.strerror or error}. Is it running, and does the "
-                    f"firewall allow the port? MIXNET_JOIN_SECONDS says how long to try."
+                    f"firewall allow the port? MIXNET_JOIN_SECONDS sets how long to try."
                 ) from None
             time.sleep(0.1)
 

@@ -48,12 +48,16 @@ def context(is_server: bool) -> ssl.SSLContext | None:
     settings.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         if stat.S_IMODE(os.stat(key).st_mode) & 0o077:
-            raise JobError(f"MIXNET_TLS_KEY={key}: other users may read this key; chmod 600 it.")
+            raise JobError(
+                f"MIXNET_TLS_KEY={key}: other users can read this key; run chmod 600 on it."
+            )
         settings.load_verify_locations(authority)
         settings.load_cert_chain(cert, key)
     except ssl.SSLError as error:
         reason = error.reason or str(error)
-        raise JobError(f"These are not certificates and their key ({reason}). {HOW}") from None
+        raise JobError(
+            f"The files are not a certificate, its key and a CA ({reason}). {HOW}"
+        ) from None
     except OSError as error:
         raise JobError(f"{error.filename or cert}: {error.strerror}. {HOW}") from None
     return settings

@@ -215,7 +215,7 @@ def _gradients_of(source: Any) -> list[Gradient]:
         hasattr(each, "shape") and hasattr(each, "dtype") for each in source.values()
     ):
         raise AttributeTypeError(
-            "topology: gradients is a network, a mapping from keys to arrays, or a number of "
+            "topology: gradients must be a network, a mapping from keys to arrays, or a number of "
             f"bytes, not {type(source).__name__}."
         )
     if not source:

@@ -65,7 +65,7 @@ def set_bulk_size(size: int) -> int:
 def _check(size: object) -> None:
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         raise AttributeValueError(
-            f"set_bulk_size({size!r}): the size is an integer of 0 or more; 0 means the default."
+            f"set_bulk_size({size!r}): the size must be an integer of 0 or more; 0 means the default."
         )
 
 

@@ -64,7 +64,7 @@ def decode(content: Any, mode: int, failure: str = "Decoding failed", needed: bo
         pixels = cv2.imdecode(data, mode) if _is_whole(data) else None
     except cv2.error as error:
         reason = " ".join(str(error).split())
-        raise FileFormatError(f"{failure}: OpenCV does not decode the image: {reason}") from None
+        raise FileFormatError(f"{failure}: OpenCV cannot decode the image: {reason}") from None
     if pixels is None and needed:
         raise FileFormatError(
             f"{failure}: {data.size} bytes are not an image that OpenCV can read."

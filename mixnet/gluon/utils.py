@@ -140,7 +140,7 @@ def shape_is_known(shape: Any) -> bool:
         if extent == unknown:
             return False
         if extent < unknown:
-            raise CheckError(f"shape {tuple(shape)}: an extent is {unknown} at least.")
+            raise CheckError(f"shape {tuple(shape)}: an extent must be at least {unknown}.")
     return True
 
 
@@ -244,18 +244,18 @@ def download(
     """
     if not isinstance(url, str) or not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
         raise AttributeValueError(
-            f"download: {url!r:.80} is not an address, as https://example.org/data.zip."
+            f"download: {url!r:.80} is not a URL, such as https://example.org/data.zip."
         )
     if path is None:
         path = url.split("/")[-1]
         if not path:
-            raise CheckError(f"download: {url} ends in no file name; give path.")
+            raise CheckError(f"download: {url} does not end in a file name; give path.")
     else:
         path = os.path.expanduser(path)
         if os.path.isdir(path):
             path = os.path.join(path, url.split("/")[-1])
     if retries < 0:
-        raise CheckError("download: retries is a number of attempts, at least 0.")
+        raise CheckError("download: retries must be a number of attempts, at least 0.")
     if not verify_ssl:
         warnings.warn(
             "verify_ssl=False: the server's certificate is not checked, so any server could be "
@@ -283,7 +283,7 @@ def download(
         except OSError as error:
             if attempt == attempts:
                 raise DownloadError(
-                    f"download: {url} cannot be had: {error}. Download it another way and put it "
+                    f"download: {url} cannot be downloaded: {error}. Download it another way and put it "
                     f"at {os.path.abspath(path)}."
                 ) from error
             left = attempts - attempt

@@ -442,7 +442,7 @@ def _normalizer(mean: ArrayLike | None, std: ArrayLike | None) -> list[Augmenter
             shape = getattr(value, "shape", None)
             if shape is None or shape[0] not in (1, 3):
                 raise CheckError(
-                    f"mean and std are arrays of 1 or 3 numbers, True or None, not {value!r}."
+                    f"mean and std must be arrays of 1 or 3 numbers, True or None, not {value!r}."
                 )
         values.append(value)
     return [] if all(value is None for value in values) else [ColorNormalizeAug(*values)]
@@ -486,7 +486,7 @@ def CreateAugmenter(
         AssertionError: ``rand_resize`` without ``rand_crop``; an invalid mean.
     """
     if len(data_shape) != 3:
-        raise IndexingError(f"data_shape is (channels, height, width), not {data_shape!r}.")
+        raise IndexingError(f"data_shape must be (channels, height, width), not {data_shape!r}.")
     chain: list[Augmenter] = []
     if resize > 0:
         chain.append(ResizeAug(resize, inter_method))

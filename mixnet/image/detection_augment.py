@@ -75,7 +75,7 @@ class DetBorrowAug(DetAugmenter):
     def __init__(self, augmenter: Augmenter):
         if not isinstance(augmenter, Augmenter):
             raise AttributeTypeError(
-                f"Borrowing from invalid Augmenter: {type(augmenter).__name__} is none."
+                f"Borrowing from invalid Augmenter: {type(augmenter).__name__} is not an augmenter."
             )
         super().__init__()
         self.augmenter = augmenter

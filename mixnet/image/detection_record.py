@@ -327,7 +327,7 @@ class DetectionSource(RecordSource):
         )
         if settings.aug_seq != "det_aug_default":
             raise MXNetError(
-                f"ImageDetRecordIter: the only aug_seq is 'det_aug_default', not {settings.aug_seq!r}."
+                f"ImageDetRecordIter: aug_seq must be 'det_aug_default', not {settings.aug_seq!r}."
             )
         widest = self._widest()
         width = settings.label_pad_width or widest

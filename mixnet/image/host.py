@@ -103,9 +103,9 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
     import cv2
 
     if pixels.ndim != 3 or 0 in pixels.shape:
-        raise ShapeError(f"An image is (height, width, channels), not {pixels.shape}.")
+        raise ShapeError(f"An image must be (height, width, channels), not {pixels.shape}.")
     if width < 1 or height < 1:
-        raise ShapeError(f"An image of {width} x {height} pixels cannot be made.")
+        raise ShapeError(f"An image of {width} x {height} pixels cannot be created.")
     if pixels.dtype.name not in _RESIZABLE:
         raise DTypeError(
             f"Images of {pixels.dtype.name} are not resized; use one of {', '.join(_RESIZABLE)}."
@@ -147,7 +147,7 @@ def interpolation(
     """OpenCV's interpolation for a code.
 
     Args:
-        interp: 0 to 4 as they are; 9 chooses by the sizes: area to shrink, bicubic to enlarge,
+        interp: 0 to 4 are used as given; 9 chooses by the sizes: area to shrink, bicubic to enlarge,
             bilinear where one side shrinks and the other grows; 10 chooses at random.
         sizes: old height and width, new height and width.
         draw: the generator.

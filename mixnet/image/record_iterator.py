@@ -100,13 +100,15 @@ class RecordSource(BatchSource):
     ):
         shape = tuple(settings.data_shape)
         if len(shape) != 3 or shape[0] not in (1, 3, 4):
-            raise ShapeError(f"{name}: data_shape is (channels, height, width), not {shape}.")
+            raise ShapeError(f"{name}: data_shape must be (channels, height, width), not {shape}.")
         super().__init__(
             name, settings.batch_size, settings.round_batch, (shape, dtype), (label, np.float32),
             prefetch=max(settings.prefetch_buffer, 1), workers=settings.preprocess_threads,
         )  # fmt: skip
         if not settings.path_imgrec:
-            raise MXNetError(f"{name}: path_imgrec names the record file; it was not given.")
+            raise MXNetError(
+                f"{name}: path_imgrec was not given; give the path of the record file."
+            )
         index = settings.path_imgidx if self.uses_index else ""
         self.records = Records(
             settings.path_imgrec, index, settings.shuffle, settings.seed + shuffle_seed, settings.num_parts,
@@ -228,9 +230,7 @@ class ImageSource(RecordSource):
         older = name.endswith("_v1")
         super().__init__(settings, name, dtype, () if width == 1 else (width,), counts=older)
         if settings.aug_seq != "aug_default":
-            raise MXNetError(
-                f"{name}: the only aug_seq is 'aug_default', not {settings.aug_seq!r}."
-            )
+            raise MXNetError(f"{name}: aug_seq must be 'aug_default', not {settings.aug_seq!r}.")
         self._augment = DefaultAugmenter(settings, *settings.data_shape[1:])
         self._normalize = Normalizer(settings, dtype, divides=older)
         self._is_random = self._augment.is_random or self._normalize.is_random

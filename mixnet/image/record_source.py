@@ -114,8 +114,8 @@ class Records:
         flag, length = word >> 29, word & ((1 << 29) - 1)
         if magic != MAGIC or flag not in flags:
             raise FileFormatError(
-                f"{self.path}: there is no record at byte {offset}; the file is corrupted or no "
-                f"record file.{content.change()}"
+                f"{self.path}: there is no record at byte {offset}; the file is corrupted or not "
+                f"a record file.{content.change()}"
             )
         end = offset + 8 + length
         if end + -length % 4 > content.size:

@@ -46,7 +46,7 @@ def _decoded(
     out: Any = None,
 ) -> Any:
     if flag not in (0, 1):
-        raise MXNetError(f"imdecode: flag is 0 for grey or 1 for colour, not {flag!r}.")
+        raise MXNetError(f"imdecode: flag must be 0 for grey or 1 for colour, not {flag!r}.")
     return _into(out, as_array(host.decode(buf, flag, to_rgb)))
 
 
@@ -70,7 +70,9 @@ def imdecode(
     """
     if isinstance(buf, NDArray):
         if buf.dtype != np.uint8:
-            raise MXNetError(f"imdecode: the buffer is of uint8, not {np.dtype(buf.dtype).name}.")
+            raise MXNetError(
+                f"imdecode: the buffer must be of uint8, not {np.dtype(buf.dtype).name}."
+            )
         buf = buf.asnumpy()
     elif not isinstance(buf, (bytes, bytearray, memoryview, np.ndarray)):
         raise AttributeValueError(
@@ -116,7 +118,9 @@ def _resized(
 ) -> Any:
     for name, extent in (("w", w), ("h", h)):
         if not isinstance(extent, (int, float, np.number)):
-            raise AttributeTypeError(f"imresize: {name} is a number of pixels, not {extent!r:.60}.")
+            raise AttributeTypeError(
+                f"imresize: {name} must be a number of pixels, not {extent!r:.60}."
+            )
     return _into(out, on_host(host.resize, src, int(w), int(h), int(interp)))
 
 
@@ -126,7 +130,7 @@ def scale_down(src_size: Size, size: Size) -> Size:
         w, h = size
     except TypeError:
         raise AttributeTypeError(
-            f"A size is (width, height), such as (224, 224), not {size!r:.60}."
+            f"A size must be (width, height), such as (224, 224), not {size!r:.60}."
         ) from None
     sw, sh = src_size
     if sh < h:
@@ -139,7 +143,7 @@ def scale_down(src_size: Size, size: Size) -> Size:
 def resize_short(src: NDArray | np.ndarray, size: int, interp: int = 2) -> Any:
     """Resize an image so that its shorter side has ``size`` pixels."""
     if len(src.shape) != 3:
-        raise ShapeError(f"An image is (height, width, channels), not {src.shape}.")
+        raise ShapeError(f"An image must be (height, width, channels), not {src.shape}.")
     h, w = src.shape[:2]
     if h > w:
         new_h, new_w = size * h // w, size

@@ -10,17 +10,32 @@ from mixnet.base import AttributeValueError
 from mixnet.initializer.initializer import Initializer, register
 from mixnet.ndarray import random
 from mixnet.ndarray.create import array
+from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.registry import find
+from mixnet.util import is_np_array
 
 
 def uniform(low: float, high: float, arr: NDArray) -> None:
     """Fill an array with uniform numbers in [low, high)."""
+    if is_np_array():
+        arr._write_all(_by_numpy("_npi_uniform", arr, low=low, high=high))
+        return
     arr._write_all(random.uniform(low, high, arr.shape, ctx=arr.context))
 
 
 def normal(sigma: float, arr: NDArray) -> None:
     """Fill an array with normal numbers of mean 0 and standard deviation ``sigma``."""
+    if is_np_array():
+        arr._write_all(_by_numpy("_npi_normal", arr, loc=0, scale=sigma))
+        return
     arr._write_all(random.normal(0, sigma, arr.shape, ctx=arr.context))
+
+
+def _by_numpy(op: str, arr: NDArray, **parameters: float) -> NDArray:
+    """Numbers of ``mx.np.random``, which MXNet draws from another generator."""
+    drawn: NDArray = invoke(find(op), (), {**parameters, "size": arr.shape, "ctx": arr.context})
+    return drawn
 
 
 @register

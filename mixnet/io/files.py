@@ -253,7 +253,7 @@ class SparseLines:
                     values.append(float(value))
             except ValueError:
                 raise FileFormatError(
-                    f"{path}, line {number}: takes a label and column:value with columns from "
+                    f"{path}, line {number}: expected a label and column:value with columns from "
                     f"0 to {columns - 1}, not {line.strip()!r:.80}."
                 ) from None
             starts.append(len(values))
@@ -285,7 +285,9 @@ class _LibSVM(Rows):
         if not settings.round_batch:
             raise MXNetError("LibSVMIter: sparse batches are made with round_batch=True only.")
         if len(settings.data_shape) != 1:
-            raise ShapeError(f"LibSVMIter: data_shape is (columns,), not {settings.data_shape}.")
+            raise ShapeError(
+                f"LibSVMIter: data_shape must be (columns,), not {settings.data_shape}."
+            )
         labels = () if settings.label_shape in ((1,), ()) else tuple(settings.label_shape)
         super().__init__(
             "LibSVMIter",
@@ -393,7 +395,7 @@ def read_idx(path: str, axes: int) -> np.ndarray:
         magic = 0x0800 | axes
         if len(head) < 4 + 4 * axes or struct.unpack_from(">I", head)[0] != magic:
             raise FileFormatError(
-                f"{path}: no idx file of {axes} axes, which begins with {struct.pack('>I', magic)!r}; "
+                f"{path} is not an idx file of {axes} axes, which begins with {struct.pack('>I', magic)!r}; "
                 f"this one begins with {head[:4]!r}."
             )
         shape = struct.unpack_from(f">{axes}I", head, 4)

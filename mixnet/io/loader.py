@@ -47,7 +47,7 @@ class BatchSource(ABC):
         workers: int = 1,
     ):
         if batch_size < 1:
-            raise MXNetError(f"{name}: batch_size is at least 1, not {batch_size}.")
+            raise MXNetError(f"{name}: batch_size must be at least 1, not {batch_size}.")
         self.name = name
         self.batch_size = batch_size
         self.round_batch = round_batch

@@ -70,7 +70,7 @@ class NDArrayIter(DataIter):
             if source.shape[0] < self.num_data:
                 raise ShapeError(
                     f"NDArrayIter: {sources[0][0]!r} has {self.num_data} samples, {name!r} has "
-                    f"{source.shape[0]}; give arrays of one length."
+                    f"{source.shape[0]}; give arrays of equal length."
                 )
         self.idx = np.arange(self.num_data)
         self.shuffle = shuffle

@@ -35,7 +35,7 @@ class Parameters:
         unknown = sorted(set(values) - set(table))
         if unknown:
             warnings.warn(
-                f"{iterator} has no parameter {', '.join(unknown)}; left out.", stacklevel=4
+                f"{iterator} has no parameter {', '.join(unknown)}; it is ignored.", stacklevel=4
             )
         for name, each in table.items():
             if name in values and values[name] is not None:

@@ -39,7 +39,7 @@ class KVStoreBase:
             key: a string or an integer, or a list.
             value: an array, or one for each key.
             out: an array or a list; for several keys a list for each.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
         """
         raise _left_out(type(self), "broadcast")
 
@@ -56,7 +56,7 @@ class KVStoreBase:
             key: a string or an integer, or a list.
             value: an array or one for each device; for several keys a list for each.
             out: where the sum goes, by default to ``value``.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
         """
         raise _left_out(type(self), "pushpull")
 

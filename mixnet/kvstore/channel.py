@@ -103,8 +103,8 @@ class Channel:
             first = self._unconfirmed[0][0]
             if first > self._done + 1:
                 raise MXNetError(
-                    f"{self._name} has lost its database: it knows {self._done} commands of rank "
-                    f"{self._worker}, {first - 1} were in it. Start all processes again from "
+                    f"{self._name} has lost its database: it has {self._done} commands of rank "
+                    f"{self._worker}, and had stored {first - 1}. Start all processes again from "
                     "the last checkpoint."
                 )
             number, arguments = self._unconfirmed[self._done + 1 - first]
@@ -144,7 +144,7 @@ class Channel:
                     raise reason from None
                 if time.monotonic() > end:
                     raise WorkerLostError(
-                        f"{self._name} cannot be reached for {self._seconds:g} s: "
+                        f"{self._name} could not be reached for {self._seconds:g} s: "
                         f"{error or 'it has ended'}. Look "
                         f"at what it printed, and start all processes again from the last checkpoint. "
                         f"mixnet-launch starts a server again that was killed."

@@ -61,7 +61,7 @@ def read(path: str) -> bytes:
         ) from None
     if about.st_uid != os.getuid() or stat.S_IMODE(about.st_mode) & 0o077 or len(content) < _BYTES:
         raise JobError(
-            f"{path} is not a key of a job: it has to belong to this user alone (mode 0600), "
+            f"{path} is not a key of a job: it must belong to this user alone (mode 0600), "
             f"with {2 * _BYTES} "
             f"characters in it."
         )

@@ -97,7 +97,7 @@ class KVStore(KVStoreBase):
         Args:
             key: a key or a list.
             value: an array or a list for each device; for several keys one of these each.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
 
         Raises:
             MXNetError: a key was not initialized.
@@ -116,7 +116,7 @@ class KVStore(KVStoreBase):
         Args:
             key: a key or a list.
             out: an array or a list for each device; for several keys one of these each.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
             ignore_sparse: leave row_sparse arrays in ``out`` unchanged.
 
         Raises:
@@ -144,7 +144,7 @@ class KVStore(KVStoreBase):
             key: a key or a list.
             value: an array or a list for each device; for several keys one of these each.
             out: the same.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
 
         Raises:
             MXNetError: a key was not initialized.
@@ -176,7 +176,7 @@ class KVStore(KVStoreBase):
             key: a key or a list.
             value: an array, or one for each key.
             out: an array or a list for each device; for several keys one of these each.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
 
         Raises:
             MXNetError: a key has a value already.
@@ -196,7 +196,7 @@ class KVStore(KVStoreBase):
         Args:
             key: a key or a list.
             out: a row_sparse array, or a list.
-            priority: larger runs earlier among what is ready.
+            priority: among tasks that are ready, larger ones run first.
             row_ids: row indices, possibly repeated: an array for all of ``out``, or one for each.
 
         Raises:
@@ -237,8 +237,8 @@ class KVStore(KVStoreBase):
         """
         if not isinstance(compression_params, Mapping):
             raise CheckError(
-                f"unexpected type for compression_params: {type(compression_params)}; give a dict, as "
-                f"{{'type': '2bit'}}."
+                f"unexpected type for compression_params: {type(compression_params)}; give a dict, such "
+                f"as {{'type': '2bit'}}."
             )
         self.handle.compress(compression(compression_params))
 
@@ -338,7 +338,7 @@ def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tup
     for each in value if isinstance(value, (list, tuple)) else [value]:
         if not isinstance(each, NDArray):
             raise CheckError(
-                f"values of a KVStore are NDArrays, not {type(each).__name__}; make one with mx.nd.array"
+                f"values of a KVStore must be NDArrays, not {type(each).__name__}; make one with mx.nd.array"
             )
     return [(name, each) for each in value]
 

@@ -85,9 +85,8 @@ class Servers:
                 raise JobError(
                     f"After {seconds:g} s server {', '.join(map(str, missing))} of {self.count} "
                     f"had not joined. "
-                    f"mixnet-launch -s {self.count} starts them; by hand: a process with "
-                    "DMLC_ROLE=server each, "
-                    f"that imports mixnet. Look at what they printed."
+                    f"mixnet-launch -s {self.count} starts them; by hand, start a process for "
+                    "each that has DMLC_ROLE=server and imports mixnet. Look at what they printed."
                 )
             time.sleep(0.02)
 

@@ -173,7 +173,7 @@ class Shard:
         if values.updater is None:
             raise MXNetError(
                 "Updater needs to be set for async mode: call set_optimizer or set_updater before the first "
-                "push to a store of kind 'dist_async'. To add up gradients without one take 'dist_sync'."
+                "push to a store of kind 'dist_async'. To add up gradients without one, use 'dist_sync'."
             )
         error = None
         for key, sent in content.items():

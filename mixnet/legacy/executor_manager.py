@@ -38,7 +38,7 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
         begin, end = min(end, batch_size), min(end + count, batch_size)
         if begin >= end:
             raise AttributeValueError(
-                f"Too many slices. Some splits are empty. {batch_size} samples do not go round "
+                f"Too many slices. Some splits are empty. {batch_size} samples are too few for "
                 f"{len(work_load_list)} contexts."
             )
         slices.append(slice(begin, end))

@@ -76,7 +76,7 @@ class CompositeEvalMetric(EvalMetric):
             metric.reset()
 
     def reset_local(self) -> None:
-        """Start anew what ``get`` tells of all metrics."""
+        """Reset what ``get`` returns for all metrics."""
         super().reset_local()
         for metric in self.metrics:
             metric.reset_local()

@@ -67,7 +67,7 @@ class CustomMetric(EvalMetric):
             self.global_num_inst += count
 
     def get_config(self) -> dict[str, Any]:
-        """There is none: a function is no configuration.
+        """Not available: a function cannot be serialized.
 
         Raises:
             NotImplementedError: always.

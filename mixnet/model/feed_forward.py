@@ -57,7 +57,7 @@ def _call(callbacks: Callbacks | None, *args: Any) -> None:
 
 
 class FeedForward(BASE_ESTIMATOR):
-    """A network that fits, predicts and scores by itself.
+    """A symbol with methods to fit, predict and score.
 
     Args:
         symbol: the network, or a function that gives it for a bucket's key.

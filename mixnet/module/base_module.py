@@ -93,7 +93,8 @@ def _described(descriptions: Any, called: str = "data_shapes") -> list[DataDesc]
         return [each if isinstance(each, DataDesc) else DataDesc(*each) for each in descriptions]
     except TypeError:
         raise AttributeTypeError(
-            f"{called} is a list of names and shapes, such as [('data', (32, 10))], not {descriptions!r:.80}."
+            f"{called} must be a list of names and shapes, such as [('data', (32, 10))], "
+            f"not {descriptions!r:.80}."
         ) from None
 
 
@@ -490,7 +491,7 @@ class BaseModule:
         """Initialize parameters and states.
 
         Args:
-            initializer: for what is in neither dict; None leaves it unchanged.
+            initializer: for parameters in neither dict; None leaves it unchanged.
             arg_params: parameters by name.
             aux_params: auxiliary states by name.
             allow_missing: whether the dicts may be incomplete.

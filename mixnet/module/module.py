@@ -278,7 +278,8 @@ class Module(BaseModule):
         """
         if not callable(initializer):
             raise AttributeTypeError(
-                f"init_params: initializer must be one, such as mx.init.Xavier(), not {initializer!r}."
+                f"init_params: initializer must be an Initializer, such as mx.init.Xavier(), "
+                f"not {initializer!r}."
             )
         try:
             initializer(desc, array)
@@ -458,7 +459,7 @@ class Module(BaseModule):
         else:
             if not isinstance(optimizer, opt.Optimizer):
                 raise CheckError(
-                    f"init_optimizer: optimizer must be one, or its name, not {optimizer!r:.60}."
+                    f"init_optimizer: optimizer must be an Optimizer or its name, not {optimizer!r:.60}."
                 )
             if optimizer.rescale_grad != rescale_grad:
                 warnings.warn(

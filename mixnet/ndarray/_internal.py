@@ -19,7 +19,7 @@ def _set_value(src: float, out: NDArray | None = None) -> NDArray:
         ValueError: there is no array to set.
     """
     if out is None:
-        raise AttributeValueError("_set_value: give the array that is set, out=.")
+        raise AttributeValueError("_set_value: give the array to set, out=.")
     out[:] = float(src)
     return out
 

@@ -43,7 +43,7 @@ def _flat(arrays: Any, role: str) -> tuple[list[Any], Any]:
         return [arrays], None
     if not isinstance(arrays, (list, tuple)):
         raise NotAnArrayError(
-            f"{role} is an array or a list of arrays, not {arrays!r:.60}. mx.nd.array makes arrays."
+            f"{role} must be an array or a list of arrays, not {arrays!r:.60}. mx.nd.array makes arrays."
         )
     leaves, shape = [], []
     for each in arrays:
@@ -162,7 +162,7 @@ def while_loop(
         max_iterations: the most steps.
 
     Returns:
-        The step outputs stacked to ``max_iterations`` rows, those behind the last step 0, and the
+        The step outputs stacked to ``max_iterations`` rows, those after the last step 0, and the
         last loop variables.
 
     Raises:

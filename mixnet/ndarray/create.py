@@ -178,7 +178,7 @@ def eye(
 def from_numpy(
     ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
 ) -> NDArray:
-    """An array with the content and dtype of a NumPy array; always a copy, so both stay safe.
+    """An array with the content and dtype of a NumPy array; always a copy, so both can be changed.
 
     Raises:
         ValueError: ``zero_copy`` of an array that is not C contiguous, as in MXNet.
@@ -189,7 +189,7 @@ def from_numpy(
         )
     if zero_copy and not ndarray.flags["C_CONTIGUOUS"]:
         raise AttributeValueError(
-            "from_numpy shares arrays that are C contiguous; pass zero_copy=False, or "
+            "from_numpy shares only C-contiguous arrays; pass zero_copy=False, or "
             "numpy.ascontiguousarray(array)."
         )
     return array_cls._wrap(from_host(ndarray, current_context()))

@@ -91,7 +91,13 @@ def _run(
     elif context is None:
         context = current_context()
     if op.takes_key:
-        stream, first = next_draw(context or values[0].spec.context, op.draws(statics))
+        stream, first = next_draw(
+            context or values[0].spec.context,
+            op.draws(statics),
+            lambda: [
+                op.demands(statics, [(v.spec.shape, v.spec.dtype) for v in values], len(scalars))
+            ],
+        )
         values, scalars = (*values, stream), (*scalars, first)
     if op.takes_key and not arrays:
         context = None

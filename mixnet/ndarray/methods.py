@@ -31,7 +31,7 @@ def output_spec(op: Op, statics: Statics, spec: Spec) -> Spec:
 
 
 def reshape(self: NDArray, *shape: Any, **kwargs: Any) -> Any:
-    """The same storage in another shape; -1 stands for what is left, 0 for the axis as it is.
+    """The same storage in another shape; -1 takes what remains, 0 keeps the axis.
 
     MXNet's codes -2, -3 and -4 and ``reverse`` are those of the operator ``Reshape``.
 

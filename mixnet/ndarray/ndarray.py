@@ -409,7 +409,7 @@ class NDArray(Installed):
         """Make this a variable: backward writes its gradient to ``grad``.
 
         Args:
-            grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` leaves it as it is.
+            grad_req: ``'write'`` replaces the gradient, ``'add'`` adds to it, ``'null'`` leaves it unchanged.
             stype: storage type of the gradient: ``'default'``, or ``'row_sparse'`` for one that
                 holds only the rows which an Embedding or a product with a csr matrix has read.
         """
@@ -468,7 +468,7 @@ class NDArray(Installed):
     def asscalar(self) -> Any:
         """The only element of an array of one axis, as a NumPy scalar.
 
-        With more axes it is a NumPy array of the same shape, as MXNet has it; ``item()`` is
+        With more axes it is a NumPy array of the same shape, as in MXNet; ``item()`` is
         always the scalar.
 
         Raises:

@@ -41,7 +41,7 @@ def save(fname: str | os.PathLike[str], data: Arrays, wait: bool = True) -> Savi
             dense arrays by name.
         data: an array, a list of arrays, or a dict from names to arrays; what they hold now is
             written, whatever happens to them meanwhile.
-        wait: return when the file is complete; else at once, with a handle to wait on.
+        wait: return when the file is complete; otherwise at once, with a handle to wait on.
 
     Raises:
         TypeError: something in ``data`` is no array.
@@ -92,7 +92,7 @@ def _named(data: Arrays) -> tuple[list[str], Sequence[Any]]:
         )
     for name in names:
         if not isinstance(name, str):
-            raise AttributeTypeError(f"save: names of arrays are strings, not {name!r:.60}.")
+            raise AttributeTypeError(f"save: names of arrays must be strings, not {name!r:.60}.")
     for i, each in enumerate(arrays):
         if not isinstance(each, NDArray):
             label = repr(names[i]) if names else f"number {i}"
@@ -148,8 +148,8 @@ def load(fname: str | os.PathLike[str]) -> Any:
 
     Raises:
         MissingFileError: there is no such file.
-        FileFormatError: it is truncated, corrupted or no such file; or it was saved with numpy
-            shapes on and they are off, or the other way.
+        FileFormatError: it is truncated, corrupted or of another format; or it was saved with numpy
+            shapes on and they are off, or vice versa.
     """
     return read(fname, lambda: _load(fname))
 
@@ -164,7 +164,7 @@ def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
 
     Raises:
         AttributeTypeError: it holds no bytes.
-        FileFormatError: it is truncated, corrupted or no such content.
+        FileFormatError: it is truncated, corrupted or of another format.
     """
     if not isinstance(buf, (bytes, bytearray, memoryview)):
         raise AttributeTypeError(

@@ -139,7 +139,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A dict of the pairs, whose keys differ."""
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise ValueError("a name stands there twice")
+        raise ValueError("a name occurs twice")
     return members
 
 

@@ -144,7 +144,7 @@ def csr_matrix(
     Args:
         arg1: dense data; a csr array, or csr matrix of scipy; a shape, for zeros; ``(data, indices,
             indptr)``; or ``(data, (row, column))``.
-        shape: ``(rows, columns)``; read off the positions where it is left out.
+        shape: ``(rows, columns)``; inferred from the positions if omitted.
         ctx: device.
         dtype: float32, or that of the data, by default.
 
@@ -208,7 +208,7 @@ def _csr_of_parts(parts: tuple[Any, ...], shape: Any, context: Context, dtype: A
         return _from_coordinates(parts[0], parts[1], shape, context, dtype)
     if len(parts) != 3 or _is_shape(parts):
         raise AttributeValueError(
-            f"csr_matrix: a tuple is a shape (rows, columns), (data, indices, indptr) or (data, "
+            f"csr_matrix: a tuple must be a shape (rows, columns), (data, indices, indptr) or (data, "
             f"(rows, columns)), not {parts!r:.80}."
         )
     data, indices, indptr = parts
@@ -267,7 +267,7 @@ def row_sparse_array(
     Args:
         arg1: dense data; a row_sparse array; a shape, for zeros; or ``(data, indices)``: rows and
             their numbers, which rise in a well-formed array (``check_format``).
-        shape: read off the positions where it is left out.
+        shape: inferred from the positions if omitted.
         ctx: device.
         dtype: float32, or that of the data, by default.
 
@@ -293,7 +293,7 @@ def _rows_of_parts(
 ) -> RowSparseNDArray:
     if len(parts) < 2 or (len(parts) > 2 and not _is_shape(parts)):
         raise AttributeValueError(
-            f"row_sparse_array: a tuple is a shape of two axes or more, or (data, indices), not "
+            f"row_sparse_array: a tuple must be a shape of two axes or more, or (data, indices), not "
             f"{parts!r:.80}."
         )
     if _is_shape(parts):

@@ -129,7 +129,7 @@ class BaseSparseNDArray(NDArray):
 
     @property
     def indices(self) -> NDArray:
-        """Where the stored values stand, int64: columns of a csr matrix, numbers of rows else."""
+        """Positions of the stored values, int64: columns of a csr matrix, otherwise row numbers."""
         return self._aux[-1].copy()
 
     @property

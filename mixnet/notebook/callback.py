@@ -133,8 +133,8 @@ class LiveBokehChart:
 
     def _refuse(self) -> None:
         raise MXNetError(
-            f"{type(self).__name__} draws with bokeh's interface of 2016, which is gone. Keep the "
-            f"numbers with PandasLogger, and plot logger.train_df."
+            f"{type(self).__name__} needs bokeh's interface of 2016, which no longer exists. Record "
+            f"the numbers with PandasLogger, and plot logger.train_df."
         )
 
     def batch_cb(self, param: Any) -> None:

@@ -46,9 +46,7 @@ def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
         copied = object.copy() if ctx is None else object.copyto(ctx)
         return copied if dtype is None else copied.astype(dtype, copy=False)
     if isinstance(object, NDArray):
-        raise AttributeValueError(
-            "array: an mx.nd array becomes an mx.np one by its as_np_ndarray()."
-        )
+        raise AttributeValueError("array: convert an mx.nd array with its as_np_ndarray().")
     if isinstance(object, (list, tuple)):
         object = _numbers_of(object)
         if dtype is None:
@@ -183,7 +181,7 @@ def arange(
     dtype: Any = None,
     ctx: Any = None,
 ) -> Any:
-    """Numbers from ``start`` (0 if it stands alone) up to ``stop``; float32 by default.
+    """Numbers from ``start`` (0 if only one is given) up to ``stop``; float32 by default.
 
     Raises:
         ZeroDivisionError: ``step`` is 0.

@@ -55,8 +55,8 @@ class Dispatch:
         for each in inputs:
             if isinstance(each, onp.ndarray):
                 raise AttributeTypeError(
-                    f"numpy.{ufunc.__name__}: a numpy array does not combine with an mx.np one. "
-                    f"Make it one with mx.np.array(...), or call asnumpy()."
+                    f"numpy.{ufunc.__name__}: a numpy array cannot be combined with an mx.np one. "
+                    f"Convert it with mx.np.array(...), or the other with asnumpy()."
                 )
         out = kwargs.pop("out", None)
         if out is not None:

@@ -223,9 +223,9 @@ def nan_to_num(
     Args:
         x: an array or a number.
         copy: False writes the result to ``x``.
-        nan: what stands for NaN.
-        posinf: what stands for plus infinity.
-        neginf: what stands for minus infinity.
+        nan: replaces NaN.
+        posinf: replaces plus infinity.
+        neginf: replaces minus infinity.
     """
     if isinstance(x, NUMBERS):
         return onp.nan_to_num(x, copy, nan, posinf, neginf)

@@ -230,7 +230,7 @@ class ndarray(NDArray):
         NDArray.attach_grad(self, grad_req)
 
     def reshape(self, *args: Any, **kwargs: Any) -> Self:
-        """The elements in another shape, as an array of its own; one -1 stands for what is left.
+        """The elements in another shape, as a new array; one -1 takes what remains.
 
         Raises:
             ShapeError: the number of elements differs.
@@ -239,7 +239,7 @@ class ndarray(NDArray):
         return self._function("reshape")(self, _wanted_shape(args, kwargs), order)
 
     def reshape_view(self, *args: Operand, **kwargs: object) -> Self:
-        """The same storage in another shape; one -1 stands for what is left.
+        """The same storage in another shape; one -1 takes what remains.
 
         Raises:
             ShapeError: the number of elements differs.
@@ -255,7 +255,7 @@ class ndarray(NDArray):
 
     @property
     def T(self) -> Self:
-        """Axes the other way round."""
+        """Axes in reverse order."""
         return self.transpose()
 
     def flatten(self, order: str = "C") -> Self:

@@ -262,7 +262,7 @@ def choice(
         a: a number or a 1-D array.
         size: shape of the result; one draw by default.
         replace: whether an element may be drawn again.
-        p: probabilities, as many as there are elements.
+        p: one probability for each element.
 
     Raises:
         ValueError: more draws than elements without replacement.

@@ -177,7 +177,7 @@ def diff(
         n: how often.
         axis: along which.
         prepend: a number or an array that is joined before ``a`` first.
-        append: one that is joined behind it.
+        append: one that is joined after it.
     """
     if prepend is not None or append is not None:
         a = concatenate(
@@ -202,7 +202,7 @@ def _end(a: Any, numbers: Operand, axis: int) -> Any:
 
 
 def ediff1d(ary: Operand, to_end: Any = None, to_begin: Any = None) -> Any:
-    """Differences of neighbours in the flattened array, with numbers before and behind."""
+    """Differences of neighbours in the flattened array, with numbers prepended and appended."""
     begin, end = is_array(to_begin), is_array(to_end)
     return call(
         "_npi_ediff1d",

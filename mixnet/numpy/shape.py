@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
-    """The elements in another shape; one -1 stands for what is left."""
+    """The elements in another shape; one -1 takes what remains."""
     shape = (newshape,) if isinstance(newshape, (int, onp.integer)) else tuple(newshape)
     return call("_np_reshape", a, out=out, newshape=shape, order=order)
 
@@ -91,7 +91,7 @@ def concatenate(
 
 
 def append(arr: Any, values: Any, axis: Any = None) -> Any:
-    """``values`` behind ``arr`` along ``axis``; both flattened where it is None."""
+    """``values`` appended to ``arr`` along ``axis``; both flattened where it is None."""
     return concatenate((arr, values), axis)
 
 
@@ -232,12 +232,12 @@ def flip(m: Any, axis: Any = None, out: Operable | None = None) -> Any:
 
 
 def flipud(m: Operand) -> Any:
-    """Rows the other way round."""
+    """Rows in reverse order."""
     return flip(m, 0)
 
 
 def fliplr(m: Operand) -> Any:
-    """Columns the other way round."""
+    """Columns in reverse order."""
     return flip(m, 1)
 
 
@@ -294,11 +294,11 @@ atleast_3d = _atleast(3)
 
 
 def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) -> Any:
-    """With elements before and behind along every axis.
+    """With elements added before and after along every axis.
 
     Args:
         x: any shape.
-        pad_width: one number, ``(before, behind)``, or such a pair for each axis.
+        pad_width: one number, ``(before, after)``, or such a pair for each axis.
         mode: 'constant', 'edge', 'reflect', 'symmetric', 'maximum' or 'minimum'.
         kwargs: ``constant_values`` or ``reflect_type`` of that mode.
 
@@ -336,7 +336,7 @@ def resize(a: Any, new_shape: int | Sequence[int]) -> Any:
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """The index of each axis from positions in the flattened array."""
     if order != "C":
-        raise NotDefinedError("unravel_index: only order='C' is kept.")
+        raise NotDefinedError("unravel_index: only order='C' is supported.")
     shape = (shape,) if isinstance(shape, (int, onp.integer)) else tuple(shape)
     if not is_array(indices):
         return onp.unravel_index(indices, shape)

@@ -191,6 +191,10 @@ class Operator:
         """How many numbers of the stream of random numbers a call takes."""
         return int(self.takes_key)
 
+    def demands(self, statics: Statics, known: Any, scalars: int) -> Any:
+        """What the host draws for a call."""
+        return ()
+
     def shared(self, statics: Statics) -> tuple[Any, ...]:
         """Keys of the objects that calls with these attributes share with others."""
         return ()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import itertools
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +24,7 @@ from mixnet.base import (
     ShapeError,
     did_you_mean,
 )
+from mixnet.ops.generators.source import KEY_DEMAND, AnswerError, Asked, Demand
 from mixnet.ops.operator import Arrays, Family, FlopsRule, Operator, Statics
 from mixnet.ops.schema.attributes import (
     ONE,
@@ -39,7 +41,7 @@ from mixnet.ops.schema.over_devices import Exchange, OverDevices
 from mixnet.ops.schema.rewrites import NOTHING, Rewrites
 from mixnet.ops.schema.shape_constraints import Constraint
 from mixnet.ops.schema.storage import Storage
-from mixnet.ops.schema.stream import advanced, key_at
+from mixnet.ops.schema.stream import key_at, stream_at
 
 OPERATORS: dict[str, Op] = {}
 """Every operator by each of its names: MXNet's registered name and its aliases."""
@@ -103,6 +105,8 @@ class Op(Operator):
             attributes. By default every call of an operator with a key takes one.
         draws_apart: for operators that draw again until a number fits: whether every element has
             tries of its own, so that rounding in one of them changes no other.
+        draws_as_mxnet: whether the function takes numbers of MXNet's generators in place of a key,
+            see :mod:`mixnet.ops.generators.source`.
         keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
             again. They come once more behind the outputs and states, for backward to find them.
         flops: floating point operations for each element of the first input, 0 for what only moves or names
@@ -174,6 +178,7 @@ class Op(Operator):
         shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
         draws_apart: bool = False,
+        draws_as_mxnet: bool = False,
         keeps_outputs: bool = False,
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
@@ -222,6 +227,7 @@ class Op(Operator):
         self._shares = shares
         self._share_names = () if shares is None else tuple(inspect.signature(shares).parameters)
         self.draws_apart = draws_apart
+        self.draws_as_mxnet = draws_as_mxnet
         self.keeps_outputs = keeps_outputs
         self.flops = flops
         self.precision = precision
@@ -686,6 +692,20 @@ class Op(Operator):
             count = self._known_draws[statics] = int(self._draws(**attributes))
         return count
 
+    def demands(
+        self, statics: Statics, known: Sequence[tuple[tuple[int, ...], np.dtype]], scalars: int
+    ) -> tuple[Demand, ...]:
+        """What the host draws for a call.
+
+        Args:
+            statics: attributes, bound.
+            known: shape and dtype of each array; without the stream.
+            scalars: how many numbers are inputs; without that of the draw.
+        """
+        if not self.draws_as_mxnet:
+            return (KEY_DEMAND,)
+        return _demands(self, statics, tuple(known), scalars)
+
     def shared(self, statics: Statics) -> tuple[Any, ...]:
         """Keys of the objects that calls with these attributes share with others."""
         if self._shares is None:
@@ -743,8 +763,9 @@ class Op(Operator):
             return arrays, scalars, None
         *arrays, stream = arrays
         *scalars, draw = scalars
-        key = advanced(stream, draw) if self.takes_stream else key_at(stream, draw)
-        return arrays, scalars, key
+        if self.takes_stream:
+            return arrays, scalars, stream_at(stream, draw)
+        return arrays, scalars, key_at(stream, draw, self.draws_as_mxnet)
 
     def with_declared_gradient(
         self, statics: Statics, arrays: Arrays, scalars: Arrays = ()
@@ -899,7 +920,7 @@ class Op(Operator):
         kind = type(values[0]).__name__
         return AttributeTypeError(
             f"{self.title} got {len(values)} value(s) after its attributes, the first of type {kind}; only "
-            f"{allowed} can stand there. Call it as {self.usage()}."
+            f"{allowed} can follow. Call it as {self.usage()}."
         )
 
     def __repr__(self) -> str:
@@ -1012,5 +1033,26 @@ def find(name: str) -> Op:
     except KeyError:
         near = ", ".join(difflib.get_close_matches(name, OPERATORS, 3))
         raise MXNetError(
-            f"There is no operator {name!r}." + (f" Near it: {near}." if near else "")
+            f"There is no operator {name!r}." + (f" Similar names: {near}." if near else "")
         ) from None
+
+
+@functools.lru_cache(maxsize=1024)
+def _demands(
+    op: Op, statics: Statics, known: tuple[tuple[tuple[int, ...], np.dtype], ...], scalars: int
+) -> tuple[Demand, ...]:
+    demands = []
+
+    def run(*inputs: Any) -> Any:
+        arrays, numbers = inputs[: len(known)], inputs[len(known) :]
+        try:
+            return op._call(statics, arrays, numbers, cast(Any, Asked()))
+        except AnswerError as answer:  # JAX would look through its traceback
+            demands.append(answer.demand)
+            return ()
+
+    inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
+    inputs += [jax.ShapeDtypeStruct((), np.dtype(np.float64))] * scalars
+    with jax.enable_x64(True), jax.disable_jit():
+        jax.eval_shape(run, *inputs)
+    return tuple(demands)

@@ -39,7 +39,7 @@ def adagrad_update(
 
 @register
 class AdaGrad(Optimizer):
-    """AdaGrad: a rate of its own for every element, that falls with what it has moved.
+    """AdaGrad: a rate for every element, which falls as its squared gradients add up.
 
         history ← history + gradient²
         weight  ← weight − lr · (gradient / √(history + eps) + wd · weight)

@@ -76,8 +76,8 @@ class Optimizer:
         self.rescale_grad = rescale_grad
         if not (lr_scheduler is None or callable(lr_scheduler)):
             raise AttributeTypeError(
-                f"{type(self).__name__}: lr_scheduler is a function of the number of updates, as "
-                f"mx.lr_scheduler.FactorScheduler(100), not {lr_scheduler!r:.60}."
+                f"{type(self).__name__}: lr_scheduler must be a function of the number of updates, "
+                f"such as mx.lr_scheduler.FactorScheduler(100), not {lr_scheduler!r:.60}."
             )
         self.lr_scheduler = lr_scheduler
         if self.lr_scheduler is None:
@@ -266,7 +266,7 @@ class Optimizer:
         """
 
     def create_state_multi_precision(self, index: Index, weight: NDArray) -> Any:
-        """``create_state``, with a float32 copy of a half-precision weight where asked for.
+        """``create_state``, with a float32 copy of a half-precision weight if requested.
 
         Returns:
             The state; with ``multi_precision`` and a half-precision weight the pair of the copy and

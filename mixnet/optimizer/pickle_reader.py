@@ -221,8 +221,8 @@ class Machine:
         arguments, name = self._stack.pop(), self._stack.pop()
         if arguments:
             raise FileFormatError(
-                f"The pickle makes {_exactly(name, Name)} with arguments; optimizers and "
-                f"schedulers of such files are made of their attributes alone."
+                f"The pickle creates {_exactly(name, Name)} with arguments; optimizers and "
+                f"schedulers in such files consist of their attributes alone."
             )
         self.budget.spend(64)
         new = Name("copyreg", "__newobj__")

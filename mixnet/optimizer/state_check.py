@@ -58,7 +58,7 @@ def checked(result: Any, optimizer: Optimizer, weights: Weights) -> tuple[Any, O
         states, optimizer = result
         if not isinstance(optimizer, Optimizer):
             raise FileFormatError(
-                f"The file has, in place of an optimizer, a {type(optimizer).__name__}."
+                f"The file has a {type(optimizer).__name__} in place of an optimizer."
             )
         _check_optimizer(optimizer)
     if not isinstance(states, dict):
@@ -69,7 +69,7 @@ def checked(result: Any, optimizer: Optimizer, weights: Weights) -> tuple[Any, O
     for key in states:
         if isinstance(key, bool) or not isinstance(key, (int, str, np.integer)):
             raise FileFormatError(
-                f"States have a number or a name for each parameter, not {key!r}."
+                f"States must be keyed by the number or the name of a parameter, not {key!r}."
             )
     return _fitted(states, optimizer, weights), optimizer
 

@@ -293,7 +293,7 @@ class _Reading:
                 self._check_name(each)
         if name not in _FUNCTIONS:
             raise FileFormatError(
-                f"The optimizer states call {name}; such files hold attributes, and no calls."
+                f"The optimizer states call {name}; such files hold attributes, not calls."
             )
         sized = (bytes, bytearray, str, list, tuple)
         sizes = [len(each) for each in arguments if isinstance(each, sized)]
@@ -337,7 +337,9 @@ class _Reading:
             if not _is_plain_dtype(state):
                 raise _broken("a dtype is not one of little-endian numbers")
         elif isinstance(item, Name):
-            raise FileFormatError("The optimizer states change a class; reading stopped before.")
+            raise FileFormatError(
+                "The optimizer states change a class; reading stopped before that."
+            )
         elif self._bare.pop(id(item), None) is None:
             raise _broken(
                 f"the file changes a {type(item).__name__}, which is not an object of its own"
@@ -439,7 +441,7 @@ def loads(content: bytes) -> Any:
     """
     if not isinstance(content, (bytes, bytearray, memoryview)):
         raise AttributeTypeError(
-            f"Optimizer states are bytes, not a {type(content).__name__}; get_states gives them."
+            f"Optimizer states must be bytes, not a {type(content).__name__}; get_states gives them."
         )
     content = bytes(content)
     try:

@@ -72,8 +72,8 @@ def check_mode(mode: str | None) -> None:
     """
     if mode is not None and mode not in MODES:
         raise AttributeValueError(
-            f"recompute={mode!r}: use 'mirror' (all but convolutions, matrix products and joins is "
-            f"computed again), 'sublinear' (about as many activations are kept as the square root "
+            f"recompute={mode!r}: use 'mirror' (compute everything again but convolutions, matrix "
+            f"products and joins), 'sublinear' (store about as many activations as the square root "
             f"of the number of operations), or None."
         )
 

@@ -29,6 +29,7 @@ ORDER = (
     "meetings",  # meetings of devices that are open, and who has come
     "segment",  # the operations of one segment, and whether it was handed over
     "random numbers",  # the next number of a stream
+    "random numbers of the host",  # the state of MXNet's generators
     "later",  # the values that one task makes
     "engine",  # the queues of all variables and workers
     "host values",  # whether a result of a backend is on the host or on the device
@@ -117,7 +118,7 @@ class CheckedLock:
                 raise MXNetError(
                     f"The lock {self.name!r} is taken while this thread holds {later.name!r}, "
                     "which comes after it "
-                    "(mixnet/process/locks.py). This is a mistake in mixnet: please report it "
+                    "(mixnet/process/locks.py). This is a bug in mixnet: please report it "
                     "with this traceback."
                 )
             waits_for[threading.get_ident()] = f"the lock {self.name!r}", time.monotonic()
@@ -192,7 +193,7 @@ def about_to_wait(event: str, gives_back: Any = None) -> None:
             ends_waiting()
             raise MXNetError(
                 f"A thread is about to wait for {event} while it holds the lock {locks[-1].name!r} "
-                "(mixnet/process/locks.py). This is a mistake in mixnet: please report it "
+                "(mixnet/process/locks.py). This is a bug in mixnet: please report it "
                 "with this traceback."
             )
 

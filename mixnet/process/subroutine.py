@@ -21,7 +21,7 @@ def checked_function(owner: str, name: str, function: object, example: str) -> A
     """
     if not callable(function):
         raise AttributeTypeError(
-            f"{owner}: {name} is a function, such as {example}, not {function!r:.60}."
+            f"{owner}: {name} must be a function, such as {example}, not {function!r:.60}."
         )
     return function
 
@@ -60,5 +60,7 @@ def checked_turns(owner: str, value: Any) -> int:
     except (TypeError, ValueError):
         turns = value
     if isinstance(turns, str):
-        raise AttributeKindError(f"{owner}: max_iterations is a whole number, not {turns!r:.60}.")
+        raise AttributeKindError(
+            f"{owner}: max_iterations must be a whole number, not {turns!r:.60}."
+        )
     return checked_count(f"{owner}: max_iterations", turns)

@@ -24,7 +24,7 @@ from mixnet.runtime.record.record import wait_for_all
 
 
 class KVStoreHandle:
-    """The KVStore whose servers' profiles were asked for; ``value`` is None without one."""
+    """The KVStore whose servers' profiles are requested; ``value`` is None without one."""
 
     def __init__(self) -> None:
         self.value: Any = None
@@ -143,7 +143,7 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
-    """The aggregate table, by category and name; empty unless ``aggregate_stats`` was asked for.
+    """The aggregate table, by category and name; empty unless ``aggregate_stats`` was set.
 
     Work that has not ended yet is not in it: call ``mx.nd.waitall()`` before.
 

@@ -14,7 +14,7 @@ SCOPES = ("global", "process", "thread", "task", "marker")
 
 
 class Domain:
-    """A heading under which tasks, frames, counters and markers stand.
+    """A heading for tasks, frames, counters and markers.
 
     Args:
         name: shown in the table and the trace.

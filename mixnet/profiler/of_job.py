@@ -31,7 +31,7 @@ def dump_all(store: Any, filename: str | None = None, finished: bool = True) -> 
         finished: stop the profile, too.
 
     Returns:
-        For each rank what was taken off its times, and by how much that may be wrong, in nanoseconds.
+        For each rank, what was subtracted from its times and the possible error, in nanoseconds.
 
     Raises:
         AttributeTypeError: the store is that of one process.

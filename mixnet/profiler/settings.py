@@ -129,6 +129,6 @@ def check_process(function: str, process: Any) -> None:
         )
     if process == "server":
         raise AttributeValueError(
-            f"{function}(profile_process='server'): servers are not steered from here; call "
+            f"{function}(profile_process='server'): servers cannot be controlled from here; call "
             f"mx.profiler in the server's own program, and use 'worker' for this process."
         )

@@ -144,7 +144,7 @@ class BaseRNNCell:
             )
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Arrays by name with the joined gates taken apart: ``i2h_weight`` to ``i2h_i_weight``, ..."""
+        """Arrays by name with the joined gates separated: ``i2h_weight`` to ``i2h_i_weight``, ..."""
         args = dict(args)
         if not self._gate_names:
             return args
@@ -182,7 +182,7 @@ class BaseRNNCell:
 
         Args:
             length: steps.
-            inputs: a symbol as ``layout`` says, or a list with one for each step.
+            inputs: a symbol in the given ``layout``, or a list with one for each step.
             begin_state: states before the first step, by default zeros.
             layout: axes of ``inputs`` and of merged outputs: ``NTC`` or ``TNC``.
             merge_outputs: outputs as one symbol (True) or as a list (False, None).

@@ -19,7 +19,9 @@ def _share(params: RNNParams | None, own: RNNParams, cell: BaseRNNCell) -> None:
     """
     if params is not None:
         if not cell._own_params:
-            raise CheckError("Give params to the cell that holds others, or to those, not to both.")
+            raise CheckError(
+                "Give params to the cell that contains others, or to those, not to both."
+            )
         cell.params._params.update(params._params)
     own._params.update(cell.params._params)
 
@@ -114,7 +116,7 @@ class SequentialRNNCell(_Cells):
 
 
 class BidirectionalCell(_Cells):
-    """Two cells over a sequence, one of them backwards; outputs stand side by side.
+    """Two cells over a sequence, one of them backwards; outputs are concatenated.
 
     Source: Schuster and Paliwal, 1997.
 

@@ -90,7 +90,7 @@ class FusedRNNCell(BaseRNNCell):
         return parts
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Arrays by name with the parameter vector taken apart, a part for each gate.
+        """Arrays by name with the parameter vector split, a part for each gate.
 
         Raises:
             MXNetError: the vector has a size that no number of inputs gives.

@@ -30,7 +30,7 @@ def encode_sentences(
         invalid_label: the number of ``invalid_key``, which no other token gets.
         invalid_key: the token that fills up batches.
         start_label: the first number of a new token.
-        unknown_token: stands for tokens that are not in ``vocab``; the number it gets is the next.
+        unknown_token: replaces tokens that are not in ``vocab``; it gets the next number.
 
     Raises:
         AssertionError: a token is not in ``vocab``, and there is no ``unknown_token``.
@@ -94,7 +94,7 @@ class BucketSentenceIter(DataIter):
             buckets = [length for length, count in enumerate(counts) if count >= batch_size]
         if not buckets:
             raise AttributeValueError(
-                f"BucketSentenceIter: no length of sentence comes batch_size={batch_size} times, so "
+                f"BucketSentenceIter: no sentence length occurs batch_size={batch_size} times, so "
                 f"there are no buckets. Give buckets=[...], or a smaller batch_size."
             )
         buckets.sort()

@@ -48,7 +48,7 @@ class ModifierCell(BaseRNNCell):
             self.base_cell._modified = True
 
     def unpack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
-        """Arrays by name with the other cell's joined gates taken apart."""
+        """Arrays by name with the other cell's joined gates separated."""
         return self.base_cell.unpack_weights(args)
 
     def pack_weights(self, args: dict[str, Any]) -> dict[str, Any]:
@@ -61,8 +61,8 @@ class ZoneoutCell(ModifierCell):
 
     Args:
         base_cell: the cell.
-        zoneout_outputs: probability that an element of the output stays as it was.
-        zoneout_states: probability that an element of a state stays as it was.
+        zoneout_outputs: probability that an element of the output keeps its value.
+        zoneout_states: probability that an element of a state keeps its value.
 
     Raises:
         AssertionError: the cell is fused or bidirectional, which has no steps.

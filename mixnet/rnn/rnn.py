@@ -41,7 +41,7 @@ def save_rnn_checkpoint(
     arg_params: dict[str, Any],
     aux_params: dict[str, Any],
 ) -> None:
-    """Write symbol and parameters as ``save_checkpoint``, the cells' weights taken apart.
+    """Write symbol and parameters as ``save_checkpoint``, with the cells' weights unpacked.
 
     Args:
         cells: a cell or a list, those of the network.

@@ -245,7 +245,7 @@ def of_block(
     marks += [None] * len(traced.captured)
     notes = []
     if training and all(mark is None or mark.request == "null" for mark in marks):
-        notes.append("There are no gradients: no parameter and no input asks for one.")
+        notes.append("There are no gradients: no parameter and no input requests one.")
     if loss is None and not block._active:
         notes.append(
             "The block is not hybridized: its operations are recorded one by one. This is what "
@@ -331,8 +331,8 @@ def inputs_by_name(caller: str, inputs: Sequence[Any], named: Mapping[str, Any])
     for each in inputs:
         if not isinstance(each, Mapping):
             raise AttributeTypeError(
-                f"{caller}: the inputs of a symbol come by name, as data=(32, 10) or "
-                f"{{'data': array}}, not as {type(each).__name__}."
+                f"{caller}: a symbol takes its inputs by name, such as data=(32, 10) or "
+                f"{{'data': array}}, not a {type(each).__name__}."
             )
         by_name.update(each)
     return by_name
@@ -365,7 +365,7 @@ def of_symbol(
     if unknown:
         raise ShapeError(
             f"stages: the shapes of {', '.join(unknown)} cannot be inferred from "
-            f"{', '.join(by_name) or 'nothing'}; give them by name, as data=(32, 10)."
+            f"{', '.join(by_name) or 'nothing'}; give them by name, such as data=(32, 10)."
         )
     steps: list[Step] = []
 

@@ -143,8 +143,8 @@ class _Runner:
         results: Sequence[Any] = self._call(*arrays)
         if len(results) != self.count:
             raise MXNetError(
-                f"{type(self.backend).__name__}: a part has {self.count} outputs; what "
-                f"compile() made gave {len(results)}."
+                f"{type(self.backend).__name__}: a part has {self.count} outputs, but the function "
+                f"that compile() returned gave {len(results)}."
             )
         return results
 
@@ -261,7 +261,7 @@ def backend_of(name: str) -> Backend:
     backend = _BACKENDS.get(name)
     if backend is None:
         raise MXNetError(
-            f"There is no backend {name!r}. Known are "
+            f"There is no backend {name!r}; there are "
             f"{', '.join(_BACKENDS)}.{did_you_mean(name, _BACKENDS)} Add one with "
             f"mx.library.register_backend."
         )

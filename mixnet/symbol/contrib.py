@@ -220,7 +220,7 @@ def while_loop(
         name: prefix of the subgraphs' names.
 
     Returns:
-        The step outputs stacked to ``max_iterations`` rows, those behind the last step 0, and the
+        The step outputs stacked to ``max_iterations`` rows, those after the last step 0, and the
         last loop variables.
 
     Raises:

@@ -43,8 +43,7 @@ from mixnet.passes.place_devices import group_of, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.passes.set_training import in_mode, set_training
 from mixnet.process.collector import collector_paused
-from mixnet.runtime.record.keys import next_draw
-from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
+from mixnet.runtime.trace.graph_op import GraphOp, call_graph, draw_for, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators, calls_own_operators
@@ -305,7 +304,7 @@ class Executor:
         op = self.graph_op(training)
         # What a monitor shows of backward is computed once more, from the same random numbers.
         draws = op.key is not None and self._monitor is not None
-        self._draw = next_draw(self._ctx, op.draws()) if draws else None
+        self._draw = draw_for(op, values, self._ctx) if draws else None
         outputs, states = call_graph(op, values, self._ctx, self._draw)
         move_states(
             op, [handles[i] for i in op.graph.states], [values[i] for i in op.graph.states], states
@@ -525,8 +524,8 @@ class Executor:
     ) -> Executor:
         """An executor for other input shapes, in the memory of this one.
 
-        Arrays whose shapes stay are shared, and of those that shrink the first elements. What grows
-        gets arrays of its own.
+        Arrays whose shapes do not change are shared; those that shrink share their first
+        elements; those that grow are new.
 
         Args:
             partial_shaping: let arrays that are not named change their shapes.

@@ -37,9 +37,9 @@ def memory_plan(
         grad_req: ``null``: prediction. ``write`` or ``add``, for all, a list in order, or a dict by
             name: training, forward and gradients.
         inplace: outputs may take over the memory of inputs that die there.
-        co_share: arrays may lie where others were that are dead.
+        co_share: arrays may reuse memory of arrays that are no longer needed.
         recompute: gradients compute results of forward again rather than keep them.
-        type_dict: dtypes by name; float32 where nothing says another.
+        type_dict: dtypes by name; float32 by default.
         shapes: shapes by name.
 
     Returns:
@@ -94,7 +94,7 @@ def plan_of(
     if not gradient_requests:
         if recompute:
             raise AttributeValueError(
-                "memory_plan: recompute is about gradients, but none is asked for; pass "
+                "memory_plan: recompute applies to gradients, but none are requested; pass "
                 "grad_req='write' too."
             )
         return plan_memory(graph, inputs_of(graph.inputs), inplace, co_share)

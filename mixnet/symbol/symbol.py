@@ -354,7 +354,7 @@ class Symbol:
             kwargs: shapes by name.
 
         Returns:
-            Three lists of shapes; three times None, with a warning, where something stays unknown.
+            Three lists of shapes; three times None, with a warning, if something stays unknown.
 
         Raises:
             ShapeError: shapes contradict each other; names the node. Like MXNet, it prints the arguments.
@@ -395,7 +395,7 @@ class Symbol:
         """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
 
         Returns:
-            Three lists of dtypes; three times None, with a warning, where one stays unknown.
+            Three lists of dtypes; three times None, with a warning, if one stays unknown.
 
         Raises:
             MXNetError: dtypes contradict each other, or nothing has that name. Like MXNet, it prints
@@ -487,7 +487,7 @@ class Symbol:
         """The symbol with parts computed by a backend, for prediction.
 
         Args:
-            backend: ``XLA``, which returns the symbol as it is and optimizes when a program is
+            backend: ``XLA``, which returns the symbol unchanged and optimizes when a program is
                 compiled, as do MXNet's own ``MKLDNN`` and ``default``; ``ONNXRuntime``;
                 ``OpenVINO``; ``TensorRT``; or one of ``mx.library.register_backend``.
             args: parameters by name: the parts hold them, and the symbol reads them no longer.
@@ -652,9 +652,7 @@ def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
     """A symbol with the outputs of all ``symbols``, of the class ``create_fn``."""
     listed = symbols if isinstance(symbols, (list, tuple)) else []
     if not listed or any(not isinstance(each, Symbol) for each in listed):
-        raise AttributeTypeError(
-            f"Group takes a list of symbols that is not empty, not {symbols!r:.80}."
-        )
+        raise AttributeTypeError(f"Group takes a non-empty list of symbols, not {symbols!r:.80}.")
     return create_fn([entry for each in symbols for entry in each._heads])
 
 

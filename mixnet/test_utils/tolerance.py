@@ -68,7 +68,7 @@ def get_tolerance(dat: Any, tol: Any, default_tol: Mapping[np.dtype, float]) -> 
     Args:
         dat: the array; plain numbers count as float64.
         tol: a number; or a dict from dtype to number; or None.
-        default_tol: what holds where ``tol`` says nothing.
+        default_tol: for dtypes that ``tol`` does not have.
     """
     if isinstance(tol, numbers.Number):
         return tol  # type: ignore[return-value]

@@ -207,19 +207,21 @@ def parser() -> argparse.ArgumentParser:
         description="Make a list of the images in a folder, or a record file of such a list.",
     )
     arguments.add_argument(
-        "prefix", help="of the lists and record files: their path without an ending"
+        "prefix", help="path of the lists and record files, without an extension"
     )
     arguments.add_argument("root", help="folder of the images")
     lists = arguments.add_argument_group("Options for creating image lists")
-    lists.add_argument("--list", action="store_true", help="make lists; else record files of them")
     lists.add_argument(
-        "--exts", nargs="+", default=[".jpeg", ".jpg", ".png"], help="endings of image files"
+        "--list", action="store_true", help="make lists; otherwise, record files from them"
+    )
+    lists.add_argument(
+        "--exts", nargs="+", default=[".jpeg", ".jpg", ".png"], help="extensions of image files"
     )
     lists.add_argument("--chunks", type=int, default=1, help="number of lists")
-    lists.add_argument("--train-ratio", type=float, default=1.0, help="share to train with")
-    lists.add_argument("--test-ratio", type=float, default=0, help="share to test with")
+    lists.add_argument("--train-ratio", type=float, default=1.0, help="share for training")
+    lists.add_argument("--test-ratio", type=float, default=0, help="share for testing")
     lists.add_argument(
-        "--recursive", action="store_true", help="go through the folders below, each a class"
+        "--recursive", action="store_true", help="include subfolders; each is a class"
     )
     lists.add_argument(
         "--no-shuffle", dest="shuffle", action="store_false", help="keep the order of the names"
@@ -229,15 +231,18 @@ def parser() -> argparse.ArgumentParser:
     records.add_argument("--resize", type=int, default=0, help="shorter side; 0 leaves it as it is")
     records.add_argument("--center-crop", action="store_true", help="cut out a square")
     records.add_argument(
-        "--quality", type=int, default=95, help="1 to 100 for JPEG; 1 to 9, how small, for PNG"
+        "--quality",
+        type=int,
+        default=95,
+        help="1 to 100 for JPEG; compression level 1 to 9 for PNG",
     )
     records.add_argument("--num-thread", type=int, default=1, help="threads that encode")
     records.add_argument(
         "--color", type=int, default=1, choices=[-1, 0, 1],
-        help="1 for colour, 0 for grey, -1 as it is, with its opacity",
+        help="1 for colour, 0 for grey, -1 unchanged, with transparency",
     )  # fmt: skip
     records.add_argument(
-        "--encoding", default=".jpg", choices=[".jpg", ".png"], help="of the images"
+        "--encoding", default=".jpg", choices=[".jpg", ".png"], help="format of the images"
     )
     records.add_argument("--pack-label", action="store_true", help="pack all labels of an image")
     return arguments

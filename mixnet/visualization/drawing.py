@@ -41,7 +41,7 @@ def draw(
 ) -> Picture:
     """The graph of a symbol: one box per operation, parameters inside their operation's box.
 
-    With ``backward`` every gradient stands beside its operation.
+    With ``backward``, every gradient is drawn beside its operation.
 
     Args:
         symbol: what to draw.

@@ -80,7 +80,7 @@ def plot_network(
 
     Raises:
         ImportError: the Python package ``graphviz`` is missing.
-        TypeError: ``symbol`` is none.
+        TypeError: ``symbol`` is not a Symbol.
         ShapeError: the shapes do not determine all others.
     """
     if not isinstance(symbol, Symbol):

@@ -54,7 +54,8 @@ def shapes_of(symbol: Symbol, known: Mapping[str, Any]) -> Mapping[Entry, Any]:
     """
     if not isinstance(known, Mapping):
         raise AttributeTypeError(
-            f"shape is a dict from names of inputs to shapes, such as {{'data': (1, 10)}}, not {known!r:.60}."
+            f"shape must be a dict from names of inputs to shapes, such as {{'data': (1, 10)}}, "
+            f"not {known!r:.60}."
         )
     symbol._known_by_name("infer_shape", "shapes", (), known)  # raises for a name that is not there
     shapes = infer(symbol.graph, known).shapes
@@ -102,12 +103,12 @@ def print_summary(
 
     Args:
         symbol: the network.
-        shape: shapes of its inputs by name; without them shapes and most counts stay out.
+        shape: shapes of its inputs by name; without them, shapes and most counts are omitted.
         line_length: characters of a line.
         positions: where columns end, as shares of the line.
 
     Raises:
-        TypeError: ``symbol`` is none.
+        TypeError: ``symbol`` is not a Symbol.
         ShapeError: the shapes do not determine those of all layers.
     """
     if not isinstance(symbol, Symbol):

@@ -16,14 +16,16 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; 0 if all was written."""
     parser = argparse.ArgumentParser(prog="python -m mixnet.widgets")
     parts = parser.add_subparsers(dest="what", required=True)
-    frozen = parts.add_parser("freeze", help="take live widgets out; pictures and data stay")
+    frozen = parts.add_parser("freeze", help="remove live widgets; pictures and data stay")
     frozen.add_argument("notebook", type=Path, nargs="+")
     paged = parts.add_parser("page", help="write NOTEBOOK.html: interactive, no kernel, no network")
     paged.add_argument("notebook", type=Path, nargs="+")
     looked = parts.add_parser("look", help="write a page of mx.look: no kernel, no network")
     looked.add_argument("network", type=Path, help="an .onnx file, or a symbol's .json file")
-    looked.add_argument("shapes", nargs="*", type=_shape, metavar="NAME=2,3", help="of inputs")
-    looked.add_argument("--out", type=Path, help="by default the network's name with .html")
+    looked.add_argument(
+        "shapes", nargs="*", type=_shape, metavar="NAME=2,3", help="shapes of inputs"
+    )
+    looked.add_argument("--out", type=Path, help="default: the network's name with .html")
     looked.add_argument("--train", action="store_true", help="with gradients")
     options = parser.parse_args(arguments)
     if options.what == "look":

@@ -19,7 +19,7 @@ MEANINGS = {
     "longest chain": "the slowest chain of tasks in which each waits for the previous one: "
     "no number of threads makes a run shorter",
     "piece": "a unit of the compiled program: a fused kernel, a library call, a copy",
-    "step": "one operation in the order in which a plan runs them; in a training, one batch",
+    "step": "one operation in the order in which a plan runs them; in training, one batch",
     "spec": "shape, dtype and device of a value",
     "pending": "recorded, and not computed yet",
     "efficiency": "speed on n devices, divided by n times the speed on one",

@@ -72,7 +72,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_JOIN_SECONDS", "0.2")
     port = free_port("127.0.0.1")
     with pytest.raises(
-        JobError, match=rf"rank 1 on .* cannot reach the scheduler at 127.0.0.1:{port}"
+        JobError, match=rf"rank 1 on .* could not reach the scheduler at 127.0.0.1:{port}"
     ):
         Member(Job(2, "127.0.0.1", port, 1))
 

@@ -83,11 +83,14 @@ def test_a_job_that_fails_shows_what_it_printed(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"workers": (0, 1)}, r"workers=\(0, 1\): different counts of processes from 1 to 64"),
+        (
+            {"workers": (0, 1)},
+            r"workers=\(0, 1\): expected different counts of processes from 1 to 64",
+        ),
         ({"workers": (2, 2)}, "different counts"),
         ({"workers": 3}, "workers=3"),
-        ({"steps": 0}, "steps, repeats and timeout are above 0, not 0"),
-        ({"device_seconds": -1}, "device_seconds=-1: seconds above 0"),
+        ({"steps": 0}, "steps, repeats and timeout must be above 0, not 0"),
+        ({"device_seconds": -1}, "device_seconds=-1: expected seconds above 0"),
     ],
 )
 def test_numbers_out_of_range(changes: dict[str, Any], message: str) -> None:
@@ -96,7 +99,9 @@ def test_numbers_out_of_range(changes: dict[str, Any], message: str) -> None:
 
 
 def test_what_cannot_travel() -> None:
-    with pytest.raises(AttributeTypeError, match=r"network is a gluon.HybridBlock.*not function"):
+    with pytest.raises(
+        AttributeTypeError, match=r"network must be a gluon.HybridBlock.*not function"
+    ):
         measure(lambda x: x, mx.nd.ones((4, 64)))
-    with pytest.raises(AttributeTypeError, match=r"data is an NDArray.*not list"):
+    with pytest.raises(AttributeTypeError, match=r"data must be an NDArray.*not list"):
         measure(network(), [[1.0]])

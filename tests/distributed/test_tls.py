@@ -152,11 +152,11 @@ def test_settings(
     key.write_bytes(Path(certificates["MIXNET_TLS_KEY"]).read_bytes())
     key.chmod(0o644)
     monkeypatch.setenv("MIXNET_TLS_KEY", str(key))
-    with pytest.raises(JobError, match="other users may read this key; chmod 600"):
+    with pytest.raises(JobError, match="other users can read this key; run chmod 600"):
         context(is_server=False)
     key.write_text("nothing")
     key.chmod(0o600)
-    with pytest.raises(JobError, match="These are not certificates and their key"):
+    with pytest.raises(JobError, match="The files are not a certificate, its key and a CA"):
         context(is_server=False)
     monkeypatch.setenv("MIXNET_TLS_CA", str(tmp_path / "missing"))
     with pytest.raises(JobError, match="No such file"):

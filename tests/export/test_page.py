@@ -318,7 +318,7 @@ def test_an_operator_that_the_page_does_not_have(tmp_path: Path) -> None:
         (
             (1, 1, 2, 2),
             {"examples": np.full((1, 4), 255)},
-            "from 255 to 255; a picture's are from 0 to 1",
+            "from 255 to 255; pictures have numbers from 0 to 1",
         ),
     ],
 )

@@ -89,7 +89,7 @@ def test_parts_beyond_the_end() -> None:
 
 
 def test_errors_of_opencv_are_answers() -> None:
-    with pytest.raises(FileFormatError, match="OpenCV does not decode the image"):
+    with pytest.raises(FileFormatError, match="OpenCV cannot decode the image"):
         # A size that the decoder itself refuses, in a file long enough to have it.
         decode(b"P6\n2000000 3\n255\n" + bytes(18_000_000), 1)
 

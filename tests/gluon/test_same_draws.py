@@ -1,4 +1,8 @@
-"""Hybridizing changes no random number: each draw has the number that it has operator by operator."""
+"""Hybridizing changes no random number of threefry: each draw has the number that it has one by one.
+
+Numbers of MXNet's generators are compared with MXNet's, in ``tests/ops/generators``: there, a graph does
+not draw what no output needs.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,11 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
 from mixnet.symbol.cached_op import CachedOp
+
+
+@pytest.fixture(autouse=True)
+def threefry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIXNET_RANDOM", "threefry")
 
 
 class Twice(gluon.HybridBlock):

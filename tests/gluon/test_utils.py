@@ -61,7 +61,7 @@ def test_known_shapes() -> None:
     """The empty shape is unknown, unless NumPy's rules hold: MXNet 1.9.1."""
     shapes = (None, (), (0, 1), (1, 2))
     assert [utils.shape_is_known(each) for each in shapes] == [False, False, False, True]
-    with pytest.raises(AssertionError, match="0 at least"):
+    with pytest.raises(AssertionError, match="at least 0"):
         utils.shape_is_known((-1, 2))
     with mx.util.np_shape():
         assert [utils.shape_is_known(each) for each in shapes] == [False, True, True, True]
@@ -137,7 +137,7 @@ def test_what_cannot_be_downloaded(server: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "c.part").write_bytes(CONTENT * 2)  # left by another file
     utils.download(f"{server}/a.bin", str(target), sha1_hash=SHA1)
-    with pytest.raises(AssertionError, match="no file name"):
+    with pytest.raises(AssertionError, match="does not end in a file name"):
         utils.download(f"{server}/")
     with pytest.raises(AssertionError, match="retries"):
         utils.download(f"{server}/a.bin", str(tmp_path / "d"), retries=-1)

@@ -115,7 +115,7 @@ def test_parameters(csv: dict[str, Any]) -> None:
         mx.io.CSVIter(csv["data_csv"])
     with pytest.warns(UserWarning, match="CSVIter has no parameter shufle"):
         mx.io.CSVIter(**csv, shufle=True)
-    with pytest.raises(mx.MXNetError, match="batch_size is at least 1"):
+    with pytest.raises(mx.MXNetError, match="batch_size must be at least 1"):
         mx.io.CSVIter(**{**csv, "batch_size": 0})
     with pytest.raises(mx.MXNetError, match="no C handles"):
         mx.io.MXDataIter(object())
@@ -225,7 +225,7 @@ def test_a_part_of_mnist_is_shuffled_by_itself(
 def test_mnist_errors(mnist: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(mx.MXNetError, match="No such file"):
         mx.io.MNISTIter(**{**mnist, "image": "no"})
-    with pytest.raises(mx.base.FileFormatError, match="no idx file of 3 axes"):
+    with pytest.raises(mx.base.FileFormatError, match="not an idx file of 3 axes"):
         mx.io.MNISTIter(**{**mnist, "image": mnist["label"]})
     path = Path(mnist["image"])
     path.write_bytes(path.read_bytes()[:-5])

@@ -285,7 +285,7 @@ def test_errors(kind: str) -> None:
         store.init(["b", 1], [nd.ones(2), nd.ones(2)])
     with pytest.raises(AssertionError, match="2 keys take"):
         store.init(["b", "c"], [nd.ones(2)])
-    with pytest.raises(AssertionError, match="are NDArrays"):
+    with pytest.raises(AssertionError, match="must be NDArrays"):
         store.init("b", np.ones(2))
     with pytest.raises(AssertionError, match="out="):
         store.pull("a")

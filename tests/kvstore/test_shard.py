@@ -224,7 +224,7 @@ def test_a_server_that_does_not_come_back(server: Server) -> None:
     server.shard = None
     client.close()
     with pytest.raises(
-        WorkerLostError, match=r"server 0 cannot be reached for 0.3 s: it was killed"
+        WorkerLostError, match=r"server 0 could not be reached for 0.3 s: it was killed"
     ):
         client.do("push", 0, {"w": np.ones(2, np.float32)})
 

@@ -94,13 +94,13 @@ MISTAKES = [
         "nd.contrib.while_loop(3, lambda a: (a, a), x, 3)",
         AttributeTypeError,
         "not 3",
-        "cond is a function",
+        "cond must be a function",
     ),
     mistake(
         "nd.contrib.while_loop(lambda a: a.sum() < 9, lambda a: (a, a), x, 'a')",
         AttributeTypeError,
         "'a'",
-        "max_iterations is a whole number",
+        "max_iterations must be a whole number",
     ),
     mistake(
         "nd.contrib.while_loop(lambda a: a.sum() < 9, lambda a: (a, a), x, 0)",
@@ -163,7 +163,7 @@ MISTAKES = [
         "DataLoader(SimpleDataset([1, 2]), batch_size=2, num_workers='x')",
         AttributeTypeError,
         "'x'",
-        "num_workers is a number",
+        "num_workers must be a number",
     ),
     mistake(
         "io.NDArrayIter(numpy.ones((8, 3)), batch_size=4, last_batch_handle='keep')",
@@ -181,11 +181,17 @@ MISTAKES = [
         "net = dense()\nnet.hybridize()\nnet(x)\nnet.export('net', 'a')",
         AttributeTypeError,
         "'a'",
-        "epoch is a number",
+        "epoch must be a number",
     ),
-    mistake("begun().save_checkpoint('x', 'a')", AttributeTypeError, "'a'", "epoch is a number"),
-    mistake("mx.callback.do_checkpoint('x', 'a')", AttributeTypeError, "'a'", "period is a number"),
-    mistake("mx.callback.Speedometer('a')", AttributeTypeError, "'a'", "batch_size is a number"),
+    mistake(
+        "begun().save_checkpoint('x', 'a')", AttributeTypeError, "'a'", "epoch must be a number"
+    ),
+    mistake(
+        "mx.callback.do_checkpoint('x', 'a')", AttributeTypeError, "'a'", "period must be a number"
+    ),
+    mistake(
+        "mx.callback.Speedometer('a')", AttributeTypeError, "'a'", "batch_size must be a number"
+    ),
     mistake("kv.create('local').init('a', 3)", CheckError, "not int", "mx.nd.array"),
     mistake("trainer().set_learning_rate('fast')", AttributeTypeError, "'fast'", "a number"),
     mistake("trainer(params={'learning_rate': 'fast'})", AttributeTypeError, "'fast'", "a number"),

@@ -171,7 +171,7 @@ def test_parameters_are_set_and_missed() -> None:
 
 def test_parameters_without_values_need_an_initializer() -> None:
     module, _ = bound()
-    with pytest.raises(TypeError, match="initializer must be one"):
+    with pytest.raises(TypeError, match="initializer must be an Initializer"):
         module.init_params(None, force_init=True)
 
 

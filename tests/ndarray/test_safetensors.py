@@ -96,7 +96,7 @@ def test_what_cannot_be_written(tmp_path: Path, data: object, message: str) -> N
     ("header", "content", "message"),
     [
         (b"{", b"", "not JSON"),
-        (b'{"a": 1, "a": 2}', b"", "stands there twice"),
+        (b'{"a": 1, "a": 2}', b"", "occurs twice"),
         ({"a": 3}, b"", "does not have dtype, shape and data_offsets"),
         ({"a": _entry([2], 0, 4)}, bytes(4), r"of shape \(2,\) and dtype F32 should lie"),
         ({"a": _entry([2], 0, 8)}, bytes(4), "should lie at bytes 0 to 8 of 4"),

@@ -97,7 +97,7 @@ def test_attention_passes_gradients_on(tmp_path: Path) -> None:
     ("domain", "kind", "words"),
     [
         ("own", "Missing", "own.Missing of node 'n' is not one of ONNX's own"),
-        ("", "NonZero", "how many elements it gives depends on the values of its input"),
+        ("", "NonZero", "the size of its result depends on the values of its input"),
         ("ai.onnx.preview.training", "Momentum", "cannot be read yet"),
     ],
 )

@@ -189,7 +189,7 @@ def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:
         )
     cycle = [make("Relu", ["z"], ["y"], name="first"), make("Relu", ["y"], ["z"])]
     with pytest.raises(
-        FileFormatError, match=r"'first' .Relu. reads 'z', which no node before it makes"
+        FileFormatError, match=r"'first' .Relu. reads 'z', which no earlier node produces"
     ):
         read(saved(model_of(cycle, {"x": [1]}, ["y"]), tmp_path / "c.onnx"))
     with pytest.raises(MXNetError, match="activation 'Cosine' is unknown; known are Affine, Elu"):
@@ -279,7 +279,7 @@ def test_a_loop_with_as_many_rows_as_it_makes_turns_is_refused(tmp_path: Path) -
         "Loop", ["", "", "x"], ["out", "all"], name="steps", body=_body(nodes, inputs, outputs)
     )
     model = model_of([loop], {"x": [1]}, ["out", "all"], most=np.float32([8]))
-    with pytest.raises(MXNetError, match=r"Loop of node 'steps'.*a constant number of turns"):
+    with pytest.raises(MXNetError, match=r"Loop of node 'steps'.*a constant number of iterations"):
         mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))
 
 
@@ -319,7 +319,7 @@ def test_an_old_scan_is_refused(tmp_path: Path) -> None:
     )
     scan = onnx.helper.make_node("Scan", ["", "x"], ["y"], "s", body=body, num_scan_inputs=1)
     model = model_of([scan], {"x": [1, 3, 2]}, ["y"], opset=8)
-    with pytest.raises(MXNetError, match=r"Scan of node 's'.*write a newer set"):
+    with pytest.raises(MXNetError, match=r"Scan of node 's'.*export the file with a newer set"):
         mx.contrib.onnx.import_model(saved(model, tmp_path / "net.onnx"))
 
 

@@ -220,7 +220,7 @@ def test_values_of_every_kind_and_protocol(protocol: int) -> None:
 
 def test_what_is_not_bytes_says_so() -> None:
     for given in (None, "text", {}):
-        with pytest.raises(TypeError, match="states are bytes, not a"):
+        with pytest.raises(TypeError, match="states must be bytes, not a"):
             mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(given)  # type: ignore[arg-type]
     content = dumps({0: None})
     assert loads(bytearray(content)) == loads(memoryview(content)) == {0: None}  # type: ignore[arg-type]

@@ -200,7 +200,7 @@ def test_loops_say_what_is_no_array_as_an_assertion() -> None:
         lambda: nd.contrib.foreach(lambda d, s: (d, s), data, 3),
         lambda: nd.contrib.foreach(lambda d, s: (3, s), data, state),
     ):
-        with pytest.raises(AssertionError, match="is an array or a list of arrays, not 3"):
+        with pytest.raises(AssertionError, match="must be an array or a list of arrays, not 3"):
             run()
     with pytest.raises(ValueError, match="func returned a"):
         nd.contrib.while_loop(lambda i: i < 3, lambda i: i, (state[:1],), max_iterations=2)

@@ -132,7 +132,7 @@ def test_bulk_runs_in_groups_and_the_rest_at_the_end() -> None:
     assert mx.engine.set_bulk_size(7) == 0
     assert mx.engine.set_bulk_size(0) == 7
     with pytest.raises(
-        ValueError, match=r"set_bulk_size\(-1\): the size is an integer of 0 or more"
+        ValueError, match=r"set_bulk_size\(-1\): the size must be an integer of 0 or more"
     ):
         mx.engine.set_bulk_size(-1)
 

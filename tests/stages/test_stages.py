@@ -688,7 +688,7 @@ def test_errors_of_symbols() -> None:
         mx.stages(net, dat=(2, 3))
     with pytest.raises(ShapeError, match="give them by name"):
         mx.stages(net)
-    with pytest.raises(AttributeTypeError, match="come by name"):
+    with pytest.raises(AttributeTypeError, match="inputs by name"):
         mx.stages(net, nd.ones((2, 3)))
 
 

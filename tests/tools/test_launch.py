@@ -150,7 +150,7 @@ def test_mistakes(capsys: pytest.CaptureFixture) -> None:
         with pytest.raises(SystemExit):
             main(arguments)
     assert main(["-n", "2", "--env-worker", "A", "python", "x.py"]) == 68
-    assert "NAME:VALUE is expected" in capsys.readouterr().err
+    assert "expected NAME:VALUE" in capsys.readouterr().err
     assert main(["-n", "1", "no-such-program-here"]) == 68
     assert "no-such-program-here: No such file" in capsys.readouterr().err
 

@@ -351,4 +351,4 @@ def compared_board(page: Any, view: Any) -> None:
     page.keyboard.press("Home")
     assert view.locator(".mx-line").inner_text().startswith("step 1")
     side = view.locator(".mx-side").inner_text()
-    assert "other trainings, up to step 40" in side and "rate 2: val_loss" in side
+    assert "other runs, up to step 40" in side and "rate 2: val_loss" in side

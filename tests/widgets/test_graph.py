@@ -318,7 +318,7 @@ def test_open_shapes_are_no_error() -> None:
         (small_net(), (), {}, "net needs an input"),
         (small_net(), (3,), {}, "takes NDArrays, or shapes"),
         (small_net(), ((3, 6),), {"data": (3, 6)}, "by position"),
-        (lenet(), ((3, 6),), {}, "come by name"),
+        (lenet(), ((3, 6),), {}, "inputs by name"),
         (lenet(), (), {"dta": (3, 6)}, "no input 'dta'; it has data"),
         (lambda x: x, ((3, 6),), {}, "not on the shape"),
     ],

@@ -220,7 +220,7 @@ def test_errors_say_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
         MemoryView(network(), data=(1, 1, 12, 12))
     with pytest.raises(AttributeTypeError, match=r"got NDArray\..*the label if"):
         MemoryView(network(), mx.nd.zeros((2, 1, 12, 12)), loss=mx.gluon.loss.L2Loss())
-    with pytest.raises(AttributeTypeError, match=r"shapes by name, as data="):
+    with pytest.raises(AttributeTypeError, match=r"shapes by name, such as data="):
         MemoryView(small_symbol(), mx.nd.zeros((8, 12)))
     with pytest.raises(mx.MXNetError, match="no variable 'dat'"):
         MemoryView(small_symbol(), dat=(8, 12))

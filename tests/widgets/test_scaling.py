@@ -161,7 +161,7 @@ def test_errors_name_what_was_given() -> None:
         ScalingView([{**run, "origin": "cloud"}])
     with pytest.raises(AttributeValueError, match="thr=0"):
         ScalingView([{**run, "points": [{"n": 1, "thr": 0}]}])
-    with pytest.raises(AttributeValueError, match="1 to 1e12 samples of an epoch"):
+    with pytest.raises(AttributeValueError, match="1 to 1e12 samples per epoch"):
         ScalingView([run], samples=0)
     with pytest.raises(AttributeValueError, match="unknown speed"):
         ScalingView([], model={"t_compute": 1, "batch": 1, "speed": 3})

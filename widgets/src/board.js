@@ -275,7 +275,7 @@ export default view("TrainingBoard", (ctx) => {
     ctx.side.replaceChildren(
       h("h2", null, "last values"),
       p.series.length ? tableOf(["curve", "step", "value"], p.series.map((s) => [s.name, String(s.recent.step.at(-1)), value(s.recent.value.at(-1))])) : h("p", null, "nothing was logged"),
-      ...(p.others?.length ? [h("h2", null, `other trainings, up to step ${p.step.toLocaleString("en-US")}`), tableOf(["curve", "step", "value"], p.others.flatMap(({ title, series }) => series.map((s) => [`${title}: ${s.name}`, ...atStep(s, p.step)])))] : []),
+      ...(p.others?.length ? [h("h2", null, `other runs, up to step ${p.step.toLocaleString("en-US")}`), tableOf(["curve", "step", "value"], p.others.flatMap(({ title, series }) => series.map((s) => [`${title}: ${s.name}`, ...atStep(s, p.step)])))] : []),
       ...(p.events.length ? [h("h2", null, "events"), h("ul", { class: "mx-uses" }, p.events.slice(-30).reverse().map((e) => h("li", e.kind === "error" || e.kind === "nan" ? { class: "mx-error" } : null, `step ${e.step}: ${e.text}`)))] : []),
     );
   }

@@ -132,7 +132,7 @@ class LossScaler:
     # ---- a step of a Trainer --------------------------------------------------------------------
 
     def update(self, updaters: Sequence[Any], updates: Sequence[Sequence[Any]]) -> None:
-        """A step that leaves everything as it was if a gradient overflowed.
+        """A step that changes nothing if a gradient overflowed.
 
         Args:
             updaters: one for each context.

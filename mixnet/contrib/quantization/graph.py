@@ -178,7 +178,7 @@ def quantize_graph(
 def _check_symbol(name: str, sym: Symbol) -> None:
     if not isinstance(sym, Symbol):
         raise AttributeTypeError(
-            f"{name}: sym is a Symbol, not {type(sym).__name__}; for a Gluon block call quantize_net_v2."
+            f"{name}: sym must be a Symbol, not {type(sym).__name__}; for a Gluon block call quantize_net_v2."
         )
 
 

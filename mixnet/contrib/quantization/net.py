@@ -67,7 +67,7 @@ def quantize_net_v2(
     """
     if not isinstance(network, HybridBlock):
         raise AttributeTypeError(
-            f"quantize_net_v2: network is a HybridBlock, not {type(network).__name__}."
+            f"quantize_net_v2: network must be a HybridBlock, not {type(network).__name__}."
         )
     check(
         "quantize_net_v2", ctx, quantized_dtype=quantized_dtype, quantize_mode=quantize_mode,

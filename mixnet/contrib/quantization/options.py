@@ -28,7 +28,9 @@ def check(name: str, ctx: Context | Sequence[Context] | None, **options: str) ->
         AttributeTypeError: ``ctx`` is no device.
     """
     if not isinstance(ctx, Context):
-        raise AttributeTypeError(f"{name}: ctx is one device, such as mx.cpu(), not {ctx!r:.60}.")
+        raise AttributeTypeError(
+            f"{name}: ctx must be one device, such as mx.cpu(), not {ctx!r:.60}."
+        )
     for key, value in options.items():
         choices = _CHOICES[key]
         if value not in choices:

@@ -54,7 +54,7 @@ def quantize_weights(
     """
     if not isinstance(network, HybridBlock):
         raise AttributeTypeError(
-            f"quantize_weights: network is a HybridBlock, not {type(network).__name__}."
+            f"quantize_weights: network must be a HybridBlock, not {type(network).__name__}."
         )
     if bits not in MOST:
         raise AttributeValueError(f"quantize_weights: bits={bits!r:.60} is not 8 or 4.")

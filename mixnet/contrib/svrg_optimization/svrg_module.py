@@ -45,7 +45,7 @@ class SVRGModule(Module):
         context: a device, or a list.
         work_load_list: share of the batch of each device, relative to each other.
         fixed_param_names: parameters that stay as they are.
-        state_names: inputs that keep what was put into them from batch to batch.
+        state_names: inputs whose values persist from batch to batch.
         group2ctxs: devices of groups of nodes.
         compression_params: how gradients are compressed between devices.
         update_freq: epochs from one mean gradient to the next.

@@ -159,8 +159,8 @@ class _TokenEmbedding(vocab.Vocabulary):
                 vector = np.array([float(each) for each in texts], np.float32)
             except ValueError as error:
                 raise VectorLineError(
-                    f"Line {number} of {path}: behind {token!r:.40} stand numbers with "
-                    f"{elem_delim!r} in between; {error}."
+                    f"Line {number} of {path}: expected numbers separated by {elem_delim!r} "
+                    f"after {token!r:.40}; {error}."
                 ) from None
             is_unknown = token == self.unknown_token
             if (is_unknown and unknown is not None) or token in loaded:
@@ -170,7 +170,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 )
             elif len(vector) == 1:
                 warnings.warn(
-                    f"Line {number} of {path}: {token} with the one number {vector[0]} looks "
+                    f"Line {number} of {path}: {token} with the single number {vector[0]} looks "
                     f"like a header and is skipped.",
                     stacklevel=4,
                 )
@@ -412,7 +412,7 @@ class CustomEmbedding(_TokenEmbedding):
 
     Args:
         pretrained_file_path: the file.
-        elem_delim: what stands between the token and the numbers.
+        elem_delim: separator of the token and the numbers.
         encoding: encoding of the file.
         init_unknown_vec: makes the vector of unknown tokens, if the file has none.
         vocabulary: tokens to keep; all of the file for None.
@@ -441,7 +441,7 @@ class CompositeEmbedding(_TokenEmbedding):
         token_embeddings: an embedding or a list of embeddings.
 
     Raises:
-        AssertionError: they are not what they should be.
+        AssertionError: they have the wrong types.
     """
 
     def __init__(self, vocabulary: vocab.Vocabulary, token_embeddings: Any):

@@ -35,7 +35,7 @@ def export_page(
     fill: float = _FILL_OF_MNIST,
     examples: Any = None,
 ) -> str:
-    """Write one HTML file in which a person gives a network a picture, and sees what it computes.
+    """Write one HTML file in which visitors give a network a picture and see what it computes.
 
     The page has a small interpreter of JAX's primitives and the parameters in it: it needs
     neither a server nor a network. It shows the prediction, the graph, and what each layer makes
@@ -133,8 +133,7 @@ def _labels(labels: Sequence[str] | None, count: int) -> list[str]:
     if isinstance(labels, str) or len(labels) != count:
         raise AttributeValueError(
             f"export_page: labels has {len(labels)} names, but the network has {count} "
-            "outputs. Give a list of one "
-            f"for each."
+            "outputs. Give one for each output."
         )
     return [str(each) for each in labels]
 
@@ -176,9 +175,8 @@ def _examples(examples: Any, count: int) -> list[list[float]]:
         )
     if not ((rows >= 0) & (rows <= 1)).all():
         raise AttributeValueError(
-            f"export_page: examples has numbers from {rows.min():g} to {rows.max():g}; a "
-            "picture's are from 0 to 1, and "
-            f"mean and std are applied to them by the page."
+            f"export_page: examples has numbers from {rows.min():g} to {rows.max():g}; pictures "
+            "have numbers from 0 to 1, and the page applies mean and std to them."
         )
     return [[round(float(x), 4) for x in row] for row in rows]
 

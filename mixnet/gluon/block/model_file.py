@@ -78,7 +78,7 @@ def load_model(block: Block, prefix: str) -> None:
 
     def restore(each: Block, data: object, own: str, saved: str) -> None:
         if not isinstance(data, dict) or not isinstance(data.get("orig_name"), str):
-            raise FileFormatError(f"{path}: what stands for {each.name} has no name 'orig_name'.")
+            raise FileFormatError(f"{path}: the entry of {each.name} has no 'orig_name'.")
         names.append((each, data["orig_name"]))
         parts = [part for part in data.values() if isinstance(part, dict) and "children" in part]
         children = list(each._children.values())

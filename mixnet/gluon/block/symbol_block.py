@@ -84,8 +84,8 @@ class SymbolBlock(HybridBlock):
             sparse = node.attrs.get("__storage_type__", "0") not in ("0", "-1")
             if node.is_variable and sparse and node.name not in self._inputs:
                 raise CheckError(
-                    f"SymbolBlock: parameter {node.name!r} is not dense, and a SymbolBlock's are. Make "
-                    f"the variable without stype, or bind the symbol."
+                    f"SymbolBlock: parameter {node.name!r} is not dense, as a SymbolBlock requires. "
+                    f"Make the variable without stype, or bind the symbol."
                 )
 
     def _dtypes(self, names: list[str]) -> dict[str, Any]:

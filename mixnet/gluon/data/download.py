@@ -22,7 +22,7 @@ def fetch(root: str, name: str, sha1: str, url: str) -> str:
     path = os.path.join(root, name)
     if os.path.exists(path) and utils.check_sha1(path, sha1):
         return path
-    wrong = f" The file that is there has another hash than {sha1}." if os.path.exists(path) else ""
+    wrong = f" The existing file does not have the hash {sha1}." if os.path.exists(path) else ""
     try:
         utils.download(url, path=path, overwrite=bool(wrong), sha1_hash=sha1)
     except Exception as error:

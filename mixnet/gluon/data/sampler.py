@@ -62,7 +62,7 @@ class FilterSampler(Sampler):
     def __init__(self, fn: Callable[[Any], Any], dataset: Dataset):
         if not callable(fn):
             raise AttributeTypeError(
-                f"FilterSampler: fn is a function of a sample, not {fn!r:.60}."
+                f"FilterSampler: fn must be a function of a sample, not {fn!r:.60}."
             )
         self._fn, self._dataset = fn, dataset
         self._indices = [i for i in range(len(dataset)) if fn(dataset[i])]

@@ -30,7 +30,7 @@ def sizes(size: Size, count: int, name: str = "kernel_size") -> tuple[int, ...]:
     """
     values = (size,) * count if isinstance(size, (int, np.integer)) else tuple(size)
     if len(values) != count:
-        raise CheckError(f"{name} is one number or {count}, not {size}.")
+        raise CheckError(f"{name} must be one number or {count}, not {size}.")
     return values
 
 

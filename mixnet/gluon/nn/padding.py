@@ -30,7 +30,9 @@ class ReflectionPad2D(HybridBlock):
         if isinstance(padding, int):
             padding = (0, 0, 0, 0, padding, padding, padding, padding)
         if len(padding) != 8:
-            raise CheckError(f"ReflectionPad2D: padding is one number or eight, not {padding}.")
+            raise CheckError(
+                f"ReflectionPad2D: padding must be one number or eight, not {padding}."
+            )
         self._padding = padding
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:

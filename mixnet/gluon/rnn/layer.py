@@ -261,8 +261,8 @@ class _RNNLayer(HybridBlock):
         weight = self._reg_params["l0_i2h_weight"].shape
         if weight is not None and weight[1] > 0 and weight[1] != shape[2]:
             raise ShapeError(
-                f"{title} takes inputs of {weight[1]} units, ({axes}), as input_size or the first "
-                f"data said; these are {shape}."
+                f"{title} takes inputs of {weight[1]} units, ({axes}), as set by input_size or the "
+                f"first data; these are {shape}."
             )
 
     def infer_shape(self, *args: Any) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from mixnet.onnx.export.table import REASONS
 
-_FACTOR = (
-    "ONNX has no operator that takes matrices apart; compute what it gives before, and pass it in."
-)
+_FACTOR = "ONNX has no matrix decompositions; compute the result before the model, and pass it in."
 _DRAWS = (
     "it draws random numbers of a distribution that ONNX does not have; draw them outside and pass "
     "them in."
 )
-_UPDATE = "it writes its arrays, and a model in ONNX keeps nothing from call to call."
+_UPDATE = "it writes its arrays, and an ONNX model has no state between calls."
 _SIZE = (
     "the shape of its result depends on values; mask elements out, or select them after the model."
 )

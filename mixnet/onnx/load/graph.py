@@ -304,7 +304,7 @@ class Reading:
             return self.values[name]
         if self.outer is None:
             raise FileFormatError(
-                f"{reader} reads {name!r}, which no node before it makes; the file is damaged."
+                f"{reader} reads {name!r}, which no earlier node produces; the file is damaged."
             )
         return self.outer.read(name, reader)
 
@@ -370,7 +370,7 @@ def read_graph(
     for each in model.graph.output:
         if each.name not in reading.values:
             raise FileFormatError(
-                f"No node makes the model's output {each.name!r}; the file is damaged."
+                f"No node produces the model's output {each.name!r}; the file is damaged."
             )
         value = reading.symbol(reading.values[each.name])
         heads.append(value[0] if len(value) > 1 else value)

@@ -75,7 +75,7 @@ def transformed(g: Reading, scores: Any, kind: str) -> Any:
     if kind == "PROBIT":
         two = g.op("_npi_add_scalar", g.op("_npi_multiply_scalar", scores, scalar=2.0), scalar=-1.0)
         return g.op("_npi_multiply_scalar", g.op("erfinv", two), scalar=2**0.5)
-    raise NotDefinedError(f"post_transform {kind!r} is none that ONNX has")
+    raise NotDefinedError(f"post_transform {kind!r} is not one of ONNX's")
 
 
 def both_classes(g: Reading, score: Any, kind: str) -> Any:
@@ -135,7 +135,7 @@ def _(g: Reading, call: Call) -> Any:
     elif kind == "MAX":
         size = g.op("max", x, axis=1, keepdims=True)
     else:
-        raise NotDefinedError(f"norm {kind!r} is none that ONNX has")
+        raise NotDefinedError(f"norm {kind!r} is not one of ONNX's")
     zero = g.op("Cast", g.op("_npi_equal_scalar", size, scalar=0.0), dtype=g.dtype(x).name)
     return g.op("_npi_true_divide", x, g.op("_npi_add", size, zero))  # rows of 0 stay so
 
@@ -234,7 +234,7 @@ def _kernel(g: Reading, call: Call, x: Any, vectors: np.ndarray) -> Any:
         return g.op("_npi_power_scalar", scaled, scalar=degree)
     if kind == "SIGMOID":
         return g.op("tanh", scaled)
-    raise NotDefinedError(f"kernel {kind!r} is none that ONNX has")
+    raise NotDefinedError(f"kernel {kind!r} is not one of ONNX's")
 
 
 @reads("SVMRegressor", domain=LEARNED)

@@ -51,8 +51,8 @@ def _(g: Reading, call: Call) -> Any:
         return _counted(g, body, int(limit.reshape(-1)[0]), carried)
     if stacked:
         raise NotDefinedError(
-            "the number of its turns depends on the model's inputs, and so do the rows of an output; "
-            "give it a constant number of turns, or carry what is needed of the rows along"
+            "the number of iterations depends on the model's inputs, and so do the rows of an output; "
+            "use a constant number of iterations, or carry the rows along as a state of the loop"
         )
     return _while(g, body, limit, condition, carried)
 
@@ -62,7 +62,7 @@ def _(g: Reading, call: Call) -> Any:
     """A loop over slices of arrays."""
     if g.opset < 9:
         raise NotDefinedError(
-            "before operator set 9 it had a batch axis of its own; write a newer set"
+            "before operator set 9 it has a batch axis; export the file with a newer set"
         )
     body, count = call.get("body"), call.get("num_scan_inputs")
     starts, scanned = call.inputs[:-count], call.inputs[-count:]
@@ -153,7 +153,9 @@ def _empty(body: Any, count: int) -> list[np.ndarray]:
         kind = each.type.tensor_type
         dims = [d.dim_value for d in kind.shape.dim]
         if not kind.HasField("shape") or not all(dims):
-            raise NotDefinedError(f"a loop without a turn, whose rows {each.name!r} have no shape")
+            raise NotDefinedError(
+                f"a loop without iterations, whose rows {each.name!r} have no shape"
+            )
         dtype = onnx_package().helper.tensor_dtype_to_np_dtype(kind.elem_type)
         empty.append(np.zeros((0, *dims), dtype))
     return empty

@@ -52,7 +52,7 @@ class _Sampler:
 
     def __init__(self, g: Reading, x: object, padding: str, aligned: bool):
         if padding not in ("zeros", "border", "reflection"):
-            raise NotDefinedError(f"padding_mode={padding!r} is none that ONNX has")
+            raise NotDefinedError(f"padding_mode={padding!r} is not one of ONNX's")
         self.g, self.padding, self.aligned = g, padding, aligned
         self.shape = g.shape(x)
         axes = (0, *range(2, len(self.shape)), 1)
@@ -82,7 +82,7 @@ class _Sampler:
                 part = g.op("_npi_multiply", part, g.op("expand_dims", weight, axis=-1))
                 values = part if values is None else g.op("_npi_add", values, part)
         else:
-            raise NotDefinedError(f"mode={mode!r} is none that ONNX has")
+            raise NotDefinedError(f"mode={mode!r} is not one of ONNX's")
         return g.op("_np_moveaxis", values, source=-1, destination=1)
 
     def _taps(self, at: object, mode: str) -> list[tuple[Any, Any]]:

@@ -270,14 +270,14 @@ def _(g: Reading, call: Call) -> Any:
 def _filled(g: Reading, call: Call, pads: list[int], fill: object) -> Any:
     """Data with padding whose value is computed from the model's inputs."""
     if call.get("mode", "constant") != "constant":
-        raise NotDefinedError(f"mode={call.get('mode')!r} with a value of the padding")
+        raise NotDefinedError(f"mode={call.get('mode')!r} with a padding value")
     shape = g.shape(call.x)
     axes = range(len(shape)) if call.input(3) is None else g.ints(call.inputs[3], "axes")
     pairs = zip(pads[: len(pads) // 2], pads[len(pads) // 2 :], strict=True)
     widths = dict(zip((a % len(shape) for a in axes), pairs, strict=True))
     sides = [widths.get(axis, (0, 0)) for axis in range(len(shape))]
     if any(side < 0 for pair in sides for side in pair):
-        raise NotDefinedError("padding below 0 with a value that is computed")
+        raise NotDefinedError("negative padding with a computed value")
     inside = np.pad(np.ones(shape, bool), sides)
     whole = g.op("_npi_pad", call.x, pad_width=tuple(sides), mode="constant", constant_value=0.0)
     return g.op("_npi_where", inside, whole, g.op("Cast", fill, dtype=g.dtype(call.x).name))

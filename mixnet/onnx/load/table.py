@@ -13,21 +13,19 @@ READERS: dict[str, Reader] = {}
 """By ONNX's names, after a domain other than its main one and a dot; a function returns a symbol, a NumPy
 array for a constant, or a list of them.
 """
-_COUNTED = (
-    "how many elements it gives depends on the values of its input, and shapes are fixed here"
-)
+_COUNTED = "the size of its result depends on the values of its input, but shapes have to be known"
 REASONS = {
     "Compress": _COUNTED,
     "NonMaxSuppression": _COUNTED,
     "NonZero": _COUNTED,
     "Range": _COUNTED,
     "Unique": _COUNTED,
-    "StringNormalizer": "there are no strings here",
-    "TfIdfVectorizer": "there are no strings here",
+    "StringNormalizer": "strings are not supported",
+    "TfIdfVectorizer": "strings are not supported",
     "ImageDecoder": "decode images before the network, with mx.image.imdecode",
-    "Optional": "there are no optional values here",
-    "OptionalGetElement": "there are no optional values here",
-    "OptionalHasElement": "there are no optional values here",
+    "Optional": "optional values are not supported",
+    "OptionalGetElement": "optional values are not supported",
+    "OptionalHasElement": "optional values are not supported",
 }
 """Why operators cannot be read unless their inputs are constants."""
 MAIN = ("", "ai.onnx")

@@ -146,7 +146,7 @@ def _combined(g: Reading, call: Call, trees: _Trees) -> Any:
     weights = trees.weights.astype(g.dtype(x))
     kind = call.get("aggregate_function", "SUM")
     if kind not in ("SUM", "AVERAGE", "MIN", "MAX"):
-        raise NotDefinedError(f"aggregate_function {kind!r} is none that ONNX has")
+        raise NotDefinedError(f"aggregate_function {kind!r} is not one of ONNX's")
     numbers = g.op("take", weights, _leaves(g, x, trees))
     out = g.op({"MIN": "min", "MAX": "max"}.get(kind, "sum"), numbers, axis=1)
     if kind == "AVERAGE":

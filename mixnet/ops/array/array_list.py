@@ -19,7 +19,7 @@ def _all_finite(arrays: Any) -> Any:
 def all_finite(data, *, init_output: bool = True):
     """1 where no element is infinite or not a number, else 0; float32 ``(1,)``.
 
-    ``init_output`` is taken and ignored: the result is always that of this call.
+    ``init_output`` is accepted and ignored: the result is always that of this call.
 
     Source: MXNet operator ``all_finite``.
     """
@@ -30,7 +30,7 @@ def all_finite(data, *, init_output: bool = True):
 def multi_all_finite(*data, init_output: bool = True):
     """1 where no element of any array is infinite or not a number, else 0; float32 ``(1,)``.
 
-    ``init_output`` is taken and ignored: the result is always that of this call.
+    ``init_output`` is accepted and ignored: the result is always that of this call.
 
     Source: MXNet operator ``multi_all_finite``.
     """

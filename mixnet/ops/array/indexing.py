@@ -70,7 +70,7 @@ def elements_at(data: jax.Array, places: jax.Array, axis: int) -> Any:
 
 
 def sums_at(rows: jax.Array, places: jax.Array, extent: int) -> Any:
-    """Rows with the same place added up, ``(extent, ...)``; those with places outside are dropped."""
+    """Rows with the same number added up, ``(extent, ...)``; those with places outside are dropped."""
     numbers = jax.lax.ScatterDimensionNumbers(
         update_window_dims=tuple(range(1, rows.ndim)),
         inserted_window_dims=(0,),
@@ -258,7 +258,7 @@ def scatter_set_nd(lhs, rhs, indices, *, shape: Shape):
         shape: the shape of ``lhs``.
 
     Raises:
-        ShapeError: ``lhs`` has not that shape.
+        ShapeError: ``lhs`` does not have that shape.
 
     Source: MXNet operator ``_scatter_set_nd``.
     """
@@ -275,14 +275,14 @@ def scatter_reduce_nd(
 
     Args:
         lhs: an array of ``shape``.
-        rhs: what is combined with its elements, in the dtype of ``lhs``.
+        rhs: numbers to combine with its elements, in the dtype of ``lhs``.
         indices: ``(axes, ...)``, as ``gather_nd`` reads them.
         shape: the shape of ``lhs``.
-        reduction: what is computed of an element and those that name it. The gradient of ``max`` and
+        reduction: how an element is combined with the numbers for it. The gradient of ``max`` and
             ``min`` is shared by equal elements.
 
     Raises:
-        ShapeError: ``lhs`` has not that shape.
+        ShapeError: ``lhs`` does not have that shape.
     """
     if lhs.shape != shape:
         raise ShapeError(f"_scatter_reduce_nd: lhs is {lhs.shape}, shape={shape}; make them equal.")
@@ -425,7 +425,7 @@ def sparse_embedding(
 ):
     """Rows of ``weight`` at ``data``; the older name of ``Embedding`` with a row_sparse gradient.
 
-    ``deterministic`` is kept for MXNet programs: the gradient is the same in every run.
+    ``deterministic`` exists for MXNet programs: the gradient is the same in every run.
 
     Source: MXNet operator ``_contrib_SparseEmbedding``.
     """

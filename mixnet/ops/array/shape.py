@@ -34,7 +34,7 @@ from mixnet.ops.schema.shape_constraints import joined, same_inputs, same_number
 def target_shape(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:
     """The shape that MXNet's reshape codes mean for an array of shape ``shape``.
 
-    0 keeps the axis; -1 is what is left; -2 keeps all axes left; -3 joins two axes; -4 splits one
+    0 keeps the axis; -1 takes what remains; -2 keeps all remaining axes; -3 joins two axes; -4 splits one
     into the two numbers after it. ``reverse`` reads from the last axis on.
 
     Raises:
@@ -140,9 +140,9 @@ def reshape(
 ):
     """The elements in another shape; codes 0, -1, -2, -3 and -4 as MXNet has them.
 
-    0 keeps the axis; -1 is what is left; -2 keeps all axes left; -3 joins two axes; -4 splits one
-    into the two numbers after it. ``reverse`` reads from the last axis on. ``target_shape`` is how
-    old files say it: a 0 is what is left, and ``keep_highest`` keeps the first axis.
+    0 keeps the axis; -1 takes what remains; -2 keeps all remaining axes; -3 joins two axes; -4 splits one
+    into the two numbers after it. ``reverse`` reads from the last axis on. ``target_shape`` is
+    the form in old files: a 0 takes what remains, and ``keep_highest`` keeps the first axis.
 
     Source: MXNet operator ``Reshape``.
     """

@@ -88,5 +88,5 @@ def index(data, *indices, pattern: tuple):
 
 @op("_index_write", in_amp_lists=False)
 def index_write(data, value, *indices, pattern: tuple):
-    """``data`` with ``value`` written where NumPy's index says."""
+    """``data`` with ``value`` written at NumPy's index."""
     return data.at[_key(pattern, indices)].set(to_dtype(value, data.dtype))

@@ -68,13 +68,13 @@ def foreach(
     """A body run on every slice along the first axis of some arrays, carrying states.
 
     Args:
-        data: the arrays to slice, then the states, then what the body reads besides.
+        data: the arrays to slice, then the states, then what else the body reads.
         subgraphs: the body.
         num_outputs: outputs of the loop: stacked ones, then the last states.
         num_out_data: how many are stacked.
-        in_data_locs: places of the slices among the body's inputs.
-        in_state_locs: places of the states.
-        remain_locs: places of what is read besides.
+        in_data_locs: positions of the slices among the body's inputs.
+        in_state_locs: positions of the states.
+        remain_locs: positions of what else it reads.
 
     Source: MXNet operator ``_foreach``.
     """
@@ -125,22 +125,22 @@ def while_loop(
     stream,
     training,
 ):
-    """A body run while a condition holds, ``max_iterations`` times at most.
+    """A body run while a condition holds, at most ``max_iterations`` times.
 
     It has a gradient, so it is a loop of ``max_iterations`` steps of which those after the end
     only pass the variables on. With 2**31 - 1 and nothing stacked it ends with the last step, and
     has no gradient.
 
     Args:
-        data: the loop variables, and what condition and body read besides, in any order.
+        data: the loop variables, and what else condition and body read, in any order.
         subgraphs: condition and body.
-        num_outputs: outputs: stacked ones of ``max_iterations`` rows, 0 behind the last step, then
+        num_outputs: outputs: stacked ones of ``max_iterations`` rows, 0 after the last step, then
             the loop variables.
         num_out_data: how many are stacked.
         max_iterations: the most steps.
         cond_input_locs: which of ``data`` the condition reads.
         func_input_locs: which of ``data`` the body reads.
-        func_var_locs: places of the loop variables among the body's inputs.
+        func_var_locs: positions of the loop variables among the body's inputs.
 
     Source: MXNet operator ``_while_loop``.
     """

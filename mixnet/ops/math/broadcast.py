@@ -41,7 +41,7 @@ def _declare(key: str) -> Op:
         return function(lhs, rhs).astype(lhs.dtype)
 
     broadcasting.__doc__ = (
-        f"{text} Of two arrays; axes of extent one are repeated.\n\nSource: MXNet operator "
+        f"{text} For two arrays; axes of extent one are repeated.\n\nSource: MXNet operator "
         f"``{name}``."
     )
     return op(

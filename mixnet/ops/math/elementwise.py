@@ -265,7 +265,7 @@ def _declare_same(key: str, function: Function, text: str, grad: bool) -> Op:
         return function(lhs, rhs).astype(lhs.dtype)
 
     elementwise.__doc__ = (
-        f"{text} Of two arrays of one shape and dtype.\n\nSource: MXNet operator ``{name}``."
+        f"{text} For two arrays of equal shape and dtype.\n\nSource: MXNet operator ``{name}``."
     )
     return op(
         name,
@@ -301,7 +301,7 @@ def _declare_scalar(
             data = data.astype(jnp.int64)
         return function(data, number_of_dtype(scalar, data.dtype)).astype(data.dtype)
 
-    with_number.__doc__ = f"{text} Of an array and a number.\n\nSource: MXNet operator ``{name}``."
+    with_number.__doc__ = f"{text} For an array and a number.\n\nSource: MXNet operator ``{name}``."
     return op(
         name,
         aliases=names[1:],

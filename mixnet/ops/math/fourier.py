@@ -15,7 +15,7 @@ def fft(data, *, compute_size: Positive = 128):
 
     Args:
         data: real, ``(..., d)``, of two or four axes.
-        compute_size: taken and ignored.
+        compute_size: accepted and ignored.
 
     Returns:
         ``(..., 2 * d)``.
@@ -39,7 +39,7 @@ def ifft(data, *, compute_size: Positive = 128):
 
     Args:
         data: real and imaginary parts in turn, ``(..., 2 * d)``, of two or four axes.
-        compute_size: taken and ignored.
+        compute_size: accepted and ignored.
 
     Returns:
         ``(..., d)``.
@@ -72,7 +72,7 @@ def count_sketch(data, h, s, *, out_dim: Positive, processing_batch_size: Positi
         h: the place of each of the ``d`` elements, ``(1, d)``.
         s: their signs, 1 or -1, ``(1, d)``.
         out_dim: number of places.
-        processing_batch_size: taken and ignored.
+        processing_batch_size: accepted and ignored.
 
     Returns:
         ``(n, out_dim)``; ``data``'s leading axes for four of them.

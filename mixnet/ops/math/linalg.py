@@ -103,7 +103,7 @@ def khatri_rao(*args):
         ``(product of all n_i, columns)``; the rows of the last matrix vary fastest.
 
     Raises:
-        ShapeError: they are no matrices, or differ in their columns.
+        ShapeError: they are not matrices, or differ in their columns.
 
     Source: MXNet operator ``khatri_rao``.
     """

@@ -86,7 +86,7 @@ def extracttrian(A, *, offset: int = 0, lower: bool = True):
 
     The lower triangle goes row by row, the upper one column by column. It starts at the diagonal
     ``offset`` places above the main one and leads away from the latter; with ``offset=0``
-    ``lower`` says which one.
+    ``lower`` selects the triangle.
 
     Args:
         A: ``(..., n, n)``.

@@ -50,7 +50,7 @@ def _declare(
 
     reduction.__doc__ = (
         f"{text} Along ``axis``, all axes by default; ``exclude`` takes the other axes.\n\n"
-        f"Returns:\n    dtype of ``data``; shape ``(1,)`` when all axes go.\n\nSource: MXNet "
+        f"Returns:\n    dtype of ``data``; shape ``(1,)`` when all axes are reduced.\n\nSource: MXNet "
         f"operator ``{name}``."
     )
     return op(name, aliases=aliases, method=True, flops=1, precision=precision, storage=storage)(
@@ -166,7 +166,7 @@ def moments(data, *, axes: Axes | None = None, keepdims: bool = False):
     """Mean and variance along ``axes``, all axes by default.
 
     Returns:
-        Two arrays in the dtype of ``data``; ``(1,)`` when all axes go.
+        Two arrays in the dtype of ``data``; ``(1,)`` when all axes are reduced.
 
     Raises:
         ShapeError: the array has no such axis.

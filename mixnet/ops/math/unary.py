@@ -177,7 +177,7 @@ def _declare_unary(name: str, row: Unary) -> None:
         return to_dtype(compute(data), data.dtype)
 
     unary.__doc__ = (
-        f"{row.text} Of every element.\n\nArgs:\n    data: any shape and dtype; the result has them "
+        f"{row.text} Element by element.\n\nArgs:\n    data: any shape and dtype; the result has them "
         f"too.\n\nSource: MXNet operator ``{name}``."
     )
     common: dict[str, Any] = {

@@ -6,7 +6,9 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from mixnet.ops.generators import source
 from mixnet.ops.math.elementwise import relu
 from mixnet.ops.math.unary import soft_sign
 from mixnet.ops.registry import op
@@ -126,6 +128,7 @@ def _drops(p: float, mode: str, training: bool) -> bool:
     "Dropout",
     floats=True,
     draws=_drops,
+    draws_as_mxnet=True,
     recomputed="never",
     rewrites=Rewrites(
         unchanged=lambda *, p, mode, training: not _drops(p, mode, training), keeps_dtype=True
@@ -145,7 +148,7 @@ def dropout(
 ):
     """Elements set to 0 with probability ``p`` in training, the others scaled by 1 / (1 - p).
 
-    Elements along ``axes`` share their fate.
+    Elements along ``axes`` are dropped together.
 
     Source: MXNet operator ``Dropout``.
     """
@@ -153,5 +156,8 @@ def dropout(
         return data
     shared = {axis % data.ndim for axis in axes}
     shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
-    mask = jax.random.bernoulli(key, 1 - p, shape)
+    if source.is_drawn_by_host(key):
+        mask = source.uniform(key, shape, np.float32, shared=True) <= np.float32(1 - p)
+    else:
+        mask = jax.random.bernoulli(key, 1 - p, shape)
     return jnp.where(mask, data / (1 - p), 0).astype(data.dtype)

@@ -309,7 +309,7 @@ def batch_norm_v1(
     output_mean_var: bool = False,
     training,
 ):
-    """``BatchNorm`` as it once was, with channels on axis 1.
+    """The older ``BatchNorm``, with channels on axis 1.
 
     Args:
         data: ``(batch, channels, ...)``.

@@ -173,7 +173,7 @@ def check_groups(name: str, channels: int, num_filter: int, num_group: int) -> N
 @op("Convolution_v1", floats=True, one_dtype=True, precision="full")
 @with_attributes_of(convolution, layout=Literal["NCDHW", "NCHW", "NDHWC", "NHWC"] | None)
 def convolution_v1(data, weight, bias=None, **attributes: Any):
-    """``Convolution`` by its former name.
+    """``Convolution`` under its former name.
 
     Args:
         data: ``(batch, channels, *extents)``.

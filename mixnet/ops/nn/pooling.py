@@ -202,7 +202,7 @@ def pooling_v1(
     stride: Steps = (),
     pad: Extents = (),
 ):
-    """``Pooling`` as it once was: padding counts as 0 in a maximum, and always in a mean.
+    """The older ``Pooling``: padding counts as 0 in a maximum, and always in a mean.
 
     Args:
         data: ``(batch, channels, height, width)``.
@@ -300,8 +300,8 @@ def upsampling(
     initializer ``Bilinear``).
 
     Args:
-        data: ``(batch, channels, height, width)`` each; the weight of "bilinear" is ``(channels,
-            1, k, k)`` with ``k = 2 scale - scale % 2``.
+        data: ``(batch, channels, height, width)`` each; the weight of "bilinear" is
+            ``(channels, 1, k, k)`` with ``k = 2 scale - scale % 2``.
         num_filter: the number of channels, for "bilinear".
 
     Raises:

@@ -263,7 +263,7 @@ def rnn(
 
     ``out`` below is ``projection_size`` where given, else ``state_size``; ``directions`` is 2 when
     ``bidirectional``, whose second direction runs from a sequence's last step to its first and
-    stands after the first in the output. In training each layer but the first gets its input
+    comes after the first in the output. In training each layer but the first gets its input
     through dropout of probability ``p``.
 
     Args:
@@ -272,8 +272,8 @@ def rnn(
             gates, projection), then their biases in that order. Gates of ``lstm`` are in, forget,
             cell, out; of ``gru`` reset, update, new.
         state: ``(num_layers * directions, batch, out)``.
-        state_cell: of ``lstm``: ``(num_layers * directions, batch, state_size)``. It is kept between
-            ``lstm_state_clip_min`` and ``lstm_state_clip_max`` after every step where both are
+        state_cell: of ``lstm``: ``(num_layers * directions, batch, state_size)``. It is clipped
+            to ``lstm_state_clip_min`` and ``lstm_state_clip_max`` after every step if both are
             given; NaN becomes the minimum with ``lstm_state_clip_nan``.
         sequence_length: ``(batch,)``: outputs after a sequence's length are 0, and its states are
             those of its last step.

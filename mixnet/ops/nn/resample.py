@@ -176,7 +176,7 @@ def image_resize(
         interp: 0 nearest, 1 linear, 2 cubic, 3 means over areas, 4 Lanczos.
 
     Raises:
-        ShapeError: the data are no images.
+        ShapeError: the data are not images.
         AttributeValueError: the size is missing.
         DTypeError: data of another dtype.
 
@@ -233,15 +233,15 @@ def bilinear_resize(
     Args:
         data: ``(batch, channels, height, width)``, float.
         like: an array that has the height and width to reach, with ``mode`` "like".
-        scale_height: factors instead of ``height`` and ``width``; both or none.
+        scale_height: factors instead of ``height`` and ``width``; both or neither.
         mode: "size"; "odd_scale" scales the distance of the outer elements where the extent is
-            odd; "to_even_down" and its kind move the extents to the next even or odd number.
-        align_corners: the outer elements of input and output lie on each other; else the outer
-            edges of theirs do.
+            odd; "to_even_down" and similar modes move the extents to the next even or odd number.
+        align_corners: the centres of the outer elements of input and output coincide; else their
+            outer edges do.
 
     Raises:
         ShapeError: data without four axes.
-        DTypeError: data are no floating-point numbers.
+        DTypeError: data are not floating-point numbers.
         AttributeValueError: one scale without the other, or an extent below 1.
 
     Source: MXNet operator ``_contrib_BilinearResize2D``.

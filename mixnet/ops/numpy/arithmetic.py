@@ -173,7 +173,7 @@ def _declare(name: str, function: Function, text: str, kinds: str) -> None:
             dtype = common_dtype(registered, kinds, x1.dtype, x2.dtype)
             return function(x1.astype(dtype), x2.astype(dtype)).astype(dtype)
 
-    binary.__doc__ = _text(text, "Of two arrays; axes of extent one are repeated.", registered)
+    binary.__doc__ = _text(text, "For two arrays; axes of extent one are repeated.", registered)
     op(registered, differentiable=gradient, fusion=FUSIONS.get(name))(binary)
     if name in _SCALAR_ELSEWHERE:
         return
@@ -206,10 +206,10 @@ def _declare(name: str, function: Function, text: str, kinds: str) -> None:
         number = jnp.broadcast_to(number, array.shape)
         return function(number, array).astype(array.dtype)
 
-    scalar.__doc__ = _text(text, "Of an array and a number.", f"{registered}_scalar")
+    scalar.__doc__ = _text(text, "For an array and a number.", f"{registered}_scalar")
     op(f"{registered}_scalar", differentiable=gradient)(scalar)
     if name in _REFLECTED:
-        reflected.__doc__ = _text(text, "Of a number and an array.", f"_npi_r{name}_scalar")
+        reflected.__doc__ = _text(text, "For a number and an array.", f"_npi_r{name}_scalar")
         op(f"_npi_r{name}_scalar", differentiable=gradient)(reflected)
 
 
@@ -233,8 +233,10 @@ def _declare_comparison(name: str, function: Function, text: str) -> None:
     def compare_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
         return function(data, to_dtype(jnp.asarray(scalar), data.dtype))
 
-    compare.__doc__ = _text(text, "Of two arrays of one dtype; booleans.", registered)
-    compare_scalar.__doc__ = _text(text, "Of an array and a number.", f"{registered}_scalar")
+    compare.__doc__ = _text(
+        text, "For two arrays of equal dtype; the result is boolean.", registered
+    )
+    compare_scalar.__doc__ = _text(text, "For an array and a number.", f"{registered}_scalar")
     op(registered, differentiable=False)(compare)
     op(f"{registered}_scalar", differentiable=False)(compare_scalar)
 
@@ -288,7 +290,7 @@ def _declare_test(name: str, function: Function, text: str) -> None:
     def test(x):
         return function(x)
 
-    test.__doc__ = _text(text, "Of every element; booleans.", f"_npi_{name}")
+    test.__doc__ = _text(text, "Element by element; the result is boolean.", f"_npi_{name}")
     op(f"_npi_{name}", differentiable=False)(test)
 
 
@@ -302,7 +304,7 @@ _declare_test("isfinite", jnp.isfinite, "Whether finite.")
 
 @op("_npi_bitwise_not", differentiable=False)
 def bitwise_not(x):
-    """Every bit the other way; of booleans the other truth.
+    """Every bit inverted; booleans are negated.
 
     Source: MXNet operator ``_npi_bitwise_not``.
     """

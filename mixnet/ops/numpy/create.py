@@ -82,7 +82,7 @@ def arange(
     ctx: str = "",
     dtype: DType = "float32",
 ):
-    """Numbers from ``start`` (0 if it stands alone) up to ``stop``.
+    """Numbers from ``start`` up to ``stop``; from 0 if only one is given.
 
     Source: MXNet operator ``_npi_arange``.
     """
@@ -101,7 +101,7 @@ def logspace(
     ctx: str = "",
     dtype: DType = "float32",
 ):
-    """``num`` powers of ``base`` whose exponents lie at equal distances.
+    """``num`` powers of ``base`` whose exponents are equally spaced.
 
     Source: MXNet operator ``_npi_logspace``.
     """
@@ -121,7 +121,7 @@ def _declare_window(name: str, function: Callable[..., Any], text: str) -> None:
     def window(*, M: int | None = None, ctx: str = "", dtype: DType = "float32"):
         return function(max(M or 0, 0)).astype(dtype)
 
-    window.__doc__ = f"{text} Of ``M`` points.\n\nSource: MXNet operator ``_npi_{name}``."
+    window.__doc__ = f"{text} It has ``M`` points.\n\nSource: MXNet operator ``_npi_{name}``."
     op(f"_npi_{name}", differentiable=False)(window)
 
 

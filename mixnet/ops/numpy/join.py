@@ -37,7 +37,7 @@ def concatenate(*data, axis: int | None = 0, dim: int | None = None):
     rest = {each.shape[:where] + each.shape[where + 1 :] for each in parts}
     if len(rest) > 1:
         raise ShapeError(
-            f"concatenate: shapes {[each.shape for each in data]} differ in other axes than {axis}."
+            f"concatenate: shapes {[each.shape for each in data]} differ in axes other than {axis}."
         )
     return jnp.concatenate(parts, where)
 

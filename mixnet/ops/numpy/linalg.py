@@ -83,8 +83,8 @@ def _tensordot(a: Any, b: Any, axes: Any) -> Any:
         met = [(0, 1)]
     if any(i != j for i, j in met):
         raise ShapeError(
-            f"tensordot: axes {left} of {a.shape} and {right} of {b.shape} must exist, be as many "
-            f"and have the same extents."
+            f"tensordot: axes {left} of {a.shape} and {right} of {b.shape} must exist, be equal "
+            f"in number and have the same extents."
         )
     return jnp.tensordot(a, b, (left, right))
 
@@ -121,7 +121,7 @@ def polyval(p, x):
         p: ``(order + 1,)``.
 
     Raises:
-        ShapeError: ``p`` has not one axis.
+        ShapeError: ``p`` does not have one axis.
 
     Source: MXNet operator ``_npi_polyval``.
     """
@@ -276,8 +276,8 @@ def tensorsolve(a, b, *, a_axes: Shape | None = ()):
     unknown = a.shape[b.ndim :]
     if math.prod(unknown) != b.size or a.size != b.size**2:
         raise ShapeError(
-            f"linalg.tensorsolve: a is {a.shape}, b {b.shape}; the axes of a are those of b, then others "
-            f"of {b.size} elements together, as many as there are unknowns."
+            f"linalg.tensorsolve: a is {a.shape}, b {b.shape}; a must have the axes of b, then others "
+            f"with {b.size} elements in all, as many as there are unknowns."
         )
     matrix = a.reshape(b.size, -1)
     check_matrix("linalg.tensorsolve", matrix)

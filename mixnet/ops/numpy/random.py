@@ -9,10 +9,12 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 
 from mixnet.base import (
@@ -21,12 +23,14 @@ from mixnet.base import (
     ShapeError,
 )
 from mixnet.ops.derive import array, attribute, present
+from mixnet.ops.generators import source
 from mixnet.ops.random.sample import (
     floating,
     gamma,
     normal,
     one_of,
     parameter,
+    standard_uniform,
     uniform,
     working_dtype,
 )
@@ -44,11 +48,23 @@ from mixnet.ops.schema.ranges import Length, Range
 
 _INPUTS = ("input1", "input2")
 
+# MXNet's single generator draws for these operators.
+_uniform, _normal = partial(uniform, shared=False), partial(normal, shared=False)
+_uniform.__doc__, _normal.__doc__ = uniform.__doc__, normal.__doc__
+
+
+def _standard_exponential(key: Any, shape: Sequence[int], dtype: DTypeLike) -> Any:
+    if source.is_drawn_by_host(key):
+        return -jnp.log(standard_uniform(key, shape, dtype))
+    return jax.random.exponential(key, shape, dtype)
+
 
 def _gumbel(
     key: jax.Array, shape: Sequence[int], dtype: DTypeLike, loc: jax.Array, scale: jax.Array
 ) -> Any:
     """Gumbel numbers around ``loc``."""
+    if source.is_drawn_by_host(key):
+        return loc - scale * jnp.log(_standard_exponential(key, shape, dtype))
     return loc + scale * jax.random.gumbel(key, shape, dtype)
 
 
@@ -56,32 +72,38 @@ def _logistic(
     key: jax.Array, shape: Sequence[int], dtype: DTypeLike, loc: jax.Array, scale: jax.Array
 ) -> Any:
     """Logistic numbers around ``loc``."""
+    if source.is_drawn_by_host(key):
+        share = standard_uniform(key, shape, dtype)
+        return loc + scale * (jnp.log(share) - jnp.log(1 - share))
     return loc + scale * jax.random.logistic(key, shape, dtype)
 
 
 def _exponential(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, scale: jax.Array) -> Any:
     """Exponential numbers of mean ``scale``."""
-    return scale * jax.random.exponential(key, shape, dtype)
+    return scale * _standard_exponential(key, shape, dtype)
 
 
 def _rayleigh(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, scale: jax.Array) -> Any:
     """Rayleigh numbers: lengths of plane vectors with normal parts of deviation ``scale``."""
-    return scale * jnp.sqrt(2 * jax.random.exponential(key, shape, dtype))
+    return scale * jnp.sqrt(2 * _standard_exponential(key, shape, dtype))
 
 
 def _pareto(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Array) -> Any:
     """Numbers of Pareto's second kind with exponent ``a``, from 0 on."""
-    return jnp.expm1(jax.random.exponential(key, shape, dtype) / a)
+    return jnp.expm1(_standard_exponential(key, shape, dtype) / a)
 
 
 def _power(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Array) -> Any:
     """Numbers in [0, 1] with density ``a x^(a-1)``."""
-    return (1 - jax.random.uniform(key, shape, dtype)) ** (1 / a)
+    if source.is_drawn_by_host(key):  # MXNet draws one more than it needs
+        share = source.uniform(key, (math.prod(shape) + 1,), dtype)
+        return (1 - share[:-1].reshape(shape)) ** (1 / a)
+    return (1 - standard_uniform(key, shape, dtype)) ** (1 / a)
 
 
 def _weibull(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Array) -> Any:
     """Weibull numbers of shape ``a`` and scale 1."""
-    return jax.random.exponential(key, shape, dtype) ** (1 / a)
+    return _standard_exponential(key, shape, dtype) ** (1 / a)
 
 
 def _array_inputs(names: Sequence[str]) -> Callable[..., tuple[str, ...]]:
@@ -146,9 +168,11 @@ def _declare(
         *inputs: jax.Array, size: Any, ctx: str, key: Any, dtype: Any = None, **attributes: Any
     ) -> Any:
         dtype = floating(name, dtype)
-        values = [parameter(each, dtype) for each in _parameters(name, attributes, inputs)]
+        # MXNet's single generator draws float32 whatever the result is.
+        working = np.dtype(np.float32) if source.is_drawn_by_host(key) else working_dtype(dtype)
+        values = [parameter(each, working) for each in _parameters(name, attributes, inputs)]
         shape = _full_shape(name, size, values, batch)
-        return draw(key, shape, working_dtype(dtype), *values).astype(dtype)
+        return draw(key, shape, working, *values).astype(dtype)
 
     numbers = [
         attribute(each, kind | None, inspect.Parameter.empty if of is ... else of)
@@ -162,7 +186,7 @@ def _declare(
     # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
     outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
     op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
-       differentiable=differentiable, draws_apart=True)(drawn)  # fmt: skip
+       differentiable=differentiable, draws_apart=True, draws_as_mxnet=draw is not gamma)(drawn)  # fmt: skip
 
 
 _ENDS: dict[str, Any] = {"low": (Scalar, ...), "high": (Scalar, ...)}
@@ -170,10 +194,10 @@ _PLACE: dict[str, Any] = {"loc": (Scalar, ...), "scale": (NonNegativeScalar, ...
 _SCALE: dict[str, Any] = {"scale": (NonNegativeScalar, 1.0)}
 _SHAPE: dict[str, Any] = {"a": (PositiveScalar, None)}
 _GAMMA: dict[str, Any] = {"shape": (PositiveScalar, ...), "scale": (PositiveScalar, ...)}
-_declare("_npi_uniform", uniform, _ENDS, dtypes=True, differentiable=False)
-_declare("_npi_uniform_n", uniform, _ENDS, dtypes=True, batch=True, differentiable=False)
-_declare("_npi_normal", normal, _PLACE, dtypes=True)
-_declare("_npi_normal_n", normal, _PLACE, dtypes=True, batch=True)
+_declare("_npi_uniform", _uniform, _ENDS, dtypes=True, differentiable=False)
+_declare("_npi_uniform_n", _uniform, _ENDS, dtypes=True, batch=True, differentiable=False)
+_declare("_npi_normal", _normal, _PLACE, dtypes=True)
+_declare("_npi_normal_n", _normal, _PLACE, dtypes=True, batch=True)
 _declare("_npi_gamma", gamma, _GAMMA, dtypes=True, differentiable=False)
 _declare("_npi_gumbel", _gumbel, _PLACE)
 _declare("_npi_logistic", _logistic, _PLACE)
@@ -192,6 +216,7 @@ def _bernoulli_inputs(prob: jax.Array, logit: jax.Array) -> tuple[str, ...]:
     "_npi_bernoulli",
     arguments=_bernoulli_inputs,
     differentiable=False,
+    draws_as_mxnet=True,
 )
 def bernoulli(
     input1=None,
@@ -228,6 +253,8 @@ def bernoulli(
     if is_logit:
         chance = jax.nn.sigmoid(chance)
     shape = _full_shape(name, size, [chance], False)
+    if source.is_drawn_by_host(key):
+        return (source.uniform(key, shape, np.float32) < chance).astype(dtype)
     return jax.random.bernoulli(key, chance, shape).astype(dtype)
 
 
@@ -235,7 +262,7 @@ def _choice_inputs(a: jax.Array, weighted: bool) -> tuple[str, ...]:
     return _INPUTS[: int(a is None) + int(weighted)]
 
 
-@op("_npi_choice", arguments=_choice_inputs, differentiable=False)
+@op("_npi_choice", arguments=_choice_inputs, differentiable=False, draws_as_mxnet=True)
 def choice(
     input1=None,
     input2=None,
@@ -275,7 +302,27 @@ def choice(
         raise ShapeError(f"_npi_choice: {chances.size} probabilities for {places} places.")
     if not places and count:
         raise OperatorValueError(f"_npi_choice: there are {places} places to draw from.")
+    if source.is_drawn_by_host(key):
+        return _choice_by_mxnet(key, places, shape, replace, chances)
     return jax.random.choice(key, places, shape, replace, chances).astype(jnp.int64)
+
+
+def _choice_by_mxnet(
+    key: Any, places: int, shape: tuple[int, ...], replace: bool, chances: Any
+) -> Any:
+    count = math.prod(shape)
+    if not replace and chances is None:
+        return source.choice(key, places, count).reshape(shape)
+    if not replace:
+        share = source.uniform(key, (places,), np.float32)
+        order = jnp.argsort(-jnp.log(share) / chances.astype(jnp.float32))
+        return order[:count].reshape(shape).astype(jnp.int64)
+    if chances is None:
+        word = source.words(key, math.prod(shape)).astype(jnp.int64)
+        return (word % places).reshape(shape)
+    share = source.uniform(key, shape, np.float32)
+    ends = jnp.cumsum(chances.astype(jnp.float32))
+    return jnp.minimum((share[..., None] > ends).sum(-1), places - 1).astype(jnp.int64)
 
 
 def _check_shares(pvals: jax.Array) -> None:
@@ -301,7 +348,7 @@ def multinomial(
     size: Extents | None = None,
     key,
 ):
-    """How often each category comes in ``n`` draws, int64; the last has what is left of 1.
+    """How often each category comes in ``n`` draws, int64; the last has the remaining probability.
 
     Args:
         a: the probabilities, if ``pvals`` is None.

@@ -287,8 +287,8 @@ def percentile(
 
     Args:
         a: any shape.
-        q: percents from 0 to 100; its axes come first in the result.
-        q_scalar: one percent instead of ``q``.
+        q: percentages from 0 to 100; its axes come first in the result.
+        q_scalar: a single percentage instead of ``q``.
 
     Source: MXNet operator ``_npi_percentile``.
     """
@@ -339,12 +339,12 @@ def ediff1d(
     to_begin_scalar: float | None = None,
     to_end_scalar: float | None = None,
 ):
-    """Differences of neighbours in the flattened array, with numbers before and behind.
+    """Differences of neighbours in the flattened array, with numbers prepended and appended.
 
     Args:
         input1: any shape.
-        input2: what comes before, with ``to_begin_arr_given``.
-        input3: what comes behind, with ``to_end_arr_given``.
+        input2: numbers to prepend, with ``to_begin_arr_given``.
+        input3: numbers to append, with ``to_end_arr_given``.
 
     Source: MXNet operator ``_npi_ediff1d``.
     """

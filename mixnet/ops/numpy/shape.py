@@ -57,7 +57,7 @@ def filled_shape(name: str, shape: tuple[int, ...], target: tuple[int, ...]) -> 
     ),
 )
 def reshape(a, *, newshape: Shape, order: str = "C"):
-    """The elements in another shape; one -1 stands for what is left.
+    """The elements in another shape; one -1 takes what remains.
 
     Source: MXNet operator ``_np_reshape``.
     """
@@ -103,7 +103,7 @@ def extended_shape(shape: tuple[int, ...], codes: tuple[int, ...]) -> tuple[int,
             axis += 2
         elif code == -6:
             if i + 2 >= len(codes):
-                raise ShapeError(f"npx.reshape: -6 needs two extents behind it in {codes}.")
+                raise ShapeError(f"npx.reshape: -6 needs two extents after it in {codes}.")
             first, second = codes[i + 1], codes[i + 2]
             extents += filled_shape("npx.reshape", (extent(axis),), (first, second))
             axis += 1
@@ -209,13 +209,13 @@ def broadcast_to(array, *, shape: Shape = ()):
     if len(target) < array.ndim or any(
         d not in (1, n) for d, n in zip(reversed(array.shape), reversed(target), strict=False)
     ):
-        raise ShapeError(f"broadcast_to: {array.shape} does not repeat to {shape}.")
+        raise ShapeError(f"broadcast_to: {array.shape} cannot be repeated to {shape}.")
     return jnp.broadcast_to(array, target)
 
 
 @op("_npi_flip")
 def flip(data, *, axis: Axes):
-    """The other way round along axes.
+    """In reverse order along axes.
 
     Source: MXNet operator ``_npi_flip``.
     """
@@ -224,7 +224,7 @@ def flip(data, *, axis: Axes):
 
 @op("_npi_rot90")
 def rot90(data, *, k: int = 1, axes: AxisPair = (0, 1)):
-    """Turned by 90 degrees ``k`` times in the plane of two axes.
+    """Rotated by 90 degrees ``k`` times in the plane of two axes.
 
     Source: MXNet operator ``_npi_rot90``.
     """
@@ -234,7 +234,7 @@ def rot90(data, *, k: int = 1, axes: AxisPair = (0, 1)):
 
 @op("_np_roll")
 def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
-    """Shifted along axes, round the end; the flattened array without axes.
+    """Shifted cyclically along axes; the flattened array without axes.
 
     Source: MXNet operator ``_np_roll``.
     """
@@ -340,12 +340,12 @@ def pad(
     constant_value: float = 0.0,
     reflect_type: str = "even",
 ):
-    """With elements before and behind along every axis.
+    """With elements added before and after along every axis.
 
     Args:
         data: any shape.
-        pad_width: ``((before, behind), ...)`` for every axis.
-        mode: as ``numpy.pad`` has it.
+        pad_width: ``((before, after), ...)`` for every axis.
+        mode: as in ``numpy.pad``.
 
     Source: MXNet operator ``_npi_pad``.
     """

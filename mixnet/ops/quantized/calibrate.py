@@ -33,13 +33,14 @@ def _smoothed(counts: jax.Array, inside: Any) -> Any:
     in_amp_lists=False,
 )
 def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: Positive = 255):
-    """The threshold whose quantized histogram diverges least from the cut one.
+    """The threshold whose quantized histogram diverges least from the clipped one.
 
-    A threshold cuts as many bins off on both sides, which count at the ends of what stays. That
-    is told by ``num_quantized_bins`` numbers; their divergence from it is Kullback and Leibler's.
+    A threshold clips equally many bins on both sides, which are counted in the outermost bins
+    that remain. The clipped histogram is approximated by ``num_quantized_bins`` numbers; the
+    divergence is that of Kullback and Leibler.
 
     Args:
-        hist: counts of bins that lie symmetrically about 0, ``(bins,)``.
+        hist: counts of bins that are symmetric about 0, ``(bins,)``.
         hist_edges: edges of the bins, ``(bins + 1,)``.
         num_quantized_bins: how many numbers the integers have.
 

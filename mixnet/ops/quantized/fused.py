@@ -141,8 +141,8 @@ def data_step(data: jax.Array, low: jax.Array, high: jax.Array) -> Any:
 def _check(name: str, data: jax.Array) -> None:
     if str(data.dtype) not in LIMITS:
         raise DTypeError(
-            f"{name}: data is {data.dtype}, and it is quantized: it takes int8 or uint8, as "
-            f"contrib.quantize_v2 makes it."
+            f"{name}: data is {data.dtype}; a quantized layer takes int8 or uint8, as "
+            f"contrib.quantize_v2 returns it."
         )
 
 
@@ -224,7 +224,7 @@ def fused_convolution(
         their range where none was measured; floats with ``enable_float_output``.
 
     Raises:
-        AttributeValueError: the subgraph is no such chain.
+        AttributeValueError: the subgraph is not such a chain.
         DTypeError: quantized, and the data are not integers of 8 bits.
 
     Source: MXNet operator ``_sg_mkldnn_conv``.
@@ -413,7 +413,7 @@ def fused_fully_connected(
         As ``_sg_mkldnn_conv``.
 
     Raises:
-        AttributeValueError: the subgraph is no such chain.
+        AttributeValueError: the subgraph is not such a chain.
         DTypeError: quantized, and the data are not integers of 8 bits.
 
     Source: MXNet operator ``_sg_mkldnn_fully_connected``.

@@ -334,7 +334,7 @@ def quantized_embedding(
     Args:
         data: indices, any shape; those outside are clipped.
         weight: ``(input_dim, output_dim)``.
-        dtype: taken and not used.
+        dtype: accepted and not used.
 
     Returns:
         ``data.shape + (output_dim,)`` in the dtype of the weight, and its range.
@@ -484,8 +484,8 @@ def quantized_elemwise_mul(
     """Products of two arrays of integers of 8 bits, each with its range.
 
     Returns:
-        With ``enable_float_output`` what the products stand for, float32, alone. With a range
-        measured before int8, cut towards 0, and that range. Else int32 and its range.
+        With ``enable_float_output`` the products as float32, without a range. With a range
+        measured before, int8 truncated towards 0, and that range. Else int32 and its range.
 
     Raises:
         DTypeError: an array does not have integers of 8 bits.

@@ -96,7 +96,7 @@ def _infer_range(data):
     dtypes=with_ranges(out_type, {"data": "float32"}, "float32"),
 )
 def quantize(data, min_range, max_range, *, out_type: Literal["int8", "uint8"] = "uint8"):
-    """Floats as integers of 8 bits; 0 stays 0, what is outside the range becomes its end.
+    """Floats as integers of 8 bits; 0 stays 0, and numbers outside the range become its ends.
 
     Args:
         data: float.
@@ -173,7 +173,7 @@ def quantize_asym(
     """Floats as ``uint8``: the least becomes 0 and the greatest 255.
 
     Args:
-        data: float. Its range is the one given, or else its own.
+        data: float. Its range is the given one, or else that of the data.
 
     Returns:
         The integers ``data * scale + shift``, then scale and shift, ``(1,)`` each.
@@ -195,7 +195,7 @@ def quantize_asym(
     any_layout=True,
 )
 def dequantize(data, min_range, max_range, *, out_type: Literal["float32"] = "float32"):
-    """Integers of 8 bits as the floats that they stand for.
+    """Integers of 8 bits as the floats that they represent.
 
     Args:
         data: ``int8`` or ``uint8``.
@@ -235,8 +235,8 @@ def requantize(
 
     Args:
         data: int32.
-        min_range: least number that int32 stands for, ``(1,)``.
-        max_range: greatest number that int32 stands for, ``(1,)``.
+        min_range: least number that int32 represents, ``(1,)``.
+        max_range: greatest number that int32 represents, ``(1,)``.
 
     Returns:
         The integers, and the ends of their range, ``(1,)`` each.

@@ -19,10 +19,10 @@ def dequantize_rows(data, step, *, bits: Literal["8", "4"] = "8", size: int = 0)
 
     Args:
         data: ``(..., size)`` int8; with 4 bits ``(..., (size + 1) // 2)`` uint8, two numbers in
-            each: the first in the low half, both 8 more than they stand for.
-        step: ``(..., groups)`` float, what one step stands for. ``groups`` divides ``size``.
+            each: the first in the low half, both stored plus 8.
+        step: ``(..., groups)`` float, the size of one step. ``groups`` divides ``size``.
         bits: of a number.
-        size: numbers in a row; 0 for all that are there.
+        size: numbers in a row; 0 for all of them.
 
     Returns:
         ``(..., size)`` in the dtype of ``step``.
@@ -34,8 +34,8 @@ def dequantize_rows(data, step, *, bits: Literal["8", "4"] = "8", size: int = 0)
     dtype = "int8" if bits == "8" else "uint8"
     if str(data.dtype) != dtype:
         raise DTypeError(
-            f"contrib.dequantize_rows: data is {data.dtype}; {bits} bits lie in {dtype}, as "
-            f"mx.contrib.quantization.quantize_weights makes them."
+            f"contrib.dequantize_rows: data is {data.dtype}; numbers of {bits} bits are stored in "
+            f"{dtype}, as mx.contrib.quantization.quantize_weights does."
         )
     whole = data if bits == "8" else _unpacked(data)
     size = size or whole.shape[-1]

@@ -15,7 +15,7 @@ from mixnet.ops.registry import op
 
 
 def _uniform(sample: jax.Array, low: jax.Array, high: jax.Array) -> Any:
-    """The density 1 / (high - low) of uniform numbers; samples are taken to lie between."""
+    """The density 1 / (high - low) of uniform numbers; samples are assumed to lie between."""
     return jnp.broadcast_to(-jnp.log(high - low), sample.shape)
 
 
@@ -113,7 +113,7 @@ def _declare(distribution: str) -> None:
         f"    sample: the parameters' shape, then any axes: samples from each of them.\n"
         f"    is_log: whether to give the logarithm.\n\n"
         f"Raises:\n"
-        f"    ShapeError: the shapes do not go together.\n"
+        f"    ShapeError: the shapes are not compatible.\n"
         f"    DTypeError: the sample is not floating point."
     )
     arrays = [array("sample"), *map(array, names)]

@@ -7,6 +7,7 @@ arrays of parameters.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -20,6 +21,7 @@ from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.control import loops
 from mixnet.ops.derive import array, attribute, present
+from mixnet.ops.generators import source
 from mixnet.ops.random import rejection
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import (
@@ -57,21 +59,52 @@ def between_0_and_1(key: jax.Array, shape: Sequence[int], dtype: DTypeLike) -> A
     return jax.lax.sub(jax.lax.bitcast_convert_type(number, kind), kind.type(1))
 
 
+def standard_uniform(key: Any, shape: Sequence[int], dtype: DTypeLike, shared: bool = False) -> Any:
+    """Uniform numbers in [0, 1).
+
+    Args:
+        key: or what stands for MXNet's generators.
+        shape: of the numbers.
+        dtype: float32 or float64.
+        shared: whether MXNet's many generators draw them, not the single one.
+    """
+    if source.is_drawn_by_host(key):
+        return source.uniform(key, shape, dtype, shared=shared)
+    return between_0_and_1(key, shape, dtype)
+
+
+def standard_normal(key: Any, shape: Sequence[int], dtype: DTypeLike, shared: bool = False) -> Any:
+    """Normal numbers with mean 0 and deviation 1; see :func:`standard_uniform`."""
+    if source.is_drawn_by_host(key):
+        return source.normal(key, shape, dtype, shared=shared)
+    return jax.random.normal(key, shape, dtype)
+
+
 def uniform(
-    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, low: jax.Array, high: jax.Array
+    key: jax.Array,
+    shape: Sequence[int],
+    dtype: DTypeLike,
+    low: jax.Array,
+    high: jax.Array,
+    shared: bool = True,
 ) -> Any:
     """Uniform numbers in [low, high)."""
-    share = between_0_and_1(key, shape, dtype)
+    share = standard_uniform(key, shape, dtype, shared)
     if low.shape == high.shape == ():
         return jax.lax.add(low, jax.lax.mul(jax.lax.sub(high, low), share))
     return low + (high - low) * share
 
 
 def normal(
-    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, loc: jax.Array, scale: jax.Array
+    key: jax.Array,
+    shape: Sequence[int],
+    dtype: DTypeLike,
+    loc: jax.Array,
+    scale: jax.Array,
+    shared: bool = True,
 ) -> Any:
     """Normal numbers with mean ``loc`` and standard deviation ``scale``."""
-    return loc + scale * jax.random.normal(key, shape, dtype)
+    return loc + scale * standard_normal(key, shape, dtype, shared)
 
 
 def gamma(
@@ -83,6 +116,8 @@ def gamma(
 
 def exponential(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, lam: jax.Array) -> Any:
     """Exponential numbers of rate ``lam``."""
+    if source.is_drawn_by_host(key):
+        return -jnp.log(1 - standard_uniform(key, shape, dtype, shared=True)) / lam
     return jax.random.exponential(key, shape, dtype) / lam
 
 
@@ -119,6 +154,7 @@ class Distribution:
         arrays: the parameters' names where they are arrays, if other names.
         check: makes from an operator's name what checks parameters that must go together.
         alias: one more name of ``_random_NAME``.
+        as_mxnet: whether ``draw`` takes MXNet's generators in place of a key.
     """
 
     draw: Callable[..., Any]
@@ -126,6 +162,7 @@ class Distribution:
     arrays: Sequence[str] = ()
     check: Callable[[str], Callable[..., None] | None] = lambda name: None
     alias: str | None = None
+    as_mxnet: bool = False
 
 
 def _rising(name: str) -> Callable[..., None]:
@@ -148,14 +185,15 @@ def _whole(name: str) -> Callable[..., None]:
 
 DISTRIBUTIONS = {
     "uniform": Distribution(
-        uniform, {"low": (Scalar, 0.0), "high": (Scalar, 1.0)}, check=_rising, alias="uniform"
+        uniform, {"low": (Scalar, 0.0), "high": (Scalar, 1.0)}, check=_rising,
+        alias="uniform", as_mxnet=True,
     ),
     "normal": Distribution(
         normal, {"loc": (Scalar, 0.0), "scale": (PositiveScalar, 1.0)}, ("mu", "sigma"),
-        alias="normal",
+        alias="normal", as_mxnet=True,
     ),
     "gamma": Distribution(gamma, {"alpha": (PositiveScalar, 1.0), "beta": (PositiveScalar, 1.0)}),
-    "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}),
+    "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}, as_mxnet=True),
     "poisson": Distribution(poisson, {"lam": (NonNegativeScalar, 1.0)}),
     "negative_binomial": Distribution(
         negative_binomial,
@@ -200,8 +238,11 @@ def _drawn(
     dtype: DTypeLike,
     parameters: Any,
 ) -> Any:
-    values = [parameter(each, dtype) for each in parameters]
-    return in_dtype(distribution.draw(key, shape, working_dtype(dtype), *values), jnp.dtype(dtype))
+    working = working_dtype(dtype)
+    if source.is_drawn_by_host(key) and jnp.dtype(dtype) == jnp.float16:
+        working = np.dtype(np.float64)
+    values = [in_dtype(jnp.asarray(each), working) for each in parameters]
+    return in_dtype(distribution.draw(key, shape, working, *values), jnp.dtype(dtype))
 
 
 _KEY = attribute("key", Any)
@@ -237,6 +278,7 @@ def _declare(name: str, distribution: Distribution) -> None:
     check = distribution.check
     aliases = [f"random_{name}", *filter(None, [distribution.alias])]
     common: dict[str, Any] = {"differentiable": False, "draws_apart": True}
+    common["draws_as_mxnet"] = distribution.as_mxnet
     op(random, aliases=aliases, check=check(random), **common)(draw)
     present(draw_like, like, f"{text[:-1]}, in the shape and dtype of ``data``.",
             [array("data"), *numbers, _KEY])  # fmt: skip
@@ -266,6 +308,7 @@ def _check_range(low: float, high: float) -> None:
     aliases=["random_randint", "_npi_random_randint"],
     check=_check_range,
     differentiable=False,
+    draws_as_mxnet=True,
 )
 def random_randint(
     *,
@@ -285,6 +328,12 @@ def random_randint(
     """
     dtype = one_of("_random_randint", dtype or "int32", ("int32", "int64"))
     first, end = jnp.asarray(low).astype(jnp.int64), jnp.asarray(high).astype(jnp.int64)
+    if source.is_drawn_by_host(key):
+        pairs = source.words(key, math.prod(shape), 2, shared=True).reshape(-1, 2)
+        high_word, low_word = pairs[:, 0].astype(jnp.uint64), pairs[:, 1].astype(jnp.uint64)
+        number = (high_word << np.uint64(31)) + low_word
+        within = number % (end - first).astype(jnp.uint64)
+        return (first + within.astype(jnp.int64)).reshape(shape).astype(dtype)
     return jax.random.randint(key, shape, first, end, jnp.int64).astype(dtype)
 
 
@@ -292,7 +341,12 @@ def _multinomial_outputs(get_prob: bool) -> int:
     return 2 if get_prob else 1
 
 
-@op("_sample_multinomial", aliases=["sample_multinomial"], outputs=_multinomial_outputs)
+@op(
+    "_sample_multinomial",
+    aliases=["sample_multinomial"],
+    outputs=_multinomial_outputs,
+    draws_as_mxnet=True,
+)
 def sample_multinomial(
     data,
     *,
@@ -323,8 +377,13 @@ def sample_multinomial(
         raise DTypeError(f"_sample_multinomial: data is {data.dtype}; give probabilities.")
     batch = data.shape[:-1]
     chances = data.reshape((*batch, *(1,) * len(shape), data.shape[-1]))
-    logits = jnp.log(jax.lax.stop_gradient(chances))
-    drawn = jax.random.categorical(key, logits, -1, shape=(*batch, *shape))
+    if source.is_drawn_by_host(key):
+        ends = jnp.cumsum(jax.lax.stop_gradient(chances).astype(jnp.float32), -1)
+        share = source.uniform(key, (*batch, *shape), np.float32)
+        drawn = jnp.minimum((share[..., None] > ends).sum(-1), data.shape[-1] - 1)
+    else:
+        logits = jnp.log(jax.lax.stop_gradient(chances))
+        drawn = jax.random.categorical(key, logits, -1, shape=(*batch, *shape))
     drawn = drawn.reshape(drawn.shape or (1,))
     if not get_prob:
         return drawn.astype(dtype)
@@ -341,7 +400,7 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
         ``(rows,)``; both int64.
 
     Raises:
-        ShapeError: ``shape`` has not two axes.
+        ShapeError: ``shape`` does not have two axes.
         AttributeValueError: there are fewer numbers than a row needs.
 
     Source: MXNet operator ``_sample_unique_zipfian``.
@@ -379,6 +438,7 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
     "_shuffle",
     aliases=["shuffle", "_npi_shuffle"],
     differentiable=False,
+    draws_as_mxnet=True,
     bfloat16="any",
 )
 def shuffle(data, *, key):
@@ -386,4 +446,7 @@ def shuffle(data, *, key):
 
     Source: MXNet operator ``_shuffle``.
     """
+    if source.is_drawn_by_host(key):
+        rows = data.ndim > 1
+        return data[source.order(key, data.shape[0], rows)] if data.ndim else data
     return jax.random.permutation(key, data)

@@ -17,19 +17,38 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mixnet.ops.generators.source import Drawn, key_of
+
 STREAM_SPEC = ((3,), np.dtype("uint32"))
 """Shape and dtype of a stream."""
 
 _PLACE = np.array([0, 0, 1], np.uint32)
 
 
+def is_table(stream: Any) -> bool:
+    """Whether it is a table of numbers that the host has drawn, see :mod:`mixnet.ops.generators.source`."""
+    return stream.shape != STREAM_SPEC[0]
+
+
 def advanced(stream: Any, draws: Any) -> Any:
     """The stream from ``draws`` numbers further on."""
+    if is_table(stream):
+        first = jax.lax.add(jax.lax.slice(stream, (0,), (1,)), _in_uint32(draws).reshape(1))
+        return jax.lax.dynamic_update_slice(stream, first, (0,))
     return stream + jnp.uint32(draws) * _PLACE
 
 
-def key_at(stream: Any, number: object) -> Any:
-    """The key of draw ``number`` of a stream."""
+def key_at(stream: Any, number: object, as_mxnet: bool = False) -> Any:
+    """The key of draw ``number`` of a stream.
+
+    Args:
+        stream: or a table.
+        number: of the draw.
+        as_mxnet: whether the operator takes numbers of MXNet's generators in place of a key.
+    """
+    if is_table(stream):
+        drawn = Drawn(stream, _in_uint32(number))
+        return drawn if as_mxnet else key_of(drawn)
     # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
     place = jax.lax.squeeze(jax.lax.slice(stream, (2,), (3,)), (0,))
     place = jax.lax.add(place, _in_uint32(number))
@@ -40,6 +59,14 @@ def _in_uint32(number: Any) -> Any:
     if isinstance(number, jax.Array):
         return jax.lax.convert_element_type(number, np.uint32)
     return jnp.uint32(number)
+
+
+def stream_at(stream: Any, number: Any) -> Any:
+    """The stream of threefry keys from draw ``number`` on."""
+    if is_table(stream):
+        key = jax.random.key_data(key_at(stream, number))
+        return jnp.concatenate([key, jnp.zeros(1, jnp.uint32)])
+    return advanced(stream, number)
 
 
 def loop_stream(stream: Any) -> Any:

@@ -32,31 +32,31 @@ def _weighted(rows: jax.Array, weights: jax.Array) -> Any:
 
 @op("_rows_to_dense", in_amp_lists=False)
 def rows_to_dense(data, indices, *, shape: Shape):
-    """The dense array of a row_sparse one; numbers behind the last row are dropped."""
+    """The dense array of a row_sparse one; numbers beyond the last row are dropped."""
     return jnp.zeros(shape, data.dtype).at[_whole(indices)].set(data, mode="drop")
 
 
 @op("_csr_to_dense", in_amp_lists=False)
 def csr_to_dense(data, indices, rows, *, shape: Shape):
-    """The dense matrix of a csr one; of several values at one place the last counts."""
+    """The dense matrix of a csr one; of several values at one position, the last counts."""
     return jnp.zeros(shape, data.dtype).at[_whole(rows), _whole(indices)].set(data)
 
 
 @op("_take_rows", in_amp_lists=False)
 def take_rows(dense, indices):
-    """The rows with these numbers; for numbers behind the last row, the last."""
+    """The rows with these numbers; for numbers beyond the last row, the last."""
     return dense.at[_whole(indices)].get(mode="clip")
 
 
 @op("_put_rows", in_amp_lists=False)
 def put_rows(dense, indices, data):
-    """``dense`` with the rows with these numbers replaced; those behind the last row are dropped."""
+    """``dense`` with the rows with these numbers replaced; those beyond the last row are dropped."""
     return dense.at[_whole(indices)].set(data.astype(dense.dtype), mode="drop")
 
 
 @op("_sum_rows", in_amp_lists=False)
 def sum_rows(data, places, *, count: Long):
-    """Rows with the same place added up: ``(count, ...)``."""
+    """Rows with the same number added up: ``(count, ...)``."""
     return sums_at(data, _whole(places), count)
 
 
@@ -124,7 +124,7 @@ def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
 @op("_scatter_minus_scalar", storage=storage_rules.ZERO_STAYS)
 def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-    """A number taken from the stored values of a sparse array; from all of a dense one.
+    """A number subtracted from the stored values of a sparse array; from all of a dense one.
 
     Source: MXNet operator ``_scatter_minus_scalar``.
     """

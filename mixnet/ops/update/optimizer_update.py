@@ -466,7 +466,7 @@ def group_adagrad_update(
         history: ``(rows, 1, ...)``, sum of the rows' mean squares.
 
     Raises:
-        ShapeError: ``history`` has not one number for each row.
+        ShapeError: ``history`` does not have one number for each row.
 
     Source: MXNet operator ``_contrib_group_adagrad_update``.
     """
@@ -524,7 +524,7 @@ def lamb_update_phase1(
 def lamb_update_phase2(
     weight, g, r1, r2, *, lr: Scalar, lower_bound: float = -1.0, upper_bound: float = -1.0
 ):
-    """The step of LAMB along ``g``: ``lr r1 / r2`` long, with ``r1`` kept within the bounds.
+    """The step of LAMB along ``g``: ``lr r1 / r2`` long, with ``r1`` clipped to the bounds.
 
     Args:
         r1: norm of the weight, ``(1,)``.

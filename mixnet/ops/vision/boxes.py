@@ -122,7 +122,7 @@ def box_encode(samples, matches, anchors, refs, means, stds):
         matches: ``(batch, n)``, number of the box in ``refs`` that an anchor is matched with.
         anchors: corners, ``(batch, n, 4)``.
         refs: true boxes by their corners, ``(batch, m, 4)``.
-        means: ``(4,)``, taken off the offsets.
+        means: ``(4,)``, subtracted from the offsets.
         stds: ``(4,)``, what they are then divided by.
 
     Returns:

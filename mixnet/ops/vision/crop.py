@@ -16,7 +16,7 @@ def crop(*data, offset: Shape = (0, 0), h_w: Shape = (0, 0), center_crop: bool =
             measured.
         offset: row and column where the cut begins.
         h_w: height and width of the result, for one array.
-        center_crop: cut around the middle, whatever ``offset`` says.
+        center_crop: cut around the middle; ``offset`` is ignored.
 
     Raises:
         AttributeValueError: ``offset`` or ``h_w`` is not two numbers, or the size is missing.

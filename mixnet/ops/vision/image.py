@@ -31,7 +31,7 @@ def to_tensor(data):
         ``(channels, height, width)`` or ``(batch, channels, height, width)``.
 
     Raises:
-        ShapeError: the data are no images.
+        ShapeError: the data are not images.
 
     Source: MXNet operator ``_image_to_tensor``.
     """
@@ -51,7 +51,7 @@ def normalize(data, *, mean: tuple[float, ...] = (0.0,) * 4, std: tuple[float, .
 
     Raises:
         ShapeError: the data have another shape.
-        AttributeValueError: as many means or deviations as there are no channels.
+        AttributeValueError: the number of means or deviations is not that of the channels.
 
     Source: MXNet operator ``_image_normalize``.
     """
@@ -84,7 +84,7 @@ def crop(data, *, x: Count, y: Count, width: Positive, height: Positive):
         data: ``(height, width, channels)`` or ``(batch, height, width, channels)``.
 
     Raises:
-        ShapeError: the data are no images.
+        ShapeError: the data are not images.
         AttributeValueError: the rectangle is empty, or not within the image.
 
     Source: MXNet operator ``_image_crop``.
@@ -114,7 +114,7 @@ def _declare_flip(direction: str, axis: int, text: str) -> tuple[Op, Op]:
     shape = "Args:\n    data: ``(height, width, channels)``.\n\nRaises:\n    ShapeError: it is not."
     flip.__doc__ = f"An image mirrored, {text}.\n\n{shape}\n\nSource: MXNet operator ``{name}``."
     random_flip.__doc__ = (
-        f"An image as it is or mirrored, {text}, with equal chances.\n\n{shape}\n\nSource: MXNet "
+        f"An image unchanged or mirrored, {text}, with equal probability.\n\n{shape}\n\nSource: MXNet "
         f"operator ``{chance}``."
     )
     return (

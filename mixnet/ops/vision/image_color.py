@@ -117,7 +117,7 @@ def _declare(quantity: str, change: Callable[[Any, Any], Any], text: str) -> Op:
     random_change.__doc__ = (
         f"{text}, by a factor drawn from [min_factor, max_factor).\n\nArgs:\n    data: ``(height, "
         f"width, channels)``, one or three channels.\n\nReturns:\n    dtype of ``data``; whole "
-        f"numbers are cut to its range.\n\nRaises:\n    ShapeError: the data are no image.\n    "
+        f"numbers are cut to its range.\n\nRaises:\n    ShapeError: the data are not an image.\n    "
         f"AttributeValueError: a factor below 0.\n\nSource: MXNet operator ``{name}``."
     )
     return op(name, aliases=[f"_npx_{name}"])(random_change)
@@ -149,13 +149,13 @@ def random_color_jitter(
 
     Args:
         data: ``(height, width, channels)``, one or three channels.
-        brightness: the factor is drawn from [1 - brightness, 1 + brightness); none if 0.
+        brightness: the factor is drawn from [1 - brightness, 1 + brightness); no change if 0.
         contrast: likewise.
         saturation: likewise.
-        hue: the turn is drawn from [-hue, hue) rounds of the colour wheel.
+        hue: the rotation is drawn from [-hue, hue) turns of the colour wheel.
 
     Raises:
-        ShapeError: the data are no image.
+        ShapeError: the data are not an image.
 
     Source: MXNet operator ``_image_random_color_jitter``.
     """
@@ -193,11 +193,11 @@ def adjust_lighting(data, *, alpha: tuple[float, ...]):
     """A colour added to all pixels: ``alpha`` times the principal colours of ImageNet.
 
     Args:
-        data: ``(height, width, 3)``; an image of one channel stays as it is.
+        data: ``(height, width, 3)``; an image of one channel is unchanged.
         alpha: three numbers.
 
     Raises:
-        ShapeError: the data are no image.
+        ShapeError: the data are not an image.
         AttributeValueError: not three numbers.
 
     Source: MXNet operator ``_image_adjust_lighting``.
@@ -217,10 +217,10 @@ def random_lighting(data, *, alpha_std: float = 0.05, key):
     """``_image_adjust_lighting`` by normal random numbers of deviation ``alpha_std``.
 
     Args:
-        data: ``(height, width, 3)``; an image of one channel stays as it is.
+        data: ``(height, width, 3)``; an image of one channel is unchanged.
 
     Raises:
-        ShapeError: the data are no image.
+        ShapeError: the data are not an image.
 
     Source: MXNet operator ``_image_random_lighting``.
     """

@@ -120,7 +120,7 @@ def multibox_target(
         ignore_label: class target of anchors that are not learnt from.
         negative_mining_ratio: background anchors for each one with a box; all if not positive.
         negative_mining_thresh: most that a mined background anchor may overlap a box.
-        minimum_negative_samples: taken and ignored, as by MXNet.
+        minimum_negative_samples: accepted and ignored, as in MXNet.
         variances: what the four offsets are divided by.
 
     Returns:
@@ -210,16 +210,16 @@ def multibox_detection(
         anchor: corners, ``(1, anchors, 4)``.
         clip: cut the boxes at the picture's border.
         threshold: least probability of a box.
-        background_id: taken and ignored, as by MXNet: the first class is the background.
-        nms_threshold: intersection over union from which on the worse box goes; outside of
-            0 to 1 no box does, and the boxes stay in the order of the anchors.
+        background_id: accepted and ignored, as in MXNet: the first class is the background.
+        nms_threshold: intersection over union from which on the worse box is removed; outside of
+            0 to 1 none is, and the boxes stay in the order of the anchors.
         force_suppress: boxes of different classes compete too.
         variances: what the four offsets are multiplied by.
-        nms_topk: boxes, best first, that stay before they compete; all if not positive.
+        nms_topk: boxes, best first, that compete; all if not positive.
 
     Returns:
-        Rows of class, probability and corners, ``(batch, anchors, 6)``. The class is -1 in rows
-        that do not count.
+        Rows of class, probability and corners, ``(batch, anchors, 6)``. The class is -1 in unused
+        rows.
 
     Raises:
         AttributeValueError: variances are not four.

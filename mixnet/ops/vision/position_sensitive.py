@@ -69,7 +69,7 @@ def position_sensitive_pooling(
         ``(regions, output_dim, pooled_size, pooled_size)``; 0 in cells that lie outside.
 
     Raises:
-        ShapeError: shapes are others than these.
+        ShapeError: the shapes are different.
 
     Source: MXNet operator ``_contrib_PSROIPooling``.
     """
@@ -145,7 +145,7 @@ def deformable_position_sensitive_pooling(
         inside.
 
     Raises:
-        ShapeError: shapes are others than these.
+        ShapeError: the shapes are different.
 
     Source: MXNet operator ``_contrib_DeformablePSROIPooling``.
     """

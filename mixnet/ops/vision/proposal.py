@@ -140,16 +140,16 @@ def _proposal(name: str, text: str, check: Callable[[int], None]) -> None:
 
 _DOCUMENTATION = """{text}
 
-Anchors of every element of a feature map are moved and scaled as the network says, cut at the
-picture's border, and rid of those that overlap a better one.
+Anchors of every element of a feature map are moved and scaled as the network predicts and cut at
+the picture's border; those that overlap a better one are removed.
 
 Args:
     cls_prob: ``(batch, 2 * anchors, height, width)``, background before objects.
     bbox_pred: offsets, ``(batch, 4 * anchors, height, width)``.
     im_info: height, width and scale of each picture, ``(batch, 3)``.
-    rpn_pre_nms_top_n: boxes, best first, that are looked at; all if not positive.
+    rpn_pre_nms_top_n: boxes, best first, that are considered; all if not positive.
     rpn_post_nms_top_n: boxes of a picture in the result.
-    threshold: intersection over union from which on the worse box goes.
+    threshold: intersection over union from which on the worse box is removed.
     rpn_min_size: least side of a box before the picture was scaled; smaller ones come last.
     scales: sides of the anchors in strides.
     ratios: heights of the anchors to their widths.
@@ -159,7 +159,7 @@ Args:
 
 Returns:
     Rows of picture and corners, ``(batch * rpn_post_nms_top_n, 5)``; the scores have one
-    column. Where there are too few boxes they repeat.
+    column. If there are too few boxes, they are repeated.
 
 Raises:
     ShapeError: shapes do not fit the number of anchors.

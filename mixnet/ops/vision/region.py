@@ -98,7 +98,7 @@ def roi_pooling(data, rois, *, pooled_size: Pair, spatial_scale: Share):
         ``(regions, channels, *pooled_size)``; 0 in cells that lie outside.
 
     Raises:
-        ShapeError: shapes are others than these.
+        ShapeError: the shapes are different.
 
     Source: MXNet operator ``ROIPooling``.
     """
@@ -197,20 +197,20 @@ def roi_align(
 
     Args:
         data: ``(batch, channels, height, width)``.
-        rois: number of the picture, then left, top, right, bottom: ``(regions, 5)``. A region of
-            no picture, -1, gives 0.
+        rois: number of the picture, then left, top, right, bottom: ``(regions, 5)``. A region
+            with picture number -1 gives 0.
         pooled_size: rows and columns of the grid.
         spatial_scale: extent of ``data`` to that of what the corners are measured in.
         sample_ratio: samples of a cell along each axis; as many as elements if not positive.
         position_sensitive: every cell has channels of its own,
             ``channels / (rows * columns)`` of them.
-        aligned: elements lie at the middle of their pixel, and regions may be smaller than one.
+        aligned: elements are at the centres of their pixels, and regions may be smaller than one.
 
     Returns:
         ``(regions, channels, *pooled_size)``.
 
     Raises:
-        ShapeError: shapes are others than these.
+        ShapeError: the shapes are different.
 
     Source: MXNet operator ``_contrib_ROIAlign``.
     """
@@ -278,7 +278,7 @@ def sampled(
 def rotated_roi_align(
     data, rois, *, pooled_size: Pair, spatial_scale: Share, sampling_ratio: int = -1
 ):
-    """The mean of interpolated samples in each cell of a grid over each turned region.
+    """The mean of interpolated samples in each cell of a grid over each rotated region.
 
     Args:
         data: ``(batch, channels, height, width)``.
@@ -292,7 +292,7 @@ def rotated_roi_align(
         ``(regions, channels, *pooled_size)``.
 
     Raises:
-        ShapeError: shapes are others than these.
+        ShapeError: the shapes are different.
 
     Source: MXNet operator ``_contrib_RROIAlign``.
     """

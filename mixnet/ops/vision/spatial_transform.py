@@ -96,7 +96,7 @@ def _sample(image: jax.Array, grid: jax.Array) -> Any:
 
 @op("BilinearSampler", floats=True, one_dtype=True)
 def bilinear_sampler(data, grid, *, cudnn_off: bool | None = None):
-    """Images at the places of ``grid`` by linear interpolation; outside of them is 0.
+    """Images sampled at the positions of ``grid``, with linear interpolation; 0 outside.
 
     Args:
         data: ``(batch, channels, height, width)``.

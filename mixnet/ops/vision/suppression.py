@@ -81,17 +81,17 @@ def box_nms(
     in_format: Format = "corner",
     out_format: Format = "corner",
 ):
-    """Boxes by falling score, without those that overlap a better one; the rest of the rows is -1.
+    """Boxes in order of falling score, without those that overlap a better one; the other rows are -1.
 
     Args:
         data: ``(..., boxes, width)``: a row has the box, its score and perhaps its class.
-        overlap_thresh: intersection over union from which on the worse box goes.
-        valid_thresh: boxes whose score is not above it go.
-        topk: boxes, best first, that are looked at; all if negative.
+        overlap_thresh: intersection over union from which on the worse box is removed.
+        valid_thresh: boxes whose score is not above it are removed.
+        topk: boxes, best first, that are considered; all if negative.
         coord_start: place of the box's four numbers in the row.
         score_index: place of the score.
         id_index: place of the class; boxes of different classes do not compete. -1: no class.
-        background_id: class whose boxes go; so do those of class -1, with the default.
+        background_id: class whose boxes are removed, as are those of class -1 with the default.
         force_suppress: boxes of different classes compete too.
         in_format: form of the boxes in ``data``.
         out_format: form of the boxes in the result.

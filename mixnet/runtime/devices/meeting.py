@@ -135,7 +135,7 @@ class Meeting:
         elif self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
             came = ", ".join(str(context) for context in sorted(self.parts, key=_number))
             self.give_up(
-                f"{self.name} is over {self.count} devices, and its result was asked for when only {came} "
+                f"{self.name} is over {self.count} devices, and its result was read when only {came} "
                 f"had called it. Call the network with the parts of the batch on all devices before you "
                 f"read a result; or, to train on fewer devices, say on how many (num_devices, ndev)."
             )

@@ -2,21 +2,28 @@
 
 A call of an operator takes one draw, a call of a graph as many as its operators: a hybridized block draws the
 same numbers as operator by operator. A loop takes one draw, from which its own stream is derived.
+
+On CPUs, the numbers are those that MXNet draws from the same seed: the host draws them when a call is
+recorded, and hands them over in place of a stream, see :mod:`mixnet.ops.generators.source`.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 
+from mixnet import config
 from mixnet.context import Context
+from mixnet.ops.generators.mersenne import Generator
+from mixnet.ops.generators.source import Demand, table
 from mixnet.ops.random.threefry import fold_in
 from mixnet.process import locks
+from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.value.state import is_tracing, state
-from mixnet.runtime.value.value import Value, from_host
+from mixnet.runtime.value.value import Spec, Value, from_host
 
 _seed = 0
 
@@ -44,12 +51,31 @@ class _Stream:
 _streams: dict[Context, _Stream] = {}
 
 
+class _OnHost:
+    """MXNet's generators, which all CPU contexts share; made when they are first drawn from."""
+
+    def __init__(self) -> None:
+        self.generator: Generator | None = None
+        self.lock = locks.make("random numbers of the host")
+
+    def draw(self, demands: Sequence[Sequence[Demand]]) -> np.ndarray:
+        with self.lock:
+            if self.generator is None:
+                self.generator = Generator(_seed)
+            return table(self.generator, demands)
+
+
+_on_host = _OnHost()
+
+
 def seed(number: int, context: Context | None = None) -> None:
     """Restart the random stream of one context, or of all.
 
     Of one context: the stream does not depend on its device's number.
     """
     global _seed
+    if context is None or context.device_type != "gpu":
+        _on_host.generator = Generator(number, of_context=context is not None)
     if context is not None:
         _streams[context] = _start(number, context, 0)
         return
@@ -122,17 +148,26 @@ def drawing_apart(context: Context) -> AbstractContextManager[None]:
     return drawing_from(_Derived(context))
 
 
-def next_draw(context: Context, count: int = 1) -> tuple[Value, float]:
+def next_draw(
+    context: Context,
+    count: int = 1,
+    demands: Callable[[], Sequence[Sequence[Demand]]] | None = None,
+) -> tuple[Value, float]:
     """The context's stream and the index of its next draw.
 
     Args:
         context: of the stream.
         count: number of consecutive draws; 0 if an operator needs a stream but no draw.
+        demands: what the host draws for each of them; by default they are threefry's.
     """
     if is_tracing():
         return state.trace.next_draw(context, count)
     if not count:
         return _stream_of(context).value, 0.0
+    if demands is not None and state.trace is None and context.device_type != "gpu":
+        if config.get("MIXNET_RANDOM") == "mxnet":
+            words = _on_host.draw(demands())
+            return HostValue(Spec.of(words.shape, words.dtype, context), words), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 
@@ -157,9 +192,12 @@ def preserved() -> Iterator[None]:
     """Scope after which all streams continue as if nothing had been drawn inside."""
     seed_before = _seed
     before = {context: (stream, stream.at) for context, stream in _streams.items()}
+    generator = _on_host.generator
+    _on_host.generator = generator and generator.copy()
     try:
         yield
     finally:
+        _on_host.generator = generator
         _set_seed(seed_before)
         _streams.clear()
         for context, (stream, at) in before.items():

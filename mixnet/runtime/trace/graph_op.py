@@ -13,11 +13,13 @@ from mixnet.context import Context
 from mixnet.engine.bulk import bulk
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
+from mixnet.ops.generators.source import Demand
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import find
 from mixnet.ops.schema.stream import advanced
 from mixnet.ops.tracing.traced import Known
 from mixnet.passes.assign_keys import KEY_NAME, draws_of
+from mixnet.passes.demands import demands_of
 from mixnet.passes.differentiate import Rows, differentiate, reads_by_rows
 from mixnet.passes.facts import Facts
 from mixnet.passes.inline import ADVANCE
@@ -30,6 +32,8 @@ from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
+
+_MOST_DEMANDS = 64  # shapes of inputs of a graph, for which what it draws is remembered
 
 
 class GraphOp(Operator):
@@ -76,6 +80,7 @@ class GraphOp(Operator):
         self._for_backward: dict[tuple[int, ...], GraphOp] = {}
         self._backward: dict[Any, tuple[GraphOp, list[int], list[Entry]]] = {}
         self._by_rows: dict[int, bool] = {}
+        self._demands: dict[Any, list[tuple[Demand, ...]]] = {}
         self._pairs: dict[Any, list[int]] = {}
         # Gradients that told which residuals there are, until backward asks for the same ones.
         self._derived: dict[Any, tuple[list[Entry], list[Node], list[Entry]]] = {}
@@ -96,6 +101,17 @@ class GraphOp(Operator):
     def draws(self, statics: Statics = ()) -> int:
         """The total number of draws of the graph's operators."""
         return 0 if self.key is None else draws_of(self.graph.inputs[self.key])
+
+    def demands(
+        self, statics: Statics, known: tuple[Known, ...], scalars: int
+    ) -> list[tuple[Demand, ...]]:
+        """What the host draws for each draw."""
+        assert self.key is not None
+        if known not in self._demands:
+            if len(self._demands) >= _MOST_DEMANDS:
+                self._demands.clear()
+            self._demands[known] = demands_of(self.graph, known, self.key, self.draws())
+        return self._demands[known]
 
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()
@@ -352,7 +368,7 @@ def call_graph(
     inputs = tuple(values)
     scalars: tuple[float, ...] = ()
     if op.key is not None:
-        key, first = draw or next_draw(context, op.draws())
+        key, first = draw or draw_for(op, values, context)
         inputs = (*inputs[: op.key], key, *inputs[op.key :])
         scalars = (first,)
     count = op.graph.num_outputs
@@ -369,6 +385,18 @@ def call_graph(
             op = op.for_backward(wrt)
     outputs = record(op, (), scalars, inputs, None if inputs else context)
     return outputs[:count], outputs[count : count + len(op.states)]
+
+
+def draw_for(op: GraphOp, values: Sequence[Value], context: Context) -> tuple[Value, float]:
+    """The stream and the index of the first draw of a call.
+
+    Args:
+        op: the graph.
+        values: one for each input except the key.
+        context: to run on.
+    """
+    known = tuple((each.spec.shape, each.spec.dtype) for each in values)
+    return next_draw(context, op.draws(), lambda: op.demands((), known, 0))
 
 
 def _record_operators(

@@ -43,7 +43,7 @@ class _Symbol(Symbol):
     @classmethod
     def _from_source(cls, source: Any, context: Any = None, dtype: Any = None) -> Any:
         raise AttributeTypeError(
-            f"A symbol is not made from {type(source).__name__}; use mx.sym.var(name)."
+            f"A symbol cannot be made from {type(source).__name__}; use mx.sym.var(name)."
         )
 
     def as_np_ndarray(self) -> _Symbol:
@@ -62,7 +62,7 @@ class _Symbol(Symbol):
         return _sliced(self, key)
 
     def reshape(self, *args: Any, **kwargs: Any) -> Any:
-        """The elements in another shape; one -1 stands for what is left."""
+        """The elements in another shape; one -1 takes what remains."""
         shape = kwargs.get("newshape", args)
         if len(args) == 1 and isinstance(args[0], (tuple, list)):
             shape = args[0]
@@ -76,7 +76,7 @@ class _Symbol(Symbol):
 
     @property
     def T(self) -> Any:
-        """Axes the other way round."""
+        """Axes in reverse order."""
         return self.transpose()
 
     def astype(self, dtype: DTypeLike, **kwargs: object) -> Any:

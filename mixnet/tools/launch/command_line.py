@@ -27,45 +27,45 @@ def parser() -> argparse.ArgumentParser:
         "-s",
         "--num-servers",
         type=int,
-        help="processes in the role of a server; stores that go in step need none",
+        help="server processes, for dist_async; synchronous stores need none",
     )
-    add("-H", "--hostfile", help="names of machines, one a line")
+    add("-H", "--hostfile", help="file with the names of machines, one per line")
     add(
         "--launcher",
         default="ssh",
         choices=[*LAUNCHERS, "k8s"],
-        help="what starts them; ssh without -H is local",
+        help="how to start them; ssh without -H means local",
     )
     add(
         "--sync-dst-dir",
         default="",
-        help="copy the working folder to this folder of every machine, by rsync",
+        help="copy the working folder to this folder on every machine, with rsync",
     )
     add(
         "-p",
         "--p3",
         action="store_true",
-        help="accepted; what MXNet's P3 does, sums in pieces, is always done",
+        help="accepted; gradients are always summed in pieces, as MXNet's P3 does",
     )
     add(
         "--env",
         action="append",
         default=[],
-        help="NAME: pass a variable on; NAME:VALUE sets it for all",
+        help="NAME passes a variable on; NAME:VALUE sets it for all",
     )
     add("--env-worker", action="append", default=[], help="NAME:VALUE for workers")
     add("--env-server", action="append", default=[], help="NAME:VALUE for servers")
     add("--env-scheduler", action="append", default=[], help="NAME:VALUE for the scheduler")
-    add("--max-restarts", type=int, default=0, help="start all again so many times after a failure")
+    add("--max-restarts", type=int, default=0, help="restart all processes up to so many times")
     add("--dry-run", action="store_true", help="print what would be run")
     add("command", nargs=argparse.REMAINDER, help="the program and its arguments")
     return arguments
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Start a job and look after it; the exit code.
+    """Start a job and supervise it; the exit code.
 
-    0 all workers ended well; that of the worker that failed first; 68 nothing was started; 130 Ctrl-C.
+    0: all workers succeeded; 68: nothing was started; 130: Ctrl-C; else that of the worker that failed first.
     """
     argument_parser = parser()
     options = argument_parser.parse_args(arguments)
@@ -140,7 +140,7 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, colon, value = text.partition(":")
         if not (colon and name):
-            raise LaunchError(f"{option} {text}: NAME:VALUE is expected, as OMP_NUM_THREADS:3.")
+            raise LaunchError(f"{option} {text}: expected NAME:VALUE, such as OMP_NUM_THREADS:3.")
         pairs[name] = value
     return pairs
 

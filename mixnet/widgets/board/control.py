@@ -42,13 +42,13 @@ class Control:
             self._paused, self._steps = True, 0
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Let it continue."""
         with self._changed:
             self._paused, self._stopping = False, False
             self._changed.notify_all()
 
     def step(self) -> None:
-        """Let it go on for one step, then wait again."""
+        """Let it continue for one step, then wait again."""
         with self._changed:
             if not self._paused:
                 self._paused = True

@@ -1,4 +1,4 @@
-"""The curves of other trainings, for comparison."""
+"""The curves of other runs, for comparison."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def other_run(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def curves_of_others(payload: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The curves of a payload's other trainings, named after both: ``adam: loss``."""
+    """The curves of a payload's other runs, named after both: ``adam: loss``."""
     for run in payload.get("others", ()):
         for each in run["series"]:
             yield {**each, "name": f"{run['title']}: {each['name']}"}

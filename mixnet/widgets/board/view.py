@@ -49,7 +49,7 @@ class TrainingBoard(View):
 
     ``log`` waits for nothing: arrays are held and read when they have been computed. The page gets at most
     ``rate`` updates a second, and always the last one. Long curves are thinned to 400 points with
-    their extremes, the newest 200 values stay as they are. Programs that are compiled and values that are
+    their extremes, the newest 200 values are kept unchanged. Programs that are compiled and values that are
     not finite are marked.
 
     Args:
@@ -268,7 +268,7 @@ class TrainingBoard(View):
         return self
 
     def compare(self, *boards: TrainingBoard) -> Self:
-        """Draw the curves of other trainings beside these, as they are now.
+        """Draw the current curves of other runs beside these.
 
         Args:
             boards: live or loaded ones; their titles tell the curves apart. Without any, none is
@@ -293,7 +293,7 @@ class TrainingBoard(View):
         the next step on.
 
         Raises:
-            AttributeValueError: assigned what is no positive number.
+            AttributeValueError: the value is not a positive number.
             UserWarning: a schedule decides.
         """
         return (
@@ -458,7 +458,7 @@ class TrainingBoard(View):
         return "; ".join([", ".join([text, *shown]), *self._others_in_words()])
 
     def _others_in_words(self) -> Iterable[str]:
-        """The first curve that other trainings share with this one, at the same step."""
+        """The first curve that other runs share with this one, at the same step."""
         p = self._payload
         names = {series["name"] for series in p["series"]}
         for run in p.get("others", ()):

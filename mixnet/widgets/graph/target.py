@@ -43,7 +43,7 @@ def pictured(
     was optimized for it.
 
     Raises:
-        AttributeTypeError: the target, or an input, is none that is taken.
+        AttributeTypeError: the target, or an input, has a type that is not accepted.
     """
     if isinstance(target, Symbol):
         return of_symbol(target, inputs, train, named)

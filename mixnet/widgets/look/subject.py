@@ -65,7 +65,7 @@ def subject_of(
     """The subject of any target; see :class:`mixnet.widgets.look.view.Look`.
 
     Raises:
-        AttributeTypeError: it is none that is taken, or does not take these inputs.
+        AttributeTypeError: it has a type that is not accepted, or does not take these inputs.
         MissingFileError, FileFormatError: a path names no file, or none that can be read.
     """
     if isinstance(target, (str, os.PathLike, Symbol, HybridBlock)):

@@ -64,7 +64,7 @@ class PlanRequest:
         if isinstance(target, Symbol):
             if inputs or loss is not None:
                 raise AttributeTypeError(
-                    f"{caller}: a symbol takes shapes by name, as data=(32, 10), and has its loss "
+                    f"{caller}: a symbol takes shapes by name, such as data=(32, 10), and has its loss "
                     "in itself; arrays by position and loss= are for blocks."
                 )
             arrays = {name: each for name, each in shapes.items() if isinstance(each, NDArray)}
@@ -86,7 +86,7 @@ class PlanRequest:
         else:
             raise AttributeTypeError(
                 f"{caller}: {type(target).__name__} has no memory plan. Pass a Symbol with shapes "
-                f"by name, as data=(32, 10), or a HybridBlock with arrays; for the arrays of "
+                f"by name, such as data=(32, 10), or a HybridBlock with arrays; for the arrays of "
                 f"other code, use MemoryView.live() after `with mx.runtime.memory():`."
             )
 

@@ -180,14 +180,14 @@ class Playground(Look):
         """Replace an activation by another one: ``relu``, ``sigmoid``, ``tanh``, ``softrelu``, ``softsign``.
 
         Raises:
-            AttributeValueError: the layer is no activation, or there is none of this name.
+            AttributeValueError: the layer is not an activation, or there is none of this name.
         """
         self._changed(
             layer, lambda: self._layers.activate(layer, activation), f"{layer} is {activation}"
         )
 
     def restore(self) -> None:
-        """Put all layers back; weights stay as they are."""
+        """Put all layers back; weights are unchanged."""
         self._live_net()
         self._layers.restore()
         self._use(self._looked())

@@ -41,7 +41,7 @@ def measure_scaling(
         batch: samples of one device in a step; throughput is in samples a second.
         gradient_bytes: bytes of all gradients, for the model's all-reduce.
         label: name of what is measured.
-        kind: ``cpu`` or ``gpu``; by default GPUs, if there are as many.
+        kind: ``cpu`` or ``gpu``; by default GPUs, if there are enough.
 
     Returns:
         A list of one run, ``{"label", "origin", "batch", "bytes", "points": [{"n", "thr", "lo",
@@ -51,7 +51,7 @@ def measure_scaling(
 
     Raises:
         AttributeValueError: the counts, repeats or batch are no positive numbers.
-        ContextError: there are not as many devices.
+        ContextError: there are not enough devices.
     """
     counts = list(devices)
     if not counts or any(int(n) != n or n < 1 for n in counts) or len(set(counts)) < len(counts):
@@ -112,7 +112,7 @@ def _devices(kind: str | None, count: int) -> str:
     if kind != "cpu" and num_gpus() >= count:
         return "gpu"
     if kind == "gpu":
-        raise ContextError(f"{count} GPUs were asked for, there are {num_gpus()}.")
+        raise ContextError(f"{count} GPUs were requested, but there are {num_gpus()}.")
     if shortage is not None:
         raise shortage
     return "cpu"

@@ -87,8 +87,8 @@ class ScalingView(View):
         checked = [_checked(run) for run in _listed(runs)]
         if not (1 <= samples < 1e12 and 0 <= price <= _DEAREST):
             raise AttributeValueError(
-                "samples and price: expected 1 to 1e12 samples of an epoch and 0 to "
-                f"{_DEAREST} for an hour, got "
+                "samples and price: expected 1 to 1e12 samples per epoch and 0 to "
+                f"{_DEAREST} per hour, got "
                 f"{samples} and {price}."
             )
         if model is None:

@@ -32,7 +32,7 @@ class EngineTimeline(View):
         timeline
 
     Selecting an operation shows its own dependencies only: which versions of which variables it
-    read and wrote, and whom it waited for. The replay goes through the run event by event.
+    read and wrote, and what it waited for. The replay goes through the run event by event.
 
     Args:
         rows: of ``mx.engine.timeline`` (``to_dict()["rows"]``); none for a scope.

@@ -163,7 +163,8 @@ def test_a_seed_repeats_the_numbers(name: str) -> None:
     assert not np.array_equal(first, second)
 
 
-def test_seeds_are_of_contexts() -> None:
+def test_seeds_are_of_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MIXNET_RANDOM", "threefry")  # MXNet's generators are those of all CPUs
     one, two = mx.cpu(0), mx.cpu(1)
 
     def draw(context: mx.Context) -> np.ndarray:

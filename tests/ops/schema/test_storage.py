@@ -161,7 +161,7 @@ def test_sources_of_sparse_arrays() -> None:
             np.float64, np.int32, np.float32,
         ]  # fmt: skip
         for wrong in ((2,), (dense,)):
-            with pytest.raises(ValueError, match="a tuple is"):
+            with pytest.raises(ValueError, match="a tuple must be"):
                 make(wrong)
         with pytest.raises(ValueError):
             make((2, 2), shape=(3, 2))

@@ -21,7 +21,7 @@ class _PixelShuffle(HybridBlock):
         factors = (factor,) * self._axes if isinstance(factor, int) else tuple(factor)
         if len(factors) != self._axes:
             raise CheckError(
-                f"{type(self).__name__}: factor is one number or {self._axes}, not {factor}."
+                f"{type(self).__name__}: factor must be one number or {self._axes}, not {factor}."
             )
         self._factors = tuple(int(each) for each in factors)
 

@@ -283,7 +283,7 @@ def _size(owner: Block, size: int | Sequence[int]) -> Any:
     is_pair = isinstance(both, (list, tuple)) and len(both) == 2
     if not is_pair or not all(isinstance(each, numeric_types) and float(each) > 0 for each in both):
         raise AttributeValueError(
-            f"{type(owner).__name__}: size is (width, height), or one number for both, not {size!r:.60}."
+            f"{type(owner).__name__}: size must be (width, height), or one number for both, not {size!r:.60}."
         )
     return both
 
@@ -292,7 +292,7 @@ def _by_channel(name: str, value: float | Sequence[float]) -> Any:
     numbers = value if isinstance(value, (list, tuple)) else [value]
     if isinstance(value, str) or not all(isinstance(each, numeric_types) for each in numbers):
         raise AttributeValueError(
-            f"Normalize: {name} is a number, or a tuple with one for each channel, not {value!r:.60}."
+            f"Normalize: {name} must be a number, or a tuple with one for each channel, not {value!r:.60}."
         )
     return value
 

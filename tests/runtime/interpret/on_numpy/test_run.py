@@ -49,7 +49,9 @@ def test_operators_agree_with_mxnet_on_the_host() -> None:
     assert ran > 0.6 * len(some)
 
 
-def test_random_numbers_are_those_of_the_device() -> None:
+def test_random_numbers_are_those_of_the_device(monkeypatch) -> None:
+    monkeypatch.setenv("MIXNET_RANDOM", "threefry")
+
     def draw() -> list[np.ndarray]:
         mx.random.seed(7)
         image = mx.nd.array(np.arange(12).reshape(2, 2, 3), dtype="uint8")
@@ -108,7 +110,10 @@ def gamma_of_jax():
     del OPERATORS["gamma_of_jax"]
 
 
-def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none(gamma_of_jax) -> None:
+def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none(
+    gamma_of_jax, monkeypatch
+) -> None:
+    monkeypatch.setenv("MIXNET_RANDOM", "threefry")
     x = mx.nd.ones((2, 2))
     mx.random.seed(3)
     there = mx.nd.gamma_of_jax(x).asnumpy()

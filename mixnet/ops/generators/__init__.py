@@ -1,0 +1,1 @@
+"""MXNet's random number generators, and how operators draw from them."""

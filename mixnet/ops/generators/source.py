@@ -1,0 +1,195 @@
+"""Where an operator's random numbers come from: threefry, or a table of what MXNet would have drawn.
+
+With a key, numbers are computed where the operator runs. On a CPU they come from MXNet's own generators,
+which are not made for parallel processors: the host draws them before the program runs, and the program reads
+them from a table. What has to be drawn is not declared anywhere: the operator's function is called with
+:class:`Asked` in place of a key. Operators that draw in another way than MXNet find a threefry key there.
+
+A table is an array of words: the number of the first draw, a zero, where each draw begins, then the words
+drawn. The zero makes the shortest table longer than the three words of a stream.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
+
+from mixnet.ops.generators import mersenne
+
+_HEAD = 2  # words before the places of the draws
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+
+
+class Demand(NamedTuple):
+    """Numbers that a call draws.
+
+    Args:
+        kind: of the words, see ``_KINDS``.
+        numbers: how many.
+        each: words for a number.
+        places: how many there are to choose from.
+    """
+
+    kind: str
+    numbers: int
+    each: int
+    places: int = 0
+
+    @property
+    def size(self) -> int:
+        """In words."""
+        return self.numbers * self.each
+
+
+def _as_words(numbers: np.ndarray) -> np.ndarray:
+    return numbers.view(np.uint32)
+
+
+def _normal_kind(each: int) -> np.dtype:
+    return _DOUBLE if each == 2 else _SINGLE
+
+
+_KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
+    "key": lambda source, demand: source.key(),
+    "words": lambda source, demand: source.words(demand.size),
+    "shared words": lambda source, demand: source.shared_words(demand.numbers, demand.each),
+    "normal": lambda source, demand: _as_words(
+        source.normal(demand.numbers, _normal_kind(demand.each))
+    ),
+    "shared normal": lambda source, demand: _as_words(
+        source.shared_normal(demand.numbers, _normal_kind(demand.each))
+    ),
+    "order": lambda source, demand: source.order(demand.numbers),
+    "order of rows": lambda source, demand: source.order_of_rows(demand.numbers),
+    "choice": lambda source, demand: source.choice(demand.places, demand.numbers),
+}
+
+
+def table(source: mersenne.Generator, demands: Sequence[Sequence[Demand]]) -> np.ndarray:
+    """What calls of operators draw, in order.
+
+    Args:
+        source: drawn from.
+        demands: of each call.
+    """
+    head = _HEAD + len(demands)
+    size = head + sum(demand.size for call in demands for demand in call)
+    words = np.empty(size, np.uint32)
+    words[:_HEAD] = 0
+    place = head
+    for number, call in enumerate(demands):
+        words[_HEAD + number] = place
+        for demand in call:
+            words[place : place + demand.size] = _KINDS[demand.kind](source, demand)
+            place += demand.size
+    return words
+
+
+class AnswerError(Exception):
+    """What an operator draws.
+
+    Args:
+        demand: its only one.
+    """
+
+    def __init__(self, demand: Demand):
+        super().__init__(demand)
+        self.demand = demand
+
+
+class Asked:
+    """In place of a key: an operator that draws stops there and says what it would draw."""
+
+    def take(self, demand: Demand) -> Any:
+        raise AnswerError(demand)
+
+
+class Drawn:
+    """In place of a key: a draw of a table.
+
+    Args:
+        words: the table.
+        number: of the draw, counted from the table's first.
+    """
+
+    def __init__(self, words: Any, number: Any):
+        self._words = words
+        index = jax.lax.add(_element(words, 0), jax.lax.convert_element_type(number, np.uint32))
+        self._place = _element(words, jax.lax.add(index, np.uint32(_HEAD)))
+
+    def take(self, demand: Demand) -> Any:
+        words = jax.lax.dynamic_slice(self._words, (self._place,), (demand.size,))
+        self._place = jax.lax.add(self._place, np.uint32(demand.size))
+        return words
+
+
+def _element(words: Any, index: Any) -> Any:
+    index = jnp.asarray(index, np.uint32)
+    return jax.lax.squeeze(jax.lax.dynamic_slice(words, (index,), (1,)), (0,))
+
+
+KEY_DEMAND = Demand("key", 1, 2)
+"""A key of threefry, for operators whose numbers are not MXNet's."""
+
+
+def key_of(key: Any) -> Any:
+    """A key of threefry that the host has drawn."""
+    return jax.random.wrap_key_data(key.take(KEY_DEMAND))
+
+
+def is_drawn_by_host(key: object) -> bool:
+    """Whether numbers are those of MXNet's generators."""
+    return isinstance(key, (Asked, Drawn))
+
+
+def words(key: Any, count: int, each: int = 1, *, shared: bool = False) -> Any:
+    """Words of the host's generators.
+
+    Args:
+        key: see :func:`is_drawn_by_host`.
+        count: of numbers.
+        each: words for a number.
+        shared: whether the many generators draw, not the single one.
+    """
+    return key.take(Demand("shared words" if shared else "words", count, each))
+
+
+def uniform(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = False) -> Any:
+    """Numbers in [0, 1) of the host's generators, float32 or float64."""
+    kind = np.dtype(dtype)
+    drawn = words(key, math.prod(shape), kind.itemsize // 4, shared=shared)
+    if kind == _DOUBLE:
+        halves = drawn.reshape(-1, 2).astype(_DOUBLE)
+        number = (halves[:, 0] + halves[:, 1] * 2.0**32) / 2.0**64
+    else:
+        number = jax.lax.mul(jax.lax.convert_element_type(drawn, _SINGLE), np.float32(2.0**-32))
+    number = jax.lax.min(number, np.nextafter(kind.type(1), kind.type(0)))
+    return jax.lax.reshape(number, tuple(shape))
+
+
+def normal(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = False) -> Any:
+    """Standard normal numbers of the host's generators, float32 or float64."""
+    kind = np.dtype(dtype)
+    each = kind.itemsize // 4
+    name = "shared normal" if shared else "normal"
+    drawn = key.take(Demand(name, math.prod(shape), each))
+    if each == 2:
+        drawn = drawn.reshape(-1, 2)
+    return jax.lax.reshape(jax.lax.bitcast_convert_type(drawn, kind), tuple(shape))
+
+
+def order(key: Any, count: int, rows: bool) -> Any:
+    """A random order of ``count`` places, as MXNet shuffles numbers, or ``rows`` of them."""
+    drawn = key.take(Demand("order of rows" if rows else "order", count, 1))
+    return jax.lax.convert_element_type(drawn, np.int32)
+
+
+def choice(key: Any, places: int, count: int) -> Any:
+    """Different places, ``count`` of ``places``, as MXNet chooses them."""
+    return key.take(Demand("choice", count, 1, places)).astype(jnp.int64)

@@ -1,0 +1,37 @@
+"""The random numbers that the host draws for a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mixnet.graph.graph import Graph
+from mixnet.ops.generators.source import Demand
+from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.passes.facts import Facts, Known
+
+
+def demands_of(
+    graph: Graph, known: Sequence[Known], key: int, draws: int
+) -> list[tuple[Demand, ...]]:
+    """What the host draws for each draw of a run.
+
+    Args:
+        graph: has a stream among its inputs.
+        known: shape and dtype of each other input.
+        key: the place of the stream among the inputs.
+        draws: of a run.
+    """
+    specs = Facts(inputs=(*known[:key], KEY_SPEC, *known[key:])).specs(graph)
+    demands: list[tuple[Demand, ...]] = [()] * draws
+    for node in graph.nodes:
+        if node.op is None or not node.op.takes_key or not node.op.draws(node.statics):
+            continue
+        arrays = [specs[entry] for entry in node.inputs]
+        arrays.pop(-1 if node.op.key is None else node.op.key)
+        own = node.op.demands(node.statics, tuple(arrays), len(node.scalars) - 1)
+        first = int(node.scalars[-1])
+        if node.op.graph is None:
+            demands[first] = own
+        else:
+            demands[first : first + len(own)] = own
+    return demands

@@ -1,0 +1,174 @@
+"""Programs that draw random numbers, and what they draw.
+
+Under MXNet 1.9.1, ``python programs.py > mxnet_numbers.json`` records what it draws.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def draw(mx: Any) -> dict[str, list[list[float]]]:
+    """Some numbers of each program.
+
+    Args:
+        mx: MXNet, or mixnet.
+    """
+    nd, of_numpy, programs = mx.nd, mx.np.random, {}
+    random, gluon, autograd = nd.random, mx.gluon, mx.autograd
+
+    def program(run: Callable[[], Any]) -> None:
+        programs[run.__name__] = run
+
+    @program
+    def uniform() -> Any:
+        yield random.uniform(-1, 2, shape=(3,))
+        yield random.uniform(shape=(200,))
+        yield random.uniform(shape=(70000,))
+        yield random.uniform(shape=(100,), dtype="float64")
+        yield random.uniform(shape=(100,), dtype="float16")
+        yield random.uniform(shape=(3,))
+
+    @program
+    def normal() -> Any:
+        yield random.normal(1, 2, shape=(5,))
+        yield random.normal(shape=(300,))
+        yield random.normal(shape=(70000,))
+        yield random.normal(shape=(100,), dtype="float64")
+        yield random.normal(shape=(3,))
+
+    @program
+    def integers() -> Any:
+        yield random.randint(0, 1000, shape=(5,))
+        yield random.randint(-5, 10**10, shape=(70,), dtype="int64")
+
+    @program
+    def other_distributions() -> Any:
+        yield random.exponential(2.0, shape=(5,))
+        chances = nd.array([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2]])
+        yield random.multinomial(chances, shape=10)
+
+    @program
+    def shuffled() -> Any:
+        yield random.shuffle(nd.arange(30))
+        yield random.shuffle(nd.arange(20).reshape((10, 2)))
+
+    @program
+    def parameters_in_arrays() -> Any:
+        low, high = nd.array([0, 1.0]), nd.array([1.0, 3.0])
+        yield random.uniform(low, high, shape=(2,))
+        yield random.normal(low, high, shape=(2,))
+
+    @program
+    def dropout() -> Any:
+        for attributes in ({"p": 0.5}, {"p": 0.2, "axes": (0,)}):
+            with autograd.record():
+                dropped = nd.Dropout(nd.ones((12, 4)), **attributes)
+            yield dropped
+
+    @program
+    def numpy() -> Any:
+        yield of_numpy.uniform(-1, 2, size=(5,))
+        yield of_numpy.normal(1, 2, size=(5,))
+        yield of_numpy.normal(size=(3,), dtype="float64")
+        yield of_numpy.randint(0, 1000, size=(5,))
+        yield of_numpy.choice(100, size=(5,))
+        yield of_numpy.choice(3, size=(5,), p=mx.np.array([0.2, 0.3, 0.5]))
+        yield of_numpy.exponential(2.0, size=(5,))
+        yield of_numpy.gumbel(size=(5,))
+        yield of_numpy.logistic(size=(5,))
+        yield of_numpy.rayleigh(2.0, size=(5,))
+        yield of_numpy.weibull(2.0, size=(5,))
+        yield of_numpy.pareto(2.0, size=(5,))
+        yield of_numpy.power(2.0, size=(5,))
+        yield of_numpy.lognormal(size=(5,))
+        yield mx.npx.random.bernoulli(0.3, size=(9,))
+        for places, count in ((10, 5), (10, 10), (7, 2), (100, 3)):
+            yield of_numpy.choice(places, size=(count,), replace=False)
+        chances = mx.np.ones(10) / 10
+        yield of_numpy.choice(10, size=(5,), replace=False, p=chances)
+        yield of_numpy.uniform(size=(3,))
+
+    def trained(hybrid: bool) -> Any:
+        net = gluon.nn.HybridSequential()
+        net.add(
+            gluon.nn.Dense(64, activation="relu"), gluon.nn.Dropout(0.5),
+            gluon.nn.Dense(32, activation="tanh"), gluon.nn.Dropout(0.2), gluon.nn.Dense(10),
+        )  # fmt: skip
+        net.initialize(mx.init.Xavier())
+        if hybrid:
+            net.hybridize()
+        data, labels = random.uniform(shape=(16, 50)), nd.arange(16) % 10
+        trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.05})
+        for _ in range(4):
+            with autograd.record():
+                loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(data), labels)
+            loss.backward()
+            trainer.step(16)
+            yield loss.mean()
+
+    @program
+    def training() -> Any:
+        yield from trained(False)
+
+    @program
+    def hybridized_training() -> Any:
+        yield from trained(True)
+
+    @program
+    def module() -> Any:
+        sym = mx.sym
+        hidden = sym.FullyConnected(sym.Variable("data"), num_hidden=20, name="first")
+        hidden = sym.Dropout(sym.Activation(hidden, act_type="relu"), p=0.4)
+        output = sym.FullyConnected(hidden, num_hidden=5, name="second")
+        data = np.linspace(0, 1, 480, dtype="f").reshape(40, 12) * np.array([1, -1] * 6, "f")
+        batches = mx.io.NDArrayIter(data, np.arange(40) % 5, 10)
+        model = mx.mod.Module(sym.SoftmaxOutput(output, name="softmax"))
+        model.fit(
+            batches, num_epoch=2, initializer=mx.init.Normal(0.3),
+            optimizer_params={"learning_rate": 0.1},
+        )  # fmt: skip
+        parameters, _ = model.get_params()
+        yield parameters["first_weight"]
+        yield parameters["second_bias"]
+
+    @program
+    def initializers() -> Any:
+        kinds = (mx.init.Uniform(), mx.init.Normal(), mx.init.Xavier(), mx.init.MSRAPrelu())
+        for use_numpy in (False, True):
+            if use_numpy:
+                mx.npx.set_np()
+            try:
+                for initializer in kinds:
+                    parameter = gluon.Parameter("a_weight", shape=(30, 40))
+                    parameter.initialize(initializer)
+                    yield parameter.data()
+            finally:
+                mx.npx.reset_np()
+
+    results = {}
+    for name, run in programs.items():
+        mx.random.seed(5)
+        results[name] = [_some(each.asnumpy()) for each in run()]
+    mx.random.seed(3, ctx=mx.cpu())
+    results["seed of a context"] = [
+        _some(random.uniform(shape=(2,)).asnumpy()),
+        _some(of_numpy.uniform(size=(2,)).asnumpy()),
+    ]
+    return results
+
+
+def _some(numbers: Any) -> list[float]:
+    """The first and last numbers, and their sum."""
+    flat = np.asarray(numbers, np.float64).ravel()
+    return [*flat[:5].tolist(), *flat[-5:].tolist(), float(flat.sum())]
+
+
+if __name__ == "__main__":
+    import mxnet
+
+    print(json.dumps(draw(mxnet), indent=1))
