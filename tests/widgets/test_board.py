@@ -543,7 +543,8 @@ def test_module_fit(digits) -> None:
 
     def fit(board: TrainingBoard, epochs: int) -> None:
         module.fit(batches, num_epoch=epochs, eval_metric="acc", initializer=mx.init.Xavier(),
-                   optimizer_params={"learning_rate": 0.5}, batch_end_callback=board.callback(), force_init=True, force_rebind=True)  # fmt: skip
+                   optimizer_params={"learning_rate": 0.5}, batch_end_callback=board.callback(),
+                   force_init=True, force_rebind=True)  # fmt: skip
 
     board = TrainingBoard()
     board.start(lambda board: fit(board, 3))
