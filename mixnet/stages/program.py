@@ -18,7 +18,7 @@ from mixnet.graph.node import Node
 from mixnet.passes.changes import changes
 from mixnet.passes.facts import Known
 from mixnet.runtime.compile.lower import lower, scopes
-from mixnet.runtime.compile.options import compiler_options
+from mixnet.runtime.compile.options import compiler_options, options_to_read
 from mixnet.runtime.record.record import array_of
 from mixnet.stages import hlo
 from mixnet.stages.fusion import VIEWS, Group, groups, scope_in
@@ -101,7 +101,8 @@ def compile_program(recording: Recording, run: bool) -> Program:
 
     Args:
         recording: what was recorded.
-        run: run the program for its times; its results are dropped.
+        run: run the program for its times; its results are dropped. Otherwise it is compiled to be
+            read, which takes half the time.
     """
     recorded = recording.recorded
     leaves: list[Known] = [(value.spec.shape, value.spec.dtype) for value in recorded.leaves]
@@ -126,6 +127,8 @@ def compile_program(recording: Recording, run: bool) -> Program:
     with jax.enable_x64(True), jax.default_device(device), compiled_anew():
         start = time.perf_counter()
         options = compiler_options(graph, device.platform)
+        if not run:
+            options = {**options, **options_to_read(device.platform)}
         traced = jax.jit(called, keep_unused=True, compiler_options=options).trace(
             jax.ShapeDtypeStruct(scalars.shape, scalars.dtype), *structs
         )

@@ -38,6 +38,7 @@ from mixnet.runtime.value.value import Spec, Value, from_host
 from mixnet.stages.isolate import Recorded, isolated
 from mixnet.symbol.executor import executable_graph
 from mixnet.symbol.symbol import Symbol
+from mixnet.units import how_many
 
 
 @dataclass
@@ -278,7 +279,7 @@ def _traced(
         if not re.search(r"positional argument| is called with \(", str(error)):
             raise
         raise AttributeTypeError(
-            f"stages: {block.name} does not take {len(specs)} input(s): {str(error).rstrip('.')}. "
+            f"stages: {block.name} does not take {how_many(len(specs), 'input')}: {str(error).rstrip('.')}. "
             f"Pass the arrays that you would call it with."
         ) from None
 
@@ -292,7 +293,7 @@ def _check_arrays(block: Block, leaves: Sequence[Any], arrays: Sequence[Any]) ->
         )
     if isinstance(block, SymbolBlock) and len(leaves) < len(block._inputs):
         raise AttributeTypeError(
-            f"stages: {block.name} takes {len(block._inputs)} input(s) "
+            f"stages: {block.name} takes {how_many(len(block._inputs), 'input')} "
             f"({', '.join(block._inputs)}), not {len(leaves)}."
         )
 

@@ -126,7 +126,7 @@ def stages(
 
     The user's lines, the recorded graph, the graph after each pass with what changed, jaxpr,
     StableHLO, the optimized HLO, which nodes XLA computes together, times, memory, the key of the
-    trace and why it is another one than last time, and links from lines to nodes to instructions.
+    trace and why it differs from last time, and links from lines to nodes to instructions.
     Parameters, their gradients and states, random streams, and the network's own compiled graphs
     stay as they are; only shapes that wait for data are completed, as by the first call.
 
@@ -138,7 +138,8 @@ def stages(
         train: training mode, with gradients for a block's parameters, and for a symbol's arguments
             that are not given; by default the mode of now.
         loss: for a block: a loss block. The last input is the label then.
-        run: run the program, to time it.
+        run: run the program, to time it. Otherwise LLVM does not optimize it, so it compiles faster
+            than in use; the instructions of XLA are the same.
         ctx: where a symbol runs whose inputs are shapes.
         named: for a symbol arrays or shapes by name; for a function its keyword arguments.
 

@@ -15,7 +15,7 @@ from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
 
 OPERATORS = ("convolution", "pooling", "attention")
-FILTERS = ("upright edges", "level edges", "blur", "sharpen")
+FILTERS = ("vertical edges", "horizontal edges", "blur", "sharpen")
 SIDE, CHANNELS, TOKENS, SIZE = (
     24,
     4,
@@ -145,7 +145,14 @@ def _numbers(name: str, data: object) -> np.ndarray:
         raise AttributeTypeError(
             f"{name}: expected numbers, got dtype {array.dtype}, shape {array.shape}."
         )
-    return array.astype(np.float32)
+    with np.errstate(over="ignore"):
+        numbers = array.astype(np.float32)
+    if not np.isfinite(numbers).all():
+        index = tuple(map(int, np.argwhere(~np.isfinite(numbers))[0]))
+        raise AttributeValueError(
+            f"{name}: expected finite float32 numbers, got {array[index]} at {list(index)}."
+        )
+    return numbers
 
 
 def _picture(data: object) -> np.ndarray:
@@ -249,6 +256,9 @@ def _settings(payload: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any
     elif "weight" in payload:
         state |= {"kernel": len(payload["weight"][0][0])}
         state["channels"] = min(len(payload["input"]), len(payload["weight"][0]))
+    else:  # no kernel is larger than the data
+        largest = limits(payload, state)["kernel"][1]
+        state["kernel"] = min(state["kernel"], largest)
     state |= changes
     for name, choices in _CHOICES.items():
         if name in state and state[name] not in choices:
@@ -269,8 +279,8 @@ def filter_of(name: str, size: int) -> np.ndarray:
     """A filter that shows something, ``(size, size)`` (as ``filterOf`` in compute.js)."""
     middle = (size - 1) / 2
     i, j = np.mgrid[:size, :size]
-    if name in ("upright edges", "level edges"):
-        along = j if name == "upright edges" else i
+    if name in ("vertical edges", "horizontal edges"):
+        along = j if name == "vertical edges" else i
         return (np.ones((1, 1)) if size == 1 else (along - middle) / size).astype(np.float32)
     values = np.full((size, size), 1 / size**2)
     if name == "sharpen":

@@ -115,7 +115,7 @@ def page(title: str, body: str) -> str:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
         f"<title>{html.escape(title)}</title></head>"
-        '<body style="font-family:system-ui,sans-serif"><main><h1 '
+        '<body style="font-family:system-ui,sans-serif;overflow-wrap:break-word"><main><h1 '
         f'style="font-size:1.1rem">{html.escape(title)}</h1>'
         f"{body}</main>{scripts(bundles_in(body))}</body></html>"
     )

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from mixnet.base import AttributeValueError, MXNetError
 from mixnet.widgets import live, page
+from mixnet.widgets.failure import error_line
 from mixnet.widgets.sight import plain, sight
 from mixnet.widgets.why.question import answered
 
@@ -132,8 +133,20 @@ class View(ABC):
                 payload=self._payload, state=self._state, place=self._place
             )
             self._live.observe(self._chosen, "state")
-            self._live.on_msg(lambda _widget, content, _buffers: self.message(content))
+            self._live.on_msg(lambda _widget, content, _buffers: self._receive(content))
         return self._live
+
+    def _receive(self, content: dict[str, Any]) -> None:
+        """Handle an event of the page, which shows the error if there is one.
+
+        Raises:
+            Exception: the error again, for the log of the notebook.
+        """
+        try:
+            self.message(content)
+        except Exception as error:
+            self._live.send({"failed": error_line(error)})
+            raise
 
     def _chosen(self, change: Any) -> None:
         self._state = dict(change["new"])

@@ -351,4 +351,5 @@ def test_lesson_26_says_what_its_heads_and_positions_are_for() -> None:
         float(each)
         for each in re.findall(r"(\S+) times", printed(the("26_transformer", "needs = {}")))
     ]
-    assert growth == sorted(growth) and growth[0] < 3 and 3.8 < growth[-1] <= 4
+    assert growth[:-1] == sorted(growth[:-1]) and growth[0] < 3
+    assert all(3.75 < each <= 4 for each in growth[-2:])

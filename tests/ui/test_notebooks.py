@@ -99,3 +99,30 @@ def test_view(server: Server, notebook: Watched, name: str) -> None:
     assert notebook.axe(".jp-OutputArea .mx") == []
     assert notebook.outside == []
     assert notebook.errors == []
+
+
+FAILS = """
+import mixnet as mx
+from mixnet.widgets import ArrayView
+
+class Odd(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        raise ValueError("no value")
+
+@mx.operator.register("odd")
+class OddProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Odd()
+
+ArrayView(mx.nd.Custom(mx.nd.ones((2, 2)), op_type="odd"))
+"""
+
+
+def test_an_error_of_python_is_shown_in_the_view(notebook: Watched) -> None:
+    page = notebook.page
+    fill(page, FAILS)
+    run_all(page)
+    view = page.locator(".jp-OutputArea .mx-static > div > .mx")
+    view.get_by_role("button", name="run the pending operations").click(timeout=60_000)
+    view.get_by_role("status").filter(has_text="✗").wait_for(timeout=20_000)
+    assert "no value" in view.get_by_role("status").inner_text()

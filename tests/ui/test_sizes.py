@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mixnet.widgets import TrainingBoard
 from tests.ui.conftest import ROOT, Watched
 from tests.ui.reading import NOTE_TEXTS, unreadable
 from tests.widgets.examples import EXAMPLES
@@ -72,3 +73,17 @@ def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str, answe
         assert watched.axe("body") == []
     assert {width: each for width, each in found.items() if each} == {}
     assert watched.errors == []
+
+
+def test_long_names_stay_in_their_view(watched: Watched, tmp_path: Path) -> None:
+    board = TrainingBoard("net")
+    board.log(**{"loss_" * 20: 0.5, "short": 1.0})
+    board.to_html(tmp_path / "a.html")
+    page = watched.page
+    page.add_init_script(NOTE_TEXTS)
+    page.set_viewport_size({"width": 500, "height": 900})
+    page.goto((tmp_path / "a.html").as_uri())
+    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
+    page.wait_for_timeout(250)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert unreadable(page, ".mx") == []

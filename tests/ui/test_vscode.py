@@ -1,8 +1,9 @@
 """A notebook that VS Code saved: a widget without its state, and the picture to fall back on.
 
 VS Code's extension *Jupyter* asks the kernel for the model of a widget; where none has it, it lets the
-program show the next richest form of the output. VS Code itself cannot run here: this does the same with
-each output. JupyterLab does so only for a notebook that it does not trust.
+program show the next richest form of the output. That extension is in no package registry: this does the
+same with each output (``test_vscode_web.py`` runs VS Code itself, without it). JupyterLab does so only for a
+notebook that it does not trust.
 """
 
 from __future__ import annotations

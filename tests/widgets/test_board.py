@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 from types import SimpleNamespace
@@ -541,8 +542,9 @@ def test_module_fit(digits) -> None:
     batches = mx.io.NDArrayIter(x, y, 100)
 
     def fit(board: TrainingBoard, epochs: int) -> None:
-        module.fit(batches, num_epoch=epochs, eval_metric="acc", optimizer_params={"learning_rate": 0.5},
-                   batch_end_callback=board.callback(), force_init=True, force_rebind=True)  # fmt: skip
+        module.fit(batches, num_epoch=epochs, eval_metric="acc", initializer=mx.init.Xavier(),
+                   optimizer_params={"learning_rate": 0.5}, batch_end_callback=board.callback(),
+                   force_init=True, force_rebind=True)  # fmt: skip
 
     board = TrainingBoard()
     board.start(lambda board: fit(board, 3))
@@ -577,3 +579,18 @@ def test_a_pause_is_no_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
         store.log(None, {})
     store.sample(None)
     assert store._speed.recent[-1][1] == pytest.approx(10)
+
+
+def test_many_curves_are_summed_up() -> None:
+    board = TrainingBoard("net")
+    board.log(**{f"m{number}": number for number in range(12)})
+    text = board.summary()
+    assert ", m7 7, 4 more curves" in text and "m8 " not in text
+
+
+def test_a_long_name_leaves_room_for_its_value() -> None:
+    board = TrainingBoard("net")
+    board.log(**{"a" * 80: 0.123})
+    picture = board.svg()
+    title = max(re.findall(r">(a+…)<", picture), key=len)
+    assert 10 <= len(title) <= 32 and ">0.123<" in picture

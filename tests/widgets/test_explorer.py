@@ -247,3 +247,18 @@ def test_spread_kernels_still_fit() -> None:
     assert limits(view.payload, view.state)["dilate"] == (1, 1)
     with pytest.raises(AttributeValueError, match=r"dilate: expected 1 to 1, got 2"):
         OpExplorer("convolution", np.ones((5, 5)), kernel=5, dilate=2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_numbers_that_are_not_finite_are_refused(bad: float) -> None:
+    data = np.ones((3, 3))
+    data[1, 2] = bad
+    with pytest.raises(AttributeValueError, match=r"data: expected finite .* at \[1, 2\]"):
+        OpExplorer("convolution", data=data)
+
+
+@pytest.mark.parametrize("operator", ["convolution", "pooling"])
+def test_no_default_kernel_is_larger_than_the_data(operator: str) -> None:
+    view = OpExplorer(operator, data=np.full((1, 1), 3.0))
+    assert view.state["kernel"] == 1
+    assert view.result().shape == (1, 1)

@@ -19,9 +19,8 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.base import AttributeTypeError, FileFormatError, MXNetError
 from mixnet.gluon import nn
-from mixnet.widgets import Look, MemoryView
-from mixnet.widgets.look.numbers import numbers
-from mixnet.widgets.look.run import Run
+from mixnet.widgets import EngineTimeline, Look, MemoryView
+from mixnet.widgets.look.numbers import BINS, numbers
 
 
 class Net(gluon.HybridBlock):
@@ -166,6 +165,27 @@ def test_numbers_of_any_array(array: np.ndarray) -> None:
     assert row[5] == (3 if array.shape == (3,) else 0)
 
 
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.random.default_rng(0).normal(size=20_000).astype("float32"),  # several blocks
+        np.arange(256, dtype="uint8"),
+        np.array([1e-320, 0.0]),
+        np.full(100, 1e6 + 0.1, "float32"),
+        np.array([2.0, -1.0, np.inf, np.nan], "float16"),
+    ],
+)
+def test_numbers_are_those_of_numpy(array: np.ndarray) -> None:
+    finite = array[np.isfinite(array)].astype("float64")
+    low, high, mean, deviation, zeros, nans, infinities, bins, _ = numbers(array)
+    expected = [finite.min(), finite.max(), finite.mean(), finite.std(), (finite == 0).mean()]
+    for number, each in zip((low, high, mean, deviation, zeros), expected, strict=True):
+        assert number == float(f"{each:.3g}")
+    assert nans == np.isnan(array).sum() and infinities == np.isinf(array).sum()
+    if finite.min() < finite.max():
+        assert bins == np.histogram(finite, BINS, (finite.min(), finite.max()))[0].tolist()
+
+
 def test_bins_count_every_finite_value() -> None:
     array = np.random.default_rng(0).normal(size=(50, 20)).astype("float32")
     assert sum(numbers(array)[7]) == 1000
@@ -188,23 +208,22 @@ def test_a_symbol_with_shapes_has_memory_and_no_numbers() -> None:
     )
 
 
-def test_a_run_that_is_short_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
+def test_statistics_are_no_part_of_the_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = []
 
-    def twice(x: Any) -> Any:
-        calls.append(1)
-        return x * 2
+    class Noted(EngineTimeline):
+        def __enter__(self) -> EngineTimeline:
+            events.append("begins")
+            return super().__enter__()
 
-    runs = []
-    timed = Run._timed
+    monkeypatch.setattr("mixnet.widgets.look.run.EngineTimeline", Noted)
     monkeypatch.setattr(
-        Run, "_timed", lambda self, values: runs.append(timed(self, values)) or runs[-1]
+        "mixnet.widgets.look.run.numbers", lambda array: events.append("numbers") or numbers(array)
     )
-    view = Look(twice, nd.ones((3,)), compile=False)
-    assert len(runs) == 2 and view.payload["engine"]["runs"] == runs[1]["runs"]
-    monkeypatch.setattr("mixnet.widgets.look.run.SHORT", 0)
-    Look(twice, nd.ones((3,)), compile=False)
-    assert len(runs) == 3
+    view = Look(lambda x: x * 2, nd.ones((3,)), compile=False)
+    assert events == ["numbers", "numbers", "begins"]  # of x and of x * 2
+    assert view.payload["numbers"][row_of(view, "mul_scalar")][0][2] == 2.0
+    assert len(view.payload["engine"]["runs"][0]["ops"]["ran"]) == 1
 
 
 def test_a_symbol_without_shapes_is_a_graph() -> None:

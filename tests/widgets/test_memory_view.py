@@ -18,7 +18,7 @@ from mixnet.runtime.value.memory import Allocation, MemoryLog
 from mixnet.units import size_text
 from mixnet.widgets import MemoryView
 from mixnet.widgets.memory import live as memory_live
-from mixnet.widgets.memory.picture import alive_at, array_name, boxes, live_curve
+from mixnet.widgets.memory.picture import alive_at, array_name, boxes, live_curve, than
 from mixnet.widgets.memory.plans import PLANS
 from tests.widgets.examples import small_symbol
 from tests.widgets.networks import TwoLayers
@@ -253,3 +253,17 @@ def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatc
     view = MemoryView(names["symbol"], x=(2, 3), train=False)
     assert ["In[7]", 1] in [source[:2] for source in view.payload["sources"]]
     assert "ipykernel" not in json.dumps(view.payload)
+
+
+@pytest.mark.parametrize(
+    "none, size, text",
+    [
+        (72_000, 48, "1500 times less"),
+        (3650, 1000, "3.65 times less"),
+        (100, 250, "2.5 times more"),
+        (24, 24, "the same"),
+        (0, 0, "the same"),
+    ],
+)
+def test_sizes_are_compared_with_three_digits(none: int, size: int, text: str) -> None:
+    assert than(none, size) == text

@@ -146,13 +146,29 @@ class TestChanges:
         view.step(2)
         assert not np.array_equal(before, net.hidden.weight.data().asnumpy())
 
+    def test_a_layer_that_the_network_cannot_do_without_stays(self) -> None:
+        class Strict(Net):
+            def hybrid_forward(self, F, x):
+                if not isinstance(self.body, nn.HybridSequential):
+                    raise ValueError("a body is needed")
+                return super().hybrid_forward(F, x)
+
+        net = Strict()
+        net.initialize()
+        view = Playground(net, *data())
+        with pytest.raises(AttributeValueError, match="run: ValueError: a body is needed"):
+            view.off("body")
+        assert view.payload["play"]["changes"] == {}
+        assert isinstance(net.body, nn.HybridSequential)
+        view.step()
+
     def test_a_layer_whose_shapes_do_not_fit_stays(self) -> None:
         x, y = data()
         net = made()
         view = Playground(net, x, y)
         out = net(x).asnumpy()
         with pytest.raises(
-            AttributeValueError, match="hidden was not changed, because the shapes would not match"
+            AttributeValueError, match="hidden was not changed, because the network would not run"
         ):
             view.off("hidden")
         np.testing.assert_array_equal(net(x).asnumpy(), out)

@@ -66,7 +66,7 @@ export default view("ArrayView", (ctx) => {
       return true;
     },
   });
-  ctx.keys([["arrows", "walk the cells"], ["+ - 0", "zoom in, out, fit"], ["drag", "move"]]);
+  ctx.keys([["arrows", "move between cells"], ["+ - 0", "zoom in, out, fit"], ["drag", "move"]]);
   return (what) => {
     const p = ctx.payload;
     if (what === "payload") {

@@ -1,13 +1,14 @@
 // TrainingBoard: curves while they grow, histograms, images, events; pause, step, stop and the learning rate.
 import { button, h, tableOf } from "./core/dom.js";
-import { bytes, count, digits, short, ticks } from "./core/format.js";
+import { bytes, count, digits, howMany, short, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
-import { decades, extent, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "./board/chart.js";
+import { decades, extent, fitted, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "./board/chart.js";
 
 const HEIGHT = 150, LETTERS = "ABCDEFGH", DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
 const WORDS = {
   new: "has not begun", run: "running", pause: "paused", done: "done", stop: "stopped", error: "failed", nan: "not finite",
 };
+const MOST_IN_LINE = 8; // curves with their last value, as MOST_IN_SUMMARY of board/view.py
 const WHY = "needs a running kernel: this page is a copy";
 // The last point of a curve that is not beyond a step.
 const atStep = ({ step, value: values }, at) => {
@@ -87,6 +88,7 @@ export default view("TrainingBoard", (ctx) => {
   const line = (p) => {
     const bad = p.status === "nan" ? p.nan : null;
     const last = p.series.filter((s) => s.recent.value.length && s.name !== bad?.name).map((s) => `${s.name} ${value(s.recent.value.at(-1))}`);
+    if (last.length > MOST_IN_LINE) last.push(howMany(last.splice(MOST_IN_LINE).length, "more curve"));
     const speed = p.throughput.value.length ? [`${count(p.throughput.value.at(-1))} ${p.throughput.unit}`] : [];
     return [word(p), ...(bad?.step === p.step ? [] : [`step ${p.step.toLocaleString("en-US")}`]), ...last, ...speed].join(", ");
   };
@@ -117,11 +119,12 @@ export default view("TrainingBoard", (ctx) => {
     const began = performance.now(), g = canvas.getContext("2d");
     g.scale(scale, scale);
     g.textBaseline = "alphabetic";
+    g.font = "11px system-ui, sans-serif";
+    const taken = (data.kind === "hist" ? bars : curves)(g, one, width, colour) ?? 0; // beside the title
     g.fillStyle = colour.fg;
     g.font = "600 12px system-ui, sans-serif";
-    g.fillText(short(data.title, 34), 8, 16);
-    g.font = "11px system-ui, sans-serif";
-    (data.kind === "hist" ? bars : curves)(g, one, width, colour);
+    g.textAlign = "left";
+    g.fillText(fitted(g, data.title, width - 16 - taken), 8, 16);
     canvas.dataset.drawTime = (performance.now() - began).toFixed(2);
   }
 
@@ -131,7 +134,8 @@ export default view("TrainingBoard", (ctx) => {
     g.fillStyle = colour.dim;
     if (!range) {
       one.scale = null;
-      return g.fillText(log ? "nothing above zero" : "no finite value", 8, 40);
+      g.fillText(log ? "nothing above zero" : "no finite value", 8, 40);
+      return 0;
     }
     const scale = (one.scale = scales(range, box, log));
     const lie = box.y + box.height;
@@ -156,6 +160,7 @@ export default view("TrainingBoard", (ctx) => {
       g.textAlign = at > width / 2 ? "right" : "left";
       g.fillText(" not finite ", at, box.y + 12);
     }
+    let taken = 0;
     list.forEach((curve, n) => {
       const ink = colour[`k${n % 8}`];
       g.strokeStyle = g.fillStyle = ink;
@@ -178,7 +183,9 @@ export default view("TrainingBoard", (ctx) => {
       const k = hovered === null ? -1 : nearest(curve.step, hovered);
       const now = k >= 0 ? curve.value[k] : (curve.recent ?? curve).value.at(-1);
       const name = list.length > 1 ? `${LETTERS[n % 8]} ${short(curve.name, 28)} ` : "";
-      g.fillText(`${name}${now === null || now === undefined ? "not finite" : show(now)}`, width - 8, 16 + 12 * n);
+      const words = `${name}${now === null || now === undefined ? "not finite" : show(now)}`;
+      g.fillText(words, width - 8, 16 + 12 * n);
+      if (!n) taken = 8 + g.measureText(words).width;
       if (k >= 0 && now !== null && (!log || now > 0)) fill(g, [[-3, 0], [0, -3], [3, 0], [0, 3]].map(([x, y]) => [scale.px(curve.step[k]) + x, scale.py(now) + y]));
     });
     if (hovered !== null && hovered >= range.first && hovered <= range.last) {
@@ -190,6 +197,7 @@ export default view("TrainingBoard", (ctx) => {
       g.stroke();
     }
     g.textAlign = "left";
+    return taken;
   }
 
   // Round numbers along both axes: values at the left, steps below.

@@ -16,7 +16,7 @@ export default view("GraphView", (ctx) => {
   ctx.savesItself = true; // as it is opened, not as it was shown first
   const title = h("b"), box = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search by name, operator or attribute", size: 16, oninput: () => find(box.value), onkeydown: typed });
   const chooser = h("span"), weights = h("input", { type: "checkbox", onchange: () => ctx.choose({ parameters: weights.checked }) }), shapes = h("input", { type: "checkbox", onchange: () => ctx.choose({ shapes: shapes.checked }) });
-  const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "boxes in sight" });
+  const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "visible boxes" });
   const measure = button("Measure", "run each operation separately: times, storages, XLA groups", () => {
     ctx.say("measuring …");
     ctx.send({ do: "measure" });

@@ -33,7 +33,7 @@ test("the written sum is the number that is shown", () => {
 test("filters for every kernel", () => {
   for (let size = 1; size <= 7; size += 1) {
     assert.ok(Math.abs(sum(filterOf("blur", size).flat()) - 1) < 1e-12);
-    if (size > 1) assert.ok(Math.abs(sum(filterOf("upright edges", size).flat())) < 1e-12);
+    if (size > 1) assert.ok(Math.abs(sum(filterOf("vertical edges", size).flat())) < 1e-12);
   }
 });
 

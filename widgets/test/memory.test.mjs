@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aliveAt, coShared, levelAt, nameOf, prepare, samePlace, stairs, timesAndLevels, visible } from "../src/memory/plan.js";
+import { aliveAt, coShared, levelAt, nameOf, prepare, samePlace, stairs, than, timesAndLevels, visible } from "../src/memory/plan.js";
 
 // Four arrays over five steps: b takes over a's storage in place; d lies where that was.
 const graph = {
@@ -67,4 +67,8 @@ test("a curve in few corners keeps its extremes", () => {
   const found = stairs(timesAndLevels(points), 0, 1000, 50);
   assert.ok(found.length < 120);
   assert.equal(Math.max(...found.map(([, level]) => level)), 99);
+});
+
+test("sizes are compared with three digits", () => {
+  assert.deepEqual([[72000, 48], [3650, 1000], [100, 250], [24, 24], [0, 0]].map((pair) => than(...pair)), ["1500 times less", "3.65 times less", "2.5 times more", "the same", "the same"]);
 });

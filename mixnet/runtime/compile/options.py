@@ -35,6 +35,14 @@ def chosen_options() -> dict[str, str]:
     return _CHOSEN
 
 
+def options_to_read(platform: str) -> dict[str, str]:
+    """Options to compile a program that is read and not run: on a CPU, LLVM does not optimize it.
+
+    XLA's instructions are the same, as LLVM comes after all of XLA's passes.
+    """
+    return {"xla_backend_optimization_level": "0"} if platform == "cpu" else {}
+
+
 def can_be_written(graph: Graph) -> bool:
     """Whether XLA can write the compiled program to disk; not if it calls oneDNN."""
     return not any(

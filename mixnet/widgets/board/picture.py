@@ -68,7 +68,6 @@ def _chart(
     marks: list[int], bad: dict[str, Any] | None,
 ) -> None:  # fmt: skip
     svg.rect(x, y, _WIDTH, height, "f-box s-line", radius=4)
-    svg.text(x + 8, y + 16, short(title, 30), bold=True)
     known = [
         v
         for c in curves
@@ -78,6 +77,7 @@ def _chart(
     ]
     steps = [step for c in curves for step in c["step"]]
     if not known:
+        svg.text(x + 8, y + 16, short(title, 36), bold=True)
         svg.text(x + 8, y + 40, "no finite value", "f-dim")
         return
     low, high, first, last = min(known), max(known), min(steps), max(steps)
@@ -100,10 +100,11 @@ def _chart(
         _polyline(svg, curve, number, area)
         name = f"{_LETTERS[colour]} {curve['name']}" if len(curves) > 1 else ""
         final = curve.get("recent", curve)["value"][-1]
-        text = f"{name} {'not finite' if final is None else show(final)}"
-        svg.text(
-            x + _WIDTH - 8, y + 16 + 12 * number, short(text.strip(), 34), f"m{colour}", 10, "end"
-        )
+        text = short(f"{name} {'not finite' if final is None else show(final)}".strip(), 34)
+        svg.text(x + _WIDTH - 8, y + 16 + 12 * number, text, f"m{colour}", 10, "end")
+        if not number:  # the title has the rest of the line
+            room = (_WIDTH - 24 - 6 * len(text)) // 8
+            svg.text(x + 8, y + 16, short(title, max(room, 4)), bold=True)
 
 
 class _Area(NamedTuple):

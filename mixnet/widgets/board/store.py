@@ -15,6 +15,7 @@ import numpy as np
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.value.counters import counters
 from mixnet.runtime.value.memory import live_bytes
+from mixnet.units import how_many
 from mixnet.widgets.board.data import Series, histogram, image, number, ready
 
 EVENTS, IMAGES, HISTOGRAMS = 100, 12, 40
@@ -59,7 +60,7 @@ class Store:
             self._pending += [(self.step, name, value) for name, value in values.items()]
             if compiled > self._compiled:
                 more = compiled - self._compiled
-                self.event("compile", f"{more} program{'s' if more > 1 else ''} compiled")
+                self.event("compile", f"{how_many(more, 'program')} compiled")
             self._compiled = compiled
 
     def event(self, kind: str, text: str) -> None:

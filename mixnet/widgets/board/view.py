@@ -12,7 +12,7 @@ import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.units import digits
+from mixnet.units import digits, how_many
 from mixnet.widgets.board.control import Control, StopTraining
 from mixnet.widgets.board.data import check_image, held
 from mixnet.widgets.board.others import curves_of_others, other_run, same_step
@@ -22,6 +22,8 @@ from mixnet.widgets.board.store import Store
 from mixnet.widgets.view import View
 
 _WORDS = ("pause", "resume", "step", "stop")
+
+MOST_IN_SUMMARY = 8  # curves with their last value; ``widgets/src/board.js`` has the same number
 
 
 class TrainingBoard(View):
@@ -447,6 +449,9 @@ class TrainingBoard(View):
             for s in p["series"]
             if s["recent"]["value"] and (p["status"] != "nan" or s["name"] != bad["name"])
         ]
+        if len(shown) > MOST_IN_SUMMARY:
+            rest = len(shown) - MOST_IN_SUMMARY
+            shown = [*shown[:MOST_IN_SUMMARY], how_many(rest, "more curve")]
         if p["throughput"]["value"]:
             shown.append(f"{number_text(p['throughput']['value'][-1])} {p['throughput']['unit']}")
         return "; ".join([", ".join([text, *shown]), *self._others_in_words()])

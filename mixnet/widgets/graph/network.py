@@ -16,6 +16,7 @@ from mixnet.graph.graph import Graph
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.process.source import source_lines
+from mixnet.units import how_many
 from mixnet.widgets.graph.calls import Calls
 from mixnet.widgets.graph.parts import Parts, parts_of_block
 from mixnet.widgets.graph.rows import (
@@ -151,7 +152,8 @@ def _traced(
             traced = Traced(calls.noted(forward), specs, structure, train, context)
     except TypeError as error:
         raise AttributeTypeError(
-            f"GraphView: {block.name} does not take these {len(leaves)} input(s): {str(error).rstrip('.')}."
+            f"GraphView: {block.name} does not take {how_many(len(leaves), 'input')}: "
+            f"{str(error).rstrip('.')}."
         ) from error
     graph = traced.graph
     known = [(spec.shape, spec.dtype) for spec in specs]

@@ -12,6 +12,7 @@ from mixnet.context import current_context
 from mixnet.graph.graph import Graph
 from mixnet.passes.facts import Known
 from mixnet.runtime.compile.lower import lower, scopes
+from mixnet.runtime.compile.options import options_to_read
 from mixnet.stages import hlo
 from mixnet.stages.fusion import groups
 from mixnet.stages.program import Program
@@ -64,13 +65,11 @@ def pieces_of_graph(pictured: Pictured, graph: Graph, inputs: Sequence[Known]) -
     """The pieces of a graph that is compiled as it is."""
     structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]
     function = lower(graph)
-    with jax.enable_x64(True), jax.default_device(current_context().device):
-        text = (
-            jax.jit(lambda *a: function(a, ()), keep_unused=True)
-            .lower(*structs)
-            .compile()
-            .as_text()
-        )
+    device = current_context().device
+    with jax.enable_x64(True), jax.default_device(device):
+        options = options_to_read(device.platform)
+        jitted = jax.jit(lambda *a: function(a, ()), keep_unused=True, compiler_options=options)
+        text = jitted.lower(*structs).compile().as_text()
     names = scopes(graph)
     number = {row["name"]: row["id"] for row in pictured.rows}
     row_of = {scope: number[graph.names[node]] for node, scope in names.items()}

@@ -1,4 +1,4 @@
-"""Running a graph operator by operator as engine tasks: the time and the values of each."""
+"""Running a graph operator by operator: once for the values, then as engine tasks for the times."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from mixnet.widgets.graph.rows import Pictured, specs_of
 from mixnet.widgets.look.numbers import numbers
 from mixnet.widgets.timeline.view import EngineTimeline
 
-SHORT = 200_000_000
-"""Nanoseconds. A shorter run is repeated: the first call of an operator takes longer than all others."""
 MOST_OUTPUTS = 3  # of one operation that numbers are stored of: a gradient has one for each input
 
 
 class Run:
-    """One run of a graph; nothing outside of it changes.
+    """Two runs of a graph; nothing outside of it changes.
+
+    The first gives the numbers. Statistics of an array take longer than many operators, and the
+    first call of an operator takes longer than all others: the second run is the one that is timed.
 
     Args:
         pictured: rows with the graph, and specs of its inputs.
@@ -53,20 +54,24 @@ class Run:
         for node in self._graph.inputs:
             if node in names:
                 self._numbers[names[node]] = [numbers(values[node.name])]
-        # What an operator is made ready with, is made before: the times are those of the work alone.
+        # Operators are prepared here: the times are those of the work alone.
         self._calls = {node: self._call(node) for node in self._graph.nodes if not node.is_variable}
-        self.timeline = self._timed(values)
-        if self.timeline["runs"][0]["span"] < SHORT:
-            self.timeline = self._timed(values)
+        self._begin(values)
+        for node in self._calls:
+            self._note(node, self._compute(node))
         self.numbers = [self._numbers.get(row["name"]) for row in pictured.rows]
-
-    def _timed(self, values: Mapping[str, np.ndarray]) -> dict[str, Any]:
-        """The timeline of one run; numbers of its results are stored."""
-        self._readers = Counter(entry for node in self._graph.nodes for entry in node.inputs)
-        self._arrays = {Entry(each): values[each.name] for each in self._graph.inputs}
+        self._begin(values)
         with EngineTimeline() as timeline:
             self._push()
-        return _named(timeline.payload)
+        self.timeline = _named(timeline.payload)
+
+    def _begin(self, values: Mapping[str, np.ndarray]) -> None:
+        """The arrays of a new run are its inputs."""
+        self._readers = Counter(entry for node in self._graph.nodes for entry in node.inputs)
+        self._arrays = {Entry(each): values[each.name] for each in self._graph.inputs}
+
+    def _note(self, node: Node, arrays: list[np.ndarray]) -> None:
+        self._numbers[self._graph.names[node]] = [numbers(each) for each in arrays[:MOST_OUTPUTS]]
 
     def _push(self) -> None:
         names = self._graph.names
@@ -98,12 +103,12 @@ class Run:
         runner = runner_of(node.op, node.statics, known, len(scalars), current_context())
         return runner.run, [*more, *map(np.float64, scalars)]
 
-    def _compute(self, node: Node) -> None:
+    def _compute(self, node: Node) -> list[np.ndarray]:
+        """Run a node; arrays that have no more readers are released."""
         run, more = self._calls[node]
         with np.errstate(all="ignore"):
             results = run(*[self._arrays[entry] for entry in node.inputs], *more)
         arrays = [np.asarray(each) for each in results]
-        self._numbers[self._graph.names[node]] = [numbers(each) for each in arrays[:MOST_OUTPUTS]]
         with self._lock:
             for place, each in enumerate(arrays):
                 if self._readers[Entry(node, place)]:
@@ -112,6 +117,7 @@ class Run:
                 self._readers[entry] -= 1
                 if not self._readers[entry]:
                     self._arrays.pop(entry, None)
+        return arrays
 
 
 def _named(payload: dict[str, Any]) -> dict[str, Any]:

@@ -204,8 +204,7 @@ def _of_block(
     except AttributeTypeError as error:  # a recurrent layer that was called without its states
         notes.append(
             f"Only the graph is available: {str(error).rstrip('.')}. A recurrent layer takes "
-            "its states too, as of "
-            f"begin_state()."
+            "its states too, such as those of begin_state()."
         )
         return subject
 

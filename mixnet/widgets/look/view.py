@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.base import MXNetError
 from mixnet.gluon.block import HybridBlock
 from mixnet.units import count_text, how_many, size_text, time_text
+from mixnet.widgets.failure import error_line
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
 from mixnet.widgets.look.picture import engine_in_program, picture
@@ -217,11 +218,7 @@ def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
         return Run(subject.pictured, subject.values)
     except Exception as error:
         # An operator of a plug-in may raise anything; the other panes are still valid.
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        message = lines[
-            0 if isinstance(error, MXNetError) else -1
-        ]  # others end with what was raised
-        missing["engine"] = f"The run ended: {message}"
+        missing["engine"] = f"The run ended: {error_line(error)}"
         return None
 
 
@@ -243,7 +240,7 @@ def _memory(subject: Subject, missing: dict[str, str]) -> dict[str, Any] | None:
     try:
         memory = subject.memory()
     except MXNetError as error:
-        missing["memory"] = str(error).strip().splitlines()[0]
+        missing["memory"] = error_line(error)
         return None
     del missing["memory"]
     return memory

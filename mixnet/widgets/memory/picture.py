@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
-from mixnet.units import how_many, size_text, ticks, time_text
+from mixnet.units import digits, how_many, size_text, ticks, time_text
 from mixnet.widgets.svg import Svg, short
 
 KINDS = {"A": (0, "saved for backward"), "F": (5, "forward only"),
@@ -22,9 +22,11 @@ _WIDTH = 980
 
 def than(none: float, size: float) -> str:
     """How a size compares with that of no sharing: ``3.65 times less``."""
+    if size == none:
+        return "the same"
     if size > none:
-        return f"{size / max(none, 1):.2f} times more"
-    return f"{none / max(size, 1):.2f} times less"
+        return f"{digits(size / max(none, 1))} times more"
+    return f"{digits(none / max(size, 1))} times less"
 
 
 def array_name(graph: dict[str, Any], number: int, column: str = "name") -> str:

@@ -22,6 +22,7 @@ from mixnet.stages.graph_data import part_of
 from mixnet.symbol.executor import requests_by_name
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.symbol import Symbol
+from mixnet.units import how_many
 
 PLANS: dict[str, dict[str, Any]] = {
     "none": {"inplace": False, "co_share": False},
@@ -121,7 +122,7 @@ class PlanRequest:
             if "positional argument" not in str(error) and "is called with" not in str(error):
                 raise
             raise AttributeTypeError(
-                f"{self._caller}: {block.name} does not take {len(inputs)} input(s): "
+                f"{self._caller}: {block.name} does not take {how_many(len(inputs), 'input')}: "
                 f"{str(error).rstrip('.')}. Pass the "
                 f"arrays that its forward takes; a recurrent layer takes its states too, from "
                 f"begin_state()."

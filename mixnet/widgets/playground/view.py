@@ -17,6 +17,7 @@ from mixnet.gluon.trainer import Trainer
 from mixnet.ndarray import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.units import digits, how_many
+from mixnet.widgets.failure import error_line
 from mixnet.widgets.graph.picture import NOT_FINITE
 from mixnet.widgets.look.run import Run
 from mixnet.widgets.look.subject import Subject, subject_of
@@ -247,7 +248,7 @@ class Playground(Look):
         try:
             act()
         except MXNetError as error:
-            self._say(str(error).splitlines()[0])
+            self._say(error_line(error))
 
     def _live_net(self) -> HybridBlock:
         if self._net is None:
@@ -282,11 +283,11 @@ class Playground(Look):
         try:
             self._use(self._looked())
             self._live_net()(*self._batch[:-1]).wait_to_read()
-        except MXNetError as error:
+        except Exception as error:  # the code of a network may raise anything
             self._layers.set(before)
             self._use(self._looked())
             raise AttributeValueError(
-                f"{layer} was not changed, because the shapes would not match: {str(error).splitlines()[0]}"
+                f"{layer} was not changed, because the network would not run: {error_line(error)}"
             ) from error
         self.payload = self._whole(message)
 

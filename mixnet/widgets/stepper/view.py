@@ -114,7 +114,7 @@ class HybridizeStepper(View):
         count = [_operations(program, stage["graph"]) for stage in (graphs[0], graphs[-1])]
         pieces = sum("parent" not in each for each in program["groups"])
         text += (
-            f": {how_many(count[0], 'recorded operation')}, {count[1]} after passes, "
+            f": {how_many(count[0], 'recorded operation')}, {count[1]:,} after passes, "
             f"{how_many(pieces, 'piece')} that run{'s' if pieces == 1 else ''}"
         )
         times = program["times"]

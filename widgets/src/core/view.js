@@ -9,7 +9,8 @@ import { firstSight } from "./sight.js";
 //
 // ctx.payload, ctx.state      the newest data (getters)
 // ctx.choose({selected: 3})   changes entries of the state here, in Python and in other copies of the view
-// ctx.send({...})             an event for View.message in Python; dropped in static pages
+// ctx.send({...})             an event for View.message in Python; dropped in static pages. If that raises, its
+//                             error is said
 // ctx.bar, ctx.stage, ctx.side   elements to fill: toolbar, picture, details of what is selected
 // ctx.say(text)               spoken by screen readers, shown below the picture
 // ctx.colour(name)            a CSS variable as text: colour("fg") is --mx-fg
@@ -74,6 +75,8 @@ export function view(name, start) {
       const changed = (what) => () => update(what);
       const handlers = { payload: changed("payload"), state: changed("state") };
       for (const key of Object.keys(handlers)) model.on(`change:${key}`, handlers[key]);
+      const failed = (content) => content?.failed && ctx.say(`✗ ${content.failed}`); // what ctx.send asked for
+      model.on("msg:custom", failed);
       const stopTheme = onTheme(() => {
         colours = {};
         update("theme");
@@ -81,6 +84,7 @@ export function view(name, start) {
       update("payload");
       return () => {
         for (const key of Object.keys(handlers)) model.off(`change:${key}`, handlers[key]);
+        model.off("msg:custom", failed);
         stopTheme();
         closing.forEach((f) => f());
         root.remove();

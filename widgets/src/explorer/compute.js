@@ -90,12 +90,12 @@ export function headOf(rows, head, heads) {
 }
 
 // Filters that show something, for any kernel; `size` × `size`, as filter_of in explorer.py.
-export const FILTERS = ["upright edges", "level edges", "blur", "sharpen"];
+export const FILTERS = ["vertical edges", "horizontal edges", "blur", "sharpen"];
 export function filterOf(name, size) {
   const middle = (size - 1) / 2, area = size * size;
   const cell = (i, j) => {
-    if (name === "upright edges") return size === 1 ? 1 : (j - middle) / size;
-    if (name === "level edges") return size === 1 ? 1 : (i - middle) / size;
+    if (name === "vertical edges") return size === 1 ? 1 : (j - middle) / size;
+    if (name === "horizontal edges") return size === 1 ? 1 : (i - middle) / size;
     if (name === "blur") return 1 / area;
     return (i === Math.floor(middle) && j === Math.floor(middle) ? 2 : 0) - 1 / area;
   };

@@ -1,4 +1,5 @@
 // One plan of a payload made ready for drawing and asking: boxes, storages, who is alive, who shares with whom.
+import { digits } from "../core/format.js";
 
 // prepare(payload, plan): columns of the boxes (one for each array that has a place), and of the storages.
 // With `byEvent` the unit of time is one array made or freed, so that pauses take no room.
@@ -167,7 +168,8 @@ export function visible(p, from, to, low, high, most) {
 // Bytes as memory_plan (and the log of live memory) prints them.
 // How a size compares with that of no sharing.
 export function than(none, size) {
-  return size > none ? `${(size / Math.max(none, 1)).toFixed(2)} times more` : `${(none / Math.max(size, 1)).toFixed(2)} times less`;
+  if (size === none) return "the same";
+  return size > none ? `${digits(size / Math.max(none, 1))} times more` : `${digits(none / Math.max(size, 1))} times less`;
 }
 
 export const KINDS = {

@@ -69,11 +69,11 @@ export function exchanges(ctx, asked) {
     drawPicture(links(made, step ? step - 1 : null), places(how, devices, servers), name, devices);
     const total = (end, i) => made.reduce((sum, each) => sum + (each[end] === i ? each.bytes : 0), 0);
     const rows = Array.from({ length: devices + servers }, (_, i) => [name(i), bytes(total("source", i)), bytes(total("target", i))]);
-    table.append(tableOf(["node", "sends in all", "receives in all"], merged(rows)));
+    table.append(tableOf(["node", "sends in total", "receives in total"], merged(rows)));
   }
 
   function said(how, of, step, steps) {
-    if (!steps) return "One device has nobody to send to.";
+    if (!steps) return "A single device has nothing to send.";
     const at = made.find((each) => each.step === step - 1);
     if (how === "server") return step ? `${at.does}: ${DOES[at.does]}` : `${howMany(of.arrays.length, "array")}, pushed and pulled.`;
     const count = howMany(of.buckets.length, "bucket");
@@ -95,7 +95,7 @@ export function exchanges(ctx, asked) {
       parts.push(shape, s("text", { x, y: y + 4, "text-anchor": "middle", class: "mx-text" }, `${i < devices ? "W" : "S"}${i < devices ? i : i - devices}`));
     });
     picture.replaceChildren(...parts);
-    picture.setAttribute("aria-label", shown.map((each) => `${name(each.source)} sends ${bytes(each.bytes)} to ${name(each.target)}`).join("; ") || "nobody sends anything");
+    picture.setAttribute("aria-label", shown.map((each) => `${name(each.source)} sends ${bytes(each.bytes)} to ${name(each.target)}`).join("; ") || "nothing is sent");
   }
 
   return { element, draw };

@@ -69,6 +69,6 @@ function groupText(program, index) {
     h("p", null, `${group.name} computes ${group.things.length ? howMany(group.things.length, "operation") : "no operations"} of yours, reads ${bytes(group.in)} and writes ${bytes(group.out)}.`),
     group.reads.length ? h("p", null, `It reads the results of piece ${group.reads.map((n) => n + 1).join(", ")}.`) : null,
     group.inputs.length ? h("p", null, `It reads ${group.inputs.join(", ")}.`) : null,
-    group.inferred ? h("p", null, "XLA created it without recording its origin; the operations are those next to it.") : null,
+    group.inferred ? h("p", null, "XLA created it without recording its origin; the operations listed are those next to it.") : null,
   ].filter(Boolean);
 }
