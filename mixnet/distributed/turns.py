@@ -113,7 +113,7 @@ def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
         try:
             awaited = next(steps)
         except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
+            return end.value
         while awaited and not happens(awaited, _CHECK_SECONDS):
             check()
 

@@ -531,7 +531,7 @@ def _gradients(parameter: Parameter) -> list[NDArray]:
     """The gradients of a parameter, one per context."""
     if type(parameter) is not Parameter:
         return parameter.list_grad()
-    return [each.grad for each in _arrays(parameter)]  # type: ignore[misc]
+    return [each.grad for each in _arrays(parameter)]
 
 
 def _mark_used(data: NDArray) -> bool:

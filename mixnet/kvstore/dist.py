@@ -257,7 +257,7 @@ class OverProcesses(InJob):
             super().check(key)
         sparse = {key for key, group in groups.items() if _are_rows(group)}
         if sparse:
-            self._push_rows({key: groups[key] for key in sorted(sparse)}, priority)  # type: ignore[type-var]
+            self._push_rows({key: groups[key] for key in sorted(sparse)}, priority)
         dense = {key: group for key, group in groups.items() if key not in sparse}
         for key in dense:
             self.settle(key)
