@@ -255,6 +255,14 @@ def checkpoint() -> View:
     return GraphView(loaded, data=(32, 64), title="net-symbol.json")
 
 
+def random_numbers() -> View:
+    """Normal numbers from seed 5, which are those that MXNet draws."""
+    mx.random.seed(5)
+    drawn = mx.nd.random.normal(shape=(8, 12))
+    drawn.wait_to_read()
+    return ArrayView(drawn)
+
+
 def numpy_pending() -> View:
     """An expression in the interface of NumPy: it is recorded as operations like any other."""
     x = mx.np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -325,6 +333,7 @@ CONCEPTS: tuple[Callable[[], View], ...] = (
     stablehlo,
     pixels,
     initial_weights,
+    random_numbers,
     metric,
     trained_symbol,
     checkpoint,
