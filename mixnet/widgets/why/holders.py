@@ -19,7 +19,7 @@ from mixnet.runtime.record.segment import Segment
 from mixnet.widgets.why.question import Answer
 
 ASK = "Why is it alive?"
-_DEEP = 5  # steps from a handle to whoever is named
+_DEEP = 6  # steps from a handle to whoever is named, of which the dict of an object may be one
 _MOST = 8
 _MANY = 2000  # things that refer to the array, until the walk is given up
 
