@@ -392,7 +392,9 @@ class Trainer:
         both = [i for i, each in dense.items() if each._grad_stype == "default"]
         arrays = {i: _arrays(each) for i, each in dense.items()}
         self._on_store("pushpull", both, [pushed[i] for i in both], [arrays[i] for i in both])
-        alone = [i for i in learned if i not in both]
+        alone = [
+            i for i, each in learned.items() if i not in dense or each._grad_stype != "default"
+        ]
         self._on_store("push", alone, [pushed[i] for i in alone])
         rest = [i for i in alone if i in dense]
         self._on_store("pull", rest, [arrays[i] for i in rest])

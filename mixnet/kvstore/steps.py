@@ -206,8 +206,8 @@ class StepsOverProcesses(StepsInOne):
 
     def _run(self, store: Any, team: Team, groups: Groups, outs: Groups) -> bool:
         values = store.own_sums(groups, team.contexts[0])
-        stored = [store.stored[key] for key in groups]
         if self._world.is_direct([value.spec for value in values]):
+            stored = [store.stored[key] for key in groups]
             row = store.sums_in_one_message(list(groups), values)
             update_all([store.updater], partial(_update, store, groups, stored, row), [store])
         else:

@@ -175,33 +175,16 @@ class Generator:
 
     def order(self, count: int) -> np.ndarray:
         """A random order of ``count`` places, as C++'s ``std::shuffle`` makes it."""
-        order = list(range(count))
-        for i, j in enumerate(self._places(np.arange(2, count + 1)), 1):
-            order[i], order[j] = order[j], order[i]
-        return np.array(order, np.int64)
+        return shuffled(count, self.words)
 
     def order_of_rows(self, count: int) -> np.ndarray:
         """A random order of ``count`` places by swaps from the last to the first."""
         order = list(range(count))
         for i, j in zip(
-            range(count - 1, 0, -1), self._places(np.arange(count, 1, -1)), strict=True
+            range(count - 1, 0, -1), _below(np.arange(count, 1, -1), self.words), strict=True
         ):
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
-
-    def _places(self, extents: np.ndarray) -> list[int]:
-        """A number below each extent, from as few words as C++'s ``uniform_int_distribution`` takes."""
-        scaling = (2**32 - 1) // np.maximum(extents, 1)
-        limits = extents * scaling
-        drawn = self.words(len(extents)).astype(np.int64)
-        rejected = drawn >= limits
-        while rejected.any():
-            # A word that is rejected moves those after it up by one.
-            first = int(rejected.argmax())
-            drawn[first:-1] = drawn[first + 1 :]
-            drawn[-1:] = self.words(1)
-            rejected = drawn >= limits
-        return (drawn // scaling).tolist()
 
     def choice(self, places: int, count: int) -> np.ndarray:
         """Different places, ``count`` of ``places``.
@@ -241,6 +224,34 @@ class Generator:
             counts,
             lambda counts, first: _pairs(self._many, counts, dtype, first, both=False)[0],
         )
+
+
+def shuffled(count: int, words: Callable[[int], np.ndarray]) -> np.ndarray:
+    """A permutation of ``range(count)``: that of C++'s ``std::shuffle`` in older versions of libstdc++.
+
+    Args:
+        count: of places.
+        words: draws as many words as it is asked for.
+    """
+    order = list(range(count))
+    for i, j in enumerate(_below(np.arange(2, count + 1), words), 1):
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, np.int64)
+
+
+def _below(extents: np.ndarray, words: Callable[[int], np.ndarray]) -> list[int]:
+    """A number below each extent, as C++'s ``uniform_int_distribution`` draws it."""
+    scaling = (2**32 - 1) // np.maximum(extents, 1)
+    limits = extents * scaling
+    drawn = words(len(extents)).astype(np.int64)
+    rejected = drawn >= limits
+    while rejected.any():
+        # A word that would introduce bias is rejected, which moves those after it up by one.
+        first = int(rejected.argmax())
+        drawn[first:-1] = drawn[first + 1 :]
+        drawn[-1:] = words(1)
+        rejected = drawn >= limits
+    return (drawn // scaling).tolist()
 
 
 def _in_groups(counts: np.ndarray, draw: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
@@ -334,10 +345,10 @@ def _pairs_one_by_one(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same in a third of the time for a few."""
     first, second = np.empty(count, np.float32), np.empty(count, np.float32)
-    each = np.array([2])
+    pair = np.array([2])
     done = 0
     while done < count:
-        x, y = _TWICE * uniform(twisters.take(each, generator)) - _ONE
+        x, y = _TWICE * uniform(twisters.take(pair, generator)) - _ONE
         square = x * x + y * y
         if square <= 1 and square != 0:
             logarithm = np.float32(math.log(square))

@@ -176,10 +176,10 @@ def uniform(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = 
 def normal(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = False) -> Any:
     """Standard normal numbers of the host's generators, float32 or float64."""
     kind = np.dtype(dtype)
-    each = kind.itemsize // 4
+    words_of_one = kind.itemsize // 4
     name = "shared normal" if shared else "normal"
-    drawn = key.take(Demand(name, math.prod(shape), each))
-    if each == 2:
+    drawn = key.take(Demand(name, math.prod(shape), words_of_one))
+    if words_of_one == 2:
         drawn = drawn.reshape(-1, 2)
     return jax.lax.reshape(jax.lax.bitcast_convert_type(drawn, kind), tuple(shape))
 

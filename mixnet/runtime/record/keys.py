@@ -21,6 +21,7 @@ from mixnet.ops.generators.mersenne import Generator
 from mixnet.ops.generators.source import Demand, table
 from mixnet.ops.random.threefry import fold_in
 from mixnet.process import locks
+from mixnet.process.interrupt import Deferred
 from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.value.state import is_tracing, state
 from mixnet.runtime.value.value import Spec, Value, from_host
@@ -59,7 +60,7 @@ class _OnHost:
         self.lock = locks.make("random numbers of the host")
 
     def draw(self, demands: Sequence[Sequence[Demand]]) -> np.ndarray:
-        with self.lock:
+        with Deferred(), self.lock:  # an interrupt would leave a generator between two states
             if self.generator is None:
                 self.generator = Generator(_seed)
             return table(self.generator, demands)

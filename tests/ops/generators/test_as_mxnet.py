@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.base import MXNetError
+from mixnet.ops.generators import mersenne
 from mixnet.ops.generators.mersenne import Generator, Twisters
 from tests.ops.generators import programs
 
@@ -48,6 +50,23 @@ def test_a_copy_draws_what_the_original_will_draw() -> None:
     copied = generator.copy()
     for draw in (lambda each: each.shared_words(5000), lambda each: each.normal(9)):
         assert draw(copied).tolist() == draw(generator).tolist()
+
+
+def test_an_interrupt_comes_after_a_draw_not_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    mx.random.seed(5)
+    expected = [mx.nd.random.uniform(shape=(700,)).asnumpy() for _ in range(2)][1]
+    tempered = mersenne._tempered
+
+    def interrupted(state: np.ndarray) -> np.ndarray:
+        monkeypatch.setattr(mersenne, "_tempered", tempered)
+        signal.raise_signal(signal.SIGINT)
+        return tempered(state)
+
+    mx.random.seed(5)
+    monkeypatch.setattr(mersenne, "_tempered", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mx.nd.random.uniform(shape=(700,))
+    np.testing.assert_array_equal(mx.nd.random.uniform(shape=(700,)).asnumpy(), expected)
 
 
 def test_whoever_draws_otherwise_does_not_disturb_mxnets_numbers() -> None:
