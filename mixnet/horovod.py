@@ -1,8 +1,8 @@
 """Horovod's functions for MXNet programs: ``import mixnet.horovod as hvd``.
 
 They run on mixnet's own exchanges between processes; Horovod itself is not needed. Start programs as
-those with ``dist_sync`` stores, by ``mixnet-launch``, ``mpirun`` or ``srun``. The k-th call of a process
-belongs with the k-th of the others.
+those with ``dist_sync`` stores, by ``mixnet-launch``, ``mpirun`` or ``srun``; a process that is started without
+them is the only one of its job. The k-th call of a process belongs with the k-th of the others.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _joined: list[World] = []
 
 
 def init() -> None:
-    """Join the job that this process was started in.
+    """Join the job that this process was started in; without one, be its only process.
 
     Raises:
-        JobError: it was started in none, or the others do not come.
+        JobError: the others do not come.
     """
     if not _joined:
-        _joined.append(_world())
+        _joined.append(_world(may_be_alone=True))
 
 
 def shutdown() -> None:

@@ -16,13 +16,15 @@ from mixnet.ndarray.ndarray import NDArray
 class Horovod(WithoutOptimizer):
     """The equivalent of Horovod's store in MXNet, on mixnet's own exchanges; Horovod is not needed.
 
-    Raises:
-        JobError: this process belongs to no job.
+    A process that belongs to no job is the only one of its own.
     """
 
     def __init__(self) -> None:
-        from mixnet.kvstore.dist import DistDeviceStore  # a third of what loading mx.kv would take
+        # A third of what loading mx.kv would take.
+        from mixnet.distributed.processes import world
+        from mixnet.kvstore.dist import DistDeviceStore
 
+        world(may_be_alone=True)
         self.handle = DistDeviceStore()
 
     def broadcast(

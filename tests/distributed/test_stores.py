@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-from tests.distributed.launching import launch
+from tests.distributed.launching import PROGRAMS, ROOT, launch
 
 
 def test_two_processes(tmp_path: Path) -> None:
@@ -18,3 +21,17 @@ def test_two_processes(tmp_path: Path) -> None:
     for rank in (0, 1):  # every program got to its end; output carries the rank
         assert f"[rank {rank}] all right, rank {rank}, given" in job.stdout
     assert "Gloo" not in job.stdout and "coordination" not in job.stdout
+
+
+def test_a_process_without_a_job_is_the_only_one_of_horovod() -> None:
+    names = ("DMLC_", "OMPI_", "PMI_", "SLURM_", "MASTER_")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    run = subprocess.run(
+        [sys.executable, str(PROGRAMS / "program_alone.py")],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        cwd=ROOT,
+        env={**env, "PYTHONPATH": str(ROOT)},
+    )
+    assert (run.returncode, run.stdout) == (0, "all right\n"), run.stdout + run.stderr
