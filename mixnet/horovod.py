@@ -1,8 +1,9 @@
 """Horovod's functions for MXNet programs: ``import mixnet.horovod as hvd``.
 
 They run on mixnet's own exchanges between processes; Horovod itself is not needed. Start programs as
-those with ``dist_sync`` stores, by ``mixnet-launch``, ``mpirun`` or ``srun``; a process that is started without
-them is the only one of its job. The k-th call of a process belongs with the k-th of the others.
+those with ``dist_sync`` stores, by ``mixnet-launch``, ``mpirun`` or ``srun``; a process that is
+started without them is the only one of its job. The k-th call of a process belongs with the k-th of
+the others.
 """
 
 from __future__ import annotations
