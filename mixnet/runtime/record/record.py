@@ -16,6 +16,7 @@ from mixnet.context import Context
 from mixnet.engine.bulk import on_change
 from mixnet.engine.current import current, on_switch
 from mixnet.graph.node import Entry, Node
+from mixnet.process.handlers import wrap_handlers
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.devices.meeting import is_over_others, meet_on_tape
 from mixnet.runtime.record.segment import Segment
@@ -183,6 +184,7 @@ def _open(context: Context) -> Segment:
 
 
 def _new_segment(context: Context) -> Segment:
+    wrap_handlers()
     isolation = state.isolation
     return Segment(context) if isolation is None else isolation.segment(context)
 

@@ -1,0 +1,155 @@
+"""A program's signal handlers run between operations, not in the middle of one.
+
+In MXNet an operation is one call of C, which no handler written in Python can interrupt. Here operations
+are Python: a handler that saves parameters when a cluster ends the job would find a half-made record, or a
+lock that its own thread holds. So each handler is wrapped, and runs as soon as the main thread has left the
+core.
+
+Ctrl-C without a handler of the program raises ``KeyboardInterrupt`` at once: see ``interrupt``.
+"""
+
+from __future__ import annotations
+
+import _signal  # without enumerations: this is called for every segment
+import _thread
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+_SIGNALS = [
+    getattr(_signal, name)
+    for name in (
+        "SIGINT",
+        "SIGTERM",
+        "SIGHUP",
+        "SIGQUIT",
+        "SIGUSR1",
+        "SIGUSR2",
+        "SIGALRM",
+        "SIGBREAK",
+    )
+    if hasattr(_signal, name)
+]
+"""Those that programs use to stop, to save or to report. Handlers of profilers have to run at once."""
+
+_CORE = tuple(
+    f"mixnet.{folder}."
+    for folder in (
+        *("autograd", "distributed", "engine", "graph", "kvstore", "ndarray", "numpy", "ops"),
+        *("passes", "private_jax", "process", "runtime", "symbol"),
+    )
+)
+"""Modules whose functions may be half-way. Those above call them, as a program does."""
+
+_RETRY_SECONDS = 0.02
+_PATIENCE = 5.0
+"""Seconds after which a handler runs even inside the core, if that only waits for a computation."""
+
+Handler = Callable[[int, FrameType | None], Any]
+
+
+class BetweenOperations:
+    """A handler that waits until the main thread is outside the core.
+
+    Args:
+        handler: of the program.
+    """
+
+    def __init__(self, handler: Handler):
+        self.handler = handler
+        self._deferred_since: float | None = None
+        self._outside: FrameType | None = None  # where it is to run
+        self._is_sleeping = False  # the thread that has it tried again
+
+    def __call__(self, number: int, frame: FrameType | None) -> Any:
+        """Run the handler, or have it run when the core returns."""
+        outside = outside_core(frame)
+        if outside is frame or (self._is_overdue() and _is_asleep(frame)):
+            return self._run(number, frame)
+        if self._deferred_since is None:  # a signal that is pending is not delivered twice
+            self._deferred_since = time.monotonic()
+            if outside is not None and sys.gettrace() is None:  # no debugger
+                self._run_in(outside, number)
+        if not self._is_sleeping:
+            self._is_sleeping = True
+            try:
+                # Where nothing can be traced, or the core never returns.
+                _thread.start_new_thread(self._retry, (number,))
+            except RuntimeError:  # the process is ending
+                self._is_sleeping = False
+                return self._run(number, frame)
+        return None
+
+    def _is_overdue(self) -> bool:
+        since = self._deferred_since
+        return since is not None and time.monotonic() - since > _PATIENCE
+
+    def _run(self, number: int, frame: FrameType | None) -> Any:
+        self._deferred_since = None
+        if self._outside is not None:
+            self._outside.f_trace, self._outside.f_trace_opcodes = None, False
+            self._outside = None
+            sys.settrace(None)
+        return self.handler(number, frame)
+
+    def _run_in(self, outside: FrameType, number: int) -> None:
+        """Run the handler before the next instruction of a frame, the first that follows the core."""
+
+        def trace(frame: FrameType, event: str, argument: Any) -> None:
+            self._run(number, frame)
+
+        self._outside = outside
+        outside.f_trace, outside.f_trace_opcodes = trace, True
+        sys.settrace(_trace_nothing)
+
+    def _retry(self, number: int) -> None:
+        end = time.monotonic() + _PATIENCE
+        time.sleep(_RETRY_SECONDS)
+        # ``interrupt.Deferred`` takes its place for a moment, another handler of the program for good.
+        while _signal.getsignal(number) is not self and time.monotonic() < end:
+            time.sleep(_RETRY_SECONDS)
+        self._is_sleeping = False
+        if self._deferred_since is not None and _signal.getsignal(number) is self:
+            _signal.pthread_kill(_main, number)  # which wakes it, too
+
+
+def _trace_nothing(frame: FrameType, event: str, argument: Any) -> None:
+    """Frames that are entered need no trace, but Python traces none without this."""
+
+
+def outside_core(frame: FrameType | None) -> FrameType | None:
+    """``frame`` if no function of the core is running, else the frame that called the first of them."""
+    outside = frame
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith(_CORE):
+            outside = frame.f_back
+        frame = frame.f_back
+    return outside
+
+
+def _is_asleep(frame: FrameType | None) -> bool:
+    return frame is not None and frame.f_globals.get("__name__") == "threading"
+
+
+def wrap_handlers() -> None:
+    """Wrap handlers that the program has installed since the last call. Only the main thread can do this."""
+    for number in _SIGNALS:
+        handler = _signal.getsignal(number)
+        if handler is None or type(handler) in _NOT_OF_A_PROGRAM or handler is _raise_interrupt:
+            continue
+        is_own = str(getattr(handler, "__module__", "")).startswith("mixnet.")
+        if (
+            callable(handler)
+            and not is_own
+            and threading.current_thread() is threading.main_thread()
+        ):
+            _signal.signal(number, BetweenOperations(handler))
+
+
+_NOT_OF_A_PROGRAM = (int, signal.Handlers, BetweenOperations)
+_raise_interrupt = _signal.default_int_handler
+_main = threading.main_thread().ident or 0

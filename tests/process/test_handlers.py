@@ -1,0 +1,154 @@
+"""A program's signal handlers run between operations."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd
+from mixnet.process import handlers
+from mixnet.process.handlers import BetweenOperations, wrap_handlers
+
+SOURCE = """
+def run(work):
+    events.append("begins")
+    work()
+    events.append("ends")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _handlers_as_before() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGUSR1, signal.SIGALRM)}
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def core(events: list[str]) -> Callable[[Callable[[], Any]], None]:
+    """A function that appears to be one of the core and calls another."""
+    names: dict[str, Any] = {"__name__": "mixnet.engine.example", "events": events}
+    exec(SOURCE, names)
+    return names["run"]
+
+
+def send() -> None:
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+
+def handle(handler: Callable[..., Any]) -> None:
+    signal.signal(signal.SIGUSR1, handler)
+    wrap_handlers()
+
+
+def test_a_handler_runs_when_the_core_returns() -> None:
+    events: list[str] = []
+    handle(lambda number, frame: events.append(f"handler of {number}"))
+    core(events)(send)
+    events.append("goes on")
+    assert events == ["begins", "ends", f"handler of {signal.SIGUSR1:d}", "goes on"]
+    time.sleep(3 * handlers._RETRY_SECONDS)
+    assert len(events) == 4  # and not again
+    send()
+    assert len(events) == 5  # outside at once
+
+
+def test_what_a_handler_raises_reaches_the_program() -> None:
+    events: list[str] = []
+
+    def handler(number: int, frame: Any) -> None:
+        raise TimeoutError("too long")
+
+    handle(handler)
+    with pytest.raises(TimeoutError, match="too long"):
+        core(events)(send)
+        time.sleep(10)
+    assert events == ["begins", "ends"]
+    assert sys.gettrace() is None
+
+
+def test_a_handler_runs_while_a_debugger_traces() -> None:
+    events: list[str] = []
+    came = threading.Event()
+    handle(lambda number, frame: came.set())
+    sys.settrace(lambda frame, event, argument: None)
+    try:
+        core(events)(send)
+        assert came.wait(10) and events == ["begins", "ends"]
+        assert sys.gettrace() is not None
+    finally:
+        sys.settrace(None)
+
+
+def test_a_wait_that_takes_long_is_no_reason_to_wait_longer(monkeypatch) -> None:
+    events: list[str] = []
+    came = threading.Event()
+    handle(lambda number, frame: came.set())
+    monkeypatch.setattr(handlers, "_PATIENCE", 0.01)
+
+    def work() -> None:
+        send()
+        came.wait(20)
+        events.append("waited")
+
+    begin = time.monotonic()
+    core(events)(work)
+    assert came.is_set() and events == ["begins", "waited", "ends"]
+    assert time.monotonic() - begin < 15
+
+
+def test_only_handlers_of_a_program_are_wrapped() -> None:
+    for handler in (signal.SIG_DFL, signal.SIG_IGN, signal.default_int_handler, wrap_handlers):
+        handle(handler)
+        assert signal.getsignal(signal.SIGUSR1) is handler
+    handle(print)
+    wrapped = signal.getsignal(signal.SIGUSR1)
+    assert isinstance(wrapped, BetweenOperations) and wrapped.handler is print
+    wrap_handlers()
+    assert signal.getsignal(signal.SIGUSR1) is wrapped
+
+
+def test_a_program_that_saves_in_a_handler_trains_as_without(tmp_path: Path) -> None:
+    path, saved = tmp_path / "net.params", []
+    x = nd.array(np.random.RandomState(0).rand(16, 8))
+
+    def trained() -> np.ndarray:
+        mx.random.seed(3)
+        net = gluon.nn.HybridSequential()
+        net.add(gluon.nn.Dense(8, in_units=8, activation="relu"), gluon.nn.Dropout(0.3))
+        net.initialize()
+        net(x).wait_to_read()
+        networks.append(net)
+        trainer = gluon.Trainer(net.collect_params(), "adam")
+        for _ in range(60):
+            with autograd.record():
+                loss = (net(x) ** 2).mean()
+            loss.backward()
+            trainer.step(1)
+        return net[0].weight.data().asnumpy()
+
+    def save(number: int, frame: Any) -> None:
+        with autograd.pause(train_mode=False):
+            networks[-1].save_parameters(str(path))
+            saved.append(float(networks[-1](x).sum().asscalar()))
+
+    networks: list[gluon.HybridBlock] = []
+    expected = trained()
+    signal.signal(signal.SIGALRM, save)
+    signal.setitimer(signal.ITIMER_REAL, 0.002, 0.01)
+    result = trained()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    assert saved and np.isfinite(saved).all()
+    assert set(nd.load(str(path))) == {"0.weight", "0.bias"}
+    np.testing.assert_array_equal(result, expected)
