@@ -12,7 +12,7 @@ from mixnet.autograd.scope import RecordingScope
 from mixnet.context import Context, current_context
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.value import from_host
 

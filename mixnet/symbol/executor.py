@@ -30,7 +30,7 @@ from mixnet.ndarray.create import zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import STORAGE
 from mixnet.ndarray.sparse_array import zeros_of
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 from mixnet.passes import pipeline
 from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.complete_shapes import complete_shapes

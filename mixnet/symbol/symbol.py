@@ -33,7 +33,8 @@ from mixnet.graph.node import Entry, Node, keep_place
 from mixnet.graph.symbol_json import from_json, to_json, versions
 from mixnet.name import current as current_names
 from mixnet.ndarray.params_file import STORAGE
-from mixnet.ops.registry import Op, find
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, Question, infer

@@ -18,7 +18,8 @@ from mixnet.context import Context
 from mixnet.ndarray.create import array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import Op, find
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find
 from mixnet.runtime.record.record import record
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as onp
 from mixnet import numpy as functions
 from mixnet.base import AttributeTypeError
 from mixnet.numpy.call import call, name_of
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 from mixnet.symbol.symbol import Symbol, compose
 
 if TYPE_CHECKING:
