@@ -73,7 +73,7 @@ PICTURES = {
     "symbol": ("a symbol is composed, its shapes are inferred; it is saved, or bound to arrays to run", [
         [Box("var", "mx.sym.var(\"data\")", "a future input", "symbol.py", 0), Box("op", "mx.sym.Convolution(...)", "composes, computes nothing", "namespace.py", 0)],
         [Box("sym", "Symbol", "heads of a graph", "symbol.py", 1)],
-        [Box("inf", "infer_shape, infer_type", "forwards and backwards", kind=3), Box("json", "save, load", "MXNet's JSON", kind=6), Box("bind", "bind, simple_bind", "with arrays", "executor.py", 2), Box("mem", "memory_plan", "from shapes alone", "memory.py", 5)],
+        [Box("inf", "infer_shape, infer_type", "forwards and backwards", kind=3), Box("json", "save, load", "MXNet's JSON", kind=6), Box("bind", "bind, simple_bind", "with arrays", "binding.py", 2), Box("mem", "memory_plan", "from shapes alone", "memory.py", 5)],
         [Box("run", "forward, backward", "recorded as one operation each", "executor.py", 4)],
     ], [("var", "sym"), ("op", "sym"), ("sym", "inf"), ("sym", "json"), ("sym", "bind"), ("sym", "mem"), ("bind", "run")]),
     "gluon": ("a network is a class; hybridize turns its forward into one graph; the trainer updates all parameters", [

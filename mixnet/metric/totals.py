@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,9 +15,6 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.value import from_host
-
-if TYPE_CHECKING:
-    pass
 
 
 def measure(function: Callable[..., Any]) -> Op:

@@ -20,15 +20,7 @@ from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
 from mixnet.ops.schema.dtypes import Dtypes, all_own, number_of_dtype, to_dtype
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
-from mixnet.ops.schema.rewrites import (
-    COPY,
-    NOTHING,
-    Rewrites,
-    alone,
-    exactly,
-    neutral,
-    whole,
-)
+from mixnet.ops.schema.rewrites import COPY, NOTHING, Rewrites, alone, exactly, neutral, whole
 from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
 from mixnet.ops.schema.storage import Storage
 

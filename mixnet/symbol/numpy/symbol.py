@@ -11,7 +11,8 @@ from mixnet import numpy as functions
 from mixnet.base import AttributeTypeError
 from mixnet.numpy.call import call, name_of
 from mixnet.ops.op import Op
-from mixnet.symbol.symbol import Symbol, compose
+from mixnet.symbol.compose import compose
+from mixnet.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike

@@ -7,8 +7,8 @@ from typing import Any
 
 from mixnet.ops.namespace import Namespace
 from mixnet.ops.op import Op
+from mixnet.symbol.compose import make_function
 from mixnet.symbol.numpy.symbol import _Symbol
-from mixnet.symbol.symbol import make_function
 
 
 def _make(op: Op, name: str) -> Any:
