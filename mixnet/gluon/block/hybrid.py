@@ -87,7 +87,7 @@ class HybridBlock(TracedBlock):
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
 
     def _no_graphs(self) -> dict[str, Any]:
-        own = {"_without_graph": set(), "_backend_calls": {}, "_shortcut": None}
+        own: dict[str, Any] = {"_without_graph": set(), "_backend_calls": {}, "_shortcut": None}
         return {**super()._no_graphs(), **own}
 
     def __setattr__(self, name: str, value: object) -> None:
