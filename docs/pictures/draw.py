@@ -22,7 +22,7 @@ ROOT = HERE.parent.parent
 PICTURES = {
     "ops": ("an operator is declared once; its functions, shapes, gradient and reference follow", [
         [Box("op", "@op(\"FullyConnected\")", "a pure function of JAX arrays: arrays, then typed attributes", "nn/dense.py", 1)],
-        [Box("registry", "Op", "signature, attributes, documentation", "operator.py", 2)],
+        [Box("registry", "Op", "signature, attributes, documentation", "op.py", 2)],
         [Box("nd", "mx.nd  mx.np  mx.npx", "recorded on arrays", kind=0), Box("sym", "mx.sym", "composed in symbols", kind=0),
          Box("shape", "shapes, dtypes", "jax.eval_shape, cached", "derive.py", 3),
          Box("grad", "gradient", "jax.vjp, or set_gradient", "backward.py", 4), Box("doc", "help(), reference", "from the docstring", kind=5)],
@@ -73,7 +73,7 @@ PICTURES = {
     "symbol": ("a symbol is composed, its shapes are inferred; it is saved, or bound to arrays to run", [
         [Box("var", "mx.sym.var(\"data\")", "a future input", "symbol.py", 0), Box("op", "mx.sym.Convolution(...)", "composes, computes nothing", "namespace.py", 0)],
         [Box("sym", "Symbol", "heads of a graph", "symbol.py", 1)],
-        [Box("inf", "infer_shape, infer_type", "forwards and backwards", kind=3), Box("json", "save, load", "MXNet's JSON", kind=6), Box("bind", "bind, simple_bind", "with arrays", "executor.py", 2), Box("mem", "memory_plan", "from shapes alone", "memory.py", 5)],
+        [Box("inf", "infer_shape, infer_type", "forwards and backwards", kind=3), Box("json", "save, load", "MXNet's JSON", kind=6), Box("bind", "bind, simple_bind", "with arrays", "binding.py", 2), Box("mem", "memory_plan", "from shapes alone", "memory.py", 5)],
         [Box("run", "forward, backward", "recorded as one operation each", "executor.py", 4)],
     ], [("var", "sym"), ("op", "sym"), ("sym", "inf"), ("sym", "json"), ("sym", "bind"), ("sym", "mem"), ("bind", "run")]),
     "gluon": ("a network is a class; hybridize turns its forward into one graph; the trainer updates all parameters", [
@@ -216,7 +216,7 @@ PICTURES = {
     ], [("value", "devices"), ("value", "compile"), ("compile", "interpret"), ("devices", "interpret"), ("interpret", "programs"), ("programs", "record"), ("record", "trace")]),
     "ops_rooms": ("the rooms of the operators: each imports those to its left", [
         [Box("schema", "schema", "attributes, ranges, storage types", "schema", 4), Box("tracing", "tracing", "analysis of jaxprs", "tracing", 6)],
-        [Box("registry", "registry", "@op, Op, OPERATORS", "registry.py", 1)],
+        [Box("registry", "op, registry", "Op, @op, OPERATORS", "registry.py", 1)],
         [Box("array", "array", "creating, reshaping, indexing", "array", 0), Box("control", "control", "loops, branches, Python", "control", 0), Box("update", "update", "optimizer rules", "update", 0)],
         [Box("math", "math", "arithmetic, reductions", "math", 0), Box("random", "random", "samples, densities", "random", 0), Box("vision", "vision", "images, boxes", "vision", 0)],
         [Box("nn", "nn", "layers of networks", "nn", 0), Box("numpy", "numpy", "NumPy's functions", "numpy", 0), Box("sparse", "sparse", "stored values", "sparse", 0)],

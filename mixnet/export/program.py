@@ -14,8 +14,9 @@ from mixnet.dtype import as_dtype
 from mixnet.export.stablehlo import parameters_beside
 from mixnet.export.stablehlo_file import read_program
 from mixnet.ndarray.params_file import load
-from mixnet.ops.registry import Op
-from mixnet.symbol.symbol import Symbol, Variable, compose
+from mixnet.ops.op import Op
+from mixnet.symbol.compose import compose
+from mixnet.symbol.symbol import Symbol, Variable
 
 
 @dataclass(frozen=True)

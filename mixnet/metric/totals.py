@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,12 +12,9 @@ from mixnet.autograd.scope import RecordingScope
 from mixnet.context import Context, current_context
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.value import from_host
-
-if TYPE_CHECKING:
-    pass
 
 
 def measure(function: Callable[..., Any]) -> Op:

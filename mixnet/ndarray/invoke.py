@@ -16,8 +16,8 @@ from mixnet.base import (
 )
 from mixnet.context import Context, as_context, current_context
 from mixnet.ndarray.ndarray import NDArray, on_host
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
-from mixnet.ops.registry import Op
 from mixnet.runtime.record.keys import next_draw
 from mixnet.runtime.record.measure import measured_size
 from mixnet.runtime.record.moving import move

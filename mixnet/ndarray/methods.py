@@ -18,8 +18,9 @@ from mixnet.base import (
 )
 from mixnet.ndarray.invoke import check_face, invoke, make_function
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
-from mixnet.ops.registry import OPERATORS, Op, find
+from mixnet.ops.registry import OPERATORS, find
 from mixnet.runtime.value.call import make_call
 from mixnet.runtime.value.value import Spec
 

@@ -12,8 +12,9 @@ import numpy as np
 from mixnet.base import AttributeTypeError, NotAnArrayError, OtherArrayError
 from mixnet.ndarray.invoke import check_face, invoke
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
-from mixnet.ops.registry import Op, find
+from mixnet.ops.registry import find
 from mixnet.runtime.record.precision import current as precision
 from mixnet.runtime.record.precision import fitted, on_change
 from mixnet.runtime.record.record import record, record_small

@@ -23,7 +23,8 @@ from mixnet.ndarray.sparse_array import (
     host_indices,
     sum_of_rows,
 )
-from mixnet.ops.registry import Op, find
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find
 from mixnet.runtime.value.state import state
 
 Rule = Callable[[Op, Sequence[Any], dict[str, Any]], Any]

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from mixnet.ndarray.invoke import invoke, run_and_write
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import Op, find
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import state
 

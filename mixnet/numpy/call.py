@@ -15,7 +15,8 @@ import numpy as onp
 from mixnet.base import NotAnArrayError, OtherArrayError
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import Op, find
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -15,7 +15,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import Binary
 from mixnet.numpy.call import set_default_face
 from mixnet.ops.numpy.shape import filled_shape
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 from mixnet.runtime.value.value import from_host
 
 if TYPE_CHECKING:

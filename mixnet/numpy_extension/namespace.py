@@ -7,7 +7,7 @@ from typing import Any
 from mixnet.ndarray.invoke import make_function
 from mixnet.numpy.ndarray import ndarray
 from mixnet.ops.namespace import Namespace
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 
 
 def _make(op: Op, name: str) -> Any:

@@ -11,8 +11,8 @@ from mixnet.ops import random as random
 from mixnet.ops import sparse as sparse
 from mixnet.ops import update as update
 from mixnet.ops import vision as vision
+from mixnet.ops.op import Op as Op
 from mixnet.ops.registry import OPERATORS as OPERATORS
-from mixnet.ops.registry import Op as Op
 from mixnet.ops.registry import find as find
 from mixnet.ops.registry import register as register
 from mixnet.ops.schema.attributes import DType as DType

@@ -16,8 +16,9 @@ from mixnet.ops.derive import array, parameters_of, present
 from mixnet.ops.math.elementwise import quadratic
 from mixnet.ops.math.gradient import gradient_multiplier
 from mixnet.ops.math.hawkes import hawkesll
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
-from mixnet.ops.registry import Op, op
+from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import ONE
 from mixnet.ops.schema.dtypes import to_dtype
 from mixnet.private_jax.reverse import vjp

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 
 
 def present(

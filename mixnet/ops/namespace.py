@@ -8,7 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from mixnet.base import UnknownAttributeError, did_you_mean
-from mixnet.ops.registry import OPERATORS, Op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import OPERATORS
 
 PREFIXES = {
     "contrib": "_contrib_",

@@ -33,7 +33,7 @@ class Operator:
     """What can stand in a node, and all that graphs, passes and the runtime ask of it.
 
     As it stands here it has one output, no attributes, no states, no gradient and no randomness. A subclass
-    has a ``name`` and ``apply``, and says what is otherwise; :class:`mixnet.ops.registry.Op`
+    has a ``name`` and ``apply``, and says what is otherwise; :class:`mixnet.ops.op.Op`
     documents the facts.
     """
 

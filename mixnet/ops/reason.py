@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mixnet.base import MXNetError, ShapeError
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.registry import Op
 from mixnet.ops.schema.attributes import Dynamic
 
 Shape = tuple[int, ...]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 
 
 def rule(*states: str) -> Callable[[Callable[..., Any]], Op]:

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.backward import gradients
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.registry import Op, find
+from mixnet.ops.registry import find
 
 
 class BackwardOp(Operator):

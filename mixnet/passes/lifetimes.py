@@ -11,7 +11,7 @@ import numpy as np
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 from mixnet.ops.tracing.dataflow import Known, program
 
 EXTERNAL = frozenset({"argument", "state", "gradient", "view"})

@@ -14,8 +14,8 @@ from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
+from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.registry import Op
 
 
 class CrossDeviceCopy(Operator):

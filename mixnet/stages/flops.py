@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from mixnet.ops.registry import OPERATORS, Op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import OPERATORS
 
 Shape = Sequence[int]
 

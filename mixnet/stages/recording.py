@@ -36,7 +36,7 @@ from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value, from_host
 from mixnet.stages.isolate import Recorded, isolated
-from mixnet.symbol.executor import executable_graph
+from mixnet.symbol.executable import executable_graph
 from mixnet.symbol.symbol import Symbol
 from mixnet.units import how_many
 

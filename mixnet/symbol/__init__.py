@@ -1,8 +1,8 @@
 """``mx.sym``: symbolic computations and their executors."""
 
 from mixnet.symbol import _internal as _internal
+from mixnet.symbol import binding as _binding
 from mixnet.symbol import contrib as contrib
-from mixnet.symbol import executor as _executor
 from mixnet.symbol import image as image
 from mixnet.symbol import linalg as linalg
 from mixnet.symbol import memory as _memory
@@ -37,7 +37,7 @@ from mixnet.symbol.symbol import load_json as fromjson
 from mixnet.symbol.symbol import load_json as load_json
 
 _operators.install(Symbol)
-_executor.install(Symbol)
+_binding.install(Symbol)
 _memory.install(Symbol, Executor)
 
 

@@ -10,7 +10,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.facts import Facts
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, move_states
 from mixnet.runtime.value.state import state
-from mixnet.symbol.executor import executable_graph, state_graph
+from mixnet.symbol.executable import executable_graph, state_graph
 from mixnet.symbol.symbol import Symbol
 
 

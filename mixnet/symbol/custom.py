@@ -14,7 +14,8 @@ from mixnet.ops.control.custom import explained, keep_errors, registrations, run
 from mixnet.ops.registry import find
 from mixnet.passes.infer_shape import infer
 from mixnet.runtime.value.value import Spec
-from mixnet.symbol.symbol import Symbol, Variable, compose
+from mixnet.symbol.compose import compose
+from mixnet.symbol.symbol import Symbol, Variable
 
 _instances = itertools.count(1)
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,112 +12,24 @@ from mixnet import config
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import (
-    AttributeTypeError,
-    AttributeValueError,
-    BindingError,
-    ShapeError,
-    SizeError,
-    did_you_mean,
-)
-from mixnet.context import Context, as_context
-from mixnet.dtype import as_dtype
-from mixnet.graph.graph import Graph
-from mixnet.graph.node import Entry, Node, topological
-from mixnet.ndarray.create import zeros
+from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError, SizeError
+from mixnet.context import Context
+from mixnet.ndarray import sparse
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ndarray.params_file import STORAGE
-from mixnet.ndarray.sparse_array import zeros_of
-from mixnet.ops.registry import Op
-from mixnet.passes import pipeline
-from mixnet.passes.assign_keys import assign_keys
 from mixnet.passes.complete_shapes import complete_shapes
-from mixnet.passes.differentiate import differentiate
 from mixnet.passes.eliminate_common import merge_common
 from mixnet.passes.facts import Facts
-from mixnet.passes.infer_shape import infer
-from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
+from mixnet.passes.infer_storage import infer_storage
 from mixnet.passes.place_devices import group_of, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
-from mixnet.passes.set_training import in_mode, set_training
 from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, draw_for, graph_op, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.value.value import Value
 from mixnet.symbol.custom import OwnOperators, calls_own_operators
-from mixnet.symbol.symbol import Symbol, output_name
-
-if TYPE_CHECKING:
-    from mixnet.dtype import DTypeLike
-
-
-def executable_graph(
-    symbol: Symbol,
-    training: bool,
-    facts: Facts | None = None,
-    watch: pipeline.Watch | None = None,
-) -> Graph:
-    """The symbol's graph as it runs: modes set, keys assigned, states as further heads.
-
-    Args:
-        symbol: its arguments, then its auxiliary states become the inputs.
-        training: mode of operators that behave otherwise in training.
-        facts: what is known of those inputs.
-        watch: called with the name of each change, the graph after it, and its seconds.
-    """
-    if watch is None:
-        graph = pipeline.run(unplaced_graph(symbol, training), "graph", facts)
-        return assign_keys(graph)
-    watch("recorded", state_graph(symbol), 0.0)
-    start = time.perf_counter()
-    graph = unplaced_graph(symbol, training)
-    watch("set_training", graph, time.perf_counter() - start)
-    graph = pipeline.run(graph, "graph", facts, watch=watch)
-    start = time.perf_counter()
-    graph = assign_keys(graph)
-    watch("assign_keys", graph, time.perf_counter() - start)
-    return graph
-
-
-def unplaced_graph(symbol: Symbol, training: bool) -> Graph:
-    """The symbol's graph before any pass but its mode, with states as further heads."""
-    return set_training(state_graph(symbol, training), training)
-
-
-def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
-    """The symbol's graph as composed, with the new values of states as further heads.
-
-    Operators that write the same state do so one after the other.
-
-    Args:
-        symbol: what is composed.
-        training: leave out states that stay as they are in this mode.
-    """
-    inputs = (*symbol._arguments(), *symbol._state_variables())
-    latest: dict[Node, Entry] = {}
-
-    def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
-        if not node.op.states:
-            return node if inputs == node.inputs else node.replaced(inputs)
-        if training is None:
-            written = node.op.written(node.statics, len(inputs))
-        else:
-            written = node.op.changed(in_mode(node, training), len(inputs))
-        states = {place: node.inputs[place].node for place in written}
-        now = [
-            latest.get(states[place], entry) if place in states else entry
-            for place, entry in enumerate(inputs)
-        ]
-        rebuilt = node if tuple(now) == node.inputs else node.replaced(tuple(now))
-        for place, index in written.items():
-            if states[place].is_variable:
-                latest[states[place]] = Entry(rebuilt, index)
-        return rebuilt
-
-    graph = Graph(symbol._heads, inputs).rebuild(change)
-    heads = (*graph.heads, *latest.values())
-    replaced = tuple(inputs.index(variable) for variable in latest)
-    return Graph(heads, inputs, len(symbol._heads), replaced)
+from mixnet.symbol.executable import executable_graph, unplaced_graph
+from mixnet.symbol.monitored import Monitor
+from mixnet.symbol.symbol import Symbol
 
 
 class Bound(NamedTuple):
@@ -166,10 +76,7 @@ class Executor:
         self._ops: dict[bool, GraphOp] = {}
         self._recorded: list[NDArray] = []
         self._outputs: list[NDArray] = []
-        self._monitor: tuple[Callable[[str, NDArray], Any], bool] | None = None
-        self._watched: list[Entry] = []
-        self._shown: list[tuple[str, Entry]] = []
-        self._gradient_op: tuple[GraphOp, list[Entry]] | None = None
+        self._monitor: Monitor | None = None
         self._draw: tuple[Value, float] | None = None
         self._output_dict: dict[str, NDArray] = {}
         self._merges: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
@@ -234,7 +141,7 @@ class Executor:
                 for head in self._symbol._heads
             ]
             self._outputs = [
-                _zeros(stype, shape, place, dtype)
+                sparse.zeros(stype, shape, place, dtype)
                 for stype, shape, place, dtype in zip(
                     self._storage, shapes or (), places, dtypes or (), strict=True
                 )
@@ -275,7 +182,8 @@ class Executor:
         With a monitor, the outputs that it watches are outputs too.
         """
         shapes = {n: a.shape for n, a in (*self.arg_dict.items(), *self.aux_dict.items())}
-        symbol = Symbol((*self._symbol._heads, *self._watched))
+        watched = () if self._monitor is None else self._monitor.entries
+        symbol = Symbol((*self._symbol._heads, *watched))
         return Symbol(self._own_operators.in_graph(complete_shapes(symbol.graph, shapes)).heads)
 
     def placed_graph(self, training: bool) -> PlacedGraph:
@@ -335,7 +243,7 @@ class Executor:
                 for value, stype in zip(plain, self._storage, strict=True)
             ]
         if self._monitor is not None:
-            self._watch(watched)
+            self._monitor.show(watched)
         return self._outputs
 
     def _has_new_shapes(self, values: Sequence[Value]) -> bool:
@@ -444,56 +352,23 @@ class Executor:
             raise AttributeTypeError(
                 f"set_monitor_callback takes a function of a name and an array, not {callback!r:.60}."
             )
-        self._monitor = (callback, monitor_all)
-        self._shown = [
-            pair
-            for node in self._symbol.graph.nodes
-            if not node.is_variable
-            for pair in (*(_inputs_shown(node) if monitor_all else ()), *_outputs_shown(node))
-        ]
-        self._watched = list(dict.fromkeys(entry for _, entry in self._shown))
+        self._monitor = Monitor(callback, self._symbol.graph, monitor_all)
         self._ops.clear()
         self._placed.clear()
-
-    def _watch(self, values: Sequence[Value]) -> None:
-        assert self._monitor is not None
-        values_of = dict(zip(self._watched, values, strict=True))
-        for name, entry in self._shown:
-            self._monitor[0](name, NDArray._wrap(values_of[entry].alias()))
 
     def _watch_backward(self, out_grads: Sequence[NDArray] | None) -> None:
         """Show what the operators' backward nodes compute, from the arrays of now."""
         assert self._monitor is not None
-        if self._gradient_op is None:
-            self._gradient_op = self._watched_gradients()
-        op, entries = self._gradient_op
         gradients = out_grads or [each.ones_like() for each in self._outputs]
         handles = [*self._arg_dict.values(), *self._aux_dict.values(), *gradients]
-        with RecordingScope(False, True):
-            values, _ = call_graph(
-                op, [handle._read() for handle in handles], self._ctx, self._draw
-            )
-        for entry, value in zip(entries, values, strict=True):
-            self._monitor[0](output_name(entry), NDArray._wrap(value))
-
-    def _watched_gradients(self) -> tuple[GraphOp, list[Entry]]:
-        graph = assign_keys(unplaced_graph(self._complete(), True))
-        starts = [Node(None, name=f"{name}_grad") for name in self._symbol.list_outputs()]
-        differentiated = differentiate(
-            graph.heads[: len(starts)],
-            [Entry(node) for node in starts],
-            [Entry(node) for node in graph.inputs[: len(self._arg_dict)]],
+        self._monitor.show_gradients(
+            self._complete,
+            self._symbol.list_outputs(),
+            len(self._arg_dict),
+            [handle._read() for handle in handles],
+            self._ctx,
+            self._draw,
         )
-        known = {*graph.nodes, *starts}
-        reached = topological(entry.node for entry in differentiated if entry is not None)
-        entries = [
-            Entry(node, i)
-            for node in reached
-            if node not in known
-            for i in range(node.op.num_outputs(node.statics, len(node.inputs)))
-        ]
-        gradients = Graph(tuple(entries), (*graph.inputs, *starts), len(entries))
-        return GraphOp(gradients, "watched_gradients"), entries
 
     def copy_params_from(
         self,
@@ -561,276 +436,11 @@ class Executor:
         return Executor(bound, self._symbol, self._ctx, self._requests, self._groups)
 
 
-def _inputs_shown(node: Node) -> Iterator[tuple[str, Entry]]:
-    """What a monitor of all arrays shows before an operator runs: variables by their own names, too."""
-    from mixnet.symbol.input_names import input_name  # only monitors need that table
-
-    for place, entry in enumerate(node.inputs):
-        if entry.node.is_variable:
-            yield entry.node.name, entry
-        yield input_name(node, place), entry
-
-
-def _outputs_shown(node: Node) -> list[tuple[str, Entry]]:
-    """The outputs of a node that monitors see: those that have names, hidden ones too."""
-    assert node.op is not None
-    count = node.op.num_outputs(node.statics, len(node.inputs))
-    if len(_names(node)) != count:
-        count = node.op.num_visible(node.statics, len(node.inputs))
-    entries = [Entry(node, i) for i in range(count)]
-    return [(_watched_name(entry), entry) for entry in entries]
-
-
-def _names(node: Node) -> tuple[str, ...]:
-    return node.op.output_names(node.statics) if isinstance(node.op, Op) else ()
-
-
 def _own(value: Value) -> Value:
     """An alias in the same place on the tape: for an argument that is an output as it stands."""
     alias = value.alias()
     alias.node, alias.index = value.node, value.index
     return alias
-
-
-def _watched_name(entry: Entry) -> str:
-    names = _names(entry.node)
-    if len(names) > 1 and entry.index < len(names):
-        return f"{entry.node.name}_{names[entry.index]}"
-    return output_name(entry)
-
-
-def bind(
-    self: Symbol,
-    ctx: Context | None = None,
-    args: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
-    args_grad: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
-    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
-    aux_states: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
-    group2ctx: Mapping[str, Context] | None = None,
-    shared_exec: Executor | None = None,
-) -> Executor:
-    """Create an executor over the given arrays.
-
-    Args:
-        ctx: device.
-        args: arrays of the arguments, a list in order or a dict by name.
-        args_grad: arrays for gradients, a list or a dict; those left out get no gradient.
-        grad_req: ``write``, ``add`` or ``null``; for all, a list in order, or a dict by name.
-        aux_states: arrays of the auxiliary states, a list or a dict.
-        group2ctx: device of each group of nodes (``mx.AttrScope(ctx_group=...)``): the graph is cut
-            into parts that run there, with copies in between.
-
-    Raises:
-        MXNetError: an array is missing, or a group has no device.
-        ShapeError: shapes do not fit; names the node.
-    """
-    context = as_context(ctx)
-    names, aux_names = _names_of("bind", self)
-    arguments = _named(names, args or {}, "args", True)
-    gradients = None if args_grad is None else _named(names, args_grad, "args_grad", False)
-    states = _named(aux_names, aux_states or {}, "aux_states", True)
-    everything = {**arguments, **states}
-    for name, array in everything.items():
-        if not isinstance(array, NDArray):
-            raise AttributeTypeError(
-                f"bind: {name} must be an NDArray, not {type(array).__name__}. Make one with "
-                f"mx.nd.array(...)."
-            )
-    infer(
-        self.graph,
-        {name: array.shape for name, array in everything.items()},
-        {name: array._spec.dtype for name, array in everything.items()},
-    )
-    requests = requests_by_name(names, grad_req)
-    groups = _groups("bind", group2ctx)
-    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
-
-
-def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
-    """Names of the arguments and of the auxiliary states."""
-    names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-    twice = [name for name, count in Counter([*names, *aux_names]).items() if count > 1]
-    if twice:
-        raise AttributeValueError(
-            f"{called}: several variables are named {', '.join(map(repr, twice))}, and an executor "
-            f"finds its arrays by name. Make the variable once and use it wherever its array is "
-            f"meant, or give the others names of their own."
-        )
-    return names, aux_names
-
-
-def _named(names: Sequence[str], arrays: Any, role: str, complete: bool) -> dict[str, NDArray]:
-    if isinstance(arrays, (list, tuple)):
-        if len(arrays) != len(names):
-            raise AttributeValueError(
-                f"bind: {role} has {len(arrays)} arrays, the symbol {len(names)}."
-            )
-        arrays = {
-            name: array for name, array in zip(names, arrays, strict=True) if array is not None
-        }
-    missing = [name for name in names if name not in arrays]
-    if complete and missing:
-        raise AttributeValueError(f"bind: {role} has no array for {', '.join(missing)}.")
-    return {name: arrays[name] for name in names if name in arrays}
-
-
-def _groups(called: str, group2ctx: object) -> dict[str, Context]:
-    if group2ctx is None:
-        return {}
-    if not isinstance(group2ctx, Mapping) or not all(
-        isinstance(c, Context) for c in group2ctx.values()
-    ):
-        raise AttributeTypeError(
-            f"{called}: group2ctx={group2ctx!r} must be a dict from names of groups to contexts, as in "
-            f"{{'stage1': mx.cpu(1)}}."
-        )
-    return dict(group2ctx)
-
-
-_REQUESTS = ("write", "add", "null")
-
-
-def requests_by_name(names: Sequence[str], grad_req: Any) -> dict[str, str]:
-    """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict.
-
-    Raises:
-        AttributeValueError: a request is not 'write', 'add' or 'null'.
-    """
-    requests = [grad_req] if isinstance(grad_req, str) else grad_req
-    for each in requests.values() if isinstance(requests, Mapping) else requests:
-        if each not in _REQUESTS:
-            raise AttributeValueError(
-                f"grad_req={each!r} is not one of {', '.join(map(repr, _REQUESTS))}."
-            )
-    if isinstance(grad_req, str):
-        return dict.fromkeys(names, grad_req)
-    if isinstance(grad_req, (list, tuple)):
-        if len(grad_req) != len(names):
-            raise AttributeValueError(
-                f"grad_req has {len(grad_req)} entries for the {len(names)} arguments "
-                f"{', '.join(names)}; give one for each in this order, or a dict by name."
-            )
-        return dict(zip(names, grad_req, strict=True))
-    return {name: grad_req.get(name, "null") for name in names}
-
-
-def simple_bind(
-    self: Symbol,
-    ctx: Context | None = None,
-    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
-    type_dict: Mapping[str, Any] | None = None,
-    stype_dict: Any = None,
-    group2ctx: Mapping[str, Context] | None = None,
-    shared_arg_names: Any = None,
-    shared_exec: Any = None,
-    shared_buffer: Any = None,
-    **kwargs: object,
-) -> Executor:
-    """Create an executor over zero arrays, with shapes inferred from ``kwargs``.
-
-    Args:
-        ctx: device.
-        grad_req: as for ``bind``.
-        type_dict: dtypes by name.
-        stype_dict: storage types by name, over those that variables were made with.
-        group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
-        shared_arg_names: arguments whose arrays and gradients are those of ``shared_exec``, where
-            shape and dtype are the same.
-        shared_exec: an executor to share these with, and auxiliary states.
-        shared_buffer: a dict from names to arrays: arguments that are not in ``shared_arg_names``,
-            and their gradients as ``grad of NAME``, are taken from it where shape and dtype fit,
-            and put into it where they do not.
-        kwargs: shapes by name; names that the symbol does not have are not read.
-
-    Raises:
-        ShapeError: the shapes given do not determine all arguments, or do not fit.
-    """
-    context = as_context(ctx)
-    names, aux_names = _names_of("simple_bind", self)
-    # Programs give the label's shape to symbols that end before the loss.
-    unread = {n: shape for n, shape in kwargs.items() if n not in {*names, *aux_names}}
-    kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
-    shapes, aux_shapes = _shapes_to_bind(self, kwargs)
-    if shapes is None:
-        raise _unknown_shapes(self, names, kwargs, unread)
-    dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
-    inferred = infer(self.graph, kwargs, dtypes)
-    by_node = {node.name: inferred.dtypes.get(Entry(node)) for node in self.graph.nodes}
-    requests = requests_by_name(names, grad_req)
-    groups = _groups("simple_bind", group2ctx)
-    group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
-
-    storage = _storage_types(self, stype_dict)
-    of_gradients = infer_gradient_storage(self.graph, infer_storage(self.graph, storage))
-
-    def array_for(
-        name: str, shape: tuple[int, ...], known: Mapping[str, Any], storage: Mapping[str, str]
-    ) -> NDArray:
-        where = groups.get(group[name] or "", context)
-        dtype = as_dtype(by_node.get(name) or "float32")
-        array = known.get(name)
-        if array is not None and array.shape == shape and array._spec.dtype == dtype:
-            if array.context is where and array.stype == storage.get(name, "default"):
-                return array
-        return _zeros(storage.get(name, "default"), shape, where, dtype)
-
-    buffer = {} if shared_buffer is None else shared_buffer
-    arguments, gradients = {}, {}
-    for name, shape in zip(names, shapes, strict=True):
-        is_shared = name in (shared_arg_names or ())
-        known, of_known = _arrays_to_share(name, is_shared, shared_exec, buffer)
-        arguments[name] = array_for(name, shape, known, storage)
-        if requests[name] != "null":
-            gradients[name] = array_for(name, shape, of_known, of_gradients)
-        if not is_shared:
-            buffer[name] = arguments[name]
-            buffer.update({f"grad of {name}": gradients[name]} if name in gradients else {})
-    others = {} if shared_exec is None else shared_exec.aux_dict
-    states = {
-        name: array_for(name, shape, others, storage)
-        for name, shape in zip(aux_names, aux_shapes, strict=True)
-    }
-    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
-
-
-def _unknown_shapes(
-    symbol: Symbol, names: Sequence[str], known: Mapping[str, Any], unread: Mapping[str, Any]
-) -> BindingError:
-    partial, _, _ = symbol.infer_shape_partial(**known)
-    unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
-    return BindingError(
-        f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "
-        f"{', '.join(known) or 'nothing'}; give them by name."
-        + "".join(
-            f" {name}={shape!r} was not read: the symbol has no such variable."
-            + did_you_mean(name, unknown)
-            for name, shape in unread.items()
-        )
-    )
-
-
-def _arrays_to_share(
-    name: str, is_shared: bool, executor: Executor | None, buffer: Mapping[str, Any]
-) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """Arrays by name among which an argument and its gradient may be: an executor's, or the buffer's."""
-    if not is_shared:
-        return buffer, {name: buffer.get(f"grad of {name}")}
-    if executor is None:
-        return {}, {}
-    return executor.arg_dict, executor.grad_dict
-
-
-def _shapes_to_bind(symbol: Symbol, known: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Shapes of arguments and of auxiliary states, None where something stays unknown.
-
-    Raises:
-        BindingError: shapes contradict each other; names the node.
-    """
-    try:
-        shapes, _, aux_shapes = symbol._shapes(**known)
-    except ShapeError as error:
-        raise BindingError(str(error)) from None
-    return shapes, aux_shapes
 
 
 def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool) -> NDArray:
@@ -844,34 +454,5 @@ def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool)
             f"and reshape to smaller ones, which share its memory; or pass allow_up_sizing=True."
         )
     if count > there or array._is_sparse:
-        return _zeros(array.stype, shape, array.context, array.dtype)
+        return sparse.zeros(array.stype, shape, array.context, array.dtype)
     return array.reshape((-1,))[:count].reshape(shape)
-
-
-def _zeros(stype: str, shape: tuple[int, ...], context: Context, dtype: DTypeLike) -> NDArray:
-    if stype == "default":
-        return zeros(shape, context, dtype)
-    return zeros_of(stype, shape, context, dtype)
-
-
-def _storage_types(symbol: Symbol, stype_dict: Mapping[str, str] | None) -> dict[str, str]:
-    """Storage types of variables that are not dense: as given, or as the variables say."""
-    codes = {str(code): stype for stype, code in STORAGE.items()}
-    declared = {
-        node.name: codes[node.attrs["__storage_type__"]]
-        for node in symbol.graph.nodes
-        if node.is_variable and node.attrs.get("__storage_type__") in codes
-    }
-    return {**declared, **(stype_dict or {})}
-
-
-def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
-    """Outputs for arrays given by name."""
-    return bind(self, ctx, kwargs, grad_req="null").forward()
-
-
-def install(cls: Any) -> None:
-    """Give symbols the methods that make executors."""
-    cls.bind = bind
-    cls.simple_bind = simple_bind
-    cls.eval = evaluate

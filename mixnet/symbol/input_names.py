@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mixnet.graph.node import Node
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 
 _NUMBERED_TEXT = """
     _contrib_AdaptiveAvgPooling2D _contrib_arange_like _contrib_backward_gradientmultiplier

@@ -18,7 +18,9 @@ from mixnet.passes.infer_shape import infer, is_known
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
 from mixnet.passes.set_training import set_training
 from mixnet.passes.training_graph import training_graph
-from mixnet.symbol.executor import Executor, executable_graph, requests_by_name
+from mixnet.symbol.binding import requests_by_name
+from mixnet.symbol.executable import executable_graph
+from mixnet.symbol.executor import Executor
 from mixnet.symbol.symbol import Symbol
 
 

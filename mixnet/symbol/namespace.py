@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mixnet.ops.namespace import PREFIXES, Namespace
-from mixnet.symbol.symbol import make_function
+from mixnet.symbol.compose import make_function
 
 OPERATORS = Namespace("mx.sym", make_function)
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotImplementedForSymbol
 from mixnet.ops.registry import OPERATORS, find
-from mixnet.symbol.symbol import Symbol, compose, make_function
+from mixnet.symbol.compose import compose, make_function
+from mixnet.symbol.symbol import Symbol
 
 # Python's name: operator of two symbols, with a number on the right, with one on the left
 _BINARY = {

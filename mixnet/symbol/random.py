@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.distributions import Face, functions
 from mixnet.ops.registry import find
-from mixnet.symbol.symbol import Symbol, compose, make_function
+from mixnet.symbol.compose import compose, make_function
+from mixnet.symbol.symbol import Symbol
 
 
 def _call(op: str, symbols: Sequence[Symbol], attributes: dict[str, Any]) -> Symbol:

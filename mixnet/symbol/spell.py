@@ -8,7 +8,7 @@ from mixnet.base import GradientError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.graph.subgraph import SubGraph
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
 from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.inline import inline
 from mixnet.symbol.symbol import Symbol

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import importlib
 import os
-import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -17,28 +16,24 @@ from mixnet.base import (
     AttributeValueError,
     IndexingError,
     MXNetError,
-    NotAnArrayError,
     NotImplementedForSymbol,
-    OperatorValueError,
     UnknownAttributeError,
-    _Null,
     did_you_mean,
 )
 from mixnet.dtype import as_dtype
 from mixnet.files.reading import text_of
 from mixnet.files.whole_file import write_whole
-from mixnet.graph.draws import note_call, note_copies
+from mixnet.graph.draws import note_copies
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, keep_place
 from mixnet.graph.symbol_json import from_json, to_json, versions
-from mixnet.name import current as current_names
 from mixnet.ndarray.params_file import STORAGE
-from mixnet.ops.registry import Op, find
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.differentiate import differentiate
 from mixnet.passes.infer_shape import Inference, Question, infer
-from mixnet.passes.lower_precision import WIDEST, Precision, remove_casts
-from mixnet.runtime.record.precision import current as precision
+from mixnet.passes.lower_precision import remove_casts
 from mixnet.symbol.attribute_order import listed
 from mixnet.util import is_np_shape
 
@@ -99,7 +94,7 @@ class Symbol:
     __array_priority__ = 1000.0
 
     if TYPE_CHECKING:
-        # Installed by operators.py and executor.py; here for readers and type checkers.
+        # Installed by operators.py and binding.py; here for readers and type checkers.
         def __add__(self, other: object) -> Symbol: ...
         def __sub__(self, other: object) -> Symbol: ...
         def __mul__(self, other: object) -> Symbol: ...
@@ -550,9 +545,6 @@ class Symbol:
         )
 
 
-# Attributes of MXNet itself that are found under their plain names too.
-
-
 def _with_plain(attrs: Mapping[str, str]) -> dict[str, str]:
     """Attributes as MXNet lists them: its own ones under both of their names."""
     both: dict[str, str] = {}
@@ -674,280 +666,6 @@ def load_json(json_str: str) -> Symbol:
     if not isinstance(json_str, str):
         raise AttributeTypeError(f"load_json takes text, not {type(json_str).__name__}.")
     return Symbol(from_json(json_str).heads)
-
-
-def _counted_entries(
-    op: Op,
-    inputs: Sequence[Symbol | None],
-    names: Sequence[str],
-    attrs: dict[str, str],
-    own_variable: Callable[[str], Entry],
-) -> list[Entry]:
-    """The inputs of a variadic operator in order; notes their number in `attrs`, as MXNet's files do."""
-    count = sum(1 if each is None else len(each._heads) for each in inputs)
-    if op.num_args == "num_args" and not count:
-        raise OperatorValueError(f"{op.name} takes at least one symbol; none was given.")
-    if op.num_args:
-        attrs.setdefault(op.num_args, str(count))
-    entries: list[Entry] = []
-    for symbol in inputs:
-        if symbol is None:
-            place = len(entries)
-            entries.append(
-                own_variable(names[place] if place < len(names) else f"{_VARIADIC}{place}")
-            )
-        else:
-            entries += symbol._heads
-    return entries + [own_variable(each) for each in names[len(entries) :]]
-
-
-def _named_entries(
-    op: Op,
-    inputs: Mapping[str, Symbol],
-    parameters: Sequence[str],
-    own_variable: Callable[[str], Entry],
-) -> list[Entry]:
-    """The inputs of an operator by parameter; a parameter that was left out becomes a variable."""
-    entries = []
-    for parameter in parameters:
-        if parameter in inputs:
-            entries.append(inputs[parameter]._entry())
-            _set_initializer(op, parameter, entries[-1].node)
-        else:
-            entries.append(own_variable(parameter))
-    return entries
-
-
-def compose(
-    op: Op,
-    called: str,
-    inputs: Mapping[str, Symbol] | Sequence[Symbol | None],
-    attributes: dict[str, Any],
-    name: str | None = None,
-    attr: Mapping[str, object] | None = None,
-) -> Symbol:
-    """A symbol that applies an operator; parameters that are not given become variables.
-
-    Args:
-        op: the operator.
-        called: the name it was called by: automatic names count by it.
-        inputs: symbols by parameter, or in order for a variadic operator, None for one that becomes a
-            variable.
-        attributes: the operator's attributes.
-        name: name of the node, automatic by default.
-        attr: user attributes; values of any type become text.
-    """
-    own = {
-        k: v
-        for k, declared in op.attributes.items()
-        if (v := attributes.get(k, _Null)) is not _Null
-        and (v is not None or declared.required or declared.optional)
-    }
-    for k, v in attributes.items():
-        if k in op.attributes or _is_user(k):
-            continue
-        if op.attributes or isinstance(v, Symbol):
-            raise op.no_argument(k)
-    users = {k: str(v) for k, v in attributes.items() if k not in op.attributes}
-    statics, scalars = op.bind(own)
-    if name is not None and not isinstance(name, str):
-        raise AttributeTypeError(f"{op.name}: name must be text, not {name!r:.80}.")
-    name = current_names().get(name, called.lower())
-    for key in attr or {}:
-        if op.attributes and not _is_user(key):
-            raise AttributeTypeError(
-                f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
-                f"is not taken for one of the operator's."
-            )
-    stated = node_attributes({**{k: str(v) for k, v in (attr or {}).items()}, **users})
-    attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
-    own_variables: list[Node] = []
-
-    def own_variable(parameter: str) -> Entry:
-        own_variables.append(_own_variable(op, name, parameter, attrs))
-        return Entry(own_variables[-1])
-
-    if op.variadic:
-        assert not isinstance(inputs, Mapping)
-        entries = _counted_entries(op, inputs, op.argument_names(statics), attrs, own_variable)
-    else:
-        assert isinstance(inputs, Mapping)
-        entries = _named_entries(
-            op, inputs, _parameters(op, op.argument_names(statics), inputs, own), own_variable
-        )
-    if precision.rule is not None:
-        entries = _fitted(precision.rule.kind(op, statics), precision.rule, entries)
-    node = Node(op, statics, scalars, tuple(entries), name, attrs)
-    keep_place(node, 2)
-    for variable in own_variables:
-        variable.made_from(node)
-    note_call(node)
-    symbols = inputs.values() if isinstance(inputs, Mapping) else inputs
-    # What is made of symbols by NumPy's rules is one.
-    kinds = (type(each) for each in symbols if each is not None)
-    kind = next((each for each in kinds if each is not Symbol), Symbol)
-    return kind([Entry(node, i) for i in range(op.num_visible(statics, len(entries)))])
-
-
-def _parameters(
-    op: Op, names: Sequence[str], inputs: Mapping[str, Symbol], attributes: Mapping[str, Any]
-) -> Sequence[str]:
-    """The names of an operator's inputs with its attributes.
-
-    Raises:
-        OperatorValueError: there are inputs of other names.
-    """
-    surplus = [each for each in inputs if each not in names]
-    if surplus:
-        text = ", ".join(f"{k}={v!r}" for k, v in attributes.items())
-        raise OperatorValueError(
-            f"{op.name} has no {' and no '.join(surplus)} with {text or 'these attributes'}; it has "
-            f"{', '.join(names)}. Leave out {' and '.join(surplus)}, or change the attributes."
-        )
-    return names
-
-
-def _fitted(kind: str | None, rule: Precision, entries: list[Entry]) -> list[Entry]:
-    """Inputs, with casts if the operator needs another dtype than they may have."""
-    if kind is None or (kind == WIDEST and len(entries) < 2):
-        return entries
-    if kind == WIDEST:
-        name = current_names().get(None, "amp_multicast")
-        op = find("amp_multicast")
-        statics, scalars = op.bind({})
-        attrs = {"num_outputs": str(len(entries)), **node_attributes()}
-        node = Node(op, statics, scalars, tuple(entries), name, attrs)
-        return [Entry(node, i) for i in range(len(entries))]
-    op, dtype = find("amp_cast"), rule.target(kind, ()).name
-    statics, scalars = op.bind({"dtype": dtype})
-    fitted = []
-    for entry in entries:
-        name = current_names().get(None, "amp_cast")
-        attrs = {"dtype": dtype, **node_attributes()}
-        fitted.append(Entry(Node(op, statics, scalars, (entry,), name, attrs)))
-    return fitted
-
-
-def _own_variable(op: Op, name: str, parameter: str, attrs: Mapping[str, str]) -> Node:
-    """The variable of a parameter that was not given: it has all that its node has, as MXNet has it."""
-    variable = Node(None, name=f"{name}_{parameter}", attrs=dict(attrs))
-    _set_initializer(op, parameter, variable)
-    return variable
-
-
-def _set_initializer(op: Op, parameter: str, node: Node) -> None:
-    """Give a variable the initializer of the parameter it is used for, unless it has its own."""
-    if parameter in op.initializers and node.is_variable and "__init__" not in node.attrs:
-        # Behind the others: dicts of attributes are printed in MXNet's order.
-        node.attrs = {**node.attrs, "__init__": op.initializers[parameter]}
-
-
-def _is_user(key: str) -> bool:
-    return key in HIDDEN or (key.startswith("__") and key.endswith("__"))
-
-
-def make_function(op: Op, name: str) -> Callable[..., Symbol]:
-    """The function ``mx.sym.<name>`` of an operator."""
-    order = tuple(op.attributes)
-
-    def function(*args: Any, name: str | None = None, attr: Any = None, **kwargs: object) -> Symbol:
-        kwargs.pop("out", None)
-        if op.variadic:
-            symbols: Any
-            symbols, rest = _variadic_inputs(op, args, kwargs)
-        else:
-            symbols = {}
-            for key, value in zip(op.arrays, args, strict=False):
-                if value is not None:
-                    symbols[key] = value
-            rest = list(args[len(op.arrays) :])
-            for key in op.arrays:
-                if kwargs.get(key) is not None:
-                    symbols[key] = kwargs.pop(key)
-                else:
-                    kwargs.pop(key, None)
-            for key, value in symbols.items():
-                if not isinstance(value, Symbol):
-                    raise NotAnArrayError(
-                        f"{op.name}: {key} must be a Symbol, not {type(value).__name__}. Make one "
-                        f"with mx.sym.Variable(name)."
-                    )
-        kwargs.update(zip(order, rest, strict=False))
-        kwargs.pop("ctx", None)
-        name, attr = _name_by_position(op, rest[len(order) :], name, attr)
-        return compose(op, called, symbols, kwargs, name, attr)
-
-    called = name
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "mixnet.symbol"
-    function.__doc__ = op.__doc__
-    function.__signature__ = op.signature(symbols=True)  # type: ignore[attr-defined]
-    return function
-
-
-# The inputs of a variadic operator are called arg0, arg1, ...
-_VARIADIC = "arg"
-
-
-def _variadic_inputs(
-    op: Op, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[list[Symbol | None], list[Any]]:
-    """The symbols of a call of a variadic operator, None for each that is missing, and its other
-    positional arguments. What says the inputs is removed from ``kwargs``.
-
-    Raises:
-        NotAnArrayError: an array is among the symbols.
-        AttributeTypeError: some symbols are named and some are not.
-        OperatorValueError: there are more symbols than inputs.
-    """
-    assert op.variadic is not None
-    count = op.number_of_inputs(kwargs)
-    operands: Any = kwargs.pop(op.variadic, args)
-    if isinstance(operands, Symbol):
-        operands = [operands]
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = operands[0]
-    symbols: list[Symbol | None] = [each for each in operands if isinstance(each, Symbol)]
-    rest = [each for each in operands if not isinstance(each, Symbol)]
-    for each in rest:
-        if hasattr(each, "asnumpy"):
-            raise NotAnArrayError(
-                f"{op.name}: inputs must be Symbols, not {type(each).__name__}. Make a variable "
-                f"with mx.sym.Variable(name), and bind the array to it."
-            )
-    names = [key for key in kwargs if re.fullmatch(rf"{_VARIADIC}\d+", key)]
-    named = {int(key[len(_VARIADIC) :]): kwargs.pop(key) for key in names}
-    if named and symbols:
-        raise AttributeTypeError(
-            f"{op.name}: pass all symbols in order or all by name, not {len(symbols)} in order and "
-            f"{', '.join(names)} by name."
-        )
-    if named:
-        symbols = [named.get(place) for place in range(max(named) + 1)]
-    if op.num_args != "num_args" or count is None:
-        return symbols, rest
-    heads = sum(1 if each is None else len(each._heads) for each in symbols)
-    if heads > count:
-        raise OperatorValueError(
-            f"{op.name}: there are {heads} symbols, but num_args={count}. Leave num_args out."
-        )
-    return [*symbols, *[None] * (count - heads)], rest
-
-
-def _name_by_position(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tuple[Any, Any]:
-    """The name and the attributes of a node, from what follows the operator's attributes.
-
-    Raises:
-        AttributeTypeError: there is more, or something else.
-    """
-    if not args:
-        return name, attr
-    first, second = (*args, None, None)[:2]
-    is_name = first is None or (isinstance(first, str) and name is None)
-    is_attr = second is None or (isinstance(second, dict) and attr is None)
-    if len(args) > 3 or op.variadic or not (is_name and is_attr):
-        raise op.wrong_positional(args, "a name, and then attr,")
-    return name if first is None else first, attr if second is None else second
 
 
 # ``mx.sym.symbol`` is one file in MXNet; everything except the class is in other files here.

@@ -7,8 +7,9 @@ from typing import Any
 
 from mixnet.ndarray.adamw import adamw_functions
 from mixnet.ops.registry import find
+from mixnet.symbol.compose import make_function
 from mixnet.symbol.create import full
-from mixnet.symbol.symbol import Symbol, make_function
+from mixnet.symbol.symbol import Symbol
 
 
 def _scale(rescale_grad: Any, weight: Symbol) -> Symbol:

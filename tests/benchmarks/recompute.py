@@ -15,7 +15,7 @@ from mixnet.passes import pipeline
 from mixnet.passes.facts import Facts
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.trace.graph_op import GraphOp
-from mixnet.symbol.executor import executable_graph
+from mixnet.symbol.executable import executable_graph
 from mixnet.symbol.symbol import Symbol
 from tests.benchmarks.timing import interleaved
 

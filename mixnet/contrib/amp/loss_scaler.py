@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,11 +18,9 @@ from mixnet.context import Context
 from mixnet.ndarray.create import array
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.ops.registry import Op, find
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find
 from mixnet.runtime.record.record import record
-
-if TYPE_CHECKING:
-    pass
 
 _AHEAD = 4  # steps of which it need not be known yet whether they overflowed
 

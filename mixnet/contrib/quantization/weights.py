@@ -10,6 +10,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import Context, cpu
 from mixnet.contrib.quantization.net import block_of, excluded_nodes
 from mixnet.contrib.quantization.options import check_names
+from mixnet.gluon.block.export_formats import symbol_and_arrays
 from mixnet.gluon.block.hybrid import HybridBlock
 from mixnet.gluon.block.symbol_block import SymbolBlock
 from mixnet.ndarray.create import array
@@ -61,7 +62,7 @@ def quantize_weights(
     check_names(
         "quantize_weights", exclude_layers=exclude_layers, exclude_layers_match=exclude_layers_match
     )
-    traced, prefixed = network._symbol_and_arrays()
+    traced, prefixed = symbol_and_arrays(network)
     arrays = {
         name.partition(":")[2]: each for name, each in prefixed.items()
     }  # without arg: and aux:

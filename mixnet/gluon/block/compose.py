@@ -22,7 +22,7 @@ from mixnet.passes.set_training import set_training
 from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.value import Spec
 from mixnet.symbol import Group
-from mixnet.symbol.executor import unplaced_graph
+from mixnet.symbol.executable import unplaced_graph
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.symbol import Symbol, Variable
 

@@ -1,4 +1,4 @@
-"""Formats of ``HybridBlock.export`` other than MXNet's own."""
+"""What ``HybridBlock.export`` writes, and its formats other than MXNet's own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import AttributeValueError, did_you_mean
+from mixnet.base import AttributeValueError, StateError, did_you_mean
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.runtime.value.value import Spec
 
@@ -82,3 +82,38 @@ def export_as(
             f"export: format={name!r} is not one of mxnet, {', '.join(FORMATS)}.{did_you_mean(name, FORMATS)}"
         )
     return FORMATS[name](block, path, arrays, specs, **options)
+
+
+def symbol_and_arrays(block: HybridBlock) -> tuple[Any, dict[str, NDArray]]:
+    """The graph, and its parameters by name with the prefix ``arg:`` or ``aux:``.
+
+    Raises:
+        StateError: the network was not hybridized and called.
+    """
+    if not block._cached_graph and not block._cache:
+        raise StateError(
+            "export: hybridize the network and call it with data first, so that its graph is known."
+        )
+    symbol = block.to_symbol()
+    states = set(symbol.list_auxiliary_states())
+    by_name = {each.name: each for each in block.collect_params().values()}
+    return symbol, {
+        f"{'aux' if name in states else 'arg'}:{name}": by_name[name]._reduce()
+        for name in symbol.list_inputs()
+        if name in by_name
+    }
+
+
+def example_specs(block: HybridBlock) -> list[Spec]:
+    """Shapes and dtypes of the arrays of the first call.
+
+    Raises:
+        StateError: there was none.
+    """
+    if not block._cache:
+        raise StateError(
+            "export: call the hybridized network with data first, so that the shapes of "
+            "its inputs are known."
+        )
+    specs, _, _ = next(iter(block._cache))
+    return list(specs)

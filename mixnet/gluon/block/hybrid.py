@@ -17,44 +17,34 @@ from mixnet.base import (
     AttributeValueError,
     MXNetError,
     NotDefinedError,
-    ShapeError,
     StateError,
     checked_number,
 )
-from mixnet.context import current_context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block.arguments import not_arrays, refused
 from mixnet.gluon.block.block import Block
-from mixnet.gluon.block.compose import Composed, Composition, entries_by_name
-from mixnet.gluon.block.export_formats import export_as
-from mixnet.gluon.block.needs_arrays import needs_arrays
+from mixnet.gluon.block.compose import Composition
+from mixnet.gluon.block.export_formats import example_specs, export_as, symbol_and_arrays
+from mixnet.gluon.block.functionalize import functionalize
 from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.block.shortcut import Shortcut
+from mixnet.gluon.block.traced_block import TracedBlock, hashable
 from mixnet.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
-from mixnet.gluon.trace import Program, Traced, flatten, unflatten
+from mixnet.gluon.trace import Program, flatten, unflatten
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import save
-from mixnet.passes import pipeline
-from mixnet.passes.assign_keys import KEY_SPEC
-from mixnet.passes.facts import Facts
-from mixnet.passes.infer_shape import is_known
-from mixnet.passes.place_devices import place_devices
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.passes.recompute import check_mode
-from mixnet.process.collector import collector_paused
-from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.record.measure import UnknownSizeError
-from mixnet.runtime.trace.graph_op import GraphOp, call_graph, graph_op, move_states
+from mixnet.runtime.trace.graph_op import call_graph, move_states
 from mixnet.runtime.trace.placed import PlacedGraph
-from mixnet.runtime.trace.trace_key import TraceKey
 from mixnet.runtime.value.state import state
-from mixnet.runtime.value.value import Spec
 from mixnet.symbol.at_once import AtOnce
 from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.spell import spelled_out
-from mixnet.symbol.symbol import Symbol, arguments_printed
+from mixnet.symbol.symbol import Symbol
 from mixnet.util import set_module
 
 if TYPE_CHECKING:
@@ -75,11 +65,10 @@ _OWN_FLAGS = frozenset(
     ]
 )
 """Arguments of ``hybridize`` that are no options of a backend."""
-Runnable = GraphOp | PlacedGraph
 
 
 @set_module("mixnet.gluon.block")
-class HybridBlock(Block):
+class HybridBlock(TracedBlock):
     """A block that can be hybridized: override ``hybrid_forward(F, x, weight, ...)`` or ``forward``.
 
     By default, it runs like any imperative code. After ``hybridize()``, its graph is created at the
@@ -92,16 +81,14 @@ class HybridBlock(Block):
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
     ):
         super().__init__(prefix, params, **unknown)
-        self._active = False
-        self._flags: dict[str, Any] = {}
-        self._cache: dict[Any, tuple[Program, Runnable]] = {}
-        self._compositions: dict[Any, Composition | None] = {}
         self._without_graph: set[Any] = set()  # calls that run operator by operator
+        self._backend_calls: dict[Any, Any] = {}
         self._shortcut: Shortcut | None = None
-        self._cached_graph: Any = ()
-        self._formats: tuple[Any, Any] = (None, None)
         self._op_hook: tuple[Callable[..., Any], bool] | None = None
-        self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
+
+    def _no_graphs(self) -> dict[str, Any]:
+        own: dict[str, Any] = {"_without_graph": set(), "_backend_calls": {}, "_shortcut": None}
+        return {**super()._no_graphs(), **own}
 
     def __setattr__(self, name: str, value: object) -> None:
         """Set an attribute; blocks and parameters become children, and cached graphs are discarded."""
@@ -231,26 +218,6 @@ class HybridBlock(Block):
         else:
             self._call_backend(leaves, structure)
 
-    def _clear_cached_op(self) -> None:
-        self.__dict__.setdefault("_cache", {}).clear()
-        self.__dict__.setdefault("_compositions", {}).clear()
-        self.__dict__.setdefault("_backend_calls", {}).clear()
-        self.__dict__.setdefault("_without_graph", set()).clear()
-        self.__dict__["_cached_graph"] = ()
-        self.__dict__["_shortcut"] = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # a copy makes its graphs anew: compiled ones belong to the parameters of this block
-        return {
-            **self.__dict__,
-            "_cache": {},
-            "_compositions": {},
-            "_backend_calls": {},
-            "_without_graph": set(),
-            "_cached_graph": (),
-            "_shortcut": None,
-        }
-
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
         self._clear_cached_op()
@@ -341,9 +308,9 @@ class HybridBlock(Block):
 
     def _call_backend(self, leaves: Sequence[NDArray], structure: object) -> Any:
         """The outputs of the block's backend, which holds the parameters as of its first call."""
-        calls = self.__dict__.setdefault("_backend_calls", {})
+        calls = self._backend_calls
         backend, options = self._backend()
-        key = _hashable((backend, tuple(options.items()), structure))
+        key = hashable((backend, tuple(options.items()), structure))
         if key not in calls:
             composition = self._composed(structure, len(leaves))
             specs = [leaf._spec for leaf in leaves]
@@ -374,124 +341,15 @@ class HybridBlock(Block):
         outputs = run_symbol(composition.symbol, by_name, cls, self._op_hook)
         return unflatten(iter(outputs), composition.outputs)
 
-    def _program(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
-        key = self._key(leaves, structure)
-        program = self._cache.get(key)
-        if program is None:
-            with collector_paused():
-                program = self._cache[key] = self._compile(leaves, structure)
-        return program
-
-    @staticmethod
-    def _key(leaves: Sequence[NDArray], structure: object) -> Any:
-        return tuple([leaf._spec for leaf in leaves]), _hashable(structure), bool(state.training)
-
-    def is_traced(self, specs: Sequence[Spec], structure: object, training: bool) -> bool:
-        """Whether a call with such inputs finds a compiled graph.
-
-        Args:
-            specs: of the arrays among the arguments.
-            structure: the arguments without their arrays, see ``gluon.trace.flatten``.
-            training: whether operators train.
-        """
-        return self._active and (tuple(specs), _hashable(structure), training) in self._cache
-
-    def trace_keys(self) -> list[TraceKey]:
-        """The inputs that each compiled graph was created for, oldest first; empty before the first call."""
-        return [program.key for program, _ in self._cache.values()]
-
-    def _compile(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
-        specs = [leaf._spec for leaf in leaves]
-        program = self._trace(specs, structure, bool(state.training))
-        context = leaves[0].context
-        specs += [handle._spec for handle in program.parameter_handles(context)]
-        specs += [value.spec for value in program.captured]
-        if program.is_cut:
-            self._last_key = program.key
-            contexts = [context] * len(program.graph.inputs)
-            placement = place_devices(program.graph, {}, context, contexts)
-            return program, PlacedGraph(placement, self.name, self._flags.get("recompute"))
-        known = [(spec.shape, spec.dtype) for spec in specs]
-        if len(known) < len(program.graph.inputs):  # the key of a graph that draws
-            known.append(KEY_SPEC)
-        facts = Facts(context.device.platform, known)
-        graph = pipeline.run(program.graph, "graph", facts)
-        self._last_key = program.key
-        return program, graph_op(graph, self.name, self._flags.get("recompute"))
-
-    def _trace(self, specs: Sequence[Spec], structure: object, training: bool) -> Program:
-        """The graph for such inputs: composed of symbols, or traced if that is not possible."""
-        context = specs[0].context
-        composition = self._composition(structure, len(specs))
-        if composition is not None:
-            try:
-                parameters = self._completed(composition, specs)
-                return Composed(composition, parameters, specs, training, context)
-            except ShapeError:
-                pass  # the trace fails too, at the user's line
-        return Traced(self.forward, specs, structure, training, context)
-
-    def _composition(self, structure: object, count: int) -> Composition | None:
-        """The block on symbols, created at the first call; None if a part accepts only arrays.
-
-        Raises:
-            Exception: raised by the block's code.
-        """
-        key = _hashable(structure)
-        if key not in self._compositions:
-            composition = None
-            if all(_takes_symbols(each) for each in self._walk()):
-                try:
-                    composition = Composition(self.forward, structure, count)
-                except Exception as error:
-                    if not needs_arrays(error):
-                        raise
-                else:
-                    self._cached_graph = (composition.inputs, composition.symbol)
-                    self._formats = composition.formats
-            self._compositions[key] = composition
-        return self._compositions[key]
-
-    def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
-        """The parameters by name; deferred ones are initialized."""
-        parameters = self._parameters_of(composition)
-        if any(not each._arrays for each in parameters.values()):
-            self._take_shapes(composition, specs, parameters)
-            for each in parameters.values():
-                if each._deferred_init and not is_known(each._shape):
-                    raise AttributeValueError(
-                        f"The shape {each._shape} of parameter {each.name!r} cannot be inferred from the "
-                        f"shapes of the inputs, so its deferred initialization fails. Give the layer "
-                        f"its input size (in_units, in_channels)."
-                    )
-                each._finish_deferred_init()
-        return parameters
-
-    def _parameters_of(self, composition: Composition) -> dict[str, Parameter]:
-        parameters = {each.name: each for each in self.collect_params().values()}
-        for block in self._walk():
-            parameters.update({each.name: each for each in block._reg_params.values()})
-        names = composition.symbol.list_inputs()
-        return {name: parameters[name] for name in names if name in parameters}
-
-    @staticmethod
-    def _take_shapes(
-        composition: Composition, specs: Sequence[Spec], parameters: dict[str, Parameter]
-    ) -> None:
-        shapes = composition.infer(specs, parameters).shapes
-        entries = entries_by_name(composition.symbol)
-        for name, each in parameters.items():
-            shape = shapes.get(entries[name])
-            if shape is not None and is_known(shape) and not is_known(each._shape):
-                each.shape = shape
-
     def forward(self, x: Tensor, *args: Any) -> Any:
         """Call ``hybrid_forward`` with ``mx.nd`` or ``mx.sym`` and the block's parameters.
 
         Raises:
             ValueError: there is neither an array nor a symbol among the inputs, or both.
         """
-        first = x if not args and isinstance(x, (NDArray, Symbol)) else _first(self, (x, *args))
+        first = (
+            x if not args and isinstance(x, (NDArray, Symbol)) else first_input(self, (x, *args))
+        )
         if isinstance(first, Symbol):
             params: dict[str, Any] = {n: each.var() for n, each in self._reg_params.items()}
             if isinstance(first, NumpySymbol):
@@ -543,40 +401,6 @@ class HybridBlock(Block):
         )
 
     # ---- shapes and graphs --------------------------------------------------------------------
-
-    def infer_shape(self, *args: Any) -> None:
-        """Complete the shapes of parameters from these inputs.
-
-        Raises:
-            ShapeError: shapes contradict each other.
-        """
-        leaves, structure = flatten(args)
-        composition = self._composed(structure, len(leaves))
-        specs = [leaf._spec for leaf in leaves]
-        names = [str(each.name) for each in composition.inputs]
-        shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=False)}
-        with arguments_printed("infer_shape", (), shapes):
-            self._take_shapes(composition, specs, self._parameters_of(composition))
-
-    def infer_type(self, *args: Any) -> None:
-        """Set the dtypes of parameters from these inputs."""
-        leaves, structure = flatten(args)
-        composition = self._composed(structure, len(leaves))
-        specs = [leaf._spec for leaf in leaves]
-        dtypes = composition.infer(specs, {}).dtypes
-        entries = entries_by_name(composition.symbol)
-        for name, each in self._parameters_of(composition).items():
-            if entries[name] in dtypes:
-                each.cast(dtypes[entries[name]].type)
-
-    def _composed(self, structure: object, count: int) -> Composition:
-        """The block on symbols; errors of its code are raised."""
-        composition = self._composition(structure, count)
-        if composition is None:
-            composition = Composition(self.forward, structure, count)
-        elif not self._cached_graph:
-            self._cached_graph = (composition.inputs, composition.symbol)
-        return composition
 
     def memory_plan(
         self,
@@ -642,12 +466,6 @@ class HybridBlock(Block):
             traced = self._trace(list(specs), structure, False)
         return Symbol(spelled_out(traced.graph).heads[: traced.graph.num_outputs])
 
-    def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
-        """Variables of the inputs and the composed symbol."""
-        leaves, structure = flatten(args)
-        composition = self._composed(structure, len(leaves))
-        return composition.inputs, composition.symbol
-
     def export(
         self,
         path: str,
@@ -677,10 +495,10 @@ class HybridBlock(Block):
             StateError: the network was not hybridized and called.
             AttributeValueError: there is no such format.
         """
-        symbol, arrays = self._symbol_and_arrays()
+        symbol, arrays = symbol_and_arrays(self)
         epoch = int(checked_number("epoch", epoch))
         if format != "mxnet":
-            return export_as(format, self, path, arrays, self._example_specs(), options)
+            return export_as(format, self, path, arrays, example_specs(self), options)
         if options:
             raise AttributeTypeError(
                 f"export has no argument {next(iter(options))!r} in format 'mxnet'."
@@ -709,44 +527,10 @@ class HybridBlock(Block):
         """
         from mixnet.export.page.export_page import export_page  # only then
 
-        symbol, arrays = self._symbol_and_arrays()
+        symbol, arrays = symbol_and_arrays(self)
         return export_page(
-            symbol, arrays, [spec.shape for spec in self._example_specs()], path, **options
+            symbol, arrays, [spec.shape for spec in example_specs(self)], path, **options
         )
-
-    def _symbol_and_arrays(self) -> tuple[Any, dict[str, NDArray]]:
-        """The graph, and its parameters by name with the prefix ``arg:`` or ``aux:``.
-
-        Raises:
-            StateError: the network was not hybridized and called.
-        """
-        if not self._cached_graph and not self._cache:
-            raise StateError(
-                "export: hybridize the network and call it with data first, so that its graph is "
-                "known."
-            )
-        symbol = self.to_symbol()
-        states = set(symbol.list_auxiliary_states())
-        by_name = {each.name: each for each in self.collect_params().values()}
-        return symbol, {
-            f"{'aux' if name in states else 'arg'}:{name}": by_name[name]._reduce()
-            for name in symbol.list_inputs()
-            if name in by_name
-        }
-
-    def _example_specs(self) -> list[Spec]:
-        """Shapes and dtypes of the arrays of the first call.
-
-        Raises:
-            StateError: there was none.
-        """
-        if not self._cache:
-            raise StateError(
-                "export: call the hybridized network with data first, so that the shapes of "
-                "its inputs are known."
-            )
-        specs, _, _ = next(iter(self._cache))
-        return list(specs)
 
     def functionalize(self, *inputs: Any) -> tuple[Any, dict[str, jax.Array]]:
         """A pure JAX function of the network, and its parameters as a pytree.
@@ -762,60 +546,10 @@ class HybridBlock(Block):
             The function, and a dict from names to JAX arrays, which share no buffer that the
             network would reuse.
         """
-        if inputs:
-            with RecordingScope(False, False):
-                Block.__call__(self, *inputs)
-        by_name = {each.name: each for each in self.collect_params().values()}
-        params = {
-            name: jax.numpy.array(each.data().__jax_array__()) for name, each in by_name.items()
-        }
-
-        def function(
-            params: dict[str, jax.Array],
-            *arrays: Any,
-            training: bool = False,
-            key: Any = None,
-            states: bool = False,
-        ) -> Any:
-            context = current_context()
-            with jax.enable_x64(True):
-                arrays = tuple(jax.numpy.asarray(each) for each in arrays)
-                specs = [Spec.of(tuple(a.shape), a.dtype, context) for a in arrays]
-                structure = (tuple, (NDArray,) * len(arrays))
-                program = self._trace(specs, structure, training)
-                names = [each.name for each in program.parameters]
-                values = [*arrays, *[params[name] for name in names]]
-                values += [value.array for value in program.captured]
-                if len(values) < len(program.graph.inputs):  # the graph draws
-                    if key is None and not training:  # dropout draws nothing when predicting
-                        key = jax.numpy.zeros(2, jax.numpy.uint32)
-                    if key is None:
-                        raise MXNetError(
-                            "The network draws random numbers: pass key=jax.random.key(0)."
-                        )
-                    typed = jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key)
-                    words = jax.random.key_data(key) if typed else key
-                    values.append(jax.numpy.append(words, jax.numpy.uint32(0)))
-                results = lower(program.graph)(values, ())
-            count = program.graph.num_outputs
-            output = unflatten(iter(results[:count]), program.outputs)
-            if not states:
-                return output
-            new = dict(params)
-            for i, value in zip(program.graph.states, results[count:], strict=True):
-                new[names[i - len(arrays)]] = value
-            return output, new
-
-        return function, params
+        return functionalize(self, inputs)
 
 
-def _takes_symbols(block: Block) -> bool:
-    """Whether a block's forward accepts symbols: those of the library do, even if they override it."""
-    forward = type(block).forward
-    return forward is HybridBlock.forward or forward.__module__.partition(".")[0] == "mixnet"
-
-
-def _first(block: Block, args: Any) -> Any:
+def first_input(block: Block, args: Any) -> Any:
     """The first array or symbol of nested inputs."""
 
     def arrays_in(value: object) -> list[Any]:
@@ -834,11 +568,3 @@ def _first(block: Block, args: Any) -> Any:
             "arrays with mx.sym.var, or bind the symbols first."
         )
     return leaves[0]
-
-
-def _hashable(structure: object) -> Any:
-    try:
-        hash(structure)
-        return structure
-    except TypeError:
-        return repr(structure)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet import symbol as sym
 from mixnet.base import AttributeValueError, CheckError, NotDefinedError
-from mixnet.gluon.block.hybrid import HybridBlock, _first
+from mixnet.gluon.block.hybrid import HybridBlock, first_input
 from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.graph.node import Entry
@@ -170,7 +170,7 @@ class SymbolBlock(HybridBlock):
                 f"SymbolBlock takes {len(self._inputs)} input(s) ({', '.join(self._inputs)}), not "
                 f"{len(inputs)}."
             )
-        first = _first(self, inputs)
+        first = first_input(self, inputs)
         by_name: dict[str, Any] = dict(zip(self._inputs, inputs, strict=True))
         if isinstance(first, Symbol):
             own = {each.name: each.var() for each in self._params.values()}

@@ -19,7 +19,8 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.control import loops
-from mixnet.ops.registry import Place, op
+from mixnet.ops.op import Place
+from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Shape
 from mixnet.ops.schema.stream import advanced, loop_stream
 

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 
 from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.math.elementwise import BINARY, FUSIONS, IN_FLOAT32, WHOLE, check_same_kind
-from mixnet.ops.registry import Op, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Extents, Shape
 from mixnet.ops.schema.dtypes import Dtypes

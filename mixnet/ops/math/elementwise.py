@@ -14,20 +14,13 @@ import numpy as np
 from mixnet.base import ShapeError
 from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.math.quotient import quotient
-from mixnet.ops.registry import Op, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
 from mixnet.ops.schema.dtypes import Dtypes, all_own, number_of_dtype, to_dtype
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
-from mixnet.ops.schema.rewrites import (
-    COPY,
-    NOTHING,
-    Rewrites,
-    alone,
-    exactly,
-    neutral,
-    whole,
-)
+from mixnet.ops.schema.rewrites import COPY, NOTHING, Rewrites, alone, exactly, neutral, whole
 from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
 from mixnet.ops.schema.storage import Storage
 

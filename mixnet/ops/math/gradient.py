@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mixnet.ops.registry import Op, find, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import find, op
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.schema.rewrites import Rewrites
 

@@ -13,7 +13,8 @@ from mixnet.base import AxisError, OperatorValueError
 from mixnet.ops.array.plain import accumulator, in_dtype, total, with_axes
 from mixnet.ops.math.elementwise import absolute
 from mixnet.ops.math.quotient import quotient
-from mixnet.ops.registry import Op, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Axis, DType
 from mixnet.ops.schema.ranges import Range

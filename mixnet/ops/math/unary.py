@@ -81,7 +81,7 @@ class Unary:
         text: what it does.
         in_float: whether whole numbers are computed in floating point, and the result is cut back.
         gradient: whether it has one.
-        precision: see :class:`mixnet.ops.registry.Op`.
+        precision: see :class:`mixnet.ops.op.Op`.
         bfloat16: the same.
         storage: the same.
         sparse: whether MXNet has it as ``_sparse_NAME`` too.

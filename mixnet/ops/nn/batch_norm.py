@@ -13,7 +13,8 @@ from mixnet.ops.array.plain import along, in_dtype, on_axis
 from mixnet.ops.math.elementwise import relu
 from mixnet.ops.math.reduce import real_mean
 from mixnet.ops.nn.normalization import check_channels
-from mixnet.ops.registry import Op, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive, Share
 from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.integer_layers import Fusion, Quantization, by_channel, first_input

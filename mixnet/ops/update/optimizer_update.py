@@ -15,7 +15,8 @@ from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.array.plain import in_dtype
-from mixnet.ops.registry import Op, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar, Share
 from mixnet.ops.update.variants import mixed_precision, preloaded, several
 

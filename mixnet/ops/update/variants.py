@@ -14,7 +14,8 @@ import jax
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.derive import array, attribute, parameters_of, present
-from mixnet.ops.registry import Op, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalars
 
 # Arrays of a rule that are one for all weights of a call; they come after those of the weights.

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import OperatorValueError, ShapeError
-from mixnet.ops.registry import Op, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, Positive
 
 

@@ -12,7 +12,8 @@ from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
-from mixnet.ops.registry import Op, op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import op
 from mixnet.ops.vision.image import check_image
 
 # How much red, green and blue add to the brightness of gray: ITU-R BT.601.

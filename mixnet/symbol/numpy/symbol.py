@@ -10,8 +10,9 @@ import numpy as onp
 from mixnet import numpy as functions
 from mixnet.base import AttributeTypeError
 from mixnet.numpy.call import call, name_of
-from mixnet.ops.registry import Op
-from mixnet.symbol.symbol import Symbol, compose
+from mixnet.ops.op import Op
+from mixnet.symbol.compose import compose
+from mixnet.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike

@@ -6,9 +6,9 @@ import functools
 from typing import Any
 
 from mixnet.ops.namespace import Namespace
-from mixnet.ops.registry import Op
+from mixnet.ops.op import Op
+from mixnet.symbol.compose import make_function
 from mixnet.symbol.numpy.symbol import _Symbol
-from mixnet.symbol.symbol import make_function
 
 
 def _make(op: Op, name: str) -> Any:

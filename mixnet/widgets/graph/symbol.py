@@ -17,13 +17,9 @@ from mixnet.passes.infer_shape import Inference, is_known
 from mixnet.passes.training_graph import training_graph
 from mixnet.stages.recording import inputs_by_name
 from mixnet.symbol.backend import spelled_out
-from mixnet.symbol.executor import unplaced_graph
+from mixnet.symbol.executable import unplaced_graph
 from mixnet.symbol.symbol import Symbol
-from mixnet.widgets.graph.rows import (
-    Pictured,
-    rows_of,
-    specs_of,
-)
+from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
 
 
 def of_symbol(

@@ -19,7 +19,7 @@ from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.process.source import known_as, source_lines
 from mixnet.runtime.compile.lower import lower
 from mixnet.stages.graph_data import part_of
-from mixnet.symbol.executor import requests_by_name
+from mixnet.symbol.binding import requests_by_name
 from mixnet.symbol.memory import plan_of
 from mixnet.symbol.symbol import Symbol
 from mixnet.units import how_many

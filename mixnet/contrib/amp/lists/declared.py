@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from mixnet.ops.registry import OPERATORS, Op
+from mixnet.ops.op import Op
+from mixnet.ops.registry import OPERATORS
 
 
 def listed() -> dict[str, Op]:
@@ -23,7 +24,7 @@ def in_half(precision: str | None, also: Iterable[str] = (), but: Iterable[str] 
     """Names of operators by their precision beside float16.
 
     Args:
-        precision: ``"low"``, ``"full"``, ``"widest"``, see :class:`mixnet.ops.registry.Op`; None
+        precision: ``"low"``, ``"full"``, ``"widest"``, see :class:`mixnet.ops.op.Op`; None
             for what comes.
         also: further names.
         but: names that MXNet lists elsewhere, or nowhere.

@@ -1,0 +1,220 @@
+"""A block whose forward becomes a graph: composed of symbols, or traced with arrays without values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mixnet.base import AttributeValueError, ShapeError
+from mixnet.gluon.block.block import Block
+from mixnet.gluon.block.compose import Composed, Composition, entries_by_name
+from mixnet.gluon.block.needs_arrays import needs_arrays
+from mixnet.gluon.parameter import Parameter, ParameterDict
+from mixnet.gluon.trace import Program, Traced, flatten
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes import pipeline
+from mixnet.passes.assign_keys import KEY_SPEC
+from mixnet.passes.facts import Facts
+from mixnet.passes.infer_shape import is_known
+from mixnet.passes.place_devices import place_devices
+from mixnet.process.collector import collector_paused
+from mixnet.runtime.trace.graph_op import GraphOp, graph_op
+from mixnet.runtime.trace.placed import PlacedGraph
+from mixnet.runtime.trace.trace_key import TraceKey
+from mixnet.runtime.value.state import state
+from mixnet.runtime.value.value import Spec
+from mixnet.symbol.symbol import Symbol, arguments_printed
+
+Runnable = GraphOp | PlacedGraph
+
+
+class TracedBlock(Block):
+    """A block that has a graph for each structure, shape and dtype of inputs, predicting or training."""
+
+    def __init__(
+        self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
+    ):
+        super().__init__(prefix, params, **unknown)
+        self._active = False
+        self._flags: dict[str, Any] = {}
+        self._cache: dict[Any, tuple[Program, Runnable]] = {}
+        self._compositions: dict[Any, Composition | None] = {}
+        self._cached_graph: Any = ()
+        self._formats: tuple[Any, Any] = (None, None)
+        self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
+
+    def _clear_cached_op(self) -> None:
+        self.__dict__.update(self._no_graphs())
+
+    def _no_graphs(self) -> dict[str, Any]:
+        """The attributes that graphs are kept in, as they are before the first call."""
+        return {"_cache": {}, "_compositions": {}, "_cached_graph": ()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # a copy makes its graphs anew: compiled ones belong to the parameters of this block
+        return {**self.__dict__, **self._no_graphs()}
+
+    def _program(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
+        key = self._key(leaves, structure)
+        program = self._cache.get(key)
+        if program is None:
+            with collector_paused():
+                program = self._cache[key] = self._compile(leaves, structure)
+        return program
+
+    @staticmethod
+    def _key(leaves: Sequence[NDArray], structure: object) -> Any:
+        return tuple([leaf._spec for leaf in leaves]), hashable(structure), bool(state.training)
+
+    def is_traced(self, specs: Sequence[Spec], structure: object, training: bool) -> bool:
+        """Whether a call with such inputs finds a compiled graph.
+
+        Args:
+            specs: of the arrays among the arguments.
+            structure: the arguments without their arrays, see ``gluon.trace.flatten``.
+            training: whether operators train.
+        """
+        return self._active and (tuple(specs), hashable(structure), training) in self._cache
+
+    def trace_keys(self) -> list[TraceKey]:
+        """The inputs that each compiled graph was created for, oldest first; empty before the first call."""
+        return [program.key for program, _ in self._cache.values()]
+
+    def _compile(self, leaves: Sequence[NDArray], structure: object) -> tuple[Program, Runnable]:
+        specs = [leaf._spec for leaf in leaves]
+        program = self._trace(specs, structure, bool(state.training))
+        context = leaves[0].context
+        specs += [handle._spec for handle in program.parameter_handles(context)]
+        specs += [value.spec for value in program.captured]
+        if program.is_cut:
+            self._last_key = program.key
+            contexts = [context] * len(program.graph.inputs)
+            placement = place_devices(program.graph, {}, context, contexts)
+            return program, PlacedGraph(placement, self.name, self._flags.get("recompute"))
+        known = [(spec.shape, spec.dtype) for spec in specs]
+        if len(known) < len(program.graph.inputs):  # the key of a graph that draws
+            known.append(KEY_SPEC)
+        facts = Facts(context.device.platform, known)
+        graph = pipeline.run(program.graph, "graph", facts)
+        self._last_key = program.key
+        return program, graph_op(graph, self.name, self._flags.get("recompute"))
+
+    def _trace(self, specs: Sequence[Spec], structure: object, training: bool) -> Program:
+        """The graph for such inputs: composed of symbols, or traced if that is not possible."""
+        context = specs[0].context
+        composition = self._composition(structure, len(specs))
+        if composition is not None:
+            try:
+                parameters = self._completed(composition, specs)
+                return Composed(composition, parameters, specs, training, context)
+            except ShapeError:
+                pass  # the trace fails too, at the user's line
+        return Traced(self.forward, specs, structure, training, context)
+
+    def _composition(self, structure: object, count: int) -> Composition | None:
+        """The block on symbols, created at the first call; None if a part accepts only arrays.
+
+        Raises:
+            Exception: raised by the block's code.
+        """
+        key = hashable(structure)
+        if key not in self._compositions:
+            composition = None
+            if all(_takes_symbols(each) for each in self._walk()):
+                try:
+                    composition = Composition(self.forward, structure, count)
+                except Exception as error:
+                    if not needs_arrays(error):
+                        raise
+                else:
+                    self._cached_graph = (composition.inputs, composition.symbol)
+                    self._formats = composition.formats
+            self._compositions[key] = composition
+        return self._compositions[key]
+
+    def _composed(self, structure: object, count: int) -> Composition:
+        """The block on symbols; errors of its code are raised."""
+        composition = self._composition(structure, count)
+        if composition is None:
+            composition = Composition(self.forward, structure, count)
+        elif not self._cached_graph:
+            self._cached_graph = (composition.inputs, composition.symbol)
+        return composition
+
+    def _completed(self, composition: Composition, specs: Sequence[Spec]) -> Any:
+        """The parameters by name; deferred ones are initialized."""
+        parameters = self._parameters_of(composition)
+        if any(not each._arrays for each in parameters.values()):
+            self._take_shapes(composition, specs, parameters)
+            for each in parameters.values():
+                if each._deferred_init and not is_known(each._shape):
+                    raise AttributeValueError(
+                        f"The shape {each._shape} of parameter {each.name!r} cannot be inferred from the "
+                        f"shapes of the inputs, so its deferred initialization fails. Give the layer "
+                        f"its input size (in_units, in_channels)."
+                    )
+                each._finish_deferred_init()
+        return parameters
+
+    def _parameters_of(self, composition: Composition) -> dict[str, Parameter]:
+        parameters = {each.name: each for each in self.collect_params().values()}
+        for block in self._walk():
+            parameters.update({each.name: each for each in block._reg_params.values()})
+        names = composition.symbol.list_inputs()
+        return {name: parameters[name] for name in names if name in parameters}
+
+    @staticmethod
+    def _take_shapes(
+        composition: Composition, specs: Sequence[Spec], parameters: dict[str, Parameter]
+    ) -> None:
+        shapes = composition.infer(specs, parameters).shapes
+        entries = entries_by_name(composition.symbol)
+        for name, each in parameters.items():
+            shape = shapes.get(entries[name])
+            if shape is not None and is_known(shape) and not is_known(each._shape):
+                each.shape = shape
+
+    def infer_shape(self, *args: Any) -> None:
+        """Complete the shapes of parameters from these inputs.
+
+        Raises:
+            ShapeError: shapes contradict each other.
+        """
+        leaves, structure = flatten(args)
+        composition = self._composed(structure, len(leaves))
+        specs = [leaf._spec for leaf in leaves]
+        names = [str(each.name) for each in composition.inputs]
+        shapes = {name: leaf.shape for name, leaf in zip(names, leaves, strict=False)}
+        with arguments_printed("infer_shape", (), shapes):
+            self._take_shapes(composition, specs, self._parameters_of(composition))
+
+    def infer_type(self, *args: Any) -> None:
+        """Set the dtypes of parameters from these inputs."""
+        leaves, structure = flatten(args)
+        composition = self._composed(structure, len(leaves))
+        specs = [leaf._spec for leaf in leaves]
+        dtypes = composition.infer(specs, {}).dtypes
+        entries = entries_by_name(composition.symbol)
+        for name, each in self._parameters_of(composition).items():
+            if entries[name] in dtypes:
+                each.cast(dtypes[entries[name]].type)
+
+    def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
+        """Variables of the inputs and the composed symbol."""
+        leaves, structure = flatten(args)
+        composition = self._composed(structure, len(leaves))
+        return composition.inputs, composition.symbol
+
+
+def _takes_symbols(block: Block) -> bool:
+    """Whether a block's forward accepts symbols: those of the library do, even if they override it."""
+    return type(block).forward.__module__.partition(".")[0] == "mixnet"
+
+
+def hashable(structure: object) -> Any:
+    """The structure of arguments as a key: as text where a constant among them has no hash."""
+    try:
+        hash(structure)
+        return structure
+    except TypeError:
+        return repr(structure)

@@ -1,0 +1,208 @@
+"""An operator computes by calling its function, and backward by a declared rule, where there is one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mixnet.base import DTypeError
+from mixnet.ops.generators.source import KEY_DEMAND, AnswerError, Asked, Demand
+from mixnet.ops.operator import Arrays, Statics
+from mixnet.ops.parameters import KEY, STREAM, Parametrized
+from mixnet.ops.schema.stream import key_at, stream_at
+
+
+class Computed(Parametrized):
+    """An operator that calls its function; :class:`mixnet.ops.op.Op` documents what is declared."""
+
+    one_dtype: bool
+    integers: Sequence[str] | None
+    booleans: bool
+    takes_stream: bool
+    draws_as_mxnet: bool
+    _gradient: Callable[..., Any] | None = None
+
+    def apply(self, statics: Statics, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
+        """Outputs, then new states, of JAX arrays or tracers.
+
+        With ``takes_key`` the last array is the stream and the last scalar the number of the draw.
+        """
+        arrays, scalars, key = self._with_key(arrays, scalars)
+        if self._gradient is None:
+            return self._call(statics, arrays, scalars, key)
+        outputs = self._apply_with_gradient(statics, tuple(arrays), tuple(scalars), key)
+        return (*outputs, *outputs) if self.keeps_outputs else outputs
+
+    def _with_key(self, arrays: Arrays, scalars: Arrays) -> tuple[Arrays, Arrays, Any]:
+        """The arrays and scalars of :meth:`apply` without the last, and the key that these say."""
+        if not self.takes_key:
+            return arrays, scalars, None
+        *arrays, stream = arrays
+        *scalars, draw = scalars
+        if self.takes_stream:
+            return arrays, scalars, stream_at(stream, draw)
+        return arrays, scalars, key_at(stream, draw, self.draws_as_mxnet)
+
+    def with_declared_gradient(
+        self, statics: Statics, arrays: Arrays, scalars: Arrays = ()
+    ) -> tuple[tuple[Any, ...], Callable[[Arrays], list[Any]]] | None:
+        """Outputs, and gradients of the arrays from those of all outputs, by the declared rule.
+
+        Gradients are None where there are none. None if no rule is declared, or if one needs the outputs of
+        the very call.
+        """
+        if self._gradient is None or self.keeps_outputs:
+            return None
+        arrays, scalars, key = self._with_key(arrays, scalars)
+        outputs = self._call(statics, arrays, scalars, key)
+
+        def pull(heads: Arrays) -> list[Any]:
+            return self._by_rule(statics, arrays, scalars, key, outputs, heads)
+
+        return outputs, pull
+
+    def gradient_of_call(
+        self, statics: Statics, heads: Arrays, outputs: Arrays, arrays: Arrays
+    ) -> tuple[Any, ...]:
+        """Gradients of the arrays of a call whose outputs are known, None where there is none."""
+        assert self._gradient is not None
+        gradients = self._gradient(tuple(heads), tuple(outputs), *arrays, **self.keywords(statics))
+        return (*gradients, *[None] * (len(arrays) - len(gradients)))
+
+    def demands(
+        self, statics: Statics, known: Sequence[tuple[tuple[int, ...], np.dtype]], scalars: int
+    ) -> tuple[Demand, ...]:
+        """What the host draws for a call.
+
+        Args:
+            statics: attributes, bound.
+            known: shape and dtype of each array; without the stream.
+            scalars: how many numbers are inputs; without that of the draw.
+        """
+        if not self.draws_as_mxnet:
+            return (KEY_DEMAND,)
+        return _demands(self, statics, tuple(known), scalars)
+
+    def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: jax.Array) -> tuple:
+        keywords = self.keywords(statics, scalars)
+        if self._axes:
+            self._check_axes(keywords, arrays[0].ndim)
+        if self.one_dtype:
+            self._check_dtypes(arrays)
+        if self.integers is not None:
+            self.check_first(arrays[0].dtype)
+        if not self.booleans and arrays[0].dtype == np.bool_:
+            raise DTypeError(
+                f"{self.title} takes numbers, not booleans; cast with astype('float32')."
+            )
+        if self.takes_key:
+            keywords[STREAM if self.takes_stream else KEY] = key
+        outputs = self.function(*self._place(statics, arrays), **keywords)
+        return tuple(outputs) if isinstance(outputs, (tuple, list)) else (outputs,)
+
+    def check_first(self, dtype: np.dtype) -> None:
+        """Refuse the dtype of the first array if it is of integers that the operator does not take."""
+        if self.integers is None or dtype.kind not in "biu" or dtype.name in self.integers:
+            return
+        first = self.arrays[0] if self.arrays else "input 0"
+        raise DTypeError(
+            f"{self.title}: {first} is {dtype.name}; it must be floating point. Cast it with "
+            f"astype('float32')."
+        )
+
+    def _check_dtypes(self, arrays: Arrays) -> None:
+        dtypes = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))
+        if len(dtypes) > 1:
+            raise DTypeError(
+                f"{self.title}: the arrays are {' and '.join(dtypes)}; all must have the same "
+                f"dtype. Cast "
+                f"those that differ with astype({dtypes[0]!r})."
+            )
+
+    def _place(self, statics: Statics, arrays: Arrays) -> Arrays:
+        """Arrays at their parameters' places, None where an optional one is left out."""
+        if self.variadic or len(arrays) == len(self.arrays):
+            return arrays
+        names = self.argument_names(statics)
+        if len(names) != len(arrays):
+            names = self.arrays
+        by_name = dict(zip(names, arrays, strict=False))
+        return [by_name.get(name) for name in self.arrays]
+
+    def _apply_with_gradient(self, statics: Statics, arrays: tuple, scalars: tuple, key: Any):
+        # Scalars and key are arguments, not closed over: a custom gradient may not capture tracers.
+        def forward(arrays: tuple, scalars: tuple, key: jax.Array):
+            return self._call(statics, arrays, scalars, key)
+
+        def keep(arrays: tuple, scalars: tuple, key: jax.Array):
+            outputs = forward(arrays, scalars, key)
+            return outputs, (arrays, scalars, key, outputs)
+
+        def pull(residuals: tuple, heads: tuple):
+            arrays, scalars, key, outputs = residuals
+            gradients = self._by_rule(statics, arrays, scalars, key, outputs, heads)
+            grads = tuple(_cotangent(g, a) for g, a in zip(gradients, arrays, strict=True))
+            return grads, tuple(_cotangent(None, s) for s in scalars), _cotangent(None, key)
+
+        run = jax.custom_vjp(forward)
+        run.defvjp(keep, pull)
+        return run(arrays, scalars, key)
+
+    def _by_rule(
+        self, statics: Statics, arrays: Arrays, scalars: Arrays, key: Any, outputs: Any, heads: Any
+    ) -> list[Any]:
+        """The gradient of each array that the declared rule gives, None where it gives none."""
+        assert self._gradient is not None
+        keywords = self.keywords(statics, scalars)
+        if self.takes_key:
+            keywords[STREAM if self.takes_stream else KEY] = key
+        one = len(outputs) == 1
+        placed = self._place(statics, arrays)
+        gradients = self._gradient(
+            heads[0] if one else heads, outputs[0] if one else outputs, *placed, **keywords
+        )
+        gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
+        if len(placed) != len(arrays):
+            gradients = [g for g, a in zip(gradients, placed, strict=False) if a is not None]
+        return [*gradients, *[None] * (len(arrays) - len(gradients))]
+
+
+def _cotangent(gradient: Any, primal: Any) -> Any:
+    """A gradient in the form JAX wants for ``primal``: zeros for none, ``float0`` for integers."""
+    if primal is None:
+        return None
+    shape, dtype = jnp.shape(primal), jnp.result_type(primal)  # it may be a number of Python
+    if not jnp.issubdtype(dtype, jnp.floating):
+        return np.zeros(shape, jax.dtypes.float0)
+    if gradient is None:
+        return jnp.zeros(shape, dtype)
+    return jnp.broadcast_to(gradient, shape).astype(dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _demands(
+    op: Computed,
+    statics: Statics,
+    known: tuple[tuple[tuple[int, ...], np.dtype], ...],
+    scalars: int,
+) -> tuple[Demand, ...]:
+    demands = []
+
+    def run(*inputs: Any) -> Any:
+        arrays, numbers = inputs[: len(known)], inputs[len(known) :]
+        try:
+            return op._call(statics, arrays, numbers, cast(Any, Asked()))
+        except AnswerError as answer:  # JAX would look through its traceback
+            demands.append(answer.demand)
+            return ()
+
+    inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
+    inputs += [jax.ShapeDtypeStruct((), np.dtype(np.float64))] * scalars
+    with jax.enable_x64(True), jax.disable_jit():
+        jax.eval_shape(run, *inputs)
+    return tuple(demands)

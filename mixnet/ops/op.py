@@ -1,0 +1,505 @@
+"""What can be declared of an operator."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from mixnet.base import MXNetError, ShapeError
+from mixnet.ops.computed import Computed
+from mixnet.ops.operator import Family, FlopsRule, Statics
+from mixnet.ops.row_gradient import RowGradient
+from mixnet.ops.schema.dtypes import SAME, Dtypes
+from mixnet.ops.schema.integer_layers import Activation, Fusion, Quantization
+from mixnet.ops.schema.over_devices import Exchange, OverDevices
+from mixnet.ops.schema.rewrites import NOTHING, Rewrites
+from mixnet.ops.schema.shape_constraints import Constraint
+from mixnet.ops.schema.storage import Storage
+
+
+class Place(typing.NamedTuple):
+    """Where an input of a loop or branch stands in a body: which input, and whether as its slices."""
+
+    number: int
+    sliced: bool = False
+
+
+class Op(Computed):
+    """An operator: what can stand in a node of a graph.
+
+    Args:
+        name: MXNet's registered name.
+        function: pure; arrays positional, attributes keyword-only. ``*data`` makes it variadic.
+            A keyword-only ``key`` gets a random key, ``stream`` the stream of random numbers at the place of
+            the call, ``training`` whether autograd trains.
+        aliases: further names; ``np.x`` and ``npx.x`` are names in ``mx.np`` and ``mx.npx``.
+        states: array parameters that the operator writes; the function returns their new values
+            after its outputs. For a variadic operator a function of the attributes that gives
+            the inputs' places.
+        moves: function of the attributes: whether a call changes the states; by default it does.
+        fraction_kept: attribute with the share of a state that stays when the call moves it. Such states
+            move when backward passes the call, not when it is made; None for states written at once.
+        outputs: number of outputs (states left out), or a function of the attributes.
+        visible: number of outputs a caller sees, or a function of the attributes.
+        output_names: suffixes of the outputs' names in a symbol, or a function of the attributes
+            that lists those of all visible ones.
+        arguments: function of the attributes that lists the array parameters a call needs; by
+            default all, without ``bias`` where ``no_bias`` is set. A number that is an input of the
+            program is a ``Dynamic`` there, None if it is not given.
+        check: function of the attributes that raises for values that do not go together. It sees
+            the numbers themselves, also those that are inputs of the program.
+        method: whether arrays and symbols have it as a method.
+        num_args: attribute in symbol files that counts variadic inputs; None where the number of
+            inputs follows from the other attributes.
+        one_dtype: whether all arrays must have one dtype; otherwise the function says what it takes.
+        floats: whether the first array must be of floating point numbers.
+        integers: names of the integer dtypes that the first array may have; all if None.
+        booleans: whether the first array may be of booleans.
+        differentiable: False stops gradients, as for comparisons.
+        passes_gradient: whether the gradient of its one array is that of its output in the array's
+            dtype, whatever the two dtypes are, as for casts.
+        calls_python: whether it runs Python: by itself, for it may fail, or wait.
+        runs_in_caller: with ``calls_python``: it computes and waits for nobody, so it runs in the thread that
+            calls it, which costs no change of threads.
+        shares: a function of the attributes: the key of an object of the user's that calls share, which
+            therefore run one after the other; None where a call has its own.
+        draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
+            attributes. By default every call of an operator with a key takes one.
+        draws_apart: for operators that draw again until a number fits: whether every element has
+            tries of its own, so that rounding in one of them changes no other.
+        draws_as_mxnet: whether the function takes numbers of MXNet's generators in place of a key,
+            see :mod:`mixnet.ops.generators.source`.
+        keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
+            again. They come once more behind the outputs and states, for backward to find them.
+        flops: floating point operations for each element of the first input, 0 for what only moves or names
+            elements; by default one for each element written. ``set_flops`` says more.
+        precision: what it wants its floating-point inputs in under mixed precision: ``low`` for half
+            precision, ``full`` for float32, ``widest`` for the widest among them; None for what comes.
+        full_where: attributes and the values with which it wants float32 under mixed precision,
+            whatever ``precision`` says.
+        bfloat16: what it wants instead where the half precision is bfloat16: also ``any`` for
+            what comes. There ``low`` is ``full`` unless said otherwise, and so is what has no
+            ``precision``. ``unlisted``: MXNet's lists leave it out.
+        in_amp_lists: whether MXNet's lists of operators for mixed precision name it.
+        dtypes: which arrays and outputs have a dtype of their own; by default all share one.
+        rewrites: what a call amounts to, for passes that simplify graphs and fold constants.
+        layout_axis: attribute with the axis of channels, for an operator that computes in any
+            layout if that names another axis.
+        any_layout: whether it computes images with channels last as well, and nothing beside
+            them depends on the layout. Passes find that out by themselves where the function
+            works element by element.
+        recomputed: whether backward computes results again rather than keep them, where memory
+            is to be saved: ``asked`` where that is expensive, and done only if
+            ``force_mirroring`` asks for it; ``never`` where a second call may differ.
+        shape_constraint: how shapes of arrays and results depend on each other, where the
+            function alone does not say it; see :mod:`mixnet.ops.schema.shape_constraints`.
+        shaped_by: attribute with the shape of the result, whatever the arrays are; of an
+            operator without arrays extents of it may be open in a symbol.
+        storage: which results and gradients are sparse where arrays are; by default it computes
+            on dense copies.
+        updates_rows: for an update of a weight: whether it moves only the rows of a row_sparse
+            gradient, of ``any`` weight or of a ``sparse`` one alone; others move with a gradient
+            of 0.
+        family: the kind of layer that pictures colour it as.
+        activation: the activation function that it applies to every element, or a function of
+            the attributes that says which.
+        fusion: its part in MXNet's fused layers, if it has one.
+        quantization: the operator that stands for it on integers, if there is one.
+        labels: arrays that only the gradient reads, so that predictions can do without; they are
+            the last ones.
+        initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
+            says it, where that does not follow from their names.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        aliases: Iterable[str] = (),
+        states: Sequence[str] | Callable[..., Sequence[int]] = (),
+        moves: Callable[..., bool] | None = None,
+        fraction_kept: str | None = None,
+        outputs: int | Callable[..., int] = 1,
+        visible: int | Callable[..., int] | None = None,
+        output_names: Sequence[str] | Callable[..., Sequence[str]] = ("output",),
+        arguments: Callable[..., Sequence[str]] | None = None,
+        check: Callable[..., None] | None = None,
+        method: bool = False,
+        num_args: str | None = "num_args",
+        one_dtype: bool = False,
+        floats: bool = False,
+        integers: Sequence[str] | None = None,
+        booleans: bool = True,
+        differentiable: bool = True,
+        passes_gradient: bool = False,
+        calls_python: bool = False,
+        runs_in_caller: bool = False,
+        shares: Callable[..., Any] | None = None,
+        draws: Callable[..., int] | None = None,
+        draws_apart: bool = False,
+        draws_as_mxnet: bool = False,
+        keeps_outputs: bool = False,
+        flops: int | None = None,
+        precision: Literal["low", "full", "widest"] | None = None,
+        full_where: Mapping[str, Sequence[str]] = {},
+        bfloat16: Literal["low", "any", "full", "widest", "unlisted"] | None = None,
+        in_amp_lists: bool = True,
+        dtypes: Dtypes = SAME,
+        rewrites: Rewrites = NOTHING,
+        layout_axis: str | None = None,
+        any_layout: bool = False,
+        recomputed: Literal["yes", "asked", "never"] = "yes",
+        shape_constraint: Constraint | None = None,
+        shaped_by: str | None = None,
+        storage: Storage | None = None,
+        updates_rows: Literal["any", "sparse"] | None = None,
+        family: Family | None = None,
+        activation: Activation = None,
+        fusion: Fusion | None = None,
+        quantization: Quantization | None = None,
+        labels: Sequence[str] = (),
+        initializers: Mapping[str, str] | None = None,
+    ):
+        super().__init__(name, function, num_args, check)
+        self.aliases = tuple(aliases)
+        self._states = states if callable(states) else None
+        self._moves = moves
+        self._fraction_kept = fraction_kept
+        # Asking costs more than recording an operation.
+        self._known_changes: dict[Any, dict[int, int]] = {}
+        self.states: tuple[str, ...] = () if callable(states) else tuple(states)
+        self._name_outputs = output_names if callable(output_names) else None
+        self._output_names = () if callable(output_names) else tuple(output_names)
+        self.method = method
+        self.one_dtype = one_dtype
+        self.integers = () if floats else integers
+        self.booleans = booleans
+        self.differentiable = differentiable
+        self.passes_gradient = passes_gradient
+        self.calls_python = calls_python
+        self.runs_in_caller = runs_in_caller
+        self._shares = shares
+        self.draws_apart = draws_apart
+        self.draws_as_mxnet = draws_as_mxnet
+        self.keeps_outputs = keeps_outputs
+        self.flops = flops
+        self.precision = precision
+        self.full_where = dict(full_where)
+        self.bfloat16 = bfloat16
+        self.in_amp_lists = in_amp_lists
+        self.dtypes = dtypes
+        self.rewrites = rewrites
+        self.layout_axis = layout_axis
+        self.any_layout = any_layout
+        self.recomputed = recomputed
+        self.shape_constraint = shape_constraint
+        self.shaped_by = shaped_by
+        self.storage = storage
+        self.updates_rows = updates_rows
+        self.family = family
+        self.activation = activation
+        self.fusion = fusion
+        self.quantization = quantization
+        self.labels = tuple(labels)
+        self.initializers = dict(initializers or {})
+        self._outputs, self._visible, self._arguments = outputs, visible, arguments
+        self._draws = draws
+        self._known_draws: dict[Any, int] = {}
+        self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
+        self._infer_dtypes: Callable[..., tuple[Sequence[Any], Sequence[Any]]] | None = None
+        self.output_specs: Callable[[Statics, Sequence[Any]], list[Any]] | None = None
+        self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
+        self.row_gradient: RowGradient | None = None
+        self.check_known: Callable[..., None] | None = None
+        self.checked_place = 0
+        self.over_devices: OverDevices[Op] | None = None
+        self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
+        if self._states and self.variadic:
+            self.states = (self.variadic,)
+
+    # ---- what is declared beside the function -------------------------------------------------
+
+    def infer_inputs(self, rule: Callable[..., Mapping[str, Any]]) -> Callable[..., Any]:
+        """Decorator: shapes of parameters that follow from the data.
+
+        The rule names the array parameters whose shapes it reads and the attributes it needs, and
+        returns ``{parameter: shape}``. It is called once the shape of the first one is known. All
+        known shapes reach a parameter ``**shapes``.
+        """
+        self._infer_inputs = rule
+        parameters = inspect.signature(rule).parameters
+        self._infer_all = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+        self._infer_names = tuple(name for name in parameters if name != "shapes")
+        return rule
+
+    def infer_dtypes(
+        self, rule: Callable[..., tuple[Sequence[Any], Sequence[Any]]]
+    ) -> Callable[..., Any]:
+        """Decorator: dtypes of inputs and outputs that follow otherwise than ``dtypes`` can say.
+
+        The rule gets the dtype of every input, None where it is not known, and the attributes;
+        it returns those of the inputs and those of the outputs, None where it does not know them
+        either.
+        """
+        self._infer_dtypes = rule
+        self.infers_dtypes = True
+        return rule
+
+    def inferred_dtypes(
+        self, statics: Statics, dtypes: Sequence[Any]
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """What ``infer_dtypes`` says of inputs and outputs; nothing without such a rule.
+
+        Args:
+            statics: bound attributes.
+            dtypes: of the inputs, None where they are not known.
+        """
+        if self._infer_dtypes is None:
+            return (), ()
+        return self._infer_dtypes(dtypes, **self.keywords(statics))
+
+    def infer_outputs(self, rule: Callable[..., list[Any]]) -> Callable[..., Any]:
+        """Decorator: shape and dtype of every output, where a rule is quicker than tracing the function.
+
+        The rule gets shape and dtype of every array, and the attributes.
+        """
+
+        def output_specs(statics: Statics, inputs: Sequence[Any]) -> list[Any]:
+            outputs = rule(*inputs, **self.keywords(statics))
+            return [*outputs, *outputs] if self.keeps_outputs else outputs
+
+        self.output_specs = output_specs
+        return rule
+
+    def set_gradient(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: a gradient that is not the derivative, by contract.
+
+        ``rule(heads, outputs, *arrays, **attributes)`` returns one gradient for each array, None
+        for no gradient. Heads and outputs are arrays for one output, tuples for several.
+        """
+        self._gradient = rule
+        return rule
+
+    def set_row_gradient(self, name: str) -> Callable[[Callable[..., Any]], RowGradient]:
+        """Decorator: the gradient of array ``name`` as numbers of rows and what is added to each.
+
+        ``rule(head, *arrays, **attributes)`` returns both; rows may be named several times. It is
+        asked where the gradient is to be row_sparse.
+        """
+
+        def declare(rule: Callable[..., Any]) -> RowGradient:
+            self.row_gradient = RowGradient(self, name, rule)
+            return self.row_gradient
+
+        return declare
+
+    def set_size(self, rule: Callable[..., int]) -> Callable[..., int]:
+        """Decorator: how many elements the result has, where that depends on values.
+
+        The rule names the array parameters whose values it reads, which it gets as NumPy arrays,
+        and the attributes it needs. What it returns becomes the attribute ``size``, so that the
+        function computes a result of known shape. A graph is cut at such an operator, see
+        :func:`mixnet.passes.place_devices.place_devices`.
+        """
+        names = tuple(inspect.signature(rule).parameters)
+
+        def measure(arrays: Mapping[str, Any], attributes: Mapping[str, Any]) -> int:
+            values = {}
+            first = arrays.get(self.arrays[0]) if self.arrays else None
+            known = {
+                name: None
+                if attributes.get(name) is None
+                else each.parse(attributes[name], self.name)
+                for name, each in self.attributes.items()
+            }
+            if first is not None:
+                self._check_axes(known, first.ndim)
+            for name in names:
+                array = arrays.get(name)
+                values[name] = known.get(name) if array is None else array.asnumpy()
+            return int(rule(**values))
+
+        self.measure = measure
+        return rule
+
+    def set_flops(
+        self, is_product: bool = False
+    ) -> Callable[[Callable[..., int]], Callable[..., int]]:
+        """Decorator: floating point operations of a call, a multiplication and an addition being two.
+
+        ``rule(inputs, outputs, ...)`` gets the shapes that are read and written, and the attributes it names.
+
+        Args:
+            is_product: whether it is a product of its first two inputs, so that the gradient of each costs
+                as much as the call.
+        """
+
+        def declare(rule: Callable[..., int]) -> Callable[..., int]:
+            names = tuple(inspect.signature(rule).parameters)[2:]
+            self.flops_rule = FlopsRule(rule, names, is_product)
+            return rule
+
+        return declare
+
+    def set_bodies(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: the bodies that the operator runs, and the :class:`Place` of each body's inputs.
+
+        The rule is called with the attributes; bodies and places are those of a loop or branch.
+        """
+        self.bodies = rule
+        return rule
+
+    def set_check_known(self, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+        """Decorator: a check of the values of array ``name``, where they are known without waiting.
+
+        ``rule(values, shape, **attributes)`` gets them as a NumPy array, and the shape of the first array.
+        """
+
+        def declare(rule: Callable[..., None]) -> Callable[..., None]:
+            place = self.arrays.index(name)
+            self.check_known = lambda values, shape, known: rule(values, shape, **known)
+            self.checked_place = place
+            return rule
+
+        return declare
+
+    def set_over_devices(
+        self, own: Op, exchange: Exchange, rest: Op
+    ) -> Callable[[Callable[..., Any]], OverDevices[Op]]:
+        """Decorator: how the operator computes where its batch is spread over devices.
+
+        The arguments are those of :class:`OverDevices`; the rule is its ``parties``.
+        """
+
+        def declare(parties: Callable[..., tuple[str, int] | None]) -> OverDevices[Op]:
+            self.over_devices = OverDevices(own, exchange, rest, parties)
+            return self.over_devices
+
+        return declare
+
+    # ---- facts about a call -------------------------------------------------------------------
+
+    def awaits_values(self, statics: Statics) -> bool:
+        """Whether the shape of the result depends on values that have not been read."""
+        return self.measure is not None and statics[self._order.index("size")] is None
+
+    def _ask(self, rule: Any, statics: Statics, count: int) -> int:
+        if type(rule) is int:
+            return rule
+        return int(self.answer(rule, statics, count))
+
+    def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
+        """Outputs of the function, states left out."""
+        return self._ask(self._outputs, statics, num_inputs)
+
+    def num_visible(self, statics: Statics, num_inputs: int = 0) -> int:
+        """Outputs that a caller sees."""
+        if self._visible is None:
+            return self.num_outputs(statics, num_inputs)
+        return self._ask(self._visible, statics, num_inputs)
+
+    def output_names(self, statics: Statics) -> tuple[str, ...]:
+        """Suffixes of the outputs' names; a single one is numbered where there are more outputs."""
+        if self._name_outputs is None:
+            return self._output_names
+        return tuple(self.answer(self._name_outputs, statics))
+
+    def argument_names(self, statics: Statics) -> tuple[str, ...]:
+        """Array parameters that a call with these attributes takes."""
+        if self._arguments is not None:
+            return tuple(self.answer(self._arguments, statics))
+        if self.keywords(statics).get("no_bias"):
+            return tuple(name for name in self.arrays if name != "bias")
+        return self.arrays
+
+    def written(self, statics: Statics, num_inputs: int) -> dict[int, int]:
+        """Inputs that a call writes: place of each -> index of the output with its new value."""
+        first = self.num_outputs(statics, num_inputs)
+        if self._states:
+            places = self.answer(self._states, statics)
+            return {place: first + i for i, place in enumerate(places)}
+        arguments = self.argument_names(statics)
+        if len(arguments) != num_inputs:
+            arguments = self.arrays
+        return {
+            arguments.index(name): first + i
+            for i, name in enumerate(self.states)
+            if name in arguments
+        }
+
+    def parties(self, statics: Statics) -> tuple[str, int] | None:
+        """Name of the meeting of devices that a call takes part in, and how many they are."""
+        if self.over_devices is None:
+            return None
+        return self.answer(self.over_devices.parties, statics)
+
+    def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
+        """Those of the ``written`` inputs that this call gives another value."""
+        changes = self._known_changes.get((statics, num_inputs))
+        if changes is None:
+            changes = self.written(statics, num_inputs)
+            if self._moves is not None and not self.answer(self._moves, statics):
+                changes = {}
+            self._known_changes[statics, num_inputs] = changes
+        return changes
+
+    def fraction_kept(self, statics: Statics) -> float | None:
+        """Share of a state that stays when backward moves it; None if the call writes its states."""
+        return (
+            None
+            if self._fraction_kept is None
+            else float(self.keywords(statics)[self._fraction_kept])
+        )
+
+    def draws(self, statics: Statics) -> int:
+        """How many numbers of the stream a call takes; 0 where it draws nothing.
+
+        Args:
+            statics: attributes, bound.
+        """
+        if self._draws is None:
+            return int(self.takes_key)
+        count = self._known_draws.get(statics)
+        if count is None:
+            count = self._known_draws[statics] = int(self.answer(self._draws, statics))
+        return count
+
+    def shared(self, statics: Statics) -> tuple[Any, ...]:
+        """Keys of the objects that calls with these attributes share with others."""
+        if self._shares is None:
+            return ()
+        key = self.answer(self._shares, statics)
+        return () if key is None else (key,)
+
+    def num_residuals(self, statics: Statics, num_inputs: int = 0) -> int:
+        """Outputs behind all others that only backward reads."""
+        if not self.keeps_outputs:
+            return 0
+        return self.num_outputs(statics, num_inputs) + len(self.written(statics, num_inputs))
+
+    def infer_input_shapes(self, statics: Statics, shapes: Mapping[str, Any]) -> dict[str, Any]:
+        """Shapes of parameters that follow from the known ``shapes`` (name -> shape or None)."""
+        if self._infer_inputs is None:
+            return {}
+        known = {**self.keywords(statics), **shapes}
+        arguments = {name: known.get(name) for name in self._infer_names}
+        first = self._infer_names[0]
+        shape = arguments[first]
+        if shape is None:
+            return {}
+        self._check_axes(known, len(shape))
+        try:
+            return dict(self._infer_inputs(**arguments, **(shapes if self._infer_all else {})))
+        except (IndexError, ValueError) as error:
+            if isinstance(error, MXNetError):
+                raise
+            settings = ", ".join(
+                f"{name}={known[name]!r}" for name in self.attributes if known[name]
+            )
+            raise ShapeError(
+                f"{self.name}: {first} of shape {tuple(shape)} has too few or too many axes"
+                f"{' for ' + settings if settings else ''}. Call it as {self.signature_text()}."
+            ) from error

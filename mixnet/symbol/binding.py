@@ -1,0 +1,283 @@
+"""``bind`` and ``simple_bind``: arrays for the arguments of a symbol make an executor."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    BindingError,
+    ShapeError,
+    did_you_mean,
+)
+from mixnet.context import Context, as_context
+from mixnet.dtype import as_dtype
+from mixnet.graph.node import Entry
+from mixnet.ndarray import sparse
+from mixnet.ndarray.ndarray import NDArray
+from mixnet.ndarray.params_file import STORAGE
+from mixnet.passes.infer_shape import infer
+from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
+from mixnet.passes.place_devices import group_of
+from mixnet.symbol.executor import Bound, Executor
+from mixnet.symbol.symbol import Symbol
+
+
+def bind(
+    self: Symbol,
+    ctx: Context | None = None,
+    args: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    args_grad: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    aux_states: Sequence[NDArray] | Mapping[str, NDArray] | None = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_exec: Executor | None = None,
+) -> Executor:
+    """Create an executor over the given arrays.
+
+    Args:
+        ctx: device.
+        args: arrays of the arguments, a list in order or a dict by name.
+        args_grad: arrays for gradients, a list or a dict; those left out get no gradient.
+        grad_req: ``write``, ``add`` or ``null``; for all, a list in order, or a dict by name.
+        aux_states: arrays of the auxiliary states, a list or a dict.
+        group2ctx: device of each group of nodes (``mx.AttrScope(ctx_group=...)``): the graph is cut
+            into parts that run there, with copies in between.
+
+    Raises:
+        MXNetError: an array is missing, or a group has no device.
+        ShapeError: shapes do not fit; names the node.
+    """
+    context = as_context(ctx)
+    names, aux_names = _names_of("bind", self)
+    arguments = _named(names, args or {}, "args", True)
+    gradients = None if args_grad is None else _named(names, args_grad, "args_grad", False)
+    states = _named(aux_names, aux_states or {}, "aux_states", True)
+    everything = {**arguments, **states}
+    for name, array in everything.items():
+        if not isinstance(array, NDArray):
+            raise AttributeTypeError(
+                f"bind: {name} must be an NDArray, not {type(array).__name__}. Make one with "
+                f"mx.nd.array(...)."
+            )
+    infer(
+        self.graph,
+        {name: array.shape for name, array in everything.items()},
+        {name: array._spec.dtype for name, array in everything.items()},
+    )
+    requests = requests_by_name(names, grad_req)
+    groups = _groups("bind", group2ctx)
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def simple_bind(
+    self: Symbol,
+    ctx: Context | None = None,
+    grad_req: str | Sequence[str] | Mapping[str, str] = "write",
+    type_dict: Mapping[str, Any] | None = None,
+    stype_dict: Any = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_arg_names: Any = None,
+    shared_exec: Any = None,
+    shared_buffer: Any = None,
+    **kwargs: object,
+) -> Executor:
+    """Create an executor over zero arrays, with shapes inferred from ``kwargs``.
+
+    Args:
+        ctx: device.
+        grad_req: as for ``bind``.
+        type_dict: dtypes by name.
+        stype_dict: storage types by name, over those that variables were made with.
+        group2ctx: as for ``bind``; the arrays of variables made in a group are on its device.
+        shared_arg_names: arguments whose arrays and gradients are those of ``shared_exec``, where
+            shape and dtype are the same.
+        shared_exec: an executor to share these with, and auxiliary states.
+        shared_buffer: a dict from names to arrays: arguments that are not in ``shared_arg_names``,
+            and their gradients as ``grad of NAME``, are taken from it where shape and dtype fit,
+            and put into it where they do not.
+        kwargs: shapes by name; names that the symbol does not have are not read.
+
+    Raises:
+        ShapeError: the shapes given do not determine all arguments, or do not fit.
+    """
+    context = as_context(ctx)
+    names, aux_names = _names_of("simple_bind", self)
+    # Programs give the label's shape to symbols that end before the loss.
+    unread = {n: shape for n, shape in kwargs.items() if n not in {*names, *aux_names}}
+    kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
+    shapes, aux_shapes = _shapes_to_bind(self, kwargs)
+    if shapes is None:
+        raise _unknown_shapes(self, names, kwargs, unread)
+    dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
+    inferred = infer(self.graph, kwargs, dtypes)
+    by_node = {node.name: inferred.dtypes.get(Entry(node)) for node in self.graph.nodes}
+    requests = requests_by_name(names, grad_req)
+    groups = _groups("simple_bind", group2ctx)
+    group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
+
+    storage = _storage_types(self, stype_dict)
+    of_gradients = infer_gradient_storage(self.graph, infer_storage(self.graph, storage))
+
+    def array_for(
+        name: str, shape: tuple[int, ...], known: Mapping[str, Any], storage: Mapping[str, str]
+    ) -> NDArray:
+        where = groups.get(group[name] or "", context)
+        dtype = as_dtype(by_node.get(name) or "float32")
+        array = known.get(name)
+        if array is not None and array.shape == shape and array._spec.dtype == dtype:
+            if array.context is where and array.stype == storage.get(name, "default"):
+                return array
+        return sparse.zeros(storage.get(name, "default"), shape, where, dtype)
+
+    buffer = {} if shared_buffer is None else shared_buffer
+    arguments, gradients = {}, {}
+    for name, shape in zip(names, shapes, strict=True):
+        is_shared = name in (shared_arg_names or ())
+        known, of_known = _arrays_to_share(name, is_shared, shared_exec, buffer)
+        arguments[name] = array_for(name, shape, known, storage)
+        if requests[name] != "null":
+            gradients[name] = array_for(name, shape, of_known, of_gradients)
+        if not is_shared:
+            buffer[name] = arguments[name]
+            buffer.update({f"grad of {name}": gradients[name]} if name in gradients else {})
+    others = {} if shared_exec is None else shared_exec.aux_dict
+    states = {
+        name: array_for(name, shape, others, storage)
+        for name, shape in zip(aux_names, aux_shapes, strict=True)
+    }
+    return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
+
+
+def evaluate(self: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
+    """Outputs for arrays given by name."""
+    return bind(self, ctx, kwargs, grad_req="null").forward()
+
+
+def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
+    """Names of the arguments and of the auxiliary states."""
+    names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    twice = [name for name, count in Counter([*names, *aux_names]).items() if count > 1]
+    if twice:
+        raise AttributeValueError(
+            f"{called}: several variables are named {', '.join(map(repr, twice))}, and an executor "
+            f"finds its arrays by name. Make the variable once and use it wherever its array is "
+            f"meant, or give the others names of their own."
+        )
+    return names, aux_names
+
+
+def _named(names: Sequence[str], arrays: Any, role: str, complete: bool) -> dict[str, NDArray]:
+    if isinstance(arrays, (list, tuple)):
+        if len(arrays) != len(names):
+            raise AttributeValueError(
+                f"bind: {role} has {len(arrays)} arrays, the symbol {len(names)}."
+            )
+        arrays = {
+            name: array for name, array in zip(names, arrays, strict=True) if array is not None
+        }
+    missing = [name for name in names if name not in arrays]
+    if complete and missing:
+        raise AttributeValueError(f"bind: {role} has no array for {', '.join(missing)}.")
+    return {name: arrays[name] for name in names if name in arrays}
+
+
+def _groups(called: str, group2ctx: object) -> dict[str, Context]:
+    if group2ctx is None:
+        return {}
+    if not isinstance(group2ctx, Mapping) or not all(
+        isinstance(c, Context) for c in group2ctx.values()
+    ):
+        raise AttributeTypeError(
+            f"{called}: group2ctx={group2ctx!r} must be a dict from names of groups to contexts, as in "
+            f"{{'stage1': mx.cpu(1)}}."
+        )
+    return dict(group2ctx)
+
+
+_REQUESTS = ("write", "add", "null")
+
+
+def requests_by_name(names: Sequence[str], grad_req: Any) -> dict[str, str]:
+    """``write``, ``add`` or ``null`` of every argument, from one for all, a list or a dict.
+
+    Raises:
+        AttributeValueError: a request is not 'write', 'add' or 'null'.
+    """
+    requests = [grad_req] if isinstance(grad_req, str) else grad_req
+    for each in requests.values() if isinstance(requests, Mapping) else requests:
+        if each not in _REQUESTS:
+            raise AttributeValueError(
+                f"grad_req={each!r} is not one of {', '.join(map(repr, _REQUESTS))}."
+            )
+    if isinstance(grad_req, str):
+        return dict.fromkeys(names, grad_req)
+    if isinstance(grad_req, (list, tuple)):
+        if len(grad_req) != len(names):
+            raise AttributeValueError(
+                f"grad_req has {len(grad_req)} entries for the {len(names)} arguments "
+                f"{', '.join(names)}; give one for each in this order, or a dict by name."
+            )
+        return dict(zip(names, grad_req, strict=True))
+    return {name: grad_req.get(name, "null") for name in names}
+
+
+def _unknown_shapes(
+    symbol: Symbol, names: Sequence[str], known: Mapping[str, Any], unread: Mapping[str, Any]
+) -> BindingError:
+    partial, _, _ = symbol.infer_shape_partial(**known)
+    unknown = [n for n, s in zip(names, partial, strict=True) if not s or 0 in s]
+    return BindingError(
+        f"simple_bind: the shapes of {', '.join(unknown) or 'some outputs'} cannot be inferred from "
+        f"{', '.join(known) or 'nothing'}; give them by name."
+        + "".join(
+            f" {name}={shape!r} was not read: the symbol has no such variable."
+            + did_you_mean(name, unknown)
+            for name, shape in unread.items()
+        )
+    )
+
+
+def _arrays_to_share(
+    name: str, is_shared: bool, executor: Executor | None, buffer: Mapping[str, Any]
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Arrays by name among which an argument and its gradient may be: an executor's, or the buffer's."""
+    if not is_shared:
+        return buffer, {name: buffer.get(f"grad of {name}")}
+    if executor is None:
+        return {}, {}
+    return executor.arg_dict, executor.grad_dict
+
+
+def _shapes_to_bind(symbol: Symbol, known: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Shapes of arguments and of auxiliary states, None where something stays unknown.
+
+    Raises:
+        BindingError: shapes contradict each other; names the node.
+    """
+    try:
+        shapes, _, aux_shapes = symbol._shapes(**known)
+    except ShapeError as error:
+        raise BindingError(str(error)) from None
+    return shapes, aux_shapes
+
+
+def _storage_types(symbol: Symbol, stype_dict: Mapping[str, str] | None) -> dict[str, str]:
+    """Storage types of variables that are not dense: as given, or as the variables say."""
+    codes = {str(code): stype for stype, code in STORAGE.items()}
+    declared = {
+        node.name: codes[node.attrs["__storage_type__"]]
+        for node in symbol.graph.nodes
+        if node.is_variable and node.attrs.get("__storage_type__") in codes
+    }
+    return {**declared, **(stype_dict or {})}
+
+
+def install(cls: Any) -> None:
+    """Give symbols the methods that make executors."""
+    cls.bind = bind
+    cls.simple_bind = simple_bind
+    cls.eval = evaluate
