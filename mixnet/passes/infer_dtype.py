@@ -6,7 +6,8 @@ from collections.abc import Mapping, MutableMapping, Sequence
 
 import numpy as np
 
-from mixnet.graph.node import Entry, Node
+from mixnet.base import DTypeError
+from mixnet.graph.node import Entry, Node, made_in
 from mixnet.ops.schema.dtypes import FLOAT32
 
 
@@ -14,7 +15,7 @@ def infer_node_dtypes(
     node: Node,
     names: Sequence[str],
     dtypes: MutableMapping[Entry, np.dtype],
-    without_any: bool = False,
+    only_dtypes: bool = False,
 ) -> None:
     """Add to ``dtypes`` what follows from it for the inputs and outputs of one node.
 
@@ -22,11 +23,15 @@ def infer_node_dtypes(
         node: an operation; its operator's ``dtypes`` are the rule.
         names: the array parameter of each input; may be shorter.
         dtypes: known dtypes; none is changed.
-        without_any: whether an operator with its own inference of dtypes is called even if none is
-            known.
+        only_dtypes: whether dtypes alone are asked for. Then an operator with its own inference of dtypes is
+            called even if none is known, and contradictions are errors. Otherwise the operator itself finds
+            these, or takes what contradicts.
+
+    Raises:
+        DTypeError: dtypes contradict each other.
     """
     known = [dtypes.get(entry) for entry in node.inputs]
-    if any(dtype is not None for dtype in known) or (without_any and node.op.infers_dtypes):
+    if any(dtype is not None for dtype in known) or (only_dtypes and node.op.infers_dtypes):
         of_inputs, of_outputs = node.op.inferred_dtypes(node.statics, known)
         outputs = [Entry(node, i) for i in range(len(of_outputs))]
         for entry, dtype in zip(
@@ -36,25 +41,33 @@ def infer_node_dtypes(
                 dtypes.setdefault(entry, dtype)
         if of_inputs:
             return
-    rule = node.op.dtypes
-    attributes = node.op.keywords(node.statics)
+    checked = only_dtypes and not node.op.name.startswith("_np")  # NumPy's operators promote
+    for entry, dtype in _that_follow(node, names, dtypes).items():
+        if dtypes.setdefault(entry, dtype) != dtype and checked:
+            raise _contradiction(node, entry, dtypes[entry], dtype)
+
+
+def _that_follow(
+    node: Node, names: Sequence[str], dtypes: Mapping[Entry, np.dtype]
+) -> dict[Entry, np.dtype]:
+    rule, attributes = node.op.dtypes, node.op.keywords(node.statics)
+    count = node.op.num_outputs(node.statics, len(node.inputs))
     own = rule.of_inputs(names, len(node.inputs))
     shared = [entry for i, entry in enumerate(node.inputs) if i not in own]
-    for i, dtype in own.items():
-        if dtype is not None:
-            dtypes.setdefault(node.inputs[i], dtype)
-    common = _common(dtypes, shared) or rule.when_unknown(attributes)
+    of_results = rule.of_results(attributes, count)
+    results = [Entry(node, i) for i in range(count) if of_results[i] is None]
+    common = _common(dtypes, shared) or rule.when_unknown(attributes) or _common(dtypes, results)
+    follow = {node.inputs[i]: dtype for i, dtype in own.items() if dtype is not None}
+    follow |= {Entry(node, i): dtype for i, dtype in enumerate(of_results) if dtype is not None}
     if common is not None:
-        for entry in shared:
-            dtypes.setdefault(entry, common)
+        follow |= dict.fromkeys(shared, common) | dict.fromkeys(results, common)
         if rule.statistics:
-            _infer_statistics(node, dtypes)
-    result = rule.of_result(attributes, common)
-    if result is not None:
-        dtypes.setdefault(Entry(node), result)
-    if rule.others is not None:
-        for i in range(1, node.op.num_outputs(node.statics, len(node.inputs))):
-            dtypes.setdefault(Entry(node, i), np.dtype(rule.others))
+            # Those of half-precision data are float32.
+            statistics = FLOAT32 if common.itemsize == 2 else common
+            follow |= dict.fromkeys([*node.inputs[1:], *results[1:]], statistics)
+        free = [e for name, e in zip(names, node.inputs, strict=False) if name in rule.free]
+        follow |= {entry: dtypes.get(entry, common) for entry in free}
+    return follow
 
 
 def _common(dtypes: Mapping[Entry, np.dtype], entries: Sequence[Entry]) -> np.dtype | None:
@@ -63,9 +76,9 @@ def _common(dtypes: Mapping[Entry, np.dtype], entries: Sequence[Entry]) -> np.dt
     return next(iter(floats or known), None)
 
 
-def _infer_statistics(node: Node, dtypes: MutableMapping[Entry, np.dtype]) -> None:
-    """Statistics of half-precision data are float32."""
-    data = dtypes[node.inputs[0]]
-    statistics = FLOAT32 if data.itemsize == 2 else data
-    for entry in node.inputs[1:]:
-        dtypes.setdefault(entry, statistics)
+def _contradiction(node: Node, entry: Entry, known: np.dtype, follows: np.dtype) -> DTypeError:
+    place = "its output" if entry.node is node else f"its input {entry.node.name!r}"
+    return DTypeError(
+        f"Node {node.name!r} ({node.op.name}): {place} has dtype {known.name}, but {follows.name} follows "
+        f"from the others. Cast one of them, or give them one dtype.{made_in(node)}"
+    )

@@ -206,7 +206,7 @@ class Inference:
     def _infer_call(self, node: Node) -> None:
         names = self._argument_names(node)
         if not self._leaves_dtypes_open(node):
-            infer_node_dtypes(node, names, self.dtypes, without_any=self._question == "dtypes")
+            infer_node_dtypes(node, names, self.dtypes, only_dtypes=self._question == "dtypes")
         input_shapes = {
             n: s
             for n, e in zip(names, node.inputs, strict=False)

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from mixnet.base import ShapeError
 from mixnet.ops.registry import op
+from mixnet.ops.schema.dtypes import Dtypes, all_own
 
 
 def _all_finite(arrays: Any) -> Any:
@@ -15,7 +16,7 @@ def _all_finite(arrays: Any) -> Any:
     return jnp.all(jnp.stack(finite)).astype(jnp.float32).reshape(1)
 
 
-@op("all_finite", floats=True, differentiable=False)
+@op("all_finite", floats=True, differentiable=False, dtypes=Dtypes(own=all_own, result="float32"))
 def all_finite(data, *, init_output: bool = True):
     """1 where no element is infinite or not a number, else 0; float32 ``(1,)``.
 
@@ -26,7 +27,13 @@ def all_finite(data, *, init_output: bool = True):
     return _all_finite([data])
 
 
-@op("multi_all_finite", floats=True, num_args="num_arrays", differentiable=False)
+@op(
+    "multi_all_finite",
+    floats=True,
+    num_args="num_arrays",
+    differentiable=False,
+    dtypes=Dtypes(own=all_own, result="float32"),
+)
 def multi_all_finite(*data, init_output: bool = True):
     """1 where no element of any array is infinite or not a number, else 0; float32 ``(1,)``.
 

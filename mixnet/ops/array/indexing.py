@@ -238,7 +238,7 @@ def _check_inside(index: jax.Array, axis: int, extent: int, least: int | None = 
         )
 
 
-@op("scatter_nd", shaped_by="shape")
+@op("scatter_nd", shaped_by="shape", dtypes=Dtypes(own={"indices": None}))
 def scatter_nd(data, indices, *, shape: Extents):
     """Zeros of ``shape`` with ``data`` at ``indices``, as ``gather_nd`` reads them.
 
@@ -247,7 +247,7 @@ def scatter_nd(data, indices, *, shape: Extents):
     return jnp.zeros(shape, data.dtype).at[_places(indices, shape)].set(data)
 
 
-@op("_scatter_set_nd", aliases=["_npi_scatter_set_nd"])
+@op("_scatter_set_nd", dtypes=Dtypes(own={"indices": None}), aliases=["_npi_scatter_set_nd"])
 def scatter_set_nd(lhs, rhs, indices, *, shape: Shape):
     """``lhs`` with ``rhs`` at ``indices``, as ``gather_nd`` reads them.
 
@@ -413,7 +413,12 @@ def embedding(
     return slices_at(weight, bounded(data, input_dim, "clip"), 0)
 
 
-@op("_contrib_SparseEmbedding", booleans=False, storage=storage_rules.EMBEDDING)
+@op(
+    "_contrib_SparseEmbedding",
+    booleans=False,
+    dtypes=Dtypes(own={"data": None}, shared="dtype"),
+    storage=storage_rules.EMBEDDING,
+)
 def sparse_embedding(
     data,
     weight,
@@ -448,7 +453,7 @@ embedding.infer_inputs(_weight_shape)
 sparse_embedding.infer_inputs(_weight_shape)
 
 
-@op("_contrib_index_copy", booleans=False)
+@op("_contrib_index_copy", booleans=False, dtypes=Dtypes(own={"index_vector": None}))
 def index_copy(old_tensor, index_vector, new_tensor):
     """The old tensor with the slices at ``index_vector`` replaced by those of the new one.
 

@@ -175,7 +175,13 @@ def _former_target(
     return tuple(out)
 
 
-@op("reshape_like", method=True, flops=0, aliases=["_npx_reshape_like"])
+@op(
+    "reshape_like",
+    method=True,
+    flops=0,
+    dtypes=Dtypes(own={"rhs": None}),
+    aliases=["_npx_reshape_like"],
+)
 def reshape_like(
     lhs,
     rhs,
@@ -531,7 +537,7 @@ def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
     return jax.lax.slice_in_dim(data, first, last, axis=axis)
 
 
-@op("slice_like", booleans=False, method=True, flops=0)
+@op("slice_like", booleans=False, method=True, flops=0, dtypes=Dtypes(own={"shape_like": None}))
 def slice_like(data, shape_like, *, axes: Axes = ()):
     """The first elements along ``axes`` (all by default), as many as ``shape_like`` has.
 

@@ -111,7 +111,7 @@ def broadcast_axis(data, *, axis: Axes = (), size: Extents = ()):
     return _repeat("broadcast_axis", data, shape)
 
 
-@op("broadcast_like", flops=0)
+@op("broadcast_like", flops=0, dtypes=Dtypes(own={"rhs": None}))
 def broadcast_like(lhs, rhs, *, lhs_axes: Axes | None = None, rhs_axes: Shape | None = None):
     """The left array repeated to the shape of the right one, or to some of its axes.
 

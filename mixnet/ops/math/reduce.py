@@ -17,6 +17,7 @@ from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Axis, DType
+from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.ranges import Range
 from mixnet.ops.schema.storage import Storage
 
@@ -252,6 +253,12 @@ def _topk_outputs(ret_typ: str) -> int:
     "topk",
     booleans=False,
     method=True,
+    dtypes=Dtypes(
+        result=lambda attributes: (
+            attributes["dtype"] if attributes["ret_typ"] == "indices" else None
+        ),
+        others=lambda attributes: attributes["dtype"],
+    ),
     outputs=_topk_outputs,
     precision="full",
     aliases=["_npx_topk"],

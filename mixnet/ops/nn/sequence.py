@@ -11,11 +11,14 @@ import numpy as np
 from mixnet.base import ShapeError
 from mixnet.ops.array.plain import in_dtype, on_axis
 from mixnet.ops.registry import op
-from mixnet.ops.schema.dtypes import number_of_dtype
+from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
 from mixnet.ops.schema.ranges import Range
 
 TimeAxis = Annotated[int, Range(0, 1)]
 """Annotation: the axis of time, the first or the second."""
+
+
+_DTYPES = Dtypes(free=["sequence_length"])
 
 
 def _length_arguments(use_sequence_length: bool) -> tuple[str, ...]:
@@ -35,7 +38,12 @@ def _check(name: str, data: jax.Array, lengths: jax.Array, axis: int) -> None:
         )
 
 
-@op("SequenceMask", arguments=_length_arguments, aliases=["_npx_sequence_mask"])
+@op(
+    "SequenceMask",
+    arguments=_length_arguments,
+    dtypes=_DTYPES,
+    aliases=["_npx_sequence_mask"],
+)
 def sequence_mask(
     data,
     sequence_length=None,
@@ -70,7 +78,7 @@ def sequence_mask(
     return jax.lax.select(inside, data, outside)
 
 
-@op("SequenceLast", arguments=_length_arguments)
+@op("SequenceLast", arguments=_length_arguments, dtypes=_DTYPES)
 def sequence_last(
     data, sequence_length=None, *, use_sequence_length: bool = False, axis: TimeAxis = 0
 ):
@@ -96,7 +104,7 @@ def sequence_last(
     return steps[last, jnp.arange(steps.shape[1])]
 
 
-@op("SequenceReverse", arguments=_length_arguments)
+@op("SequenceReverse", arguments=_length_arguments, dtypes=_DTYPES)
 def sequence_reverse(
     data,
     sequence_length=None,

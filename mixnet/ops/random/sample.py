@@ -32,6 +32,7 @@ from mixnet.ops.schema.attributes import (
     PositiveScalar,
     Scalar,
 )
+from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.ranges import Range
 from mixnet.ops.schema.shape_constraints import begins_with_parameters
 
@@ -286,9 +287,14 @@ def _declare(name: str, distribution: Distribution) -> None:
     arrays = [array(each) for each in distribution.arrays or names]
     present(draw_each, sample, f"{text[:-1]}: ``shape`` of them for each element of the parameters.",
             [*arrays, shape, dtype, _KEY])  # fmt: skip
-    op(sample, aliases=[f"sample_{name}"], shape_constraint=begins_with_parameters, **common)(
-        draw_each
-    )
+    dtypes = Dtypes(result=lambda attributes: attributes["dtype"] or "float32")
+    op(
+        sample,
+        aliases=[f"sample_{name}"],
+        dtypes=dtypes,
+        shape_constraint=begins_with_parameters,
+        **common,
+    )(draw_each)
 
 
 for _name, _distribution in DISTRIBUTIONS.items():

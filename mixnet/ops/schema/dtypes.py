@@ -27,10 +27,11 @@ class Dtypes:
             of the number of inputs gives them by place, for variadic operators.
         statistics: arrays, all but the first, that are float32 beside data of half precision and else have
             the data's dtype.
+        free: arrays that have the others' dtype unless theirs is known.
         shared: the attribute with the dtype that the arrays share where none of them is known.
         result: the dtype of the first output, where it is neither the shared one nor the attribute ``dtype``;
-            or a function of the attributes that gives it, None for the usual rule.
-        others: the dtype of the outputs behind the first.
+            or a function of the attributes that gives it, None for the shared one.
+        others: the dtype of the outputs behind the first, where it is not the shared one; or such a function.
         usual: what shapes are inferred with where nothing says a dtype.
     """
 
@@ -38,9 +39,10 @@ class Dtypes:
         default_factory=dict
     )
     statistics: Sequence[str] = ()
+    free: Sequence[str] = ()
     shared: str | None = None
     result: str | Callable[[Mapping[str, Any]], str | None] | None = None
-    others: str | None = None
+    others: str | Callable[[Mapping[str, Any]], str | None] | None = None
     usual: str = "float32"
 
     def of_inputs(self, names: Sequence[str], count: int) -> dict[int, Known]:
@@ -54,7 +56,8 @@ class Dtypes:
             own: Mapping[int, str | None] = self.own(count)
         else:
             own = {i: self.own[name] for i, name in enumerate(names) if name in self.own}
-            own |= {i: None for i, name in enumerate(names) if name in self.statistics}
+            other = {*self.statistics, *self.free}
+            own |= {i: None for i, name in enumerate(names) if name in other}
         return {i: None if name is None else np.dtype(name) for i, name in own.items()}
 
     def when_unknown(self, attributes: Mapping[str, Any]) -> Known:
@@ -63,12 +66,16 @@ class Dtypes:
             return None
         return np.dtype(attributes.get(self.shared) or FLOAT32)
 
-    def of_result(self, attributes: Mapping[str, Any], common: Known) -> Known:
-        """The dtype of the first output, where the inputs share ``common``."""
-        result = self.result(attributes) if callable(self.result) else self.result
-        if result is None and self.shared != "dtype":
+    def of_results(self, attributes: Mapping[str, Any], count: int) -> list[Known]:
+        """The dtype of each output; None for the one that the inputs share."""
+        result = self.result
+        if callable(result):
+            result = result(attributes)
+        elif result is None and self.shared != "dtype":
             result = attributes.get("dtype")
-        return np.dtype(result) if result else common
+        others = self.others(attributes) if callable(self.others) else self.others
+        names = [result, *[others] * (count - 1)]
+        return [np.dtype(name) if name else None for name in names[:count]]
 
 
 def all_own(count: int) -> dict[int, str | None]:

@@ -18,7 +18,7 @@ from mixnet.ops.array.plain import in_dtype
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Long, Scalar, Shape
-from mixnet.ops.schema.dtypes import number_of_dtype
+from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
 
 
 def _whole(numbers: jax.Array) -> Any:
@@ -91,7 +91,7 @@ def cast_storage(data, *, stype: Literal["default", "row_sparse", "csr"]):
     return data
 
 
-@op("_sparse_retain", storage=storage_rules.RETAINED)
+@op("_sparse_retain", dtypes=Dtypes(own={"indices": None}), storage=storage_rules.RETAINED)
 def sparse_retain(data, indices):
     """The rows in ``indices``, 0 elsewhere.
 

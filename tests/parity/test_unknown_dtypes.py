@@ -1,0 +1,62 @@
+"""Dtypes that follow from others, both ways, as MXNet 1.9.1 infers them."""
+
+from __future__ import annotations
+
+import json
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from tests.parity.record_unknown_dtypes import FIXTURE, answer, symbol_of
+
+ROWS = json.loads(FIXTURE.read_text())
+DIFFERS = {
+    "Crop": "float32 even where nothing is known",
+    "IdentityAttachKLSparseReg": "the same",
+    "InstanceNorm": "the same, and MXNet takes no other",
+    "_sample_normal": "float32 only once the dtype of its parameters is known",
+    "amp_cast": "only in symbols that AMP has made",
+    "amp_multicast": "the same",
+}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row["case"][0] not in DIFFERS],
+    ids=lambda row: f"{row['case'][0]}-{len(row['case'][2])}",
+)
+def test_what_mxnet_infers_is_inferred(row: dict[str, Any]) -> None:
+    symbol, _ = symbol_of(mx, tuple(row["case"]))
+    for question, expected in row["asked"]:
+        inferred = answer(symbol, question, mx.MXNetError)
+        contradicts = len(set(question.values())) > 1
+        if expected == "raises":
+            # MXNet also refuses where the dtype of the data alone is unknown; here more may follow.
+            assert inferred == "raises" or not contradicts, question
+        elif inferred == "raises":
+            # The two choices of ``where`` are of two dtypes: MXNet infers nothing and refuses later.
+            assert contradicts and expected[1] == [None], question
+        else:
+            for theirs, ours in zip(chain(*expected), chain(*inferred), strict=True):
+                assert theirs is None or theirs == ours, question
+
+
+def test_a_contradiction_names_the_node_and_both_dtypes(capsys) -> None:
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    with pytest.raises(
+        mx.MXNetError, match=r"'sum' \(elemwise_add\): its input 'b' has dtype float32, but float16"
+    ):
+        mx.sym.elemwise_add(a, b, name="sum").infer_type(a="float16", b="float32")
+    assert "a: float16" in capsys.readouterr().out
+
+
+def test_a_dtype_reaches_what_was_not_given_one_through_the_result() -> None:
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    executor = (a + mx.sym.relu(b)).simple_bind(
+        mx.cpu(), type_dict={"a": "float16"}, a=(2, 3), b=(2, 3)
+    )
+    assert executor.arg_dict["b"].dtype is np.float16
+    assert executor.forward()[0].dtype is np.float16
