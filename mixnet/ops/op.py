@@ -58,6 +58,7 @@ class Op(Computed):
         integers: names of the integer dtypes that the first array may have; all if None.
         booleans: whether the first array may be of booleans.
         differentiable: False stops gradients, as for comparisons.
+        is_loss: whether its gradient is the same whatever gradient of its output arrives.
         passes_gradient: whether the gradient of its one array is that of its output in the array's
             dtype, whatever the two dtypes are, as for casts.
         calls_python: whether it runs Python: by itself, for it may fail, or wait.
@@ -134,6 +135,7 @@ class Op(Computed):
         integers: Sequence[str] | None = None,
         booleans: bool = True,
         differentiable: bool = True,
+        is_loss: bool = False,
         passes_gradient: bool = False,
         calls_python: bool = False,
         runs_in_caller: bool = False,
@@ -178,6 +180,7 @@ class Op(Computed):
         self.integers = () if floats else integers
         self.booleans = booleans
         self.differentiable = differentiable
+        self.is_loss = is_loss
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
         self.runs_in_caller = runs_in_caller

@@ -12,10 +12,17 @@ from mixnet import config
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError, SizeError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    MXNetError,
+    ShapeError,
+    SizeError,
+)
 from mixnet.context import Context
 from mixnet.ndarray import sparse
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.ops.op import Op
 from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.eliminate_common import merge_common
 from mixnet.passes.facts import Facts
@@ -312,12 +319,15 @@ class Executor:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.
 
         Args:
-            out_grads: gradients of the outputs, in order; ones by default, as loss heads want. Those
-                beyond the outputs are not read.
+            out_grads: gradients of the outputs, in order. Losses, such as ``SoftmaxOutput`` and
+                ``make_loss``, need none. Those beyond the outputs are not read.
             is_train: accepted for compatibility.
 
         Without ``forward(is_train=True)`` before it the outputs are computed once more, as for
         inference, from the arrays of now.
+
+        Raises:
+            MXNetError: an output that is not a loss has no gradient in ``out_grads``.
         """
         if not self._recorded:
             outputs, _ = self._computed(True, False)
@@ -327,15 +337,27 @@ class Executor:
             out_grads = [out_grads]
         if out_grads is not None and len(out_grads) < len(heads):
             raise ShapeError(f"backward: {len(heads)} outputs, but {len(out_grads)} gradients.")
-        pairs = [
-            (head, None if out_grads is None else out_grads[i].as_in_context(head.context))
-            for i, head in enumerate(heads)
-            if head._read().node is not None
-        ]
+        pairs = []
+        for i, head in enumerate(heads):
+            if head._read().node is None:
+                continue
+            gradient = None if out_grads is None else out_grads[i]
+            if gradient is None:
+                self._check_is_loss(i)
+            pairs.append((head, None if gradient is None else gradient.as_in_context(head.context)))
         if pairs:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
             if self._monitor is not None and not self._is_cut:
                 self._watch_backward(out_grads)
+
+    def _check_is_loss(self, place: int) -> None:
+        node = self._symbol._heads[place].node
+        op = node.op
+        if isinstance(op, Op) and op.differentiable and not op.is_loss and not op.calls_python:
+            raise MXNetError(
+                f"backward: output {place}, of {node.name!r} ({op.name}), is not a loss and needs a "
+                f"gradient: call backward(out_grads=[...]), or bind mx.sym.make_loss(output)."
+            )
 
     # ---- looking and changing -----------------------------------------------------------------
 

@@ -454,7 +454,7 @@ def test_arguments_with_one_content_have_gradients_of_their_own() -> None:
     shared.copyto(executor.arg_dict["a"])
     shared.copyto(executor.arg_dict["b"])
     executor.forward(is_train=True)
-    executor.backward()
+    executor.backward(mx.nd.ones(2))
     assert executor.grad_dict["a"].asnumpy().tolist() == [2, 2]
     assert executor.grad_dict["b"].asnumpy().tolist() == [3, 3]
 

@@ -133,3 +133,19 @@ def test_outputs_are_on_the_device_of_their_group_before_forward_too() -> None:
     executor = mx.sym.Group([first, second]).bind(mx.cpu(), {"x": x}, group2ctx=groups)
     assert [each.context for each in executor.outputs] == [mx.cpu(1), mx.cpu(2)]
     assert [each.context for each in executor.forward()] == [mx.cpu(1), mx.cpu(2)]
+
+
+def test_backward_needs_a_gradient_for_what_is_not_a_loss() -> None:
+    x = mx.sym.Variable("x")
+    executor = (x * 2).bind(mx.cpu(), {"x": mx.nd.ones(2)}, {"x": mx.nd.zeros(2)})
+    executor.forward(is_train=True)
+    with pytest.raises(
+        mx.MXNetError, match=r"output 0, of '_mulscalar\d+' .*is not a loss.*out_grads.*make_loss"
+    ):
+        executor.backward()
+    executor.backward(mx.nd.array([1, 10]))
+    np.testing.assert_array_equal(executor.grad_dict["x"].asnumpy(), [2, 20])
+    for loss in (mx.sym.make_loss(x), mx.sym.MakeLoss(x), mx.sym.BlockGrad(x), x > 0):
+        executor = loss.bind(mx.cpu(), {"x": mx.nd.ones(2)}, {"x": mx.nd.zeros(2)})
+        executor.forward(is_train=True)
+        executor.backward()

@@ -23,6 +23,7 @@ Normalization = Literal["batch", "null", "valid"]
 @op(
     "SoftmaxOutput",
     floats=True,
+    is_loss=True,
     aliases=["Softmax"],
     labels=["label"],
     flops=4,
@@ -142,6 +143,7 @@ def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
         name,
         floats=True,
         one_dtype=True,
+        is_loss=True,
         aliases=[f"_sparse_{name}"],
         labels=["label"],
         precision="full",
@@ -184,7 +186,7 @@ _regression(
 _ONLY_GRADIENT = Rewrites(only_gradient=True, keeps_dtype=True)
 
 
-@op("MakeLoss", floats=True, rewrites=_ONLY_GRADIENT, precision="full")
+@op("MakeLoss", floats=True, is_loss=True, rewrites=_ONLY_GRADIENT, precision="full")
 def make_loss_output(
     data,
     *,
@@ -212,6 +214,7 @@ def _(head, out, data, *, grad_scale, valid_thresh, normalization):
 @op(
     "make_loss",
     output_names=("loss",),
+    is_loss=True,
     rewrites=_ONLY_GRADIENT,
     precision="full",
     aliases=["_sparse_make_loss"],
@@ -247,7 +250,7 @@ def block_grad(data):
     return jax.lax.stop_gradient(data)
 
 
-@op("SVMOutput", floats=True, labels=["label"], precision="full")
+@op("SVMOutput", floats=True, is_loss=True, labels=["label"], precision="full")
 def svm_output(
     data,
     label,
