@@ -198,7 +198,7 @@ def _demands(
         try:
             return op._call(statics, arrays, numbers, cast(Any, Asked()))
         except AnswerError as answer:  # JAX would look through its traceback
-            demands.append(answer.demand)
+            demands.extend(answer.demands)
             return ()
 
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]

@@ -165,7 +165,7 @@ def next_draw(
         return state.trace.next_draw(context, count)
     if not count:
         return _stream_of(context).value, 0.0
-    if demands is not None and state.trace is None and context.device_type != "gpu":
+    if demands is not None and context.device_type != "gpu":
         if config.get("MIXNET_RANDOM") == "mxnet":
             words = _on_host.draw(demands())
             return HostValue(Spec.of(words.shape, words.dtype, context), words), 0.0
