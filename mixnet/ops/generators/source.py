@@ -6,7 +6,7 @@ them from a table. What has to be drawn is not declared anywhere: the operator's
 :class:`Asked` in place of a key. Operators that draw in another way than MXNet find a threefry key there.
 
 A table is an array of words: the number of the first draw, a zero, where each draw begins, then the words
-drawn. The zero makes the shortest table longer than the three words of a stream.
+drawn. It is always longer than the three words of a stream.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from jax.typing import DTypeLike
 from mixnet.ops.generators import mersenne
 
 _HEAD = 2  # words before the places of the draws
+_SHORTEST = 4  # words of a table
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -81,8 +82,9 @@ def table(source: mersenne.Generator, demands: Sequence[Sequence[Demand]]) -> np
     """
     head = _HEAD + len(demands)
     size = head + sum(demand.size for call in demands for demand in call)
-    words = np.empty(size, np.uint32)
+    words = np.empty(max(size, _SHORTEST), np.uint32)
     words[:_HEAD] = 0
+    words[size:] = 0
     place = head
     for number, call in enumerate(demands):
         words[_HEAD + number] = place
