@@ -73,25 +73,30 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
 }
 
 
-def table(source: mersenne.Generator, demands: Sequence[Sequence[Demand]]) -> np.ndarray:
-    """What calls of operators draw, in order.
+def size_of(demands: Sequence[Sequence[Demand]]) -> int:
+    """How many words a table has."""
+    size = _HEAD + len(demands) + sum(demand.size for call in demands for demand in call)
+    return max(size, _SHORTEST)
+
+
+def fill(
+    words: np.ndarray, source: mersenne.Generator, demands: Sequence[Sequence[Demand]]
+) -> None:
+    """Make a table of what calls of operators draw, in order.
 
     Args:
+        words: the memory, see :func:`size_of`.
         source: drawn from.
         demands: of each call.
     """
-    head = _HEAD + len(demands)
-    size = head + sum(demand.size for call in demands for demand in call)
-    words = np.empty(max(size, _SHORTEST), np.uint32)
     words[:_HEAD] = 0
-    words[size:] = 0
-    place = head
+    place = _HEAD + len(demands)
+    words[place:_SHORTEST] = 0
     for number, call in enumerate(demands):
         words[_HEAD + number] = place
         for demand in call:
             words[place : place + demand.size] = _KINDS[demand.kind](source, demand)
             place += demand.size
-    return words
 
 
 class AnswerError(Exception):
