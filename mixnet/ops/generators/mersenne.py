@@ -223,7 +223,7 @@ class Generator:
         """A random order of ``count`` places by swaps from the last to the first."""
         order = list(range(count))
         for i, j in zip(
-            range(count - 1, 0, -1), _below(np.arange(count, 1, -1), self.words), strict=True
+            range(count - 1, 0, -1), below(np.arange(count, 1, -1), self.words), strict=True
         ):
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
@@ -298,12 +298,12 @@ def shuffled(count: int, words: Callable[[int], np.ndarray]) -> np.ndarray:
         words: draws as many words as it is asked for.
     """
     order = list(range(count))
-    for i, j in enumerate(_below(np.arange(2, count + 1), words), 1):
+    for i, j in enumerate(below(np.arange(2, count + 1), words), 1):
         order[i], order[j] = order[j], order[i]
     return np.array(order, np.int64)
 
 
-def _below(extents: np.ndarray, words: Callable[[int], np.ndarray]) -> list[int]:
+def below(extents: np.ndarray, words: Callable[[int], np.ndarray]) -> list[int]:
     """A number below each extent, as C++'s ``uniform_int_distribution`` draws it."""
     scaling = (2**32 - 1) // np.maximum(extents, 1)
     limits = extents * scaling

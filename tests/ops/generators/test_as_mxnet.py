@@ -27,8 +27,8 @@ def drawn() -> dict[str, list[list[float]]]:
 def test_programs_draw_what_they_draw_under_mxnet(name: str, drawn: dict[str, list]) -> None:
     assert len(drawn[name]) == len(RECORDED[name])
     for ours, theirs in zip(drawn[name], RECORDED[name], strict=True):
-        # Sums of 70,000 numbers, and losses after some steps, round differently.
-        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=2e-6)
+        # Sums of 70,000 numbers, losses after some steps and dark pixels round differently.
+        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-5)
 
 
 def test_generators_are_those_of_numpy() -> None:
