@@ -191,7 +191,7 @@ def _demands(
     known: tuple[tuple[tuple[int, ...], np.dtype], ...],
     scalars: int,
 ) -> tuple[Demand, ...]:
-    demands = []
+    demands: list[Demand] = []
 
     def run(*inputs: Any) -> Any:
         arrays, numbers = inputs[: len(known)], inputs[len(known) :]

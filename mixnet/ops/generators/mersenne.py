@@ -68,10 +68,11 @@ class Twisters:
 
     def __init__(self, seeds: np.ndarray):
         self._seeds = seeds
-        self._state = np.empty((0, LENGTH), np.uint32)
+        self._started = 0
+        self._state = np.empty((len(seeds), LENGTH), np.uint32)
         # In each row the words of two states: so LENGTH of them can be looked at wherever the place is.
-        self._words = np.empty((0, 2 * LENGTH), np.uint32)
-        self._place = np.empty(0, np.int64)  # of the next word, in each row
+        self._words = np.empty((len(seeds), 2 * LENGTH), np.uint32)
+        self._place = np.full(len(seeds), 2 * LENGTH)  # of the next word, in each row
 
     def peek(self, first: int, end: int, count: int) -> np.ndarray:
         """The next words, which remain.
@@ -113,13 +114,10 @@ class Twisters:
 
     def start(self, streams: int) -> None:
         """Seed the first generators, which is quicker for many at once."""
-        known = len(self._state)
-        if streams <= known:
-            return
-        new = _seeded(self._seeds[known:streams])
-        self._state = np.concatenate([self._state, new])
-        self._words = np.concatenate([self._words, np.empty((len(new), 2 * LENGTH), np.uint32)])
-        self._place = np.concatenate([self._place, np.full(len(new), 2 * LENGTH)])
+        if streams > self._started:
+            new = slice(self._started, streams)
+            _seed(self._state[new], self._seeds[new])
+            self._started = streams
 
     def _fill(self, first: int, end: int) -> None:
         """Have LENGTH words at least, after the place of each."""
@@ -136,21 +134,22 @@ class Twisters:
             self._place[rows] -= LENGTH
 
 
-def _seeded(seeds: np.ndarray) -> np.ndarray:
-    """The state of each generator, ``(generators, 624)``."""
+def _seed(states: np.ndarray, seeds: np.ndarray) -> None:
+    """Write the first state of generators, ``(generators, 624)``."""
     if len(seeds) < _FEW:
         source = np.random.MT19937()
-        rows = np.empty((len(seeds), LENGTH), np.uint32)
-        for row, seed in zip(rows, seeds.tolist(), strict=True):
+        for state, seed in zip(states, seeds.tolist(), strict=True):
             source._legacy_seeding(seed)
-            row[:] = source.state["state"]["key"]
-        return rows
-    state = np.empty((LENGTH, len(seeds)), np.uint32)
-    state[0] = seeds
+            state[:] = source.state["state"]["key"]
+        return
+    words = np.empty((LENGTH, len(seeds)), np.uint32)
+    words[0] = seeds
     for i in range(1, LENGTH):
-        before = state[i - 1]
-        state[i] = np.uint32(1812433253) * (before ^ (before >> np.uint32(30))) + np.uint32(i)
-    return np.ascontiguousarray(state.T)
+        word = words[i - 1] >> np.uint32(30)
+        word ^= words[i - 1]
+        word *= np.uint32(1812433253)
+        np.add(word, np.uint32(i), out=words[i])
+    states[:] = words.T
 
 
 def _twist(state: np.ndarray) -> None:
