@@ -267,7 +267,8 @@ def rnn(
     ``out`` below is ``projection_size`` where given, else ``state_size``; ``directions`` is 2 when
     ``bidirectional``, whose second direction runs from a sequence's last step to its first and
     comes after the first in the output. In training each layer but the first gets its input
-    through dropout of probability ``p``.
+    through dropout of probability ``p``: on a CPU not in float32 without projection, unless
+    ``MIXNET_RANDOM=threefry``, since MXNet has none there.
 
     Args:
         data: ``(time, batch, units)``.
