@@ -350,9 +350,9 @@ def _pairs(
     if generators == 1 and count <= _FEW_PAIRS and dtype == _SINGLE:
         _fill_one_by_one(source, rows[0], numbers[0])
         return numbers
-    wanted = np.full(generators, count)
-    while wanted.any():
-        x, y, square, accepted = _in_circle(source, rows, wanted, dtype)
+    missing_pairs = np.full(generators, count)
+    while missing_pairs.any():
+        x, y, square, accepted = _in_circle(source, rows, missing_pairs, dtype)
         # As exactly as the C library computes it.
         scale = np.log(square.astype(np.float64)).astype(dtype)
         scale *= dtype.type(-2)
@@ -360,20 +360,20 @@ def _pairs(
         np.sqrt(scale, out=scale)
         for place, coordinate in enumerate((y, x)[: 1 + both]):
             coordinate *= scale
-            _deal(numbers[..., place], count - wanted, accepted, coordinate)
-        wanted -= accepted
+            _deal(numbers[..., place], count - missing_pairs, accepted, coordinate)
+        missing_pairs -= accepted
     return numbers
 
 
 def _in_circle(
-    source: Twister | Twisters, rows: tuple[int, int], wanted: np.ndarray, dtype: np.dtype
+    source: Twister | Twisters, rows: tuple[int, int], missing_pairs: np.ndarray, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The coordinates of the next points within a circle, and the squares of their distances.
 
     Args:
         source: drawn from.
         rows: the number of the first generator, and the end.
-        wanted: points of each generator, at most.
+        missing_pairs: points of each generator, at most.
         dtype: float32 or float64.
 
     Returns:
@@ -381,11 +381,11 @@ def _in_circle(
     """
     words = dtype.itemsize // 2  # of a point
     most = LENGTH // words  # points that can be looked at
-    tries = min(int(wanted.min()), max(_PAIRS // len(wanted), most))
+    tries = min(int(missing_pairs.min()), max(_PAIRS // len(missing_pairs), most))
     is_end = tries < most // 2
     if is_end:
         # About as many as are needed; the words of those after the last one remain.
-        missing = int(wanted.max())
+        missing = int(missing_pairs.max())
         tries = min(int(missing * 4 / math.pi + 3 * math.sqrt(missing)) + 2, most)
         points = _points(source.peek(*rows, tries * words), dtype)
     else:  # no more than each of them needs
@@ -397,9 +397,9 @@ def _in_circle(
     good &= square != 0
     if is_end:
         number = np.cumsum(good, axis=1, dtype=np.int32)
-        used = np.minimum((number < wanted[:, None]).sum(1) + 1, tries)
-        source.skip(*rows, np.where(wanted > 0, used, 0) * words)
-        good &= number <= wanted[:, None]
+        used = np.minimum((number < missing_pairs[:, None]).sum(1) + 1, tries)
+        source.skip(*rows, np.where(missing_pairs > 0, used, 0) * words)
+        good &= number <= missing_pairs[:, None]
     inside = np.flatnonzero(good)
     place = inside * 2
     flat = points.reshape(-1)

@@ -318,13 +318,13 @@ def rnn(
     )
     part = _parts(parameters, layout)
     last = []
-    kept = None
+    masks = None
     if _drops(num_layers, p, training) and not _is_left_out(key, data.dtype, projection_size):
         units = directions * (projection_size or state_size)
-        kept = _kept(key, p, (num_layers - 1, *data.shape[:2], units))
+        masks = _masks(key, p, (num_layers - 1, *data.shape[:2], units))
     for layer in range(num_layers):
-        if layer and kept is not None:
-            data = jnp.where(kept[layer - 1], data / (1 - p), 0).astype(data.dtype)
+        if layer and masks is not None:
+            data = jnp.where(masks[layer - 1], data / (1 - p), 0).astype(data.dtype)
         rows = slice(layer * directions, (layer + 1) * directions)
         sides = [(layer, direction) for direction in range(directions)]
         outs, *after = _layer(
@@ -373,7 +373,7 @@ def _is_left_out(key: Any, dtype: np.dtype, projection_size: int | None) -> bool
     return source.is_drawn_by_host(key) and dtype == np.float32 and not projection_size
 
 
-def _kept(key: Any, p: float, shape: tuple[int, ...]) -> Any:
+def _masks(key: Any, p: float, shape: tuple[int, ...]) -> Any:
     """What dropout keeps of the inputs of all layers but the first."""
     if source.is_drawn_by_host(key):
         return source.uniform(key, shape, np.float32) >= np.float32(p)
