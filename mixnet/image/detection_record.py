@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from mixnet.base import MXNetError, ShapeError
 from mixnet.image.box_label import widths_of
+from mixnet.image.draw import Draws
 from mixnet.image.host import interpolation, resize
 from mixnet.image.record_augment import NormalizeParameters, Normalizer
 from mixnet.image.record_iterator import RecordParameters, RecordSource
@@ -165,7 +165,7 @@ class DefaultDetAugmenter:
         self._height, self._width = settings.data_shape[1:]
 
     def __call__(
-        self, pixels: np.ndarray, objects: np.ndarray, draw: random.Random
+        self, pixels: np.ndarray, objects: np.ndarray, draw: Draws
     ) -> tuple[np.ndarray, np.ndarray]:
         """The transformed image and objects.
 
@@ -197,12 +197,12 @@ class DefaultDetAugmenter:
             pixels = self._resize(pixels, max(size[0], 1), max(size[1], 1), draw)
         return pixels, objects
 
-    def _resize(self, pixels: np.ndarray, height: int, width: int, draw: random.Random) -> Any:
+    def _resize(self, pixels: np.ndarray, height: int, width: int, draw: Draws) -> Any:
         h, w = pixels.shape[:2]
         code = interpolation(self.settings.inter_method, (h, w, height, width), draw)
         return resize(np.ascontiguousarray(pixels), width, height, code)
 
-    def _coloured(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+    def _coloured(self, pixels: np.ndarray, draw: Draws) -> np.ndarray:
         import cv2
 
         settings = self.settings
@@ -225,7 +225,7 @@ class DefaultDetAugmenter:
         return pixels
 
     def _padded(
-        self, pixels: np.ndarray, objects: np.ndarray, draw: random.Random
+        self, pixels: np.ndarray, objects: np.ndarray, draw: Draws
     ) -> tuple[np.ndarray, np.ndarray]:
         import cv2
 
@@ -243,7 +243,7 @@ class DefaultDetAugmenter:
         return padded.reshape(high, wide, -1), objects
 
     def _cropped(
-        self, pixels: np.ndarray, objects: np.ndarray, draw: random.Random
+        self, pixels: np.ndarray, objects: np.ndarray, draw: Draws
     ) -> tuple[np.ndarray, np.ndarray]:
         h, w = pixels.shape[:2]
         samplers = list(self._samplers)
@@ -261,7 +261,7 @@ class DefaultDetAugmenter:
                     return pixels[y0:y1, x0:x1], emitted
         return pixels, objects
 
-    def _proposal(self, way: Sampler, h: int, w: int, draw: random.Random) -> np.ndarray | None:
+    def _proposal(self, way: Sampler, h: int, w: int, draw: Draws) -> np.ndarray | None:
         scale = draw.uniform(*way.scale)
         ratio = draw.uniform(*way.aspect) * h / w  # of the shares, for one of the pixels
         wide, high = scale * math.sqrt(ratio), scale / math.sqrt(ratio)
@@ -377,10 +377,7 @@ class DetectionSource(RecordSource):
             )
         return (raw, *widths)
 
-    def write(
-        self, room: Any, place: int, header: Any, content: bytes, seed: tuple[int, int]
-    ) -> None:
-        draw = self.draw(seed, place)
+    def write(self, room: Any, place: int, header: Any, content: bytes, draw: Draws) -> None:
         raw, start, width = self._checked(header, self.label_of(header))
         objects = raw[start:].reshape(-1, width).copy()
         pixels, objects = self._augment(self.decoded(content), objects, draw)

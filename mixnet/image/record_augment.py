@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
 from typing import Any
 
 import numpy as np
 
 from mixnet.base import MXNetError
 from mixnet.image.augment import GREY, PCA_VALUES, PCA_VECTORS
+from mixnet.image.draw import Draws
 from mixnet.image.host import AREA, NEAREST, interpolation, resize
 from mixnet.io.parameters import Parameters
 
@@ -154,7 +154,20 @@ class DefaultAugmenter:
             or settings.random_l or settings.inter_method == 10
         )  # fmt: skip
 
-    def __call__(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+    @property
+    def words(self) -> int | None:
+        """How many words an image takes; None: it depends on the image."""
+        settings = self.settings
+        depends = (
+            settings.random_resized_crop or self._jitters or settings.pca_noise
+            or settings.random_h or settings.random_s or settings.random_l
+            or settings.inter_method == 10
+        )  # fmt: skip
+        if depends:
+            return None
+        return 4 * self._affine + self._squares + 2 * settings.rand_crop
+
+    def __call__(self, pixels: np.ndarray, draw: Draws) -> np.ndarray:
         """The transformed image, uint8.
 
         Args:
@@ -182,12 +195,12 @@ class DefaultAugmenter:
             pixels = self._coloured(pixels, draw)
         return pixels
 
-    def _resize(self, pixels: np.ndarray, height: int, width: int, draw: random.Random) -> Any:
+    def _resize(self, pixels: np.ndarray, height: int, width: int, draw: Draws) -> Any:
         h, w = pixels.shape[:2]
         code = interpolation(self.settings.inter_method, (h, w, height, width), draw)
         return resize(pixels, width, height, code)
 
-    def _warped(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+    def _warped(self, pixels: np.ndarray, draw: Draws) -> np.ndarray:
         settings = self.settings
         h, w = pixels.shape[:2]
         shear = draw.uniform(-settings.max_shear_ratio, settings.max_shear_ratio)
@@ -225,7 +238,7 @@ class DefaultAugmenter:
         )
         return padded if padded.ndim == 3 else padded[:, :, None]
 
-    def _cropped(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+    def _cropped(self, pixels: np.ndarray, draw: Draws) -> np.ndarray:
         settings = self.settings
         if settings.random_resized_crop:
             area = self._random_area(pixels, draw)
@@ -244,18 +257,15 @@ class DefaultAugmenter:
             pixels = self._resize(pixels, new_h, new_w, draw)
         return self._placed(pixels, self.height, self.width, draw)
 
-    def _placed(
-        self, pixels: np.ndarray, height: int, width: int, draw: random.Random
-    ) -> np.ndarray:
+    def _placed(self, pixels: np.ndarray, height: int, width: int, draw: Draws) -> np.ndarray:
         room_y, room_x = pixels.shape[0] - height, pixels.shape[1] - width
         if self.settings.rand_crop or self.settings.random_resized_crop:
-            # As randint, at a tenth of its time.
-            y, x = int(draw.random() * (room_y + 1)), int(draw.random() * (room_x + 1))
+            y, x = draw.randint(0, room_y), draw.randint(0, room_x)
         else:
             y, x = room_y // 2, room_x // 2
         return pixels[y : y + height, x : x + width]
 
-    def _random_area(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray | None:
+    def _random_area(self, pixels: np.ndarray, draw: Draws) -> np.ndarray | None:
         """Szegedy et al. 2015, "Going deeper with convolutions"; None after ten that do not fit."""
         settings = self.settings
         h, w = pixels.shape[:2]
@@ -265,14 +275,14 @@ class DefaultAugmenter:
             area = draw.uniform(settings.min_random_area, settings.max_random_area) * h * w
             ratio = draw.uniform(least, greatest)
             width, height = round(math.sqrt(area * ratio)), round(math.sqrt(area / ratio))
-            if draw.random() < 0.5:
+            if draw.random() > 0.5:
                 width, height = height, width
             if 0 < width <= w and 0 < height <= h:
                 y, x = draw.randint(0, h - height), draw.randint(0, w - width)
                 return pixels[y : y + height, x : x + width]
         return None
 
-    def _coloured(self, pixels: np.ndarray, draw: random.Random) -> np.ndarray:
+    def _coloured(self, pixels: np.ndarray, draw: Draws) -> np.ndarray:
         import cv2
 
         settings = self.settings
@@ -370,6 +380,8 @@ class Normalizer:
         self._std = np.array(std, np.float32) if divides else None
         self._varies = settings.max_random_contrast > 0 or settings.max_random_illumination > 0
         self.is_random = settings.rand_mirror or self._varies
+        # Of a coin, and of contrast and illumination, which MXNet also draws where it does not change them.
+        self.words = 2 * settings.rand_mirror + 2 * (dtype == np.float32)
         self._table = self._values(1.0, 0.0)
         self._tables: dict[int, np.ndarray] = {}  # by channels, with the channels last
 
@@ -399,7 +411,7 @@ class Normalizer:
             return values * np.float32(self.settings.scale) / self._std[:, None]
         return values * self._factor[:, None]
 
-    def __call__(self, pixels: np.ndarray, out: np.ndarray, draw: random.Random) -> None:
+    def __call__(self, pixels: np.ndarray, out: np.ndarray, draw: Draws) -> None:
         """Write an image.
 
         Args:
@@ -410,6 +422,8 @@ class Normalizer:
         import cv2
 
         settings = self.settings
+        mirrored = settings.rand_mirror and draw.is_heads()
+        mirrored |= settings.mirror
         table, contrast = self._table, 1.0
         if self._varies:
             contrast += draw.uniform(-settings.max_random_contrast, settings.max_random_contrast)
@@ -417,7 +431,6 @@ class Normalizer:
                 -settings.max_random_illumination, settings.max_random_illumination
             )
             table = self._values(contrast, light)
-        mirrored = settings.mirror or (settings.rand_mirror and draw.random() < 0.5)
         if self.dtype == np.float32 and out.size <= _SMALL:
             # Few pixels: what counts is the number of calls.
             looked_up = cv2.LUT(pixels, self._table_for(len(out), table))

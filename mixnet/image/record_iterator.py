@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import random
 import threading
 import warnings
+import zlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from mixnet.base import FileFormatError, MXNetError, ShapeError
 from mixnet.image import host
+from mixnet.image.draw import FIRST_SEED, Draws, of_seed, of_words
 from mixnet.image.iterator import read_image_list
 from mixnet.image.record_augment import (
     AugmentParameters,
@@ -25,6 +26,7 @@ from mixnet.io.files import _names
 from mixnet.io.loader import BatchSource, MXDataIter, to_array
 from mixnet.io.parameters import REQUIRED, BatchParameters, Shape
 from mixnet.ndarray.params_file import load, save
+from mixnet.ops.generators.mersenne import Twister
 from mixnet.recordio import unpack
 
 
@@ -45,7 +47,7 @@ class RecordParameters(BatchParameters):
         device_id: ignored.
         shuffle_chunk_size: ignored; the whole file is shuffled.
         shuffle_chunk_seed: ignored.
-        seed_aug: of random augmentation; ``seed`` by default.
+        seed_aug: of random augmentation, the same in every batch; by default it goes on from batch to batch.
         shuffle: another order in each epoch.
         seed: of the orders.
         corrupt: what to do with an invalid record or an image that cannot be decoded: raise,
@@ -88,6 +90,7 @@ class RecordSource(BatchSource):
     """
 
     uses_index = True  # whether path_imgidx determines the parts
+    words: int | None = None  # that an image takes; None: that depends on the image
 
     def __init__(
         self,
@@ -118,7 +121,7 @@ class RecordSource(BatchSource):
         self._counts = counts
         self._index = np.zeros(self.batch_size, np.uint64)
         self.labels = read_image_list(settings.path_imglist) if settings.path_imglist else None
-        self._seed = settings.seed if settings.seed_aug is None else settings.seed_aug
+        self._sequence = Twister(FIRST_SEED)
         self._undecoded = self._reported = 0
         self._counting = threading.Lock()
 
@@ -130,8 +133,13 @@ class RecordSource(BatchSource):
     def begin(self, epoch: int) -> None:
         self.records.begin(epoch)
 
-    def take(self, count: int) -> Sequence[bytes]:
-        return self.records.take(count)
+    def take(self, count: int) -> list[tuple[bytes, np.ndarray | None]]:
+        records = self.records.take(count)
+        each = self.words
+        if not each or self.settings.seed_aug is not None:
+            return [(record, None) for record in records]
+        words = self._sequence.take(0, 1, each * len(records)).reshape(-1, each)
+        return list(zip(records, words, strict=True))
 
     def allocate(self) -> Any:
         data, label = super().allocate()
@@ -141,17 +149,22 @@ class RecordSource(BatchSource):
     def blank(self, room: Any, first: int) -> None:
         super().blank(room[:2], first)
 
-    def draw(self, seed: tuple[int, int], place: int) -> random.Random:
-        """The generator of an image, independent of the number of workers."""
+    def _draws(self, words: np.ndarray | None, seed: tuple[int, int], place: int) -> Draws:
+        """The random numbers of an image, which do not depend on the number of workers."""
+        if self.settings.seed_aug is not None:
+            return of_seed(self.settings.seed_aug + FIRST_SEED + place)
+        if words is not None:
+            return of_words(words)
         epoch, batch = seed
         number = batch * self.batch_size + place
-        return random.Random((self._seed << 64) ^ (epoch << 40) ^ number)
+        return of_seed(zlib.crc32(f"{self.settings.seed} {epoch} {number}".encode()))
 
-    def fill(self, room: Any, samples: Sequence[bytes], first: int, seed: tuple[int, int]) -> None:
-        for place, record in enumerate(samples, first):
+    def fill(self, room: Any, samples: Sequence[Any], first: int, seed: tuple[int, int]) -> None:
+        for place, (record, words) in enumerate(samples, first):
             header, content = unpack(record)
+            draw = self._draws(words, seed, place)
             try:
-                self.write(room, place, header, content, seed)
+                self.write(room, place, header, content, draw)
             except FileFormatError as error:
                 if self.settings.corrupt == "raise":
                     raise FileFormatError(
@@ -163,9 +176,7 @@ class RecordSource(BatchSource):
             if self._counts:
                 room[3][place] = header.id
 
-    def write(
-        self, room: Any, place: int, header: Any, content: bytes, seed: tuple[int, int]
-    ) -> None:
+    def write(self, room: Any, place: int, header: Any, content: bytes, draw: Draws) -> None:
         """Write an image and its label."""
         raise NotImplementedError
 
@@ -191,7 +202,7 @@ class RecordSource(BatchSource):
             raise MXNetError(f"{self.settings.path_imglist} has no image {header.id}.")
         return label[0]
 
-    def finish(self, room: Any, samples: Sequence[bytes]) -> tuple[Any, Any]:
+    def finish(self, room: Any, samples: Sequence[Any]) -> tuple[Any, Any]:
         data, label, left_out, self._index = room
         if left_out.any():
             good = np.flatnonzero(~left_out[: len(samples)])
@@ -210,7 +221,7 @@ class RecordSource(BatchSource):
     def padding(self, room: Any) -> int:
         return int(room[2].sum())
 
-    def index(self, samples: Sequence[bytes]) -> np.ndarray:
+    def index(self, samples: Sequence[Any]) -> np.ndarray:
         return self._index
 
 
@@ -233,8 +244,11 @@ class ImageSource(RecordSource):
             raise MXNetError(f"{name}: aug_seq must be 'aug_default', not {settings.aug_seq!r}.")
         self._augment = DefaultAugmenter(settings, *settings.data_shape[1:])
         self._normalize = Normalizer(settings, dtype, divides=older)
-        self._is_random = self._augment.is_random or self._normalize.is_random
-        self._fixed = random.Random(0)
+        if self._augment.is_random or self._normalize.is_random:
+            of_augmenter = self._augment.words
+            self.words = None if of_augmenter is None else of_augmenter + self._normalize.words
+        else:
+            self.words = 0
         if settings.mean_img and dtype == np.float32:
             self._normalize.use_mean_image(self._mean_image(settings))
 
@@ -262,20 +276,18 @@ class ImageSource(RecordSource):
         self.begin(0)
         room = self.allocate()
         plain = Normalizer(NormalizeParameters(self.name, (), {}), np.dtype(np.float32))
-        while records := self.take(self.batch_size):
+        fixed = of_seed(0)
+        while records := self.records.take(self.batch_size):
             for record in records:
-                pixels = self._augment(self.decoded(unpack(record)[1]), self._fixed)
-                plain(pixels, room[0][0], self._fixed)
+                pixels = self._augment(self.decoded(unpack(record)[1]), fixed)
+                plain(pixels, room[0][0], fixed)
                 total += room[0][0]
             count += len(records)
         if not count:
             raise MXNetError(f"{self.records.path} has no images to take the mean of.")
         return (total / count).astype(np.float32)
 
-    def write(
-        self, room: Any, place: int, header: Any, content: bytes, seed: tuple[int, int]
-    ) -> None:
-        draw = self.draw(seed, place) if self._is_random else self._fixed
+    def write(self, room: Any, place: int, header: Any, content: bytes, draw: Draws) -> None:
         pixels = self._augment(self.decoded(content), draw)
         self._normalize(pixels, room[0][place], draw)
         label = np.asarray(self.label_of(header))

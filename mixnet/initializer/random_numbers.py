@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import AttributeValueError
@@ -21,7 +23,7 @@ def uniform(low: float, high: float, arr: NDArray) -> None:
     if is_np_array():
         arr._write_all(_by_numpy("_npi_uniform", arr, low=low, high=high))
         return
-    arr._write_all(random.uniform(low, high, arr.shape, ctx=arr.context))
+    arr._write_all(random.uniform(low, high, arr.shape, _drawn_dtype(arr), arr.context))
 
 
 def normal(sigma: float, arr: NDArray) -> None:
@@ -29,7 +31,12 @@ def normal(sigma: float, arr: NDArray) -> None:
     if is_np_array():
         arr._write_all(_by_numpy("_npi_normal", arr, loc=0, scale=sigma))
         return
-    arr._write_all(random.normal(0, sigma, arr.shape, ctx=arr.context))
+    arr._write_all(random.normal(0, sigma, arr.shape, _drawn_dtype(arr), arr.context))
+
+
+def _drawn_dtype(arr: NDArray) -> Any:
+    """The dtype to draw in: float64 has other numbers than float32."""
+    return arr.dtype if jnp.issubdtype(arr.dtype, jnp.floating) else None
 
 
 def _by_numpy(op: str, arr: NDArray, **parameters: float) -> NDArray:

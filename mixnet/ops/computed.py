@@ -191,14 +191,14 @@ def _demands(
     known: tuple[tuple[tuple[int, ...], np.dtype], ...],
     scalars: int,
 ) -> tuple[Demand, ...]:
-    demands = []
+    demands: list[Demand] = []
 
     def run(*inputs: Any) -> Any:
         arrays, numbers = inputs[: len(known)], inputs[len(known) :]
         try:
             return op._call(statics, arrays, numbers, cast(Any, Asked()))
         except AnswerError as answer:  # JAX would look through its traceback
-            demands.append(answer.demand)
+            demands.extend(answer.demands)
             return ()
 
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]

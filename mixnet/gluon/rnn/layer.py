@@ -339,7 +339,8 @@ class RNN(_RNNLayer):
         num_layers: layers, each on the outputs of the one below.
         activation: ``relu`` or ``tanh``.
         layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
-        dropout: probability of dropping an output of a layer before the next layer, in training.
+        dropout: probability of dropping an output of a layer before the next layer, in training; as in MXNet,
+            without effect in float32 on a CPU, unless ``MIXNET_RANDOM=threefry``.
         bidirectional: whether each layer also runs backwards.
         i2h_weight_initializer: initializer of the weights of the inputs.
         h2h_weight_initializer: initializer of the weights of the states.
@@ -399,7 +400,8 @@ class LSTM(_RNNLayer):
         hidden_size: units of a layer.
         num_layers: layers, each on the outputs of the one below.
         layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
-        dropout: probability of dropping an output of a layer before the next layer, in training.
+        dropout: probability of dropping an output of a layer before the next layer, in training; as in MXNet,
+            without effect in float32 on a CPU, unless ``MIXNET_RANDOM=threefry``.
         bidirectional: whether each layer also runs backwards.
         input_size: units of the inputs; 0: inferred from the first data.
         i2h_weight_initializer: initializer of the weights of the inputs.
@@ -469,7 +471,8 @@ class GRU(_RNNLayer):
         hidden_size: units of a layer.
         num_layers: layers, each on the outputs of the one below.
         layout: axes of inputs and outputs: ``TNC`` (time, batch, units) or ``NTC``.
-        dropout: probability of dropping an output of a layer before the next layer, in training.
+        dropout: probability of dropping an output of a layer before the next layer, in training; as in MXNet,
+            without effect in float32 on a CPU, unless ``MIXNET_RANDOM=threefry``.
         bidirectional: whether each layer also runs backwards.
         input_size: units of the inputs; 0: inferred from the first data.
         i2h_weight_initializer: initializer of the weights of the inputs.

@@ -15,14 +15,48 @@ import numpy as np
 
 STREAMS = 1024
 _FEWEST = 64  # numbers that MXNet draws from a stream, before it takes one more
-_LENGTH, _DISTANCE = 624, 397
+LENGTH, _DISTANCE = 624, 397  # words of a state, and what a new one is mixed with
 _SEED_FACTOR = 127
 _SINGLE = np.dtype(np.float32)
 _ONE, _TWICE, _MINUS_TWO = np.float32(1), np.float32(2), np.float32(-2)
 _FEW_PAIRS = 4
 _PAIRS = 1 << 16  # that are tried at a time
-_GROUP = 64  # streams that draw at a time
+_GROUP = 64  # streams that draw at a time, at least
+_TOGETHER = 1 << 16  # words that they draw at a time
 _FEW = 32  # streams that are quicker to start one by one
+_SLICE = 64  # numbers that are quicker to copy by slices than by places
+
+
+class Twister:
+    """One generator: NumPy's has the same words.
+
+    Args:
+        seed: below 2**32.
+    """
+
+    def __init__(self, seed: int):
+        self._numpy = np.random.MT19937()
+        self._numpy._legacy_seeding(seed)
+        self._ahead = np.empty(0, np.uint32)  # words that were looked at
+
+    def peek(self, first: int, end: int, count: int) -> np.ndarray:
+        """The next words, which remain; arguments as :meth:`Twisters.peek`."""
+        if (missing := count - len(self._ahead)) > 0:
+            self._ahead = np.concatenate([self._ahead, self._drawn(missing)])
+        return self._ahead[None, :count]
+
+    def skip(self, first: int, end: int, counts: np.ndarray) -> None:
+        """Pass over words that were looked at."""
+        self._ahead = self._ahead[int(counts[0]) :]
+
+    def take(self, first: int, end: int, count: int) -> np.ndarray:
+        """The next words."""
+        ahead, self._ahead = self._ahead[:count], self._ahead[count:]
+        words = self._drawn(count - len(ahead))
+        return (np.concatenate([ahead, words]) if len(ahead) else words)[None]
+
+    def _drawn(self, count: int) -> np.ndarray:
+        return self._numpy.random_raw(count).astype(np.uint32)
 
 
 class Twisters:
@@ -34,108 +68,116 @@ class Twisters:
 
     def __init__(self, seeds: np.ndarray):
         self._seeds = seeds
-        self._state = np.empty((_LENGTH, 0), np.uint32)
-        self._words = np.empty((_LENGTH, 0), np.uint32)  # the tempered state: the words to come
-        self._place = np.empty(0, np.int64)  # of the next word, in each column
+        self._started = 0
+        self._state = np.empty((len(seeds), LENGTH), np.uint32)
+        # In each row the words of two states: so LENGTH of them can be looked at wherever the place is.
+        self._words = np.empty((len(seeds), 2 * LENGTH), np.uint32)
+        self._place = np.full(len(seeds), 2 * LENGTH)  # of the next word, in each row
 
-    def take(self, counts: np.ndarray, first: int = 0) -> np.ndarray:
-        """The next words of some generators, one generator after the other.
+    def peek(self, first: int, end: int, count: int) -> np.ndarray:
+        """The next words, which remain.
 
         Args:
-            counts: how many words of each.
-            first: number of the first of them.
+            first: number of the first of these generators.
+            end: one more than that of the last.
+            count: of words of each, LENGTH at most.
+
+        Returns:
+            A row for each of them; it may be a view.
         """
-        end = first + len(counts)
-        self.start(end)
+        self._fill(first, end)
         place = self._place[first:end]
-        if len(counts) and (place == place[0]).all() and (counts == counts[0]).all():
-            return self._take_in_step(first, end, int(counts[0])).reshape(-1)
-        words = np.empty(int(counts.sum()), np.uint32)
-        target = np.cumsum(counts) - counts
-        missing = counts.copy()
-        while missing.any():
-            spent = np.flatnonzero((place == _LENGTH) & (missing > 0))
-            if spent.size:
-                self._refill(first + spent)
-            part = np.minimum(missing, _LENGTH - place)
-            column = np.repeat(np.arange(len(counts)), part)
-            within = np.arange(column.size) - np.repeat(np.cumsum(part) - part, part)
-            words[target[column] + within] = self._words[place[column] + within, first + column]
-            place += part
-            target += part
-            missing -= part
+        start = int(place[0])
+        if (place == start).all():
+            return self._words[first:end, start : start + count]
+        if count < _SLICE:
+            return np.take_along_axis(
+                self._words[first:end], place[:, None] + np.arange(count), axis=1
+            )
+        words = np.empty((end - first, count), np.uint32)
+        for row, of, start in zip(words, self._words[first:end], place.tolist(), strict=True):
+            row[:] = of[start : start + count]
         return words
 
-    def _take_in_step(self, first: int, end: int, count: int) -> np.ndarray:
+    def skip(self, first: int, end: int, counts: np.ndarray | int) -> None:
+        """Pass over words that were looked at, ``counts`` of each generator."""
+        self._place[first:end] += counts
+
+    def take(self, first: int, end: int, count: int) -> np.ndarray:
+        """The next words, ``count`` of each generator; arguments as :meth:`peek`."""
         words = np.empty((end - first, count), np.uint32)
-        done, place = 0, int(self._place[first])
-        while done < count:
-            if place == _LENGTH:
-                self._refill(slice(first, end))
-                place = 0
-            part = min(count - done, _LENGTH - place)
-            words[:, done : done + part] = self._words[place : place + part, first:end].T
-            done, place = done + part, place + part
-        self._place[first:end] = place
+        for done in range(0, count, LENGTH):
+            part = min(count - done, LENGTH)
+            words[:, done : done + part] = self.peek(first, end, part)
+            self.skip(first, end, part)
         return words
 
     def start(self, streams: int) -> None:
         """Seed the first generators, which is quicker for many at once."""
-        known = self._state.shape[1]
-        if streams <= known:
-            return
-        new = _seeded(self._seeds[known:streams])
-        self._state = np.concatenate([self._state, new], axis=1)
-        self._words = np.concatenate([self._words, np.empty_like(new)], axis=1)
-        more = np.full(streams - known, _LENGTH)
-        self._place = np.concatenate([self._place, more])
+        if streams > self._started:
+            new = slice(self._started, streams)
+            _seed(self._state[new], self._seeds[new])
+            self._started = streams
 
-    def _refill(self, streams: slice | np.ndarray) -> None:
-        state = self._state[:, streams]
-        _twist(state)
-        self._state[:, streams] = state
-        self._words[:, streams] = _tempered(state)
-        self._place[streams] = 0
+    def _fill(self, first: int, end: int) -> None:
+        """Have LENGTH words at least, after the place of each."""
+        self.start(end)
+        while (spent := np.flatnonzero(self._place[first:end] > LENGTH)).size:
+            rows: slice | np.ndarray = spent + first
+            if spent.size == end - first:
+                rows = slice(first, end)
+            state = self._state[rows]
+            _twist(state)
+            self._state[rows] = state
+            self._words[rows, :LENGTH] = self._words[rows, LENGTH:]
+            self._words[rows, LENGTH:] = _tempered(state)
+            self._place[rows] -= LENGTH
 
 
-def _seeded(seeds: np.ndarray) -> np.ndarray:
-    """The state of each generator, ``(624, generators)``."""
-    state = np.empty((_LENGTH, len(seeds)), np.uint32)
+def _seed(states: np.ndarray, seeds: np.ndarray) -> None:
+    """Write the first state of generators, ``(generators, 624)``."""
     if len(seeds) < _FEW:
-        for column, seed in enumerate(seeds.tolist()):
-            word = seed
-            words = [word]
-            for i in range(1, _LENGTH):
-                word = (1812433253 * (word ^ (word >> 30)) + i) & 0xFFFFFFFF
-                words.append(word)
-            state[:, column] = words
-        return state
-    state[0] = seeds
-    for i in range(1, _LENGTH):
-        before = state[i - 1]
-        state[i] = np.uint32(1812433253) * (before ^ (before >> np.uint32(30))) + np.uint32(i)
-    return state
+        source = np.random.MT19937()
+        for state, seed in zip(states, seeds.tolist(), strict=True):
+            source._legacy_seeding(seed)
+            state[:] = source.state["state"]["key"]
+        return
+    words = np.empty((LENGTH, len(seeds)), np.uint32)
+    words[0] = seeds
+    for i in range(1, LENGTH):
+        word = words[i - 1] >> np.uint32(30)
+        word ^= words[i - 1]
+        word *= np.uint32(1812433253)
+        np.add(word, np.uint32(i), out=words[i])
+    states[:] = words.T
 
 
 def _twist(state: np.ndarray) -> None:
     """The next state, in place."""
     # A word needs the old state up to the one after it, and the new one from 227 words before it.
-    step = _LENGTH - _DISTANCE
-    for start in range(0, _LENGTH, step):
-        end = min(start + step, _LENGTH)
-        after = state[start + 1 : end + 1]
-        if end == _LENGTH:
-            after = np.concatenate([after, state[:1]])
-        mixed = (state[start:end] & np.uint32(0x80000000)) | (after & np.uint32(0x7FFFFFFF))
-        twisted = (mixed >> np.uint32(1)) ^ ((mixed & np.uint32(1)) * np.uint32(0x9908B0DF))
-        far = (start + _DISTANCE) % _LENGTH
-        state[start:end] = twisted ^ state[far : far + end - start]
+    step = LENGTH - _DISTANCE
+    for start in range(0, LENGTH, step):
+        end = min(start + step, LENGTH)
+        after = state[:, start + 1 : end + 1]
+        if end == LENGTH:
+            after = np.concatenate([after, state[:, :1]], axis=1)
+        mixed = state[:, start:end] & np.uint32(0x80000000)
+        mixed |= after & np.uint32(0x7FFFFFFF)
+        twisted = mixed & np.uint32(1)
+        twisted *= np.uint32(0x9908B0DF)
+        mixed >>= np.uint32(1)
+        twisted ^= mixed
+        far = (start + _DISTANCE) % LENGTH
+        np.bitwise_xor(twisted, state[:, far : far + end - start], out=state[:, start:end])
 
 
 def _tempered(state: np.ndarray) -> np.ndarray:
-    words = state ^ (state >> np.uint32(11))
-    words ^= (words << np.uint32(7)) & np.uint32(0x9D2C5680)
-    words ^= (words << np.uint32(15)) & np.uint32(0xEFC60000)
+    words = state >> np.uint32(11)
+    words ^= state
+    for shift, mask in ((7, 0x9D2C5680), (15, 0xEFC60000)):
+        shifted = words << np.uint32(shift)
+        shifted &= np.uint32(mask)
+        words ^= shifted
     words ^= words >> np.uint32(18)
     return words
 
@@ -150,7 +192,7 @@ class Generator:
 
     def __init__(self, seed: int, of_context: bool = False):
         start = seed * _SEED_FACTOR
-        self._one = Twisters(np.array([(seed if of_context else start) % 2**32], np.uint32))
+        self._one = Twister((seed if of_context else start) % 2**32)
         self._many = Twisters(((start + np.arange(STREAMS)) % 2**32).astype(np.uint32))
         self._key = np.array([seed % 2**32, 0], np.uint32)
 
@@ -166,12 +208,11 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray:
         """The next words of the single generator."""
-        return self._one.take(np.array([count]))
+        return self._one.take(0, 1, count)[0]
 
     def normal(self, count: int, dtype: np.dtype = _SINGLE) -> np.ndarray:
         """Standard normal numbers of the single generator, which uses both numbers of a pair."""
-        first, second = _pairs(self._one, np.array([(count + 1) // 2]), dtype)
-        return np.stack([first, second], axis=-1).reshape(-1)[:count]
+        return _pairs(self._one, (0, 1), (count + 1) // 2, dtype).reshape(-1)[:count]
 
     def order(self, count: int) -> np.ndarray:
         """A random order of ``count`` places, as C++'s ``std::shuffle`` makes it."""
@@ -181,7 +222,7 @@ class Generator:
         """A random order of ``count`` places by swaps from the last to the first."""
         order = list(range(count))
         for i, j in zip(
-            range(count - 1, 0, -1), _below(np.arange(count, 1, -1), self.words), strict=True
+            range(count - 1, 0, -1), below(np.arange(count, 1, -1), self.words), strict=True
         ):
             order[i], order[j] = order[j], order[i]
         return np.array(order, np.int64)
@@ -212,18 +253,40 @@ class Generator:
             count: of numbers.
             each: words for a number.
         """
-        counts = _division(count) * each
-        self._many.start(len(counts))
-        return _in_groups(counts, self._many.take)
+        return self._divided(
+            count, each, lambda first, end, count: self._many.take(first, end, count)
+        )
 
     def shared_normal(self, count: int, dtype: np.dtype = _SINGLE) -> np.ndarray:
         """Standard normal numbers of the many generators; the second number of each pair is dropped."""
-        counts = _division(count)
-        self._many.start(len(counts))
-        return _in_groups(
-            counts,
-            lambda counts, first: _pairs(self._many, counts, dtype, first, both=False)[0],
+        return self._divided(
+            count,
+            1,
+            lambda first, end, count: _pairs(self._many, (first, end), count, dtype, both=False),
         )
+
+    def _divided(
+        self, count: int, each: int, draw: Callable[[int, int, int], np.ndarray]
+    ) -> np.ndarray:
+        """What the many generators draw, as many at a time as the processor's cache holds.
+
+        Args:
+            count: of numbers.
+            each: what ``draw`` is asked for, for a number.
+            draw: from the number of the first generator, the end, and how much each draws.
+        """
+        if count <= _FEWEST:
+            return draw(0, 1, count * each).reshape(-1)
+        streams = min(-(-count // _FEWEST), STREAMS)
+        step = -(-count // streams)
+        full, rest = divmod(count, step)
+        self._many.start(full + (rest > 0))
+        at_once = max(_TOGETHER // (step * each), _GROUP)
+        groups = [(first, min(first + at_once, full), step) for first in range(0, full, at_once)]
+        if rest:
+            groups.append((full, full + 1, rest))
+        parts = [draw(first, end, each * count).reshape(-1) for first, end, count in groups]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def shuffled(count: int, words: Callable[[int], np.ndarray]) -> np.ndarray:
@@ -234,12 +297,12 @@ def shuffled(count: int, words: Callable[[int], np.ndarray]) -> np.ndarray:
         words: draws as many words as it is asked for.
     """
     order = list(range(count))
-    for i, j in enumerate(_below(np.arange(2, count + 1), words), 1):
+    for i, j in enumerate(below(np.arange(2, count + 1), words), 1):
         order[i], order[j] = order[j], order[i]
     return np.array(order, np.int64)
 
 
-def _below(extents: np.ndarray, words: Callable[[int], np.ndarray]) -> list[int]:
+def below(extents: np.ndarray, words: Callable[[int], np.ndarray]) -> list[int]:
     """A number below each extent, as C++'s ``uniform_int_distribution`` draws it."""
     scaling = (2**32 - 1) // np.maximum(extents, 1)
     limits = extents * scaling
@@ -254,28 +317,6 @@ def _below(extents: np.ndarray, words: Callable[[int], np.ndarray]) -> list[int]
     return (drawn // scaling).tolist()
 
 
-def _in_groups(counts: np.ndarray, draw: Callable[[np.ndarray, int], np.ndarray]) -> np.ndarray:
-    """What generators draw, some of them at a time, so that the processor's cache holds it.
-
-    Args:
-        counts: of each generator.
-        draw: what those of a group draw, from their counts and the number of the first.
-    """
-    if len(counts) <= _GROUP:
-        return draw(counts, 0)
-    groups = range(0, len(counts), _GROUP)
-    return np.concatenate([draw(counts[first : first + _GROUP], first) for first in groups])
-
-
-def _division(count: int) -> np.ndarray:
-    """How many of ``count`` numbers each generator draws."""
-    streams = min(-(-count // _FEWEST), STREAMS)
-    if not streams:
-        return np.zeros(0, np.int64)
-    step = -(-count // streams)
-    return np.clip(count - step * np.arange(streams), 0, step)
-
-
 def uniform(words: np.ndarray, dtype: np.dtype = _SINGLE) -> np.ndarray:
     """Numbers in [0, 1) from one word each, or two for float64."""
     if dtype == np.float64:
@@ -286,73 +327,118 @@ def uniform(words: np.ndarray, dtype: np.dtype = _SINGLE) -> np.ndarray:
 
 
 def _pairs(
-    twisters: Twisters, counts: np.ndarray, dtype: np.dtype, generator: int = 0, both: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of normal numbers by Marsaglia's polar method, ``counts`` of each generator in order.
+    source: Twister | Twisters,
+    rows: tuple[int, int],
+    count: int,
+    dtype: np.dtype,
+    both: bool = True,
+) -> np.ndarray:
+    """Pairs of normal numbers by Marsaglia's polar method.
 
     Args:
-        twisters: drawn from.
-        counts: of pairs.
+        source: drawn from.
+        rows: the number of the first generator, and the end.
+        count: of pairs that each draws.
         dtype: float32 or float64.
-        generator: number of the first generator.
-        both: whether the second numbers are needed; else they are not computed.
+        both: whether the second number of a pair is needed.
+
+    Returns:
+        ``(generators, count)``, or ``(generators, count, 2)`` with both.
     """
-    if len(counts) == 1 and counts[0] <= _FEW_PAIRS and dtype == _SINGLE:
-        return _pairs_one_by_one(twisters, int(counts[0]), generator)
-    first = np.empty(int(counts.sum()), dtype)
-    second = np.empty_like(first if both else first[:0])
-    target = np.cumsum(counts) - counts
-    missing = counts.copy()
-    at_once = max(_PAIRS // max(len(counts), 1), 1)
-    while missing.any():
-        # No more pairs than are missing: so the last one of a generator that is drawn is needed.
-        tries = np.minimum(missing, at_once)
-        points = _points(twisters.take(tries * (2 * dtype.itemsize // 4), generator), dtype)
-        x, y = points[0::2], points[1::2]
-        square = x * x
-        square += y * y
-        inside = np.flatnonzero((square <= 1) & (square != 0))
-        owner = np.repeat(np.arange(len(counts)), tries).take(inside)
-        accepted = np.bincount(owner, minlength=len(counts))
-        place = (target - np.cumsum(accepted) + accepted).take(owner)
-        place += np.arange(owner.size)
-        square = square.take(inside)
+    generators = rows[1] - rows[0]
+    numbers = np.empty((generators, count, 1 + both), dtype)
+    if generators == 1 and count <= _FEW_PAIRS and dtype == _SINGLE:
+        _fill_one_by_one(source, rows[0], numbers[0])
+        return numbers
+    missing_pairs = np.full(generators, count)
+    while missing_pairs.any():
+        x, y, square, accepted = _in_circle(source, rows, missing_pairs, dtype)
         # As exactly as the C library computes it.
         scale = np.log(square.astype(np.float64)).astype(dtype)
         scale *= dtype.type(-2)
         scale /= square
         np.sqrt(scale, out=scale)
-        first[place] = y.take(inside) * scale
-        if both:
-            second[place] = x.take(inside) * scale
-        target += accepted
-        missing -= accepted
-    return first, second
+        for place, coordinate in enumerate((y, x)[: 1 + both]):
+            coordinate *= scale
+            _deal(numbers[..., place], count - missing_pairs, accepted, coordinate)
+        missing_pairs -= accepted
+    return numbers
+
+
+def _in_circle(
+    source: Twister | Twisters, rows: tuple[int, int], missing_pairs: np.ndarray, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The coordinates of the next points within a circle, and the squares of their distances.
+
+    Args:
+        source: drawn from.
+        rows: the number of the first generator, and the end.
+        missing_pairs: points of each generator, at most.
+        dtype: float32 or float64.
+
+    Returns:
+        Also how many there are of each generator.
+    """
+    words = dtype.itemsize // 2  # of a point
+    most = LENGTH // words  # points that can be looked at
+    tries = min(int(missing_pairs.min()), max(_PAIRS // len(missing_pairs), most))
+    is_end = tries < most // 2
+    if is_end:
+        # About as many as are needed; the words of those after the last one remain.
+        missing = int(missing_pairs.max())
+        tries = min(int(missing * 4 / math.pi + 3 * math.sqrt(missing)) + 2, most)
+        points = _points(source.peek(*rows, tries * words), dtype)
+    else:  # no more than each of them needs
+        points = _points(source.take(*rows, tries * words), dtype)
+    x, y = points[:, 0::2], points[:, 1::2]
+    square = x * x
+    square += y * y
+    good = square <= 1
+    good &= square != 0
+    if is_end:
+        number = np.cumsum(good, axis=1, dtype=np.int32)
+        used = np.minimum((number < missing_pairs[:, None]).sum(1) + 1, tries)
+        source.skip(*rows, np.where(missing_pairs > 0, used, 0) * words)
+        good &= number <= missing_pairs[:, None]
+    inside = np.flatnonzero(good)
+    place = inside * 2
+    flat = points.reshape(-1)
+    return flat.take(place), flat.take(place + 1), square.take(inside), good.sum(1)
+
+
+def _deal(numbers: np.ndarray, target: np.ndarray, counts: np.ndarray, new: np.ndarray) -> None:
+    """Write the next numbers of each generator to its place in its row."""
+    ends = np.cumsum(counts)
+    if len(new) > _SLICE * len(counts):
+        starts = (ends - counts).tolist()
+        for row, place, start, end in zip(
+            numbers, target.tolist(), starts, ends.tolist(), strict=True
+        ):
+            row[place : place + end - start] = new[start:end]
+        return
+    places = np.repeat(target - ends + counts, counts)
+    places += np.arange(len(new))
+    numbers[np.repeat(np.arange(len(counts)), counts), places] = new
 
 
 def _points(words: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Coordinates between -1 and 1."""
+    """Coordinates between -1 and 1, ``(generators, coordinates)``."""
     if dtype == np.float64:
-        return 2 * uniform(words, dtype) - 1
+        return 2 * uniform(words.reshape(-1), dtype).reshape(len(words), -1) - 1
     points = words.astype(np.float32)
     points *= np.float32(2.0**-31)
     points -= _ONE
     return np.minimum(points, np.float32(1 - 2.0**-23), out=points)
 
 
-def _pairs_one_by_one(
-    twisters: Twisters, count: int, generator: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same in a third of the time for a few."""
-    first, second = np.empty(count, np.float32), np.empty(count, np.float32)
-    pair = np.array([2])
-    done = 0
-    while done < count:
-        x, y = _TWICE * uniform(twisters.take(pair, generator)) - _ONE
-        square = x * x + y * y
-        if square <= 1 and square != 0:
-            logarithm = np.float32(math.log(square))
-            scale = np.sqrt(_MINUS_TWO * logarithm / square)
-            first[done], second[done] = y * scale, x * scale
-            done += 1
-    return first, second
+def _fill_one_by_one(source: Twister | Twisters, generator: int, numbers: np.ndarray) -> None:
+    """The same for a few float32, in a third of the time."""
+    for pair in numbers:
+        while True:
+            x, y = _TWICE * uniform(source.take(generator, generator + 1, 2)[0]) - _ONE
+            square = x * x + y * y
+            if square <= 1 and square != 0:
+                break
+        logarithm = np.float32(math.log(square))
+        scale = np.sqrt(_MINUS_TWO * logarithm / square)
+        pair[:] = (y * scale, x * scale)[: len(pair)]

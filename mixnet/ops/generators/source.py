@@ -6,11 +6,12 @@ them from a table. What has to be drawn is not declared anywhere: the operator's
 :class:`Asked` in place of a key. Operators that draw in another way than MXNet find a threefry key there.
 
 A table is an array of words: the number of the first draw, a zero, where each draw begins, then the words
-drawn. The zero makes the shortest table longer than the three words of a stream.
+drawn. It is always longer than the three words of a stream.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from jax.typing import DTypeLike
 from mixnet.ops.generators import mersenne
 
 _HEAD = 2  # words before the places of the draws
+_SHORTEST = 4  # words of a table
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
 
@@ -71,43 +73,49 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
 }
 
 
-def table(source: mersenne.Generator, demands: Sequence[Sequence[Demand]]) -> np.ndarray:
-    """What calls of operators draw, in order.
+def size_of(demands: Sequence[Sequence[Demand]]) -> int:
+    """How many words a table has."""
+    size = _HEAD + len(demands) + sum(demand.size for call in demands for demand in call)
+    return max(size, _SHORTEST)
+
+
+def fill(
+    words: np.ndarray, source: mersenne.Generator, demands: Sequence[Sequence[Demand]]
+) -> None:
+    """Make a table of what calls of operators draw, in order.
 
     Args:
+        words: the memory, see :func:`size_of`.
         source: drawn from.
         demands: of each call.
     """
-    head = _HEAD + len(demands)
-    size = head + sum(demand.size for call in demands for demand in call)
-    words = np.empty(size, np.uint32)
     words[:_HEAD] = 0
-    place = head
+    place = _HEAD + len(demands)
+    words[place:_SHORTEST] = 0
     for number, call in enumerate(demands):
         words[_HEAD + number] = place
         for demand in call:
             words[place : place + demand.size] = _KINDS[demand.kind](source, demand)
             place += demand.size
-    return words
 
 
 class AnswerError(Exception):
     """What an operator draws.
 
     Args:
-        demand: its only one.
+        demands: all of them: an operator draws once.
     """
 
-    def __init__(self, demand: Demand):
-        super().__init__(demand)
-        self.demand = demand
+    def __init__(self, demands: tuple[Demand, ...]):
+        super().__init__(demands)
+        self.demands = demands
 
 
 class Asked:
     """In place of a key: an operator that draws stops there and says what it would draw."""
 
-    def take(self, demand: Demand) -> Any:
-        raise AnswerError(demand)
+    def take(self, *demands: Demand) -> list[Any]:
+        raise AnswerError(demands)
 
 
 class Drawn:
@@ -123,10 +131,31 @@ class Drawn:
         index = jax.lax.add(_element(words, 0), jax.lax.convert_element_type(number, np.uint32))
         self._place = _element(words, jax.lax.add(index, np.uint32(_HEAD)))
 
-    def take(self, demand: Demand) -> Any:
-        words = jax.lax.dynamic_slice(self._words, (self._place,), (demand.size,))
-        self._place = jax.lax.add(self._place, np.uint32(demand.size))
-        return words
+    def take(self, *demands: Demand) -> list[Any]:
+        """The words of each demand."""
+        parts, place = [], self._place
+        for demand in demands:
+            parts.append(jax.lax.dynamic_slice(self._words, (place,), (demand.size,)))
+            place = jax.lax.add(place, np.uint32(demand.size))
+        return parts
+
+
+class DrawnForHost:
+    """The same for an operator that NumPy computes.
+
+    Args:
+        words: the table.
+        number: of the draw, counted from the table's first.
+    """
+
+    def __init__(self, words: np.ndarray, number: int):
+        self._words = words
+        self._place = int(words[_HEAD + int(words[0]) + number])
+
+    def take(self, *demands: Demand) -> list[np.ndarray]:
+        """The words of each demand."""
+        ends = np.cumsum([self._place, *[demand.size for demand in demands]]).tolist()
+        return [self._words[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _element(words: Any, index: Any) -> Any:
@@ -140,12 +169,12 @@ KEY_DEMAND = Demand("key", 1, 2)
 
 def key_of(key: Any) -> Any:
     """A key of threefry that the host has drawn."""
-    return jax.random.wrap_key_data(key.take(KEY_DEMAND))
+    return jax.random.wrap_key_data(key.take(KEY_DEMAND)[0])
 
 
 def is_drawn_by_host(key: object) -> bool:
     """Whether numbers are those of MXNet's generators."""
-    return isinstance(key, (Asked, Drawn))
+    return isinstance(key, (Asked, Drawn, DrawnForHost))
 
 
 def words(key: Any, count: int, each: int = 1, *, shared: bool = False) -> Any:
@@ -157,13 +186,17 @@ def words(key: Any, count: int, each: int = 1, *, shared: bool = False) -> Any:
         each: words for a number.
         shared: whether the many generators draw, not the single one.
     """
-    return key.take(Demand("shared words" if shared else "words", count, each))
+    return key.take(Demand("shared words" if shared else "words", count, each))[0]
 
 
 def uniform(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = False) -> Any:
     """Numbers in [0, 1) of the host's generators, float32 or float64."""
     kind = np.dtype(dtype)
     drawn = words(key, math.prod(shape), kind.itemsize // 4, shared=shared)
+    return _uniform_of(drawn, shape, kind)
+
+
+def _uniform_of(drawn: Any, shape: Sequence[int], kind: np.dtype) -> Any:
     if kind == _DOUBLE:
         halves = drawn.reshape(-1, 2).astype(_DOUBLE)
         number = (halves[:, 0] + halves[:, 1] * 2.0**32) / 2.0**64
@@ -178,7 +211,7 @@ def normal(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = F
     kind = np.dtype(dtype)
     words_of_one = kind.itemsize // 4
     name = "shared normal" if shared else "normal"
-    drawn = key.take(Demand(name, math.prod(shape), words_of_one))
+    (drawn,) = key.take(Demand(name, math.prod(shape), words_of_one))
     if words_of_one == 2:
         drawn = drawn.reshape(-1, 2)
     return jax.lax.reshape(jax.lax.bitcast_convert_type(drawn, kind), tuple(shape))
@@ -186,10 +219,23 @@ def normal(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = F
 
 def order(key: Any, count: int, rows: bool) -> Any:
     """A random order of ``count`` places, as MXNet shuffles numbers, or ``rows`` of them."""
-    drawn = key.take(Demand("order of rows" if rows else "order", count, 1))
+    (drawn,) = key.take(Demand("order of rows" if rows else "order", count, 1))
     return jax.lax.convert_element_type(drawn, np.int32)
+
+
+def order_and_uniform(key: Any, places: int, shape: Sequence[int]) -> tuple[Any, Any]:
+    """A random order of ``places``, then numbers in [0, 1) of float32."""
+    drawn, words = key.take(Demand("order", places, 1), Demand("words", math.prod(shape), 1))
+    return jax.lax.convert_element_type(drawn, np.int32), _uniform_of(words, shape, _SINGLE)
+
+
+def is_heads(key: Any) -> Any:
+    """Whether a coin shows heads: a float64 above a half."""
+    (pair,) = key.take(Demand("words", 1, 2))
+    low, high = pair[0].astype(_DOUBLE), pair[1].astype(_DOUBLE)
+    return low + high * 2.0**32 > 2.0**63
 
 
 def choice(key: Any, places: int, count: int) -> Any:
     """Different places, ``count`` of ``places``, as MXNet chooses them."""
-    return key.take(Demand("choice", count, 1, places)).astype(jnp.int64)
+    return key.take(Demand("choice", count, 1, places))[0].astype(jnp.int64)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.base import OperatorValueError
+from mixnet.ops.generators.source import is_drawn_by_host, is_heads
 from mixnet.ops.random.threefry import threefry
 
 ON_HOST: dict[str, Callable[..., Any]] = {}
@@ -150,6 +151,8 @@ def _declare_random_flip(name: str, axis: int) -> None:
     def flip(data: Any, *, key: Any) -> Any:
         if data.ndim != 3:
             return NotImplemented
+        if is_drawn_by_host(key):
+            return _mirrored(data, axis) if is_heads(key) else data
         # As jax.random.bernoulli: below a half if the first of 64 random bits is 0.
         return data if int(threefry(key, 0, 0)[0]) >> 31 else _mirrored(data, axis)
 

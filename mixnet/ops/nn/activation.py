@@ -157,7 +157,9 @@ def dropout(
     shared = {axis % data.ndim for axis in axes}
     shape = tuple(1 if i in shared else n for i, n in enumerate(data.shape))
     if source.is_drawn_by_host(key):
-        mask = source.uniform(key, shape, np.float32, shared=True) <= np.float32(1 - p)
+        # MXNet draws float32 for float32 only.
+        kind = np.dtype(np.float32 if data.dtype == np.float32 else np.float64)
+        mask = source.uniform(key, shape, kind, shared=True) <= kind.type(1 - p)
     else:
         mask = jax.random.bernoulli(key, 1 - p, shape)
     return jnp.where(mask, data / (1 - p), 0).astype(data.dtype)

@@ -9,10 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.array.shape import concat
 from mixnet.ops.control import loops
+from mixnet.ops.generators import source
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Positive, Share
 from mixnet.ops.schema.shape_constraints import recurrent_weights
@@ -236,6 +238,7 @@ def rnn_outputs(mode: str, state_outputs: bool) -> int:
     outputs=rnn_outputs,
     output_names=("output", "state_output", "statecell_output"),
     draws=_drops,
+    draws_as_mxnet=True,
     precision="low",
 )
 def rnn(
@@ -264,7 +267,8 @@ def rnn(
     ``out`` below is ``projection_size`` where given, else ``state_size``; ``directions`` is 2 when
     ``bidirectional``, whose second direction runs from a sequence's last step to its first and
     comes after the first in the output. In training each layer but the first gets its input
-    through dropout of probability ``p``.
+    through dropout of probability ``p``: on a CPU not in float32 without projection, unless
+    ``MIXNET_RANDOM=threefry``, since MXNet has none there.
 
     Args:
         data: ``(time, batch, units)``.
@@ -314,9 +318,13 @@ def rnn(
     )
     part = _parts(parameters, layout)
     last = []
+    masks = None
+    if _drops(num_layers, p, training) and not _is_left_out(key, data.dtype, projection_size):
+        units = directions * (projection_size or state_size)
+        masks = _masks(key, p, (num_layers - 1, *data.shape[:2], units))
     for layer in range(num_layers):
-        if layer and p and training:
-            data = _dropped(data, p, jax.random.fold_in(key, layer))
+        if layer and masks is not None:
+            data = jnp.where(masks[layer - 1], data / (1 - p), 0).astype(data.dtype)
         rows = slice(layer * directions, (layer + 1) * directions)
         sides = [(layer, direction) for direction in range(directions)]
         outs, *after = _layer(
@@ -360,10 +368,17 @@ def _parts(
     }
 
 
-def _dropped(data: jax.Array, p: float, key: jax.Array) -> Any:
-    """The input of a layer after dropout."""
-    mask = jax.random.bernoulli(key, 1 - p, data.shape)
-    return jnp.where(mask, data / (1 - p), 0).astype(data.dtype)
+def _is_left_out(key: Any, dtype: np.dtype, projection_size: int | None) -> bool:
+    """Whether MXNet has no dropout there: on CPUs it runs float32 with oneDNN, which has none."""
+    return source.is_drawn_by_host(key) and dtype == np.float32 and not projection_size
+
+
+def _masks(key: Any, p: float, shape: tuple[int, ...]) -> Any:
+    """What dropout keeps of the inputs of all layers but the first."""
+    if source.is_drawn_by_host(key):
+        return source.uniform(key, shape, np.float32) >= np.float32(p)
+    keys = [jax.random.fold_in(key, layer) for layer in range(1, shape[0] + 1)]
+    return [jax.random.bernoulli(each, 1 - p, shape[1:]) for each in keys]
 
 
 def _gate_inputs(data: Any, part: Any, side: tuple[int, int], mode: str, lengths: Any) -> Any:

@@ -339,6 +339,7 @@ def _multinomial_inputs(pvals: jax.Array) -> tuple[str, ...]:
     arguments=_multinomial_inputs,
     check=_check_shares,
     differentiable=False,
+    draws_as_mxnet=True,
 )
 def multinomial(
     a=None,
@@ -362,6 +363,21 @@ def multinomial(
     Source: MXNet operator ``_npi_multinomial``.
     """
     chances = jnp.asarray(a if pvals is None else pvals).astype(jnp.float64)
+    if source.is_drawn_by_host(key):
+        return _counts_by_mxnet(key, n, chances, tuple(size or ()), pvals is not None)
     chances = chances.at[-1].set(jnp.maximum(1 - jnp.sum(chances[:-1]), 0))
     shape = (*(size or ()), chances.shape[-1])
     return jax.random.multinomial(key, jnp.float64(n), chances, shape=shape).astype(jnp.int64)
+
+
+def _counts_by_mxnet(
+    key: Any, n: int, chances: Any, size: tuple[int, ...], are_numbers: bool
+) -> Any:
+    # With numbers, MXNet also fills with random numbers the memory where these are put then.
+    draws = n * math.prod(size)
+    unused = chances.size if are_numbers else 0
+    share = source.uniform(key, (draws + unused,), np.float64)[:draws].reshape(*size, n)
+    ends = jnp.cumsum(chances)[:-1]
+    category = (share[..., None] >= ends).sum(-1)
+    every = jnp.arange(chances.size)
+    return (category[..., None] == every).sum(-2).astype(jnp.int64)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import OperatorValueError, ShapeError
+from mixnet.ops.generators import source
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Count, Positive
@@ -110,7 +111,8 @@ def _declare_flip(direction: str, axis: int, text: str) -> tuple[Op, Op]:
 
     def random_flip(data: jax.Array, *, key: Any) -> Any:
         check_image(chance, data.shape)
-        return jnp.where(jax.random.bernoulli(key), jnp.flip(data, axis), data)
+        heads = source.is_heads(key) if source.is_drawn_by_host(key) else jax.random.bernoulli(key)
+        return jnp.where(heads, jnp.flip(data, axis), data)
 
     shape = "Args:\n    data: ``(height, width, channels)``.\n\nRaises:\n    ShapeError: it is not."
     flip.__doc__ = f"An image mirrored, {text}.\n\n{shape}\n\nSource: MXNet operator ``{name}``."
@@ -120,7 +122,7 @@ def _declare_flip(direction: str, axis: int, text: str) -> tuple[Op, Op]:
     )
     return (
         op(name, aliases=[f"_npx_{name}"])(flip),
-        op(chance, aliases=[f"_npx_{chance}"])(random_flip),
+        op(chance, aliases=[f"_npx_{chance}"], draws_as_mxnet=True)(random_flip),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -12,6 +12,7 @@ from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
+from mixnet.ops.generators import source
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.vision.image import check_image
@@ -111,8 +112,8 @@ def _declare(quantity: str, change: Callable[[Any, Any], Any], text: str) -> Op:
                 f"{name}: min_factor={min_factor} and max_factor={max_factor} must be 0 or more."
             )
         image = _wide(data)
-        factor = jax.random.uniform(key, dtype=image.dtype)
-        factor = factor * (max_factor - min_factor) + min_factor
+        share = _share(key, (), image.dtype)
+        factor = share * (max_factor - min_factor) + min_factor
         return _narrow(change(image, factor), data.dtype)
 
     random_change.__doc__ = (
@@ -121,7 +122,13 @@ def _declare(quantity: str, change: Callable[[Any, Any], Any], text: str) -> Op:
         f"numbers are cut to its range.\n\nRaises:\n    ShapeError: the data are not an image.\n    "
         f"AttributeValueError: a factor below 0.\n\nSource: MXNet operator ``{name}``."
     )
-    return op(name, aliases=[f"_npx_{name}"])(random_change)
+    return op(name, aliases=[f"_npx_{name}"], draws_as_mxnet=True)(random_change)
+
+
+def _share(key: Any, shape: Sequence[int], dtype: DTypeLike) -> Any:
+    if source.is_drawn_by_host(key):
+        return source.uniform(key, shape, np.float32).astype(dtype)
+    return jax.random.uniform(key, shape, dtype)
 
 
 random_brightness = _declare("brightness", _brightness, "An image made brighter or darker")
@@ -142,6 +149,7 @@ def _jitters(brightness: float, contrast: float, saturation: float, hue: float) 
     "_image_random_color_jitter",
     aliases=["_npx__image_random_color_jitter"],
     draws=_jitters,
+    draws_as_mxnet=True,
 )
 def random_color_jitter(
     data, *, brightness: float, contrast: float, saturation: float, hue: float, key
@@ -171,19 +179,28 @@ def random_color_jitter(
     ]
     if not changes:
         return data
-    order_key, *keys = jax.random.split(key, len(changes) + 1)
-    order = jax.random.permutation(order_key, len(changes))
-    for place, each in enumerate(keys):
-        data = loops.switch(order[place], changes, data, each)
+    count = len(changes)
+    if source.is_drawn_by_host(key):
+        # MXNet also gives a place to those that change nothing.
+        every, shares = source.order_and_uniform(key, len(widths), (count,))
+        changing = np.array([width > 0 for width in widths])
+        places = jnp.argsort(~jnp.asarray(changing)[every], stable=True)[:count]
+        order = (jnp.cumsum(jnp.asarray(changing)) - 1)[every[places]]
+    else:
+        order_key, share_key = jax.random.split(key)
+        order = jax.random.permutation(order_key, count)
+        shares = jax.random.uniform(share_key, (count,), _wide(data).dtype)
+    for place in range(count):
+        data = loops.switch(order[place], changes, data, shares[place])
     return data
 
 
 def _step(
     change: Callable[..., Any], middle: int, width: float, dtype: DTypeLike
 ) -> Callable[[Any, Any], Any]:
-    def step(data: jax.Array, key: jax.Array) -> Any:
+    def step(data: jax.Array, share: jax.Array) -> Any:
         image = _wide(data)
-        factor = middle + width * jax.random.uniform(key, (), image.dtype, -1, 1)
+        factor = middle - width + 2 * width * share.astype(image.dtype)
         return _narrow(change(image, factor), dtype)
 
     return step
@@ -213,7 +230,7 @@ def adjust_lighting(data, *, alpha: tuple[float, ...]):
     return _narrow(_lighting(image, jnp.asarray(alpha, image.dtype)), data.dtype)
 
 
-@op("_image_random_lighting", aliases=["_npx__image_random_lighting"])
+@op("_image_random_lighting", aliases=["_npx__image_random_lighting"], draws_as_mxnet=True)
 def random_lighting(data, *, alpha_std: float = 0.05, key):
     """``_image_adjust_lighting`` by normal random numbers of deviation ``alpha_std``.
 
@@ -227,5 +244,8 @@ def random_lighting(data, *, alpha_std: float = 0.05, key):
     """
     _check("_image_random_lighting", data)
     image = _wide(data)
-    alpha = jax.random.normal(key, (3,), image.dtype) * alpha_std
+    if source.is_drawn_by_host(key):
+        alpha = source.normal(key, (3,), np.float32).astype(image.dtype) * alpha_std
+    else:
+        alpha = jax.random.normal(key, (3,), image.dtype) * alpha_std
     return _narrow(_lighting(image, alpha), data.dtype)

@@ -15,8 +15,10 @@ import numpy as np
 
 from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
+from mixnet.ops.generators.source import DrawnForHost
 from mixnet.ops.lowering.host import ON_HOST
 from mixnet.ops.random.threefry import fold_in
+from mixnet.ops.schema.stream import is_table
 from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.record.record import array_of, record
 from mixnet.runtime.value.call import explained
@@ -61,9 +63,8 @@ class HostRun:
             if op.takes_key:
                 *inputs, stream = arrays
                 keywords = op.keywords(statics, scalars[:-1])
-                results = rule(
-                    *inputs, key=fold_in(stream[:2], int(stream[2]) + int(scalars[-1])), **keywords
-                )
+                key = _key(stream, int(scalars[-1]))
+                results = rule(*inputs, key=key, **keywords)
             else:
                 results = rule(*arrays, **op.keywords(statics, scalars))
             if results is not NotImplemented:  # a rule may know only some dtypes or layouts
@@ -109,6 +110,13 @@ class HostRun:
             )
         with _off():
             return record(op, statics, scalars, tuple(values), context)
+
+
+def _key(stream: np.ndarray, number: int) -> Any:
+    """The key of a draw, for a rule of NumPy; or the numbers of a table."""
+    if is_table(stream):
+        return DrawnForHost(stream, number)
+    return fold_in(stream[:2], int(stream[2]) + number)
 
 
 def host_value(array: object, context: Context) -> Value:

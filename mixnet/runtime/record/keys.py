@@ -12,19 +12,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import numpy as np
 
 from mixnet import config
 from mixnet.context import Context
+from mixnet.engine.current import current
+from mixnet.engine.variable import Var
 from mixnet.ops.generators.mersenne import Generator
-from mixnet.ops.generators.source import Demand, table
+from mixnet.ops.generators.source import Demand, fill, size_of
 from mixnet.ops.random.threefry import fold_in
 from mixnet.process import locks
 from mixnet.process.interrupt import Deferred
 from mixnet.runtime.devices.host_value import HostValue
-from mixnet.runtime.value.state import is_tracing, state
-from mixnet.runtime.value.value import Spec, Value, from_host
+from mixnet.runtime.devices.to_device import handed_over
+from mixnet.runtime.value.later import later
+from mixnet.runtime.value.state import is_on_host, is_tracing, state
+from mixnet.runtime.value.value import Spec, Value, aligned_empty, from_host
 
 _seed = 0
 
@@ -52,21 +57,79 @@ class _Stream:
 _streams: dict[Context, _Stream] = {}
 
 
+_QUICK = 1 << 14  # words that are drawn sooner than the engine runs a task
+
+
 class _OnHost:
-    """MXNet's generators, which all CPU contexts share; made when they are first drawn from."""
+    """MXNet's generators from a seed on, which all CPU contexts share.
 
-    def __init__(self) -> None:
-        self.generator: Generator | None = None
-        self.lock = locks.make("random numbers of the host")
+    The engine draws what takes long. Draws use the generators in the order in which they were called for.
 
-    def draw(self, demands: Sequence[Sequence[Demand]]) -> np.ndarray:
-        with Deferred(), self.lock:  # an interrupt would leave a generator between two states
-            if self.generator is None:
-                self.generator = Generator(_seed)
-            return table(self.generator, demands)
+    Args:
+        number: the seed.
+        of_context: whether it was given for a context.
+    """
+
+    lock = locks.make("random numbers of the host")
+
+    def __init__(self, number: int, of_context: bool = False):
+        self._seed = (number, of_context)
+        self._generator: Generator | None = None
+        self._var = Var("random numbers")
+        self._pushed = self._drawn = 0  # tasks; what ran last counts the second number
+
+    def draw(self, demands: Sequence[Sequence[Demand]], context: Context) -> Value:
+        """A table of what the calls of operators draw."""
+        size = size_of(demands)
+        spec = Spec.of((size,), np.dtype(np.uint32), context)
+        at_once = size <= _QUICK or current.naive or is_on_host()
+        while True:
+            # An interrupt would leave a generator between two states.
+            with Deferred(), self.lock:
+                if at_once and self._pushed == self._drawn:
+                    words = np.empty(size, np.uint32)
+                    fill(words, self._started(), demands)
+                    return HostValue(spec, words)
+                if not is_on_host():
+                    return self._push(demands, spec)
+            self._finish()
+
+    def _started(self) -> Generator:
+        if self._generator is None:
+            self._generator = Generator(*self._seed)
+        return self._generator
+
+    def _push(self, demands: Sequence[Sequence[Demand]], spec: Spec) -> Value:
+        def work(_: object) -> Sequence[Any]:
+            with Deferred():
+                try:
+                    words = aligned_empty(spec.shape, spec.dtype)
+                    fill(words, self._started(), demands)
+                    return [handed_over(words, spec)]
+                finally:
+                    self._drawn += 1
+
+        name = "random numbers"
+        (value,) = later(
+            name, (), (spec,), work, f"copy:{spec.context}", kind=name, also=(self._var,)
+        )
+        self._pushed += 1
+        return value
+
+    def _finish(self) -> None:
+        """Wait for the draws that the engine has."""
+        current.engine.wait_for_var(self._var)
+
+    def copy(self) -> _OnHost:
+        """Generators that draw what these will draw."""
+        self._finish()
+        other = _OnHost(*self._seed)
+        with self.lock:
+            other._generator = self._generator and self._generator.copy()
+        return other
 
 
-_on_host = _OnHost()
+_on_host = _OnHost(0)
 
 
 def seed(number: int, context: Context | None = None) -> None:
@@ -74,9 +137,9 @@ def seed(number: int, context: Context | None = None) -> None:
 
     Of one context: the stream does not depend on its device's number.
     """
-    global _seed
+    global _seed, _on_host
     if context is None or context.device_type != "gpu":
-        _on_host.generator = Generator(number, of_context=context is not None)
+        _on_host = _OnHost(number, of_context=context is not None)
     if context is not None:
         _streams[context] = _start(number, context, 0)
         return
@@ -165,10 +228,9 @@ def next_draw(
         return state.trace.next_draw(context, count)
     if not count:
         return _stream_of(context).value, 0.0
-    if demands is not None and state.trace is None and context.device_type != "gpu":
+    if demands is not None and context.device_type != "gpu":
         if config.get("MIXNET_RANDOM") == "mxnet":
-            words = _on_host.draw(demands())
-            return HostValue(Spec.of(words.shape, words.dtype, context), words), 0.0
+            return _on_host.draw(demands(), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 
@@ -193,12 +255,13 @@ def preserved() -> Iterator[None]:
     """Scope after which all streams continue as if nothing had been drawn inside."""
     seed_before = _seed
     before = {context: (stream, stream.at) for context, stream in _streams.items()}
-    generator = _on_host.generator
-    _on_host.generator = generator and generator.copy()
+    global _on_host
+    on_host = _on_host
+    _on_host = on_host.copy()
     try:
         yield
     finally:
-        _on_host.generator = generator
+        _on_host = on_host
         _set_seed(seed_before)
         _streams.clear()
         for context, (stream, at) in before.items():

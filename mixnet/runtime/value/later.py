@@ -90,6 +90,7 @@ def later(
     priority: int = 0,
     kind: str = "copy",
     turns: Sequence[Var] = (),
+    also: Sequence[Var] = (),
 ) -> list[Value]:
     """Values of ``specs`` that ``work`` computes from the arrays of ``sources``; does not block.
 
@@ -104,6 +105,7 @@ def later(
         priority: larger runs earlier among what is ready.
         kind: name of the results in the memory profiler.
         turns: variables that ``work`` writes, so that tasks use them one after another.
+        also: the same, in the order of the calls: the task waits for the ones before it, and for its sources.
     """
     for value in sources:
         check_pending(value)
@@ -125,7 +127,7 @@ def later(
                 log.created(array, kind, line, spec.context)
         holder.fill(arrays)
 
-    push, writes = current.engine.push, (holder.var,)
+    push, writes = current.engine.push, (holder.var, *also)
     if not turns:
         push(run, reads, writes, resource, priority=priority, name=name)
         return values

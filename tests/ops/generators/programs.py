@@ -6,6 +6,7 @@ Under MXNet 1.9.1, ``python programs.py > mxnet_numbers.json`` records what it d
 from __future__ import annotations
 
 import json
+import random as python_random
 from collections.abc import Callable
 from typing import Any
 
@@ -69,6 +70,83 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
             with autograd.record():
                 dropped = nd.Dropout(nd.ones((12, 4)), **attributes)
             yield dropped
+
+    @program
+    def dropout_of_other_dtypes() -> Any:
+        for dtype in ("float64", "float16"):
+            with autograd.record():
+                yield nd.Dropout(nd.ones((12, 4), dtype=dtype), p=0.5)
+
+    @program
+    def recurrent_layers() -> Any:
+        for dtype in ("float32", "float64"):
+            for layer in (gluon.rnn.LSTM, gluon.rnn.GRU):
+                net = layer(3, num_layers=2, dropout=0.5, bidirectional=True)
+                net.cast(dtype)
+                net.initialize(mx.init.Normal(0.5))
+                with autograd.record():
+                    yield net((nd.arange(16).reshape((2, 2, 4)) / 10).astype(dtype))
+
+    @program
+    def recurrent_cells() -> Any:
+        for cell in (
+            gluon.rnn.ZoneoutCell(gluon.rnn.LSTMCell(3, input_size=4), 0.3, 0.4),
+            gluon.contrib.rnn.VariationalDropoutCell(
+                gluon.rnn.GRUCell(3, input_size=4), 0.2, 0.3, 0.4
+            ),
+        ):
+            cell.initialize(mx.init.Normal(0.5))
+            with autograd.record():
+                outputs, _ = cell.unroll(3, nd.ones((2, 3, 4)), merge_outputs=True)
+            yield outputs
+
+    picture = (np.arange(6 * 8 * 3).reshape(6, 8, 3) * 37 % 256).astype("f")
+
+    @program
+    def images() -> Any:
+        change = nd.image
+        for dtype in ("float32", "uint8"):
+            image = nd.array(picture, dtype=dtype)
+            for _ in range(4):
+                yield change.random_flip_left_right(image)
+                yield change.random_flip_top_bottom(image)
+            yield change.random_brightness(image, 0.5, 1.5)
+            yield change.random_contrast(image, 0.5, 1.5)
+            yield change.random_lighting(image, 0.5)
+            for _ in range(3):
+                yield change.random_color_jitter(image, 0.3, 0.4, 0.0, 0.0)
+        yield change.random_hue(nd.array(picture), 0.5, 1.5)
+        for _ in range(3):
+            yield change.random_color_jitter(nd.array(picture), 0.3, 0.4, 0.0, 0.2)
+        yield random.uniform(shape=(3,))
+
+    @program
+    def transforms_of_a_data_loader() -> Any:
+        transforms, data = gluon.data.vision.transforms, gluon.data
+        steps = transforms.Compose(
+            [
+                transforms.RandomResizedCrop(4),
+                transforms.RandomFlipLeftRight(),
+                transforms.RandomColorJitter(0.3, 0.4),
+                transforms.RandomLighting(0.1),
+                transforms.ToTensor(),
+            ]
+        )
+        python_random.seed(5)
+        np.random.seed(5)
+        pictures = data.ArrayDataset(nd.array(np.stack([picture] * 5)), nd.arange(5))
+        loader = data.DataLoader(pictures.transform_first(steps), 2, shuffle=True)
+        for _ in range(2):
+            for batch, labels in loader:
+                yield batch
+                yield labels
+
+    @program
+    def counts_of_categories() -> Any:
+        yield of_numpy.multinomial(10, [0.2, 0.3, 0.5])
+        yield of_numpy.multinomial(100, [1 / 6] * 6, size=(4, 2))
+        yield of_numpy.multinomial(100, mx.np.array([0.2, 0.3, 0.5]), size=(3,))
+        yield of_numpy.uniform(size=(3,))
 
     @program
     def numpy() -> Any:
@@ -145,6 +223,11 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
             try:
                 for initializer in kinds:
                     parameter = gluon.Parameter("a_weight", shape=(30, 40))
+                    parameter.initialize(initializer)
+                    yield parameter.data()
+                    if use_numpy:
+                        continue
+                    parameter = gluon.Parameter("a_weight", shape=(3, 4), dtype="float64")
                     parameter.initialize(initializer)
                     yield parameter.data()
             finally:

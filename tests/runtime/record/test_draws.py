@@ -1,0 +1,114 @@
+"""Large draws of MXNet's generators are the engine's work: in order, whole, and not waited for."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet.ops.generators import mersenne
+from mixnet.ops.generators.mersenne import Generator
+from mixnet.runtime.record import keys
+from mixnet.runtime.record.host import on_host
+
+LARGE, SMALL = 100_000, 10
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The engine's draws wait until it is set."""
+    free = threading.Event()
+    divided = Generator._divided
+
+    def waiting(self: Generator, *arguments: object) -> np.ndarray:
+        if threading.current_thread() is not threading.main_thread():
+            assert free.wait(60)
+        return divided(self, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Generator, "_divided", waiting)
+    yield free
+    free.set()
+    mx.nd.waitall()
+
+
+def expected(*counts: int) -> list[np.ndarray]:
+    generator = Generator(5)
+    return [mersenne.uniform(generator.shared_words(count)) for count in counts]
+
+
+def uniform(count: int) -> mx.nd.NDArray:
+    return mx.nd.random.uniform(shape=(count,))
+
+
+def is_pending() -> bool:
+    return keys._on_host._pushed > keys._on_host._drawn
+
+
+def test_nobody_waits_for_a_large_draw_and_all_are_in_order(held: threading.Event) -> None:
+    mx.random.seed(5)
+    drawn = [uniform(count) for count in (SMALL, LARGE, SMALL, LARGE)]
+    assert is_pending()
+    held.set()
+    for ours, theirs in zip(drawn, expected(SMALL, LARGE, SMALL, LARGE), strict=True):
+        np.testing.assert_array_equal(ours.asnumpy(), theirs)
+    assert not is_pending()
+
+
+def test_a_seed_does_not_wait(held: threading.Event) -> None:
+    mx.random.seed(5)
+    before = uniform(LARGE)
+    mx.random.seed(5)
+    after = uniform(SMALL)
+    np.testing.assert_array_equal(after.asnumpy(), expected(SMALL)[0])
+    held.set()
+    np.testing.assert_array_equal(before.asnumpy(), expected(LARGE)[0])
+
+
+def test_what_is_drawn_on_the_host_comes_after_pending_draws(held: threading.Event) -> None:
+    mx.random.seed(5)
+    first = uniform(LARGE)
+    threading.Timer(0.2, held.set).start()
+    with on_host():
+        second = uniform(SMALL).asnumpy()
+    with keys.preserved():
+        third = uniform(SMALL).asnumpy()
+    again = uniform(SMALL).asnumpy()
+    numbers = expected(LARGE, SMALL, SMALL)
+    np.testing.assert_array_equal(first.asnumpy(), numbers[0])
+    np.testing.assert_array_equal(second, numbers[1])
+    np.testing.assert_array_equal(third, numbers[2])
+    np.testing.assert_array_equal(again, numbers[2])
+
+
+def test_an_interrupted_wait_leaves_the_draws_as_they_are(held: threading.Event) -> None:
+    mx.random.seed(5)
+    first = uniform(LARGE)
+    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
+    threading.Timer(0.6, held.set).start()
+    with pytest.raises(KeyboardInterrupt):
+        first.asnumpy()
+        threading.Event().wait(5)
+    held.set()
+    second = uniform(SMALL)
+    numbers = expected(LARGE, SMALL)
+    np.testing.assert_array_equal(second.asnumpy(), numbers[1])
+    np.testing.assert_array_equal(first.asnumpy(), numbers[0])
+
+
+def test_threads_share_the_generators() -> None:
+    mx.random.seed(5)
+    drawn: list[np.ndarray] = []
+    threads = [
+        threading.Thread(target=lambda: drawn.append(uniform(LARGE).asnumpy())) for _ in range(4)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(60)
+    numbers = expected(*[LARGE] * 4)
+    for part in numbers:
+        assert sum(np.array_equal(part, each) for each in drawn) == 1
