@@ -93,6 +93,14 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
         yield of_numpy.choice(10, size=(5,), replace=False, p=chances)
         yield of_numpy.uniform(size=(3,))
 
+    @program
+    def counts_of_categories() -> Any:
+        chances = [0.2, 0.3, 0.5]
+        yield of_numpy.multinomial(5, chances)
+        yield of_numpy.multinomial(20, chances, size=(2, 2))
+        yield of_numpy.multinomial(30, mx.np.array(chances, dtype="float64"), size=3)
+        yield of_numpy.uniform(size=(3,))
+
     def trained(hybrid: bool) -> Any:
         net = gluon.nn.HybridSequential()
         net.add(
