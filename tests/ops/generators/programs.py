@@ -101,6 +101,15 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
         yield of_numpy.multinomial(30, mx.np.array(chances, dtype="float64"), size=3)
         yield of_numpy.uniform(size=(3,))
 
+    @program
+    def langevin_dynamics() -> Any:
+        for dtype in ("float32", "float64", "float16"):
+            sgld = mx.optimizer.SGLD(learning_rate=0.25, wd=0.1)
+            weight = nd.ones((3, 40), dtype=dtype)
+            for _ in range(2):
+                sgld.update(0, weight, nd.ones((3, 40), dtype=dtype), None)
+            yield weight[:, ::7]
+
     def trained(hybrid: bool) -> Any:
         net = gluon.nn.HybridSequential()
         net.add(
