@@ -78,8 +78,8 @@ def feature_list() -> list[Feature]:
     What MXNet decides when it is compiled is asked of the machine: ``CPU_*`` and ``F16C`` are
     instructions that XLA may use, ``CUDA``, ``CUDNN`` and ``NCCL`` come with JAX's CUDA plugin.
     ``MKLDNN`` is whether convolutions can go to oneDNN, which is tried when somebody asks, once for each
-    version of jaxlib (about two seconds). Libraries that mixnet does not use (OpenMP, BLAS, TensorRT, TVM, ...) are not
-    enabled.
+    version of jaxlib (about two seconds). Libraries that mixnet does not use (OpenMP, BLAS, TensorRT,
+    TVM, ...) are not enabled.
     """
     cuda, flags = _has_cuda(), _instructions()
     enabled: dict[str, bool | Callable[[], bool]] = {
