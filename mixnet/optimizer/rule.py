@@ -14,14 +14,18 @@ from typing import Any
 from mixnet.ops.op import Op
 
 
-def rule(*states: str) -> Callable[[Callable[..., Any]], Op]:
+def rule(*states: str, draws_as_mxnet: bool = False) -> Callable[[Callable[..., Any]], Op]:
     """Decorator: ``rule(weight, grad, *states, *, numbers)`` gives new weight, then new states.
 
     Args:
         states: names of the parameters that are states.
+        draws_as_mxnet: see :class:`mixnet.ops.registry.Op`.
     """
 
     def declare(function: Callable[..., Any]) -> Op:
-        return Op(function.__name__, function, states=states, differentiable=False)
+        return Op(
+            function.__name__, function, states=states, differentiable=False,
+            draws_as_mxnet=draws_as_mxnet,
+        )  # fmt: skip
 
     return declare

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import jax
 import jax.numpy as jnp
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
+from mixnet.ops.random.sample import drawn_dtype, standard_normal
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.update.optimizer_update import as_kind, prepared
 from mixnet.optimizer.base import Optimizer, register
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mixnet.optimizer.base import Index
 
 
-@rule()
+@rule(draws_as_mxnet=True)
 def sgld_update(
     weight,
     grad,
@@ -32,8 +32,10 @@ def sgld_update(
     """Half a step of gradient descent, and normal noise of variance ``lr``."""
     gradient = prepared(grad, weight, rescale_grad, clip_gradient)
     rate = as_kind(lr, weight)
-    noise = jax.random.normal(key, weight.shape, weight.dtype) * jnp.sqrt(rate)
-    return weight - rate / 2 * (gradient + as_kind(wd, weight) * weight) + noise
+    kind = drawn_dtype(key, weight.dtype)
+    noise = standard_normal(key, weight.shape, kind, shared=True) * jnp.sqrt(lr).astype(kind)
+    moved = weight - rate / 2 * (gradient + as_kind(wd, weight) * weight)
+    return moved + noise.astype(weight.dtype)
 
 
 @register

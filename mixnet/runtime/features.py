@@ -6,6 +6,7 @@ import importlib.util
 import os
 import platform
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -21,12 +22,13 @@ class Feature:
 
     Args:
         name: as MXNet spells it.
-        enabled: whether it is available.
+        enabled: whether it is available, or a function that finds out, which is called when
+            somebody asks.
     """
 
     __slots__ = ("_enabled", "_name")
 
-    def __init__(self, name: str, enabled: bool):
+    def __init__(self, name: str, enabled: bool | Callable[[], bool]):
         self._name = name
         self._enabled = enabled
 
@@ -38,6 +40,8 @@ class Feature:
     @property
     def enabled(self) -> bool:
         """Whether the feature is available."""
+        if callable(self._enabled):
+            self._enabled = self._enabled()
         return self._enabled
 
     def __repr__(self) -> str:
@@ -73,12 +77,12 @@ def feature_list() -> list[Feature]:
 
     What MXNet decides when it is compiled is asked of the machine: ``CPU_*`` and ``F16C`` are
     instructions that XLA may use, ``CUDA``, ``CUDNN`` and ``NCCL`` come with JAX's CUDA plugin.
-    ``MKLDNN`` is whether convolutions can go to oneDNN, which is tried once for each version of jaxlib
-    (about two seconds). Libraries that mixnet does not use (OpenMP, BLAS, TensorRT, TVM, ...) are not
-    enabled.
+    ``MKLDNN`` is whether convolutions can go to oneDNN, which is tried when somebody asks, once for each
+    version of jaxlib (about two seconds). Libraries that mixnet does not use (OpenMP, BLAS, TensorRT,
+    TVM, ...) are not enabled.
     """
     cuda, flags = _has_cuda(), _instructions()
-    enabled = {
+    enabled: dict[str, bool | Callable[[], bool]] = {
         "CUDA": cuda,
         "CUDNN": cuda,
         "NCCL": cuda,
@@ -101,7 +105,7 @@ def feature_list() -> list[Feature]:
         "BLAS_MKL": False,
         "BLAS_APPLE": False,
         "LAPACK": True,
-        "MKLDNN": onednn.available(cache_folder()),
+        "MKLDNN": lambda: onednn.available(cache_folder()),
         "OPENCV": importlib.util.find_spec("cv2") is not None,
         "CAFFE": False,
         "PROFILER": True,

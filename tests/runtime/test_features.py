@@ -97,3 +97,12 @@ def test_unknown_names() -> None:
         features.is_enabled("zz")
     with pytest.raises(AttributeTypeError, match=r"3.*a name"):
         features.is_enabled(3)
+
+
+def test_onednn_is_tried_when_somebody_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[object] = []
+    monkeypatch.setattr(onednn, "available", lambda folder: not tries.append(folder))
+    features = {each.name: each for each in mx.runtime.feature_list()}
+    assert features["LAPACK"].enabled and not tries
+    assert features["MKLDNN"].enabled and features["MKLDNN"].enabled
+    assert len(tries) == 1

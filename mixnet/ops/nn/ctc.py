@@ -78,30 +78,80 @@ def ctc_loss(
     # The states of a sequence: its labels with a blank before, between and after them.
     states = jnp.full((batch, 2 * length + 1), blank, jnp.int32).at[:, 1::2].set(label)
     repeats = label[:, 1:] == label[:, :-1]
-    # A label may follow another directly, except its own repetition.
-    skips = jnp.zeros(states.shape, bool).at[:, 3::2].set(~repeats)
     logs = jax.nn.log_softmax(data.astype(jnp.promote_types(data.dtype, jnp.float32)), -1)
     chosen = jnp.clip(states, 0, classes - 1)[None]
     emitted = jnp.take_along_axis(logs, jnp.broadcast_to(chosen, (time, *states.shape)), 2)
+    inside = jnp.arange(1, length) < counts[:, None]
+    needed = jnp.maximum(counts + (repeats & inside).sum(1), 1)
+    loss = _loss(emitted, states, steps, counts)
+    return jnp.where(needed <= steps, loss, 0).astype(data.dtype)
 
-    def one(reached: Any, inputs: jax.Array) -> tuple[Any, None]:
+
+@jax.custom_vjp
+def _loss(emitted: Any, states: Any, steps: Any, counts: Any) -> Any:
+    """Minus the log probability of each sequence.
+
+    Args:
+        emitted: log probability of each state at each step, ``(time, batch, states)``.
+        states: the class of each state, ``(batch, states)``.
+        steps: of each sequence.
+        counts: labels of each sequence.
+    """
+    return _ended(_reached(emitted, states, steps)[-1], counts)
+
+
+def _loss_and_visits(emitted: Any, states: Any, steps: Any, counts: Any) -> tuple[Any, Any]:
+    # What remains of a sequence after a step is a sequence too, read backwards: one loop computes both.
+    time, batch, number = emitted.shape
+    at = jnp.arange(time)[:, None, None]
+    back = jnp.clip(steps[:, None] - 1 - at, 0)
+    mirror = jnp.clip(2 * counts[:, None] - jnp.arange(number), 0)
+    rows = jnp.arange(batch)[:, None]
+    both = _reached(
+        jnp.concatenate([emitted, emitted[back, rows, mirror]], 1),
+        jnp.concatenate([states, states[rows, mirror]]),
+        jnp.concatenate([steps, steps]),
+    )
+    reached, remaining = both[:, :batch], both[:, batch:]
+    loss = _ended(reached[-1], counts)
+    visits = jnp.exp(reached + remaining[back, rows, mirror] - emitted + loss[:, None])
+    inside = (at < steps[:, None]) & (jnp.arange(number) <= 2 * counts[:, None])
+    return loss, jnp.where(inside, visits, 0)
+
+
+def _by_visits(visits: Any, head: Any) -> tuple[Any, None, None, None]:
+    return -visits * head[:, None], None, None, None
+
+
+_loss.defvjp(_loss_and_visits, _by_visits)
+
+
+def _reached(emitted: Any, states: Any, steps: Any) -> Any:
+    """Log probability of the first steps, over all ways that end in a state; the last remain."""
+    batch, number = states.shape
+    # A label may follow another directly, except its own repetition; blanks are alike.
+    skips = jnp.zeros(states.shape, bool).at[:, 2:].set(states[:, 2:] != states[:, :-2])
+
+    def one(reached: Any, inputs: Any) -> tuple[Any, Any]:
         step, emitted = inputs
         never = jnp.full((batch, 2), _NEVER, reached.dtype)
         previous = jnp.concatenate([never[:, :1], reached[:, :-1]], 1)
-        skipped = jnp.concatenate([never, reached[:, :-2]], 1)[:, : reached.shape[1]]
+        skipped = jnp.concatenate([never, reached[:, :-2]], 1)[:, :number]
         paths = jnp.stack([reached, previous, jnp.where(skips, skipped, _NEVER)])
         after = jax.nn.logsumexp(paths, 0) + emitted
-        return jnp.where((step < steps)[:, None], after, reached), None
+        after = jnp.where((step < steps)[:, None], after, reached)
+        return after, after
 
-    start = jnp.where(jnp.arange(states.shape[1]) < 2, emitted[0], _NEVER)
-    reached, _ = loops.scan(one, start, (jnp.arange(1, time), emitted[1:]))
-    rows = jnp.arange(batch)
+    start = jnp.where(jnp.arange(number) < 2, emitted[0], _NEVER)
+    _, later = loops.scan(one, start, (jnp.arange(1, len(emitted)), emitted[1:]))
+    return jnp.concatenate([start[None], later])
+
+
+def _ended(reached: Any, counts: Any) -> Any:
+    rows = jnp.arange(len(counts))
     with_blank = reached[rows, 2 * counts]
     without = jnp.where(counts > 0, reached[rows, jnp.maximum(2 * counts - 1, 0)], _NEVER)
-    inside = jnp.arange(1, length) < counts[:, None]
-    needed = jnp.maximum(counts + (repeats & inside).sum(1), 1)
-    loss = -jnp.logaddexp(with_blank, without)
-    return jnp.where(needed <= steps, loss, 0).astype(data.dtype)
+    return -jnp.logaddexp(with_blank, without)
 
 
 def _check(

@@ -363,21 +363,28 @@ def multinomial(
     Source: MXNet operator ``_npi_multinomial``.
     """
     chances = jnp.asarray(a if pvals is None else pvals).astype(jnp.float64)
-    if source.is_drawn_by_host(key):
-        return _counts_by_mxnet(key, n, chances, tuple(size or ()), pvals is not None)
     chances = chances.at[-1].set(jnp.maximum(1 - jnp.sum(chances[:-1]), 0))
     shape = (*(size or ()), chances.shape[-1])
+    if source.is_drawn_by_host(key):
+        return _multinomial_by_mxnet(key, n, chances, shape, spare=pvals is not None)
     return jax.random.multinomial(key, jnp.float64(n), chances, shape=shape).astype(jnp.int64)
 
 
-def _counts_by_mxnet(
-    key: Any, n: int, chances: Any, size: tuple[int, ...], are_numbers: bool
+def _multinomial_by_mxnet(
+    key: Any, n: int, chances: Any, shape: tuple[int, ...], spare: bool
 ) -> Any:
-    # With numbers, MXNet also fills with random numbers the memory where these are put then.
-    draws = n * math.prod(size)
-    unused = chances.size if are_numbers else 0
-    share = source.uniform(key, (draws + unused,), np.float64)[:draws].reshape(*size, n)
-    ends = jnp.cumsum(chances)[:-1]
-    category = (share[..., None] >= ends).sum(-1)
-    every = jnp.arange(chances.size)
-    return (category[..., None] == every).sum(-2).astype(jnp.int64)
+    """Counts of ``n`` numbers between the ends of the categories.
+
+    Args:
+        key: of the host.
+        n: how many numbers a row of the result takes.
+        chances: of each category.
+        shape: of the result.
+        spare: whether MXNet draws a number for each category too, which nothing reads.
+    """
+    rows, categories = math.prod(shape[:-1]), shape[-1]
+    drawn = source.uniform(key, (rows * n + spare * categories,), np.float64)
+    share = drawn[: rows * n].reshape(rows, 1, n)
+    below = (share < jnp.cumsum(chances)[:-1, None]).sum(-1)
+    ends = jnp.concatenate([jnp.zeros((rows, 1), np.int64), below, jnp.full((rows, 1), n)], axis=1)
+    return jnp.diff(ends, axis=1).reshape(shape).astype(jnp.int64)

@@ -47,6 +47,13 @@ def working_dtype(dtype: DTypeLike) -> Any:
     return np.dtype(np.float64 if jnp.dtype(dtype) == jnp.float64 else np.float32)
 
 
+def drawn_dtype(key: Any, dtype: DTypeLike) -> Any:
+    """:func:`working_dtype`, or that of MXNet's generators, which draw half precision in float64."""
+    if source.is_drawn_by_host(key) and jnp.dtype(dtype) == jnp.float16:
+        return np.dtype(np.float64)
+    return working_dtype(dtype)
+
+
 def between_0_and_1(key: jax.Array, shape: Sequence[int], dtype: DTypeLike) -> Any:
     """Uniform numbers in [0, 1): those of ``jax.random.uniform``, of float32 or float64."""
     # Random bits are the fraction of a number from 1 to 2.
@@ -239,9 +246,7 @@ def _drawn(
     dtype: DTypeLike,
     parameters: Any,
 ) -> Any:
-    working = working_dtype(dtype)
-    if source.is_drawn_by_host(key) and jnp.dtype(dtype) == jnp.float16:
-        working = np.dtype(np.float64)
+    working = drawn_dtype(key, dtype)
     values = [in_dtype(jnp.asarray(each), working) for each in parameters]
     return in_dtype(distribution.draw(key, shape, working, *values), jnp.dtype(dtype))
 

@@ -142,13 +142,6 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
                 yield labels
 
     @program
-    def counts_of_categories() -> Any:
-        yield of_numpy.multinomial(10, [0.2, 0.3, 0.5])
-        yield of_numpy.multinomial(100, [1 / 6] * 6, size=(4, 2))
-        yield of_numpy.multinomial(100, mx.np.array([0.2, 0.3, 0.5]), size=(3,))
-        yield of_numpy.uniform(size=(3,))
-
-    @program
     def numpy() -> Any:
         yield of_numpy.uniform(-1, 2, size=(5,))
         yield of_numpy.normal(1, 2, size=(5,))
@@ -170,6 +163,23 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
         chances = mx.np.ones(10) / 10
         yield of_numpy.choice(10, size=(5,), replace=False, p=chances)
         yield of_numpy.uniform(size=(3,))
+
+    @program
+    def counts_of_categories() -> Any:
+        chances = [0.2, 0.3, 0.5]
+        yield of_numpy.multinomial(5, chances)
+        yield of_numpy.multinomial(20, chances, size=(2, 2))
+        yield of_numpy.multinomial(30, mx.np.array(chances, dtype="float64"), size=3)
+        yield of_numpy.uniform(size=(3,))
+
+    @program
+    def langevin_dynamics() -> Any:
+        for dtype in ("float32", "float64", "float16"):
+            sgld = mx.optimizer.SGLD(learning_rate=0.25, wd=0.1)
+            weight = nd.ones((3, 40), dtype=dtype)
+            for _ in range(2):
+                sgld.update(0, weight, nd.ones((3, 40), dtype=dtype), None)
+            yield weight[:, ::7]
 
     def trained(hybrid: bool) -> Any:
         net = gluon.nn.HybridSequential()

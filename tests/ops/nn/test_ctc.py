@@ -1,0 +1,60 @@
+"""The CTC loss: gradients of sequences of several lengths, as in MXNet 1.9.1; second derivatives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mixnet import autograd, nd
+
+STEPS, LABELS = [5, 3, 2, 4], [2, 2, 2, 1]
+SEQUENCES = [[1, 1], [2, 1], [2, 2], [1, 0]]  # the third has too few steps for its labels
+LOSSES = [4.758565425872803, 2.247925043106079, 0, 1.115327000617981]
+GRADIENTS = {
+    0: [
+        [-0.038745, -0.389113, 0.427857], [0.745138, 0.46822, -1.213358], [0, 0, 0],
+        [-0.795971, 0.197375, 0.598596],
+    ],
+    2: [
+        [-0.396435, -0.229644, 0.626079], [0.651726, -0.884306, 0.23258], [0, 0, 0],
+        [0.151696, -0.666145, 0.514449],
+    ],
+    4: [[-0.092767, -0.38255, 0.475317], [0, 0, 0], [0, 0, 0], [0, 0, 0]],
+}  # fmt: skip
+
+
+def losses(data: nd.NDArray) -> nd.NDArray:
+    return nd.ctc_loss(
+        data, nd.array(SEQUENCES), nd.array(STEPS), nd.array(LABELS), use_data_lengths=True,
+        use_label_lengths=True,
+    )  # fmt: skip
+
+
+def test_gradients_of_sequences_of_several_lengths() -> None:
+    data = nd.array(np.sin(np.arange(60)).reshape(5, 4, 3))
+    data.attach_grad()
+    with autograd.record():
+        loss = losses(data)
+    loss.backward(nd.array([1.0, 2.0, 3.0, 4.0]))
+    np.testing.assert_allclose(loss.asnumpy(), LOSSES, rtol=1e-6)
+    for step, expected in GRADIENTS.items():
+        np.testing.assert_allclose(data.grad[step].asnumpy(), expected, atol=2e-6)
+
+
+def test_second_derivatives_are_differences_of_gradients() -> None:
+    start = np.sin(np.arange(60)).reshape(5, 4, 3)
+    along = np.cos(np.arange(60)).reshape(5, 4, 3)
+
+    def gradient(values: np.ndarray, second: bool) -> np.ndarray:
+        data = nd.array(values, dtype="float64")
+        data.attach_grad()
+        with autograd.record():
+            total = losses(data).sum()
+            if second:
+                (first,) = autograd.grad(total, [data], create_graph=True)
+                total = (first * nd.array(along, dtype="float64")).sum()
+        total.backward()
+        return data.grad.asnumpy()
+
+    step = 1e-5
+    difference = gradient(start + step * along, False) - gradient(start - step * along, False)
+    np.testing.assert_allclose(gradient(start, True), difference / (2 * step), atol=1e-8)
