@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
@@ -28,9 +28,9 @@ class Context:
         device_id: number of the device, from 0.
     """
 
-    devtype2str = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
-    devstr2type = {name: code for code, name in devtype2str.items()}
-    _contexts: dict[tuple[str, int], Context] = {}
+    devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
+    devstr2type: ClassVar[dict[str, int]] = {name: code for code, name in devtype2str.items()}
+    _contexts: ClassVar[dict[tuple[str, int], Context]] = {}
 
     device_typeid: int
     device_id: int

@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,7 +37,16 @@ if (
 QUICK_COMPILATION = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers take the tests in our order, and programs are compiled quickly."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = (
+            False  # xdist would run groups of one test, such as notebooks, last
+        )
+    _compile_quickly()
+
+
+def _compile_quickly() -> None:
     """Programs of tests run once or twice: LLVM need not make them fast.
 
     XLA reads its variable once, here; the processes that tests start have the flags that users have. With
@@ -53,14 +63,42 @@ def pytest_configure() -> None:
         os.environ["XLA_FLAGS"] = usual
 
 
+# Folders whose tests wait for browsers, kernels, jobs and other processes, the longest first.
+LONGEST = ("ui", "notebooks", "examples", "distributed", "fuzz", "docs")
+
+
+def _group(item: pytest.Item) -> str:
+    """What one worker runs: tests that share a server, a long test that shares nothing, or a file."""
+    mark = item.get_closest_marker("xdist_group")
+    if mark is not None:
+        return str(mark.args[0])
+    if item.get_closest_marker("spread") is not None:
+        return item.nodeid
+    return item.path.relative_to(TESTS).with_suffix("").as_posix()
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs a file: what its tests share is made once, not once in each worker."""
-    for item in items:
-        marks = {mark.name for mark in item.iter_markers()}
-        if not marks & {"spread", "xdist_group"}:
-            group = item.path.relative_to(TESTS).with_suffix("").as_posix()
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """One worker runs a file: what its tests share is made once, not once in each worker.
+
+    Workers take groups in the order of the tests. The longest start first, so that no worker still runs one
+    when the others have finished.
+    """
+    groups = {item: _group(item) for item in items}
+    for item, group in groups.items():
+        if group != item.nodeid and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
+    if not hasattr(config, "workerinput"):
+        return
+    sizes = Counter(groups.values())
+
+    def start(item: pytest.Item) -> tuple[int, int]:
+        folder, size = item.path.relative_to(TESTS).parts[0], sizes[groups[item]]
+        if folder in LONGEST:
+            return LONGEST.index(folder), size  # there, tests that stand alone are long
+        return len(LONGEST), -size
+
+    items.sort(key=start)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def test_operators_are_called_by_the_names_of_parameters() -> None:
 class _Strict(_OfFloat32):
     """An operator that cannot say dtypes without knowing one."""
 
-    calls: list[Any] = []
+    calls: ClassVar[list[Any]] = []
 
     def infer_type(self, in_type: list[Any]) -> Any:
         self.calls.append(in_type)

@@ -12,6 +12,7 @@ from mixnet.runtime.record.tasks import Scope
 from mixnet.runtime.value.state import state
 
 Before = list[tuple[bool, bool] | Scope]
+_NOTHING: Before = []
 
 
 class _Exit:
@@ -31,8 +32,7 @@ class _Exit:
 class _Left:
     """Restores, when it is forgotten, what has not been restored."""
 
-    # Of one that an interrupt left half made: there is nothing to restore.
-    _before: Before = []
+    _before: Before = _NOTHING  # of one that an interrupt left half made
     _depth = 0
 
     def __init__(self, before: Before):

@@ -27,91 +27,88 @@ class Place(typing.NamedTuple):
 
 
 class Op(Computed):
-    """An operator: what can stand in a node of a graph.
+    """A declared operator: a pure function of JAX arrays, and what graphs, passes and the runtime ask of it.
 
     Args:
         name: MXNet's registered name.
-        function: pure; arrays positional, attributes keyword-only. ``*data`` makes it variadic.
-            A keyword-only ``key`` gets a random key, ``stream`` the stream of random numbers at the place of
-            the call, ``training`` whether autograd trains.
+        function: pure. Arrays are positional parameters, attributes keyword-only ones; ``*data`` makes the
+            operator variadic. A keyword-only ``key`` receives a random key, ``stream`` the stream of random
+            numbers at the position of the call, ``training`` whether autograd is in training mode.
         aliases: further names; ``np.x`` and ``npx.x`` are names in ``mx.np`` and ``mx.npx``.
-        states: array parameters that the operator writes; the function returns their new values
-            after its outputs. For a variadic operator a function of the attributes that gives
-            the inputs' places.
-        moves: function of the attributes: whether a call changes the states; by default it does.
-        fraction_kept: attribute with the share of a state that stays when the call moves it. Such states
-            move when backward passes the call, not when it is made; None for states written at once.
-        outputs: number of outputs (states left out), or a function of the attributes.
-        visible: number of outputs a caller sees, or a function of the attributes.
-        output_names: suffixes of the outputs' names in a symbol, or a function of the attributes
-            that lists those of all visible ones.
-        arguments: function of the attributes that lists the array parameters a call needs; by
-            default all, without ``bias`` where ``no_bias`` is set. A number that is an input of the
-            program is a ``Dynamic`` there, None if it is not given.
-        check: function of the attributes that raises for values that do not go together. It sees
-            the numbers themselves, also those that are inputs of the program.
+        states: array parameters that the operator writes. The function returns their new values after its
+            outputs. For a variadic operator: a function of the attributes that returns the positions of
+            these inputs.
+        moves: function of the attributes: whether a call changes the states. By default it does.
+        fraction_kept: attribute with the share of a state that remains when a call updates it. Such states
+            are updated when backward passes the call, not when it is made. None: they are written at once.
+        outputs: number of outputs without states, or a function of the attributes that returns it.
+        visible: number of outputs that a caller sees, or a function of the attributes that returns it.
+        output_names: suffixes of the outputs' names in a symbol, or a function of the attributes that lists
+            those of all visible outputs.
+        arguments: function of the attributes that lists the array parameters a call needs. By default all,
+            without ``bias`` if ``no_bias`` is set. It sees a number that is an input of the program as
+            ``Dynamic``, or as None if it was not given.
+        check: function of the attributes that raises an error for values that contradict each other. It
+            sees the numbers themselves, including those that are inputs of the program.
         method: whether arrays and symbols have it as a method.
-        num_args: attribute in symbol files that counts variadic inputs; None where the number of
-            inputs follows from the other attributes.
-        one_dtype: whether all arrays must have one dtype; otherwise the function says what it takes.
-        floats: whether the first array must be of floating point numbers.
-        integers: names of the integer dtypes that the first array may have; all if None.
-        booleans: whether the first array may be of booleans.
+        num_args: attribute that counts variadic inputs in symbol files; None if the number of inputs
+            follows from the other attributes.
+        one_dtype: whether all arrays must have the same dtype; otherwise the function decides what it
+            accepts.
+        floats: whether the first array must be of a floating-point dtype.
+        integers: names of the integer dtypes that the first array may have; None for all.
+        booleans: whether the first array may be boolean.
         differentiable: False stops gradients, as for comparisons.
         is_loss: whether its gradient is the same whatever gradient of its output arrives.
-        passes_gradient: whether the gradient of its one array is that of its output in the array's
-            dtype, whatever the two dtypes are, as for casts.
-        calls_python: whether it runs Python: by itself, for it may fail, or wait.
-        runs_in_caller: with ``calls_python``: it computes and waits for nobody, so it runs in the thread that
-            calls it, which costs no change of threads.
-        shares: a function of the attributes: the key of an object of the user's that calls share, which
-            therefore run one after the other; None where a call has its own.
-        draws: how many numbers of the stream a call takes, or whether it takes one: a function of the
-            attributes. By default every call of an operator with a key takes one.
-        draws_apart: for operators that draw again until a number fits: whether every element has
-            tries of its own, so that rounding in one of them changes no other.
-        draws_as_mxnet: whether the function takes numbers of MXNet's generators in place of a key,
-            see :mod:`mixnet.ops.generators.source`.
-        keeps_outputs: whether its gradient reads the outputs of the very call, and never calls
-            again. They come once more behind the outputs and states, for backward to find them.
-        flops: floating point operations for each element of the first input, 0 for what only moves or names
-            elements; by default one for each element written. ``set_flops`` says more.
-        precision: what it wants its floating-point inputs in under mixed precision: ``low`` for half
-            precision, ``full`` for float32, ``widest`` for the widest among them; None for what comes.
-        full_where: attributes and the values with which it wants float32 under mixed precision,
-            whatever ``precision`` says.
-        bfloat16: what it wants instead where the half precision is bfloat16: also ``any`` for
-            what comes. There ``low`` is ``full`` unless said otherwise, and so is what has no
-            ``precision``. ``unlisted``: MXNet's lists leave it out.
+        passes_gradient: whether the gradient of its only array is that of its output, cast to the dtype of
+            the array, as for casts.
+        calls_python: whether it runs Python code, which can fail or block; a call is then a task of its own.
+        runs_in_caller: with ``calls_python``: it never blocks, so it runs in the calling thread, which saves
+            a change of threads.
+        shares: function of the attributes that returns a key of the user's object that a call works with, or
+            None. Calls with equal keys run one after another.
+        draws: function of the attributes that returns how many numbers of the random stream a call takes, or
+            whether it takes one. By default every call of an operator with a key takes one.
+        draws_apart: for operators that draw until a number is accepted: whether each element has attempts of
+            its own, so that rounding in one element does not change the others.
+        draws_as_mxnet: whether the function accepts numbers of MXNet's generators in place of a key, see
+            :mod:`mixnet.ops.generators.source`.
+        keeps_outputs: whether its gradient reads the outputs of this very call, which must not be computed
+            again. They are repeated after outputs and states, where backward finds them.
+        flops: floating-point operations for each element of the first input, 0 for operators that only move
+            or name elements; by default one for each element written. ``set_flops`` can say more.
+        precision: the dtype of its floating-point inputs under mixed precision: ``low`` for half precision,
+            ``full`` for float32, ``widest`` for the widest among them, None for whatever it is given.
+        full_where: attributes with the values for which it takes float32 under mixed precision, whatever
+            ``precision`` says.
+        bfloat16: replaces ``precision`` where the half precision is bfloat16; may also be ``any``, for
+            whatever it is given, or ``unlisted``, if MXNet's lists omit it. MXNet's lists for bfloat16 name
+            operators without it as ``widest``, if that is their precision, or else as ``full``.
         in_amp_lists: whether MXNet's lists of operators for mixed precision name it.
-        dtypes: which arrays and outputs have a dtype of their own; by default all share one.
-        rewrites: what a call amounts to, for passes that simplify graphs and fold constants.
-        layout_axis: attribute with the axis of channels, for an operator that computes in any
-            layout if that names another axis.
-        any_layout: whether it computes images with channels last as well, and nothing beside
-            them depends on the layout. Passes find that out by themselves where the function
-            works element by element.
-        recomputed: whether backward computes results again rather than keep them, where memory
-            is to be saved: ``asked`` where that is expensive, and done only if
-            ``force_mirroring`` asks for it; ``never`` where a second call may differ.
-        shape_constraint: how shapes of arrays and results depend on each other, where the
-            function alone does not say it; see :mod:`mixnet.ops.schema.shape_constraints`.
-        shaped_by: attribute with the shape of the result, whatever the arrays are; of an
-            operator without arrays extents of it may be open in a symbol.
-        storage: which results and gradients are sparse where arrays are; by default it computes
-            on dense copies.
-        updates_rows: for an update of a weight: whether it moves only the rows of a row_sparse
-            gradient, of ``any`` weight or of a ``sparse`` one alone; others move with a gradient
-            of 0.
-        family: the kind of layer that pictures colour it as.
-        activation: the activation function that it applies to every element, or a function of
-            the attributes that says which.
-        fusion: its part in MXNet's fused layers, if it has one.
-        quantization: the operator that stands for it on integers, if there is one.
-        labels: arrays that only the gradient reads, so that predictions can do without; they are
-            the last ones.
-        initializers: how parameters start that a symbol makes by itself, as ``Initializer.dumps``
-            says it, where that does not follow from their names.
+        dtypes: arrays and outputs whose dtype differs from the others; by default all share one.
+        rewrites: simpler equivalents of a call, for passes that simplify graphs and fold constants.
+        layout_axis: attribute with the axis of the channels, for an operator that computes in any layout if
+            that attribute is changed.
+        any_layout: whether it also computes images with channels last, so that nothing but the order of axes
+            changes. Passes find this out themselves if the function works element by element.
+        recomputed: whether backward may compute its results again to save memory: ``yes``; ``asked`` if that
+            is expensive, so only where ``force_mirroring`` is set; ``never`` if a second call may differ.
+        shape_constraint: how the shapes of arrays and results determine each other, where the function alone
+            cannot tell; see :mod:`mixnet.ops.schema.shape_constraints`.
+        shaped_by: attribute with the shape of the result, independent of the arrays. In a symbol, extents of
+            an operator without arrays may be unknown.
+        storage: which results and gradients are sparse if arrays are; by default it computes on dense copies.
+        updates_rows: for an update of a weight: whether it changes only the rows of a row_sparse gradient,
+            for ``any`` weight or only for a ``sparse`` one. For other updates, the gradient of
+            the other rows is 0.
+        family: the kind of layer, by which pictures colour it.
+        activation: the activation function that it applies to each element, or a function of the attributes
+            that returns it.
+        fusion: its role in MXNet's fused layers, if it has one.
+        quantization: its counterpart on integers, if there is one.
+        labels: the last arrays, if only the gradient reads them, so that predictions do not need them.
+        initializers: how parameters that a symbol creates itself are initialized, as ``Initializer.dumps``
+            writes it, where that does not follow from their names.
     """
 
     def __init__(

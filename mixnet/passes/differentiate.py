@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
 
@@ -25,7 +25,7 @@ class BackwardOp(Operator):
     # Where the forward operator draws, its key is an ordinary input here: this one takes none.
     variadic = "heads and inputs"  # whatever the forward operator takes
     forward: Operator
-    _operators: dict[Any, BackwardOp] = {}
+    _operators: ClassVar[dict[Any, BackwardOp]] = {}
 
     def __new__(cls, forward: Operator) -> BackwardOp:
         # One per operator, so that nodes compare equal and programs are found again.
@@ -78,7 +78,7 @@ class KeptBackwardOp(BackwardOp):
 
     forward: Op
 
-    _operators: dict[Any, BackwardOp] = {}
+    _operators: ClassVar[dict[Any, BackwardOp]] = {}
 
     def apply(
         self, statics: Statics, arrays: Sequence[Any], scalars: Sequence[Any] = ()

@@ -24,10 +24,10 @@ def submodules(
         if name == "__all__":  # what `import *` brings
             return [each for each in __dir__() if not each.startswith("_")]
         if name not in names:
-            raise UnknownAttributeError(
-                f"module {package!r} has no attribute {name!r}."
-                + did_you_mean(name, [each for each in __dir__() if not each.startswith("_")])
-            )
+            public = [each for each in __dir__() if not each.startswith("_")]
+            # Tools ask for names such as __test__ thousands of times, and read no message.
+            hint = "" if name.startswith("__") else did_you_mean(name, public)
+            raise UnknownAttributeError(f"module {package!r} has no attribute {name!r}.{hint}")
         module = importlib.import_module(names[name], package)
         here[name] = module
         return module

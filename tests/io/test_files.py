@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -283,8 +283,8 @@ def test_prefetching_errors() -> None:
         next(uneven)
 
     class Broken(mx.io.DataIter):
-        provide_data = [("data", (4, 2))]
-        provide_label: list = []
+        provide_data: ClassVar = [("data", (4, 2))]
+        provide_label: ClassVar[list] = []
 
         def next(self) -> mx.io.DataBatch:
             raise OSError("the disk is gone")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 import mixnet as mx
@@ -38,8 +40,8 @@ def test_the_metric_reads_labels_before_the_iterator_refills_them() -> None:
     class Refilling(mx.io.DataIter):
         """Gives the same arrays again and again, with other contents."""
 
-        provide_data = [mx.io.DataDesc("data", (2, 3))]
-        provide_label = [mx.io.DataDesc("softmax_label", (2,))]
+        provide_data: ClassVar = [mx.io.DataDesc("data", (2, 3))]
+        provide_label: ClassVar = [mx.io.DataDesc("softmax_label", (2,))]
 
         def __init__(self):
             super().__init__(2)

@@ -28,8 +28,14 @@ def on_each(*numbers: float, shape: tuple = (2,)) -> list:
 
 
 def test_on_four_devices() -> None:
-    """All tests of this folder again, in a process where the four contexts are four devices."""
-    run_again_on_four_devices("tests/kvstore")
+    """The tests of this folder again, in a process where the four contexts are four devices.
+
+    Those of servers have no devices, and those of interrupts start such a process themselves.
+    """
+    others = ("test_shard.py", "test_interrupts.py")
+    run_again_on_four_devices(
+        "tests/kvstore", *(f"--ignore=tests/kvstore/{name}" for name in others)
+    )
 
 
 # ---- values --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import importlib.util
 import itertools
 import json
 import re
@@ -18,7 +19,8 @@ import numpy as np
 import pytest
 
 nbformat = pytest.importorskip("nbformat", reason="pip install '.[lab]' to run notebooks")
-pytest.importorskip("sklearn", reason="pip install '.[lab]' to run notebooks")
+if importlib.util.find_spec("sklearn") is None:
+    pytest.skip("pip install '.[lab]' to run notebooks", allow_module_level=True)
 
 from mixnet.widgets import page  # noqa: E402
 from tests.export.engine import run_pages  # noqa: E402

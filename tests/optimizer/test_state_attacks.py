@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as onp
 import pytest
@@ -164,7 +164,7 @@ def test_many_small_arrays() -> None:
 class Listening(mx.lr_scheduler.LRScheduler):
     """A scheduler of the program, which looks at what it is given."""
 
-    heard: list[Any] = []
+    heard: ClassVar[list[Any]] = []
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.heard.append(state)

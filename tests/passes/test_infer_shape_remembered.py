@@ -17,14 +17,20 @@ def _chain(count: int) -> mx.sym.Symbol:
     return symbol
 
 
-def test_equal_calls_are_inferred_once(monkeypatch):
+@pytest.fixture
+def calls(monkeypatch):
+    """The nodes of which nothing was remembered, as they are inferred."""
     infer_shape._results.clear()
     infer_shape._follows.clear()
-    calls = []
+    inferred = []
     real = Inference._infer_call
     monkeypatch.setattr(
-        Inference, "_infer_call", lambda self, node: calls.append(node) or real(self, node)
+        Inference, "_infer_call", lambda self, node: inferred.append(node) or real(self, node)
     )
+    return inferred
+
+
+def test_equal_calls_are_inferred_once(calls):
     shapes = {"data": (2, 3)}
     dtypes = {"data": np.dtype("float32")}
     result = infer(_chain(50).graph, shapes, dtypes)
@@ -72,14 +78,7 @@ def test_a_custom_operator_is_asked_each_time():
     assert len(asked) > before
 
 
-def test_equal_calls_on_open_shapes_are_inferred_once(monkeypatch):
-    infer_shape._results.clear()
-    infer_shape._follows.clear()
-    calls = []
-    real = Inference._infer_call
-    monkeypatch.setattr(
-        Inference, "_infer_call", lambda self, node: calls.append(node) or real(self, node)
-    )
+def test_equal_calls_on_open_shapes_are_inferred_once(calls):
     graph = _chain(50).graph
     for _ in range(2):
         result = infer(graph, {"data": (0, 3)}, {"data": np.dtype("float32")})

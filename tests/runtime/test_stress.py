@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.parametrize("engine", ["ThreadedEnginePerDevice", "ThreadedEngine", "NaiveEngine"])
 def test_threads_get_what_they_would_get_alone(engine: str) -> None:
     environment = {**os.environ, "MXNET_ENGINE_TYPE": engine, "MIXNET_WATCHDOG": "20"}
-    command = [sys.executable, "-m", "tests.runtime.stress", "--rounds", "100", "--seconds", "60"]
+    command = [sys.executable, "-m", "tests.runtime.stress", "--rounds", "50", "--seconds", "60"]
     run = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
     )

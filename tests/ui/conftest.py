@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -42,13 +43,12 @@ def missing() -> str | None:
         ("jupyterlab", "jupyterlab"),
         ("notebook", "notebook"),
     ):  # fmt: skip
-        try:
-            __import__(module)
-        except ImportError:
+        if importlib.util.find_spec(module) is None:
             return f"needs {module}: pip install {package!r}"
     return None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = missing()
     for item in items:

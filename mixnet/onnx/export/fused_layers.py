@@ -206,20 +206,32 @@ def _rounded_before_sum(b: Builder, call: Call, value: str, added: tuple[float, 
 # ---- the layers -----------------------------------------------------------------------------------
 
 
+class _Quantized:
+    """What the conversions of both layers in integers begin with: parts, inputs by name, the data's step."""
+
+    def __init__(self, b: Builder, call: Call):
+        self.parts = parts_of(call["subgraphs"][0])
+        self.names = body_order(self.parts)
+        self.operands = dict(zip(self.names, call.inputs, strict=False))
+        low, high, *self.other_ends = call.inputs[len(self.names) :]
+        self.step = step_of(b, low, high, call.dtype)
+        self.attributes = self.parts.layer.op.keywords(self.parts.layer.statics)
+
+    def by_channel(self, b: Builder) -> tuple[str, str | None]:
+        """Weight and bias with the normalization folded in, and a step for each channel."""
+        return _by_channel(b, *_folded(b, self.parts, self.operands), self.step)
+
+
 @converts("_sg_mkldnn_conv")
 def _(b: Builder, call: Call) -> Any:
     if not call["quantized"]:
         return _in_floats(b, call)
-    parts = parts_of(call["subgraphs"][0])
-    names = body_order(parts)
-    operands = dict(zip(names, call.inputs, strict=False))
-    low, high, *others = call.inputs[len(names) :]
-    step = step_of(b, low, high, call.dtype)
-    weight, bias = _by_channel(b, *_folded(b, parts, operands), step)
-    attributes = parts.layer.op.keywords(parts.layer.statics)
+    layer = _Quantized(b, call)
+    parts, attributes = layer.parts, layer.attributes
+    weight, bias = layer.by_channel(b)
     count = len(attributes["kernel"])
     result = b.Conv(
-        restored(b, call.x, step, call.dtype),
+        restored(b, call.x, layer.step, call.dtype),
         weight,
         bias,
         kernel_shape=list(attributes["kernel"]),
@@ -230,9 +242,9 @@ def _(b: Builder, call: Call) -> Any:
     )
     if parts.sum is not None:
         result = _activated(b, call, parts.act, result)
-        dtype = call.dtypes[names.index("sum")]
-        step = step_of(b, others[0], others[1], dtype)
-        added = restored(b, operands["sum"], step, dtype)
+        dtype = call.dtypes[layer.names.index("sum")]
+        step = step_of(b, layer.other_ends[0], layer.other_ends[1], dtype)
+        added = restored(b, layer.operands["sum"], step, dtype)
         if _clip_range(parts.post_act) is not None and not call["enable_float_output"]:
             result = _rounded_before_sum(b, call, result, _extent(step, dtype))
         result = b.Add(result, added)
@@ -243,16 +255,12 @@ def _(b: Builder, call: Call) -> Any:
 def _(b: Builder, call: Call) -> Any:
     if not call["quantized"]:
         return _in_floats(b, call)
-    parts = parts_of(call["subgraphs"][0])
-    names = body_order(parts)
-    operands = dict(zip(names, call.inputs, strict=False))
-    low, high, *others = call.inputs[len(names) :]
-    step = step_of(b, low, high, call.dtype)
+    layer = _Quantized(b, call)
+    step, attributes = layer.step, layer.attributes
     if call["channel_wise_quantize"]:
-        matrix, bias = _by_channel(b, *_folded(b, parts, operands), step)
+        matrix, bias = layer.by_channel(b)
     else:
-        matrix, bias = _in_one_step(b, operands, others, step)
-    attributes = parts.layer.op.keywords(parts.layer.statics)
+        matrix, bias = _in_one_step(b, layer.operands, layer.other_ends, step)
     if attributes["flatten"] or call.ndim == 2:
         rows = call.x if call.ndim == 2 else b.Flatten(call.x, axis=1)
         result = b.Gemm(restored(b, rows, step, call.dtype), matrix, bias, transB=1)
@@ -260,4 +268,4 @@ def _(b: Builder, call: Call) -> Any:
         x = restored(b, call.x, step, call.dtype)
         result = b.MatMul(x, b.Transpose(matrix, perm=[1, 0]))
         result = result if bias is None else b.Add(result, bias)
-    return _result(b, call, parts.act, result)
+    return _result(b, call, layer.parts.act, result)

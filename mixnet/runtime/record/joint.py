@@ -23,7 +23,6 @@ from jax.sharding import NamedSharding, PartitionSpec
 from mixnet.base import MXNetError
 from mixnet.context import Context
 from mixnet.engine.current import current
-from mixnet.engine.task import Done
 from mixnet.engine.timeline import timeline
 from mixnet.engine.variable import Var
 from mixnet.ops.operator import Operator
@@ -44,6 +43,7 @@ from mixnet.runtime.record.record import open_segment, record
 from mixnet.runtime.record.segment import Segment
 from mixnet.runtime.value.call import MOST_CALLS, Call, make_call
 from mixnet.runtime.value.counters import count
+from mixnet.runtime.value.later import push_in_turn
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
 
@@ -131,25 +131,7 @@ class Team:
                 engine.claim(run, (), (*writes, *turns), "communication", name=name, resumable=True)
             )
             return
-
-        # The task that has the turn must not wait for anything that another task, waiting for
-        # the turn, computes: see ``later``.
-        def run_and_end(done: Done) -> None:
-            try:
-                run()
-            except BaseException as error:
-                done(error)
-                raise
-            done(None)
-
-        def start(done: Done) -> None:
-            engine.push(partial(run_and_end, done), (), turns, "communication", name=name)
-
-        def on_wait(seconds: float) -> None:
-            for turn in turns:
-                engine.settle(turn)
-
-        engine.push_async(start, reads, writes, "communication", 0, name, on_wait)
+        push_in_turn(run, reads, writes, turns, "communication", 0, name)
 
     def fail(self, error: BaseException) -> None:
         """Record that an input of a program could not be computed."""

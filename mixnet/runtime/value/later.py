@@ -132,8 +132,34 @@ def later(
         push(run, reads, writes, resource, priority=priority, name=name)
         return values
 
-    # A task that takes turns is pushed only when it can run at once. So the task that has the turn never
-    # waits for a result of one that is still waiting for the turn.
+    push_in_turn(run, reads, writes, turns, resource, priority, name)
+    return values
+
+
+def push_in_turn(
+    run: Callable[[], None],
+    reads: Sequence[Var],
+    writes: Sequence[Var],
+    turns: Sequence[Var],
+    resource: str,
+    priority: int,
+    name: str,
+) -> None:
+    """Push a task that takes turns, when it can run at once.
+
+    So the task that has the turn never waits for a result of one that is still waiting for the turn.
+
+    Args:
+        run: the task.
+        reads: variables that it waits for.
+        writes: variables of its results.
+        turns: variables that tasks of its kind write one after another.
+        resource: the engine's worker.
+        priority: larger runs earlier among what is ready.
+        name: of the task, shown in timelines.
+    """
+    engine = current.engine
+
     def run_and_end(done: Done) -> None:
         try:
             run()
@@ -143,14 +169,13 @@ def later(
         done(None)
 
     def start(done: Done) -> None:
-        push(partial(run_and_end, done), (), turns, resource, priority=priority, name=name)
+        engine.push(partial(run_and_end, done), (), turns, resource, priority=priority, name=name)
 
     def on_wait(seconds: float) -> None:
         for turn in turns:
-            current.engine.settle(turn)  # which runs it here, if no worker does
+            engine.settle(turn)  # which runs it here, if no worker does
 
-    current.engine.push_async(start, reads, writes, resource, priority, name, on_wait)
-    return values
+    engine.push_async(start, reads, writes, resource, priority, name, on_wait)
 
 
 def variables_of(values: Sequence[Value], reason: str) -> list[Var]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import numpy as np
@@ -25,7 +25,9 @@ class Spec:
 
     __slots__ = ("__weakref__", "context", "dtype", "nbytes", "shape", "struct")
     # Weak: a program may create specs without end.
-    _interned: weakref.WeakValueDictionary[tuple[Any, ...], Spec] = weakref.WeakValueDictionary()
+    _interned: ClassVar[weakref.WeakValueDictionary[tuple[Any, ...], Spec]] = (
+        weakref.WeakValueDictionary()
+    )
     _making = locks.make("specs")
 
     shape: tuple[int, ...]

@@ -14,8 +14,6 @@ from mixnet import autograd, gluon
 from mixnet.contrib import quantization
 from mixnet.gluon import nn
 
-sklearn = pytest.importorskip("sklearn.datasets")
-
 
 class Residual(nn.HybridBlock):
     def __init__(self, channels: int, stride: int):
@@ -50,7 +48,7 @@ def network() -> Any:
 
 @pytest.fixture(scope="module")
 def digits() -> tuple[np.ndarray, np.ndarray]:
-    found = sklearn.load_digits()
+    found = pytest.importorskip("sklearn.datasets").load_digits()
     images = (found.images[:, None] / 16.0).astype("float32")
     return images, found.target.astype("float32")
 

@@ -116,7 +116,7 @@ class WikiText2(_WikiText):
     """
 
     _archive = ("wikitext-2-v1.zip", "3c914d17d80b1459be871a5039ac23e752a53cbe")
-    _files = {
+    _files: ClassVar[dict[str, tuple[str, str]]] = {
         "train": ("wiki.train.tokens", "863f29c46ef9d167fff4940ec821195882fe29d1"),
         "validation": ("wiki.valid.tokens", "0418625c8b4da6e4b5c7a0b9e78d4ae8f7ee5422"),
         "test": ("wiki.test.tokens", "c7b8ce0aa086fb34dab808c5c49224211eb2b172"),
@@ -146,7 +146,7 @@ class WikiText103(_WikiText):
     """
 
     _archive = ("wikitext-103-v1.zip", "0aec09a7537b58d4bb65362fee27650eeaba625a")
-    _files = {
+    _files: ClassVar[dict[str, tuple[str, str]]] = {
         "train": ("wiki.train.tokens", "b7497e2dfe77e72cfef5e3dbc61b7b53712ac211"),
         "validation": ("wiki.valid.tokens", "c326ac59dc587676d58c422eb8a03e119582f92b"),
         "test": ("wiki.test.tokens", "8a5befc548865cec54ed4273cf87dbbad60d1e47"),

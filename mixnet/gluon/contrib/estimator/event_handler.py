@@ -16,17 +16,17 @@ from mixnet.gluon.contrib.estimator.handlers import TrainEnd as TrainEnd
 from mixnet.gluon.contrib.estimator.handlers import ValidationHandler as ValidationHandler
 
 __all__ = [
-    "TrainBegin",
-    "TrainEnd",
-    "EpochBegin",
-    "EpochEnd",
     "BatchBegin",
     "BatchEnd",
-    "StoppingHandler",
-    "MetricHandler",
-    "ValidationHandler",
-    "LoggingHandler",
     "CheckpointHandler",
     "EarlyStoppingHandler",
+    "EpochBegin",
+    "EpochEnd",
     "GradientUpdateHandler",
+    "LoggingHandler",
+    "MetricHandler",
+    "StoppingHandler",
+    "TrainBegin",
+    "TrainEnd",
+    "ValidationHandler",
 ]

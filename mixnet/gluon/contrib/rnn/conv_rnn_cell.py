@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from mixnet.initializer.initializer import Initializer
 
 __all__ = [
-    "Conv1DRNNCell",
-    "Conv2DRNNCell",
-    "Conv3DRNNCell",
-    "Conv1DLSTMCell",
-    "Conv2DLSTMCell",
-    "Conv3DLSTMCell",
     "Conv1DGRUCell",
+    "Conv1DLSTMCell",
+    "Conv1DRNNCell",
     "Conv2DGRUCell",
+    "Conv2DLSTMCell",
+    "Conv2DRNNCell",
     "Conv3DGRUCell",
+    "Conv3DLSTMCell",
+    "Conv3DRNNCell",
 ]
 
 

@@ -102,7 +102,7 @@ class FashionMNIST(MNIST):
     """
 
     _namespace = "fashion-mnist"
-    _files = {
+    _files: ClassVar[dict[str, str]] = {
         "train-images-idx3-ubyte.gz": "0cf37b0d40ed5169c6b3aba31069a9770ac9043d",
         "train-labels-idx1-ubyte.gz": "236021d52f1e40852b06a4c3008d8de8aef1e40b",
         "t10k-images-idx3-ubyte.gz": "626ed6a7c06dd17c0eec72fa3be1740f146a2863",

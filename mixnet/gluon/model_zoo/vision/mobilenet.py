@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 __all__ = [
     "MobileNet",
     "MobileNetV2",
-    "mobilenet1_0",
-    "mobilenet_v2_1_0",
-    "mobilenet0_75",
-    "mobilenet_v2_0_75",
-    "mobilenet0_5",
-    "mobilenet_v2_0_5",
-    "mobilenet0_25",
-    "mobilenet_v2_0_25",
     "get_mobilenet",
     "get_mobilenet_v2",
+    "mobilenet0_5",
+    "mobilenet0_25",
+    "mobilenet0_75",
+    "mobilenet1_0",
+    "mobilenet_v2_0_5",
+    "mobilenet_v2_0_25",
+    "mobilenet_v2_0_75",
+    "mobilenet_v2_1_0",
 ]
 
 

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "VGG",
-    "vgg11",
-    "vgg13",
-    "vgg16",
-    "vgg19",
-    "vgg11_bn",
-    "vgg13_bn",
-    "vgg16_bn",
-    "vgg19_bn",
     "get_vgg",
+    "vgg11",
+    "vgg11_bn",
+    "vgg13",
+    "vgg13_bn",
+    "vgg16",
+    "vgg16_bn",
+    "vgg19",
+    "vgg19_bn",
 ]
 
 # By number of layers: convolutions of each stage, and their filters.
