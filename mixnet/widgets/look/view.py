@@ -13,7 +13,7 @@ from mixnet.widgets.failure import error_line
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
 from mixnet.widgets.look.picture import engine_in_program, picture
-from mixnet.widgets.look.pieces import Piece, lowered_of_stages, pieces_of_graph, pieces_of_stages
+from mixnet.widgets.look.pieces import Piece, pieces_of_graph, pieces_of_stages
 from mixnet.widgets.look.run import Run
 from mixnet.widgets.look.source import source_of
 from mixnet.widgets.look.subject import Subject, subject_of
@@ -253,8 +253,7 @@ def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dic
         missing["runs"] = subject.runs
         return [], {}
     if subject.staged is not None:
-        staged = subject.staged()
-        return pieces_of_stages(picture, staged), lowered_of_stages(picture, staged)
+        return pieces_of_stages(picture, subject.staged())
     if picture.graph is None or picture.inputs is None:
         missing["runs"] = _unknown(subject)
         return [], {}
