@@ -366,6 +366,7 @@ def test_a_difference_tells_what_the_passes_tell() -> None:
     )
     assert [n for n, k in status.items() if k == 4] == [each["name"] for each in told["rewired"]]
     assert view.payload["notes"] == ["1 merged"]
+    assert "marks a [node] that was added" in view.payload["sight"]["text"]
 
 
 def test_a_difference_of_steps() -> None:
