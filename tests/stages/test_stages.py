@@ -138,6 +138,15 @@ def test_without_a_run_there_are_no_times_of_it() -> None:
     assert times["first_run"] is None and times["run"] is None and times["compile"] > 0
 
 
+def test_names_outside_of_ascii_lead_to_their_instructions() -> None:
+    layer = mx.sym.FullyConnected(mx.sym.var("数据"), num_hidden=3, name="层")
+    symbol = mx.sym.relu(layer, name="größer")
+    program = mx.stages(symbol, {"数据": (2, 3)}, run=False).program
+    assert [link["node"].rpartition("/")[2] for link in program.links] == ["层", "größer"]
+    assert all(link["groups"] and link["instructions"] for link in program.links)
+    assert all(link["stablehlo"] for link in program.links)
+
+
 def test_the_memory_plan_is_made_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     planned = program_of_stages.memory_plan
