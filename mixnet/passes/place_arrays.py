@@ -53,10 +53,14 @@ class _Placement:
         self.sizes, self.conflicts, self.order = sizes, conflicts, order
         self.capacity = bound
         self.offsets = [-1] * len(sizes)
+        self.ends = [-1] * len(sizes)
         self.upper = [False] * len(sizes)
-        self.rank = [0] * len(sizes)
+        self.rank = rank = [0] * len(sizes)
         for place, i in enumerate(order):
-            self.rank[i] = place
+            rank[i] = place
+        self.earlier = [
+            [j for j in conflicts[i] if rank[j] < rank[i]] for i in range(len(sizes))
+        ]  # of each, those that are placed before it
         self.work = work
 
     def run(self) -> tuple[list[int], int]:
@@ -66,44 +70,39 @@ class _Placement:
             further = self._make_room(stuck)
             if further == stuck:
                 i = self.order[stuck]
-                self.offsets[i] = end = self._above(i)
-                self.capacity = max(self.capacity, end + self.sizes[i])
+                self._put(i, max((self.ends[j] for j in self.earlier[i]), default=0))
+                self.capacity = max(self.capacity, self.ends[i])
                 further = self._place_from(stuck + 1)
             stuck = further
-        ends = [offset + size for offset, size in zip(self.offsets, self.sizes, strict=True)]
-        return self.offsets, max(ends, default=0)
+        return self.offsets, max(self.ends, default=0)
+
+    def _put(self, i: int, offset: int) -> None:
+        self.offsets[i], self.ends[i] = offset, offset + self.sizes[i]
 
     def _place_from(self, start: int) -> int | None:
         """Place storages from ``start`` on; returns the position of the first that does not fit, or None."""
         for place in range(start, len(self.order)):
             i = self.order[place]
-            offset = self._gap(i, place)
+            offset = self._gap(i)
             if offset is None:
                 return place
-            self.offsets[i] = offset
+            self._put(i, offset)
         return None
 
-    def _occupied(self, i: int, place: int) -> list[tuple[int, int]]:
-        self.work -= len(self.conflicts[i])
-        return sorted(
-            (self.offsets[j], self.offsets[j] + self.sizes[j])
-            for j in self.conflicts[i]
-            if self.rank[j] < place
-        )
-
-    def _gap(self, i: int, place: int) -> int | None:
+    def _gap(self, i: int) -> int | None:
         """Where in the tightest gap below the capacity; None if there is none."""
-        size, position = self.sizes[i], 0
-        tightest = None
-        for begin, end in [*self._occupied(i, place), (self.capacity, self.capacity)]:
+        self.work -= len(self.conflicts[i])
+        offsets, ends, size, position = self.offsets, self.ends, self.sizes[i], 0
+        occupied = sorted([(offsets[j], ends[j]) for j in self.earlier[i]])
+        occupied.append((self.capacity, self.capacity))
+        least, found = self.capacity + 1, None
+        for begin, end in occupied:
             room = begin - position
-            if room >= size and (tightest is None or room < tightest[0]):
-                tightest = (room, begin - size if self.upper[i] else position)
-            position = max(position, end)
-        return None if tightest is None else tightest[1]
-
-    def _above(self, i: int) -> int:
-        return max((end for _, end in self._occupied(i, self.rank[i])), default=0)
+            if size <= room < least:
+                least, found = room, begin - size if self.upper[i] else position
+            if end > position:
+                position = end
+        return found
 
     def _make_room(self, stuck: int) -> int | None:
         """Move one of the blocking storages so that placing proceeds beyond ``stuck``.
@@ -111,7 +110,8 @@ class _Placement:
         Returns:
             Where it stops then, None if it does not, ``stuck`` if none helps.
         """
-        in_the_way = [j for j in self.conflicts[self.order[stuck]] if self.rank[j] < stuck]
+        in_the_way = self.earlier[self.order[stuck]]
+        before = self.offsets[:], self.ends[:]
         for j in sorted(in_the_way, key=lambda j: -self.rank[j]):
             if self.work <= 0:
                 break
@@ -120,5 +120,5 @@ class _Placement:
             if reached is None or reached > stuck:
                 return reached
             self.upper[j] = not self.upper[j]
-            self._place_from(self.rank[j])
+            self.offsets[:], self.ends[:] = before
         return stuck

@@ -6,8 +6,9 @@ import contextlib
 import re
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -35,7 +36,7 @@ _LAST_USE = re.compile(r"loc\((#loc\d*)\)$")
 
 @dataclass
 class Program:
-    """One compiled program and how it came about; all fields are plain data.
+    """One compiled program and how it came about; all fields but ``plan_of`` are plain data.
 
     Args:
         name: of what was called.
@@ -52,10 +53,12 @@ class Program:
             "vanished"}``. ``jaxpr_lines`` and ``stablehlo`` are numbers of lines from 1. ``also``
             holds the lines of nodes that a pass has made a part of this one.
         times: seconds of each stage.
-        memory_plan: the plan, None with a reason in ``memory_plan_missing``.
+        memory_plan_missing: why there is no ``memory_plan``.
         memory: bytes of the compiled program, XLA's figures.
         cost: ``flops`` and ``bytes`` read and written, XLA's estimate.
         until: why the program ends where it does.
+        plan_of: makes ``memory_plan``, when it is first asked for: that takes as long as compiling
+            a large network, and few readers ask.
     """
 
     name: str
@@ -69,11 +72,16 @@ class Program:
     groups: list[dict[str, Any]] = field(default_factory=list)
     links: list[dict[str, Any]] = field(default_factory=list)
     times: dict[str, float | None] = field(default_factory=dict)
-    memory_plan: dict[str, Any] | None = None
     memory_plan_missing: str = ""
     memory: dict[str, int] = field(default_factory=dict)
     cost: dict[str, float] = field(default_factory=dict)
     until: str = ""
+    plan_of: Callable[[], dict[str, Any]] | None = field(default=None, repr=False)
+
+    @cached_property
+    def memory_plan(self) -> dict[str, Any] | None:
+        """The plan, None with a reason in ``memory_plan_missing``."""
+        return None if self.plan_of is None else self.plan_of()
 
     @property
     def graph(self) -> dict[str, Any]:
@@ -92,8 +100,10 @@ class Program:
         raise KeyError(f"{node!r} is not one of {', '.join(each['node'] for each in self.links)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: all fields by name."""
-        return dict(vars(self))
+        """Plain data: all fields by name, and the memory plan."""
+        data = {**vars(self), "memory_plan": self.memory_plan}
+        del data["plan_of"]
+        return data
 
 
 def compile_program(recording: Recording, run: bool) -> Program:
@@ -112,7 +122,7 @@ def compile_program(recording: Recording, run: bool) -> Program:
         op = getattr(recording, part)
         if op is not None:
             setattr(program, part, graph_data(op.graph))
-    program.memory_plan, program.memory_plan_missing = memory_plan(graph, specs_of(graph, leaves))
+    program.plan_of = partial(memory_plan, graph, leaves)
     function = lower(graph)
 
     def called(scalars: Any, *arrays: Any) -> list[Any]:

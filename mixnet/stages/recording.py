@@ -419,7 +419,7 @@ def of_function(
         del result
     if not recorded:
         raise AttributeTypeError(
-            f"stages: {name} recorded no operation on NDArrays whose result is alive at the end. "
+            f"{name} recorded no operation on NDArrays whose result is alive at the end. "
             f"Return its result, or write it into an array."
         )
     names = {**_reachable_names(function), **known_names}

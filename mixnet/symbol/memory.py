@@ -9,7 +9,8 @@ import numpy as np
 
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.dtype import as_dtype
-from mixnet.graph.node import Entry, Node
+from mixnet.graph.graph import Graph
+from mixnet.graph.node import Entry
 from mixnet.ops.tracing.dataflow import Known
 from mixnet.passes.assign_keys import KEY_NAME, KEY_SPEC
 from mixnet.passes.complete_shapes import complete_shapes
@@ -69,9 +70,47 @@ def plan_of(
     training: bool | None = None,
 ) -> MemoryPlan:
     """The plan of a symbol; ``training`` is the mode if no gradient is requested."""
+    graph, inputs = graph_to_plan(symbol, requests, shapes, dtypes, recompute, training)
+    return plan_memory(graph, inputs, inplace, co_share, recompute_mode(recompute))
+
+
+def graph_to_plan(
+    symbol: Symbol,
+    requests: Mapping[str, str],
+    shapes: Mapping[str, Any],
+    dtypes: Mapping[str, Any],
+    recompute: bool | str,
+    training: bool | None = None,
+) -> tuple[Graph, list[Known]]:
+    """What a plan is made of: the graph, with its gradients, and its inputs' shapes and dtypes."""
     gradient_requests = {name: each for name, each in requests.items() if each != "null"}
     if training is None:
         training = bool(gradient_requests)
+    if recompute and not gradient_requests:
+        raise AttributeValueError(
+            "memory_plan: recompute applies to gradients, but none are requested; pass "
+            "grad_req='write' too."
+        )
+    by_name = _inputs_by_name(symbol, shapes, dtypes, training)
+    known_shapes = {name: shape for name, (shape, _) in by_name.items()}
+    symbol = Symbol(complete_shapes(symbol.graph, known_shapes).heads)
+    graph = executable_graph(symbol, training)
+    if gradient_requests:
+        inputs = [by_name[node.name] for node in graph.inputs]
+        outputs = Facts(inputs=inputs).specs(graph)
+        whole = training_graph(graph, gradient_requests, recompute_mode(recompute))
+        for start, head in zip(whole.heads, graph.heads, strict=False):
+            by_name[start.name] = outputs[head]
+        for name, before in zip(whole.added_to, whole.sums, strict=True):
+            by_name[before.name] = by_name[name]
+        graph = whole.graph
+    return graph, [by_name[node.name] for node in graph.inputs]
+
+
+def _inputs_by_name(
+    symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any], training: bool
+) -> dict[str, Known]:
+    """Shape and dtype of every variable."""
     inferred = infer(set_training(symbol.graph, training), shapes, dtypes, np.dtype("float32"))
     by_name: dict[str, Known] = {KEY_NAME: KEY_SPEC}
     unknown = []
@@ -86,28 +125,7 @@ def plan_of(
             f"memory_plan: the shapes of {', '.join(unknown)} cannot be inferred from "
             f"{', '.join(shapes) or 'nothing'}; give them by name."
         )
-    known_shapes = {name: shape for name, (shape, _) in by_name.items()}
-    symbol = Symbol(complete_shapes(symbol.graph, known_shapes).heads)
-    graph = executable_graph(symbol, training)
-
-    def inputs_of(nodes: tuple[Node, ...]) -> list[Known]:
-        return [by_name[node.name] for node in nodes]
-
-    if not gradient_requests:
-        if recompute:
-            raise AttributeValueError(
-                "memory_plan: recompute applies to gradients, but none are requested; pass "
-                "grad_req='write' too."
-            )
-        return plan_memory(graph, inputs_of(graph.inputs), inplace, co_share)
-    outputs = Facts(inputs=inputs_of(graph.inputs)).specs(graph)
-    whole = training_graph(graph, gradient_requests, recompute_mode(recompute))
-    for start, head in zip(whole.heads, graph.heads, strict=False):
-        by_name[start.name] = outputs[head]
-    for name, before in zip(whole.added_to, whole.sums, strict=True):
-        by_name[before.name] = by_name[name]
-    inputs = inputs_of(whole.graph.inputs)
-    return plan_memory(whole.graph, inputs, inplace, co_share, recompute_mode(recompute))
+    return by_name
 
 
 def recompute_mode(recompute: bool | str) -> str | None:

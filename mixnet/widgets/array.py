@@ -17,6 +17,8 @@ from mixnet.widgets.view import View
 
 _SIDE = 48  # most cells along a side of a shown slice
 _SLICES = 64  # most slices in the payload
+MOST_VALUES = 24 * 24 * 8  # that are stored as numbers too: those of the small form of an array
+NOT_FINITE = 255  # the cell of NaN and infinities
 
 
 class ArrayView(View):
@@ -31,8 +33,9 @@ class ArrayView(View):
         slices: the largest number of matrices that are stored.
 
     Source: the payload ``mixnet.array/1`` has ``shape, dtype, context, state, axes`` (indices
-    shown along rows and columns), ``slices`` (leading indices), ``low, high`` (finite extremes)
-    and ``cells``: 0 to 254 between them, 255 for NaN and infinities.
+    shown along rows and columns), ``slices`` (leading indices), ``low, high`` (finite extremes of
+    what is shown), ``finite`` (``all``, ``some`` or ``none`` of it), ``cells``: 0 to 254 between
+    the extremes, 255 for NaN and infinities; and, where there are few, ``values``: three digits.
     """
 
     schema = "mixnet.array/1"
@@ -57,7 +60,7 @@ class ArrayView(View):
         p = self.payload
         size = "×".join(map(str, p["shape"])) or "scalar"
         text = f"array {size}, {p['dtype']} on {p['context']}, {p['state']}"
-        return text if p["low"] is None else f"{text}, {digits(p['low'])} … {digits(p['high'])}"
+        return f"{text}{_range(p)}"
 
     def table(self) -> tuple[list[str], list[list[Any]]]:
         p = self.payload
@@ -66,8 +69,8 @@ class ArrayView(View):
         return (
             ["", *map(str, columns)],
             [
-                [i, *(_value(p, cell) for cell in row)]
-                for i, row in zip(p["axes"][0], shown, strict=False)
+                [place, *(_value(p, 0, i, j) for j in range(len(row)))]
+                for i, (place, row) in enumerate(zip(p["axes"][0], shown, strict=False))
             ],
         )
 
@@ -119,10 +122,14 @@ def _cells(
     axes = [_thinned(extent, side) for extent in matrix.shape[1:]]
     # Thinned first, so that a large array costs what is shown of it.
     some = matrix[:slices][:, axes[0]][:, :, axes[1]].astype(np.float64)
-    finite = some[np.isfinite(some)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
-    scaled = np.full(some.shape, 127.0) if high == low else (some - low) / (high - low) * 254
-    cells = np.where(np.isfinite(some), np.nan_to_num(scaled), 255).round().astype(int)
+    is_finite = np.isfinite(some)
+    finite = some[is_finite]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)
+    cells = np.full(some.shape, NOT_FINITE)
+    if low is not None and high is not None:
+        # By halves: the distance between two large numbers may be none.
+        width = high / 2 - low / 2
+        cells[is_finite] = ((finite / 2 - low / 2) / width * 254).round() if width else 127
     leading = shape[:-2]
     places = [
         [int(i) for i in np.unravel_index(k, leading)] if leading else []
@@ -134,8 +141,22 @@ def _cells(
         "of": math.prod(leading),
         "low": low,
         "high": high,
+        "finite": "all" if is_finite.all() else "some" if finite.size else "none",
         "cells": cells.tolist(),
+        **({"values": _values(some)} if some.size <= MOST_VALUES else {}),
     }
+
+
+def _values(some: np.ndarray) -> list[Any]:
+    """Numbers with three digits, the most that a view shows; what is not finite as text."""
+    return [[[_short(each) for each in row] for row in matrix] for matrix in some.tolist()]
+
+
+def _short(number: float) -> float | str:
+    if not math.isfinite(number):
+        return str(number)
+    rounded = float(f"{number:.2e}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e6 else rounded
 
 
 def _thinned(extent: int, most: int) -> np.ndarray:
@@ -159,16 +180,31 @@ def live_form(array: NDArray) -> dict[str, Any] | None:
 display.FORMS.append(live_form)
 
 
-def _value(payload: dict[str, Any], cell: int) -> str:
-    if cell == 255:
+def _range(payload: dict[str, Any]) -> str:
+    """Of the values that are shown (as in array.js)."""
+    if payload.get("finite") == "none":
+        return ", not finite"
+    if payload["low"] is None:
+        return ""
+    rest = ", some not finite" if payload.get("finite") == "some" else ""
+    return f", {digits(payload['low'])} … {digits(payload['high'])}{rest}"
+
+
+def _value(payload: dict[str, Any], piece: int, row: int, column: int) -> str:
+    """The number at a place; about, where there are too many to store each (as in array.js)."""
+    if "values" in payload:
+        value = payload["values"][piece][row][column]
+        return value if isinstance(value, str) else digits(value)
+    cell = payload["cells"][piece][row][column]
+    if cell == NOT_FINITE:
         return "not finite"
-    low, high = payload["low"], payload["high"]
-    return digits(low + (high - low) * cell / 254)
+    t = cell / 254
+    return f"≈ {digits(payload['low'] * (1 - t) + payload['high'] * t)}"
 
 
 def _colour(cell: int) -> tuple[int, int, int]:
     """Blue below, white in the middle, red above; grey for what is not finite (as in array.js)."""
-    if cell == 255:
+    if cell == NOT_FINITE:
         return 128, 128, 128
     t = cell / 254
     cold, middle, warm = (33, 102, 172), (247, 247, 247), (178, 24, 43)

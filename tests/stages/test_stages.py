@@ -19,6 +19,7 @@ from mixnet.gluon import HybridBlock, nn
 from mixnet.passes import pipeline
 from mixnet.runtime.programs import executable_cache
 from mixnet.stages import hlo
+from mixnet.stages import program as program_of_stages
 
 FIELDS = {
     "name", "steps", "forward", "backward", "jaxpr", "stablehlo", "hlo", "instructions", "groups",
@@ -137,12 +138,28 @@ def test_without_a_run_there_are_no_times_of_it() -> None:
     assert times["first_run"] is None and times["run"] is None and times["compile"] > 0
 
 
-def test_the_memory_plan_or_the_reason_why_there_is_none(dense: Any) -> None:
-    program = dense[1].program
-    if program.memory_plan is None:
-        assert program.memory_plan_missing
-    else:
-        assert program.memory_plan["total_bytes"] > 0
+def test_names_outside_of_ascii_lead_to_their_instructions() -> None:
+    layer = mx.sym.FullyConnected(mx.sym.var("数据"), num_hidden=3, name="层")
+    symbol = mx.sym.relu(layer, name="größer")
+    program = mx.stages(symbol, {"数据": (2, 3)}, run=False).program
+    assert [link["node"].rpartition("/")[2] for link in program.links] == ["层", "größer"]
+    assert all(link["groups"] and link["instructions"] for link in program.links)
+    assert all(link["stablehlo"] for link in program.links)
+
+
+def test_the_memory_plan_is_made_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    planned = program_of_stages.memory_plan
+    monkeypatch.setattr(
+        program_of_stages, "memory_plan", lambda *args: made.append(1) or planned(*args)
+    )
+    net = DenseRelu()
+    net.initialize()
+    program = mx.stages(net, nd.ones((2, 3)), run=False).program
+    assert not made
+    assert program.memory_plan["total_bytes"] == 32
+    assert program.to_dict()["memory_plan"] is program.memory_plan
+    assert len(made) == 1
 
 
 def test_the_text_names_what_matters(dense: Any) -> None:

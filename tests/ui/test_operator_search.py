@@ -30,3 +30,14 @@ def test_rows_with_all_the_words_stay(watched: Watched, site: Path) -> None:
     assert rows.count() == 0
     assert watched.outside == [] and watched.errors == []
     assert watched.axe(".operator-search") == []
+
+
+def test_all_columns_are_in_sight_on_a_narrow_page(watched: Watched, site: Path) -> None:
+    watched.page.set_viewport_size({"width": 600, "height": 900})
+    watched.page.goto((site / "operators.html").as_uri())
+    wide = (
+        "[...document.querySelectorAll('.table-wrapper')].filter((each) => each.scrollWidth > "
+        "each.clientWidth).length"
+    )
+    assert watched.page.locator(".table-wrapper").count() > 20
+    assert watched.page.evaluate(wide) == 0

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import mixnet as mx
+from mixnet.widgets import ScalingView
 from tests.ui.conftest import Watched
 from tests.ui.steps import STEPS
 from tests.widgets.examples import EXAMPLES
@@ -38,3 +40,22 @@ def test_without_scripts_the_picture_stays(browser, tmp_path: Path) -> None:
     assert page.locator("figure img").bounding_box()["height"] > 50
     assert page.locator("details summary").inner_text() == "Table"
     context.close()
+
+
+def test_an_exchange_of_too_many_leaves_no_picture_without_a_name(
+    watched: Watched, tmp_path: Path
+) -> None:
+    view = EXAMPLES["scaling"]()
+    model = view.payload["model"]
+    net = mx.gluon.nn.Dense(2, in_units=3)
+    net.initialize()
+    many = mx.distributed.topology(net, workers=17)
+    ScalingView([], model=model, topology=many).to_html(tmp_path / "a.html")
+    page = watched.page
+    page.goto((tmp_path / "a.html").as_uri())
+    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
+    devices = page.get_by_label("devices", exact=True)
+    devices.focus()
+    devices.press("End")
+    assert "Drawn for up to 16 devices" in page.locator(".mx").inner_text()
+    assert watched.axe("body") == [] and watched.errors == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.ui.conftest import Watched
 
 
@@ -36,3 +38,12 @@ def test_a_page_asks_for_a_view_and_it_is_live(watched: Watched, site: Path) -> 
     assert "last at 0 B" in page.locator(".mx-line").inner_text()
     assert watched.outside == [] and watched.errors == []
     assert watched.axe(".mx") == []  # last: it reads style sheets, which files may not
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "notebook", "puzzle"])
+def test_pages_have_contrast(watched: Watched, site: Path, name: str, theme: str) -> None:
+    watched.page.emulate_media(color_scheme=theme)
+    watched.page.goto((site / f"{name}.html").as_uri())
+    watched.page.wait_for_timeout(300)
+    assert [each for each in watched.axe("body") if each.startswith("color-contrast")] == []

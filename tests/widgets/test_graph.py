@@ -228,6 +228,9 @@ def test_a_loss_stands_beside_the_network() -> None:
     labels = view.payload["blocks"]["label"]
     assert "net" in labels and "loss" in labels
     assert row(view, "data1")["part"] == "input" and row(view, "net_dense0_fwd")["block"] == "net"
+    read = Reader(view.payload)
+    said = {read.label(i) for i, name in enumerate(read.names) if "log_softmax0" in name}
+    assert said == {"log_softmax0", "∇ log_softmax0"}, "without the name of the loss"
 
 
 def test_a_block_of_arrays_only_is_traced() -> None:
@@ -366,6 +369,7 @@ def test_a_difference_tells_what_the_passes_tell() -> None:
     )
     assert [n for n, k in status.items() if k == 4] == [each["name"] for each in told["rewired"]]
     assert view.payload["notes"] == ["1 merged"]
+    assert "marks a [node] that was added" in view.payload["sight"]["text"]
 
 
 def test_a_difference_of_steps() -> None:

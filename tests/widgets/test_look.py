@@ -230,6 +230,7 @@ def test_a_symbol_without_shapes_is_a_graph() -> None:
     view = Look(small_symbol())
     assert set(view.payload["missing"]) == {"engine", "memory", "runs"}
     assert view.state["at"] is None
+    assert "slider" not in view.payload["sight"]["text"], "there is no peak to stand at"
 
 
 def test_a_symbol_file(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from mixnet.runtime.value.memory import Allocation, MemoryLog
 from mixnet.units import size_text
 from mixnet.widgets import MemoryView
 from mixnet.widgets.memory import live as memory_live
+from mixnet.widgets.memory import plans
 from mixnet.widgets.memory.picture import alive_at, array_name, boxes, live_curve, than
 from mixnet.widgets.memory.plans import PLANS
 from tests.widgets.examples import small_symbol
@@ -72,6 +73,17 @@ def test_totals_are_those_of_a_block() -> None:
     prediction = MemoryView(net, x, train=False)
     assert list(prediction.totals) == ["none", "inplace", "co-share", "both"]
     assert prediction.totals["both"] == net.memory_plan(x).total_bytes
+
+
+def test_plans_of_the_same_operations_share_their_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    prepared = plans.graph_to_plan
+    monkeypatch.setattr(plans, "graph_to_plan", lambda *args: made.append(args) or prepared(*args))
+    net = nn.Dense(2, in_units=3)
+    net.initialize()
+    view = MemoryView(net, mx.nd.ones((4, 3)), train=True)
+    assert len(view.totals) == 5
+    assert [args[-1] for args in made] == [False, True], "one that keeps, one that recomputes"
 
 
 def test_blocks_of_the_numpy_face_and_recurrent_ones() -> None:

@@ -269,6 +269,13 @@ def test_bars_of_what_was_measured_and_of_the_model() -> None:
     assert uses == ["calibrates", "calibrates", "checks"]
 
 
+def test_first_sight_names_only_what_is_drawn() -> None:
+    measured = ScalingView.ten_machines()
+    assert "measured points" in measured.payload["sight"]["text"]
+    alone = ScalingView([], model=measured.payload["model"])
+    assert "Nothing was measured" in alone.payload["sight"]["text"]
+
+
 def test_ten_machines_of_the_paper() -> None:
     view = ScalingView.ten_machines()
     seconds = 1_281_167 / view.predict(10)

@@ -15,9 +15,18 @@ export function colour(cell) {
   return `rgb(${from.map((a, i) => Math.round(a + (to[i] - a) * s)).join(",")})`;
 }
 
-// The number that a cell stands for.
-export function valueOf(payload, cell) {
-  return cell === 255 ? NaN : payload.low + ((payload.high - payload.low) * cell) / 254;
+// The number at a place, as text; about, where there are too many to store each.
+export function valueAt(payload, slice, row, column) {
+  const value = payload.values?.[slice][row][column];
+  if (value !== undefined) return typeof value === "string" ? value : digits(value);
+  const cell = payload.cells[slice][row][column], t = cell / 254;
+  return cell === 255 ? "not finite" : `≈ ${digits(payload.low * (1 - t) + payload.high * t)}`;
+}
+
+// The range of the values that are shown.
+export function rangeOf({ low, high, finite }) {
+  if (finite === "none") return "not finite";
+  return low === null ? "" : `${digits(low)} … ${digits(high)}${finite === "some" ? ", some not finite" : ""}`;
 }
 
 export default view("ArrayView", (ctx) => {
@@ -30,8 +39,7 @@ export default view("ArrayView", (ctx) => {
     if (!at) return;
     const { axes, slices } = ctx.payload;
     const index = [...(slices[ctx.state.slice ?? 0] ?? []), ...(ctx.payload.shape.length > 1 ? [axes[0][at.row]] : []), axes[1][at.column]];
-    const value = valueOf(ctx.payload, cells()[at.row][at.column]);
-    ctx.say(`[${index.join(", ")}] ${Number.isNaN(value) ? "not finite" : digits(value)}`);
+    ctx.say(`[${index.join(", ")}] ${valueAt(ctx.payload, ctx.state.slice ?? 0, at.row, at.column)}`);
   };
   const picture = surface(ctx, {
     label: "heat map; arrow keys move between cells",
@@ -72,8 +80,7 @@ export default view("ArrayView", (ctx) => {
     if (what === "payload") {
       edge = edgeOf(p.axes[0].length);
       title.textContent = shape(p.shape);
-      const range = p.low === null ? "" : ` · ${digits(p.low)} … ${digits(p.high)}`;
-      facts.textContent = `${p.dtype} · ${p.context} · ${p.state}${range}`;
+      facts.textContent = [p.dtype, p.context, p.state, rangeOf(p)].filter(Boolean).join(" · ");
       const many = p.slices.length > 1;
       const show = (i) => `[${p.slices[i].join(", ")}]${p.of > p.slices.length ? ` (first ${p.slices.length} of ${p.of})` : ""}`;
       control.replaceChildren(

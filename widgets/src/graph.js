@@ -332,7 +332,7 @@ export default view("GraphView", (ctx) => {
     const at = item();
     path = at === null || !sight.at.has(at) ? null : onPath(sight, g, at);
     controls();
-    ctx.side.replaceChildren(...details(g, at, go, toggle, open).flat(Infinity).filter(Boolean));
+    ctx.side.replaceChildren(...details(g, at, go, toggle, open, overlay()).flat(Infinity).filter(Boolean));
     if (changed || what === "state") listed();
     if (at !== null && sight.at.has(at)) ctx.say(tell(at));
     else if (what === "payload" && g.p.error) ctx.say(`✗ shapes do not match: ${g.p.error.text.split("\n")[0]}`);

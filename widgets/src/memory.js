@@ -271,7 +271,7 @@ export default view("MemoryView", (ctx) => {
     g.font = "11px system-ui, sans-serif";
     g.textBaseline = "middle";
     g.textAlign = "right";
-    for (const bytes of ticks(Math.max(at.low, 0), Math.min(at.high, top()))) g.fillText(size(bytes), LEFT - 6, at.y(bytes));
+    for (const bytes of ticks(Math.max(at.low, 0), Math.min(at.high, top())).filter(Number.isInteger)) g.fillText(size(bytes), LEFT - 6, at.y(bytes));
     g.textAlign = "left";
     const floor = TOP + frame.height + 12;
     for (const region of p.graph.regions) {

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { inflateSync } from "node:zlib";
 import { compound } from "../src/core/layout.js";
 import { layered, ranks, spread } from "../src/core/layered.js";
-import { arrange, isOutput, kindOf, label, onPath, overlays, overlayText, read, search, visible } from "../src/graph/model.js";
+import { arrange, colours, isOutput, kindOf, label, onPath, overlays, overlayText, read, search, visible } from "../src/graph/model.js";
 import { paint, shades, strips } from "../src/graph/paint.js";
 import { SvgContext } from "../src/graph/svgtext.js";
 
@@ -230,4 +230,17 @@ test("outputs are marked, and the blocks around them", () => {
   const g = read(payload("resnet_block"));
   for (const i of g.p.heads) assert.ok(isOutput(g, i));
   assert.ok(g.p.heads.length < g.n && !isOutput(g, g.names.indexOf("data")));
+});
+
+test("the legend names the colours that boxes have under the overlay", () => {
+  const g = read({ ...payload("lenet"), facts: {} });
+  g.p.facts.change = g.p.names.map((_, i) => (i === 1 ? 1 : i === 2 ? 4 : 0));
+  const under = (overlay) => colours(g, overlay).map(([, text]) => text);
+  assert.deepEqual(under("change"), ["+ added", "→ other inputs"]);
+  assert.ok(under("none").includes("products") && under(undefined).includes("products"));
+  assert.deepEqual(under("bytes"), [], "strength says how much");
+  const sight = arrange(g, all(g), true, "change");
+  const fills = shades(g, sight, "change").fill, at = (i) => sight.list.indexOf(i);
+  assert.deepEqual([1, 2, 3].filter((i) => at(i) >= 0).map((i) => fills(at(i))), [1, 2, 3].filter((i) => at(i) >= 0).map((i) => [2, 0, null][i - 1]));
+  assert.deepEqual(colours(g, "change").map(([k]) => k), [2, 0], "the same colours");
 });

@@ -22,7 +22,8 @@ def scopes(graph: Graph) -> dict[Node, str]:
     for node, name in graph.names.items():
         if node.is_variable:
             continue
-        scope = plain = re.sub(r"[^\w.-]", "_", name)
+        # Others than these are escaped in XLA's texts, and would not be found there.
+        scope = plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)
         number = 1
         # XLA keeps the name with each instruction, and a name must lead back to one node.
         while scope in used:

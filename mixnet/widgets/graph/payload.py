@@ -9,7 +9,7 @@ from typing import Any
 
 from mixnet.process.source import known_as
 from mixnet.stages.flops import flops
-from mixnet.widgets.graph.blocks import Block, blocks_of, labels_of
+from mixnet.widgets.graph.blocks import Block, blocks_of, labels_of, plain_name
 from mixnet.widgets.graph.rows import Pictured
 
 PARTS = ("input", "forward", "backward", "parameter")
@@ -230,13 +230,14 @@ class Reader:
         return f"{self.payload['strings'][index[0]]}:{index[1]}"
 
     def label(self, node: int) -> str:
-        """What the node's box says: where it stands in the program, or its name without what all
-        begin with.
+        """What the node's box says: where it stands in the program, or its name without what the
+        names of its block, or all, begin with (as in model.js).
         """
-        name = self.names[node].removeprefix(self.payload["prefix"]).rpartition("/")[-1]
-        return (
-            self.labels.get(str(node)) or name.strip("_").removesuffix("_fwd") or self.names[node]
-        )
+        block = self.blocks[node]
+        strings, prefixes = self.payload["strings"], self.payload["blocks"].get("prefix", ())
+        own = strings[prefixes[block]] if 0 <= block < len(prefixes) else ""
+        known = self.labels.get(str(node))
+        return known or plain_name(self.names[node], [own, self.payload["prefix"]])
 
     def outermost(self, node: int) -> int:
         """The outermost closed block that a node stands in, -1 for none."""

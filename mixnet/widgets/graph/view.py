@@ -14,7 +14,13 @@ from mixnet.widgets.graph.payload import Reader, payload_of
 from mixnet.widgets.graph.picture import CHANGES, picture
 from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.graph.target import pictured
+from mixnet.widgets.sight import sight
 from mixnet.widgets.view import View
+
+DIFF_SIGHT = (
+    "Look for the coloured boxes: a + marks a [node] that was added, a − one that was removed; the "
+    "other marks are below the picture."
+)
 
 
 class GraphView(View):
@@ -97,7 +103,8 @@ class GraphView(View):
             picture.title = title
         view = cls.__new__(cls)
         view._pictured = None
-        View.__init__(view, {**payload_of(picture), "facts": facts, "live": False})
+        first = {"sight": sight(DIFF_SIGHT)}
+        View.__init__(view, {**first, **payload_of(picture), "facts": facts, "live": False})
         return view
 
     def measure(self) -> GraphView:

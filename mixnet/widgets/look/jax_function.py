@@ -112,7 +112,7 @@ def pictured(
         raise AttributeTypeError(
             f"look: {title} is taken as a function of JAX arrays, and JAX cannot trace it with "
             "these arguments: "
-            f"{error}. For a function of NDArrays, pass NDArrays."
+            f"{str(error).rstrip('.')}. For a function of NDArrays, pass NDArrays."
         ) from error
     leaves = jax.tree_util.tree_flatten_with_path((tuple(inputs), dict(named)))[0]
     names = _names([path for path, _ in leaves], function)

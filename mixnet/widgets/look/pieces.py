@@ -24,37 +24,43 @@ from mixnet.widgets.stepper.names import recorded_names
 Piece = dict[str, Any]
 
 
-def pieces_of_stages(pictured: Pictured, staged: Stages) -> list[Piece]:
-    """The pieces of all programs of ``mx.stages``, one after the other."""
-    pieces: list[Piece] = []
-    for number, program in enumerate(staged.programs):
-        meant = _meaning(pictured, program, number if len(staged.programs) > 1 else None)
-        first = len(pieces)
-        rows: dict[int, list[int]] = {}  # node of the last graph -> rows
-        for row, nodes in meant.items():
-            for node in nodes:
-                rows.setdefault(node, []).append(row)
-        by_name = {node["name"]: node["id"] for node in program.graph["nodes"]}
-        for group in program.groups:
-            nodes = [by_name[name] for name in group["nodes"] if name in by_name]
-            pieces.append(_piece(group, {n for node in nodes for n in rows.get(node, ())}, first))
-    return pieces
-
-
-def lowered_of_stages(pictured: Pictured, staged: Stages) -> dict[str, list[Any]]:
-    """For rows that run as another operator, by row number: its name, its method, and whether it
-    changes the layout.
+def pieces_of_stages(
+    pictured: Pictured, staged: Stages
+) -> tuple[list[Piece], dict[str, list[Any]]]:
+    """The pieces of all programs of ``mx.stages``, one after the other, and for rows that run as
+    another operator, by row number: its name, its method, and whether it changes the layout.
     """
+    pieces: list[Piece] = []
     lowered: dict[str, list[Any]] = {}
     for number, program in enumerate(staged.programs):
         meant = _meaning(pictured, program, number if len(staged.programs) > 1 else None)
-        nodes = program.graph["nodes"]
-        moved = {i for node in nodes if node["name"].endswith(_MOVED) for i, _ in node["inputs"]}
-        for row, which in meant.items():
-            for n in which:
-                method = nodes[n]["attributes"].get("method")
-                if nodes[n]["op"] is not None and str(nodes[n]["op"]).endswith("_channels_last"):
-                    lowered[str(row)] = [nodes[n]["op"], method, n in moved]
+        pieces += _pieces(program, meant, len(pieces))
+        lowered |= _lowered(program, meant)
+    return pieces, lowered
+
+
+def _pieces(program: Program, meant: dict[int, list[int]], first: int) -> list[Piece]:
+    rows: dict[int, list[int]] = {}  # node of the last graph -> rows
+    for row, nodes in meant.items():
+        for node in nodes:
+            rows.setdefault(node, []).append(row)
+    by_name = {node["name"]: node["id"] for node in program.graph["nodes"]}
+    pieces = []
+    for group in program.groups:
+        nodes = [by_name[name] for name in group["nodes"] if name in by_name]
+        pieces.append(_piece(group, {n for node in nodes for n in rows.get(node, ())}, first))
+    return pieces
+
+
+def _lowered(program: Program, meant: dict[int, list[int]]) -> dict[str, list[Any]]:
+    lowered: dict[str, list[Any]] = {}
+    nodes = program.graph["nodes"]
+    moved = {i for node in nodes if node["name"].endswith(_MOVED) for i, _ in node["inputs"]}
+    for row, which in meant.items():
+        for n in which:
+            method = nodes[n]["attributes"].get("method")
+            if nodes[n]["op"] is not None and str(nodes[n]["op"]).endswith("_channels_last"):
+                lowered[str(row)] = [nodes[n]["op"], method, n in moved]
     return lowered
 
 

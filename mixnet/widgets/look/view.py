@@ -13,14 +13,20 @@ from mixnet.widgets.failure import error_line
 from mixnet.widgets.graph.attributes import program_names
 from mixnet.widgets.graph.payload import Reader, payload_of
 from mixnet.widgets.look.picture import engine_in_program, picture
-from mixnet.widgets.look.pieces import Piece, lowered_of_stages, pieces_of_graph, pieces_of_stages
+from mixnet.widgets.look.pieces import Piece, pieces_of_graph, pieces_of_stages
 from mixnet.widgets.look.run import Run
 from mixnet.widgets.look.source import source_of
 from mixnet.widgets.look.subject import Subject, subject_of
 from mixnet.widgets.memory.plans import in_program
+from mixnet.widgets.sight import sight
 from mixnet.widgets.view import View
 from mixnet.widgets.why.compiled import traces_of
 from mixnet.widgets.why.question import answers
+
+GRAPH_SIGHT = (
+    "Nothing has a place in memory here: select a [node] in the graph, and the other panes mark "
+    "what belongs to it."
+)
 
 
 class Look(View):
@@ -81,7 +87,8 @@ class Look(View):
         subject = subject_of(target, inputs, train, loss, named, sys._getframe())
         payload = payload_of_subject(subject, title, target, run, compile)
         at = _peak(payload["memory"])
-        super().__init__(payload, {"at": at, "node": self._row_at(payload, at)})
+        first = {} if at is not None else {"sight": sight(GRAPH_SIGHT)}
+        super().__init__({**first, **payload}, {"at": at, "node": self._row_at(payload, at)})
 
     @staticmethod
     def _row_at(payload: dict[str, Any], at: int | None) -> int | None:
@@ -253,8 +260,7 @@ def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dic
         missing["runs"] = subject.runs
         return [], {}
     if subject.staged is not None:
-        staged = subject.staged()
-        return pieces_of_stages(picture, staged), lowered_of_stages(picture, staged)
+        return pieces_of_stages(picture, subject.staged())
     if picture.graph is None or picture.inputs is None:
         missing["runs"] = _unknown(subject)
         return [], {}

@@ -249,6 +249,8 @@ def _main(
         "end" if left else "start",
     )
     for mark in ticks(0, plan["total"]):
+        if mark % 1:  # of a byte
+            continue
         svg.text(corner - 4, floor - mark * ky + 4, size_text(mark), "f-dim", 10, "end")
     end = (
         how_many(graph["length"], "step")

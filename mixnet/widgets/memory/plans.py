@@ -13,14 +13,16 @@ from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.block.compose import Composition
 from mixnet.gluon.trace import flatten
+from mixnet.graph.graph import Graph
 from mixnet.ndarray.ndarray import NDArray
+from mixnet.passes.facts import Known
 from mixnet.passes.lifetimes import EXTERNAL, Array
-from mixnet.passes.plan_memory import MemoryPlan
+from mixnet.passes.plan_memory import MemoryPlan, plan_memory
 from mixnet.process.source import known_as, source_lines
 from mixnet.runtime.compile.lower import lower
 from mixnet.stages.graph_data import part_of
 from mixnet.symbol.binding import requests_by_name
-from mixnet.symbol.memory import plan_of
+from mixnet.symbol.memory import graph_to_plan, recompute_mode
 from mixnet.symbol.symbol import Symbol
 from mixnet.units import how_many
 
@@ -61,6 +63,7 @@ class PlanRequest:
     ):  # fmt: skip
         self.train, self._caller = train, caller
         self.dtypes: dict[str, Any] = {}
+        self._graphs: dict[str | None, tuple[Graph, list[Known]]] = {}
         if isinstance(target, Symbol):
             if inputs or loss is not None:
                 raise AttributeTypeError(
@@ -143,9 +146,12 @@ class PlanRequest:
         self, inplace: bool = True, co_share: bool = True, recompute: bool | str = False
     ) -> MemoryPlan:
         """One of the plans."""
-        return plan_of(
-            self.symbol, self.requests, self.shapes, self.dtypes, inplace, co_share, recompute
-        )
+        mode = recompute_mode(recompute)
+        if mode not in self._graphs:  # plans that differ in where arrays are placed have one graph
+            self._graphs[mode] = graph_to_plan(
+                self.symbol, self.requests, self.shapes, self.dtypes, recompute
+            )
+        return plan_memory(*self._graphs[mode], inplace, co_share, mode)
 
 
 def payload_of(request: PlanRequest, xla: bool | None) -> dict[str, Any]:

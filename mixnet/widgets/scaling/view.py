@@ -22,6 +22,7 @@ from mixnet.widgets.scaling.picture import (
     model_text,
     panel,
 )
+from mixnet.widgets.sight import sight
 from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
 
@@ -38,6 +39,11 @@ ORIGINS = (
 _OF_POINTS = ("n", "thr", "lo", "hi", "repeat")
 _PARTS = ("compute", "exchange", "waiting", "message", "sent")
 _DEAREST = 1000  # for a device and an hour
+
+MODEL_SIGHT = (
+    "Nothing was measured here: compare the model's line with the line named ideal; the distance "
+    "between them is lost [efficiency]."
+)
 
 
 class ScalingView(View):
@@ -73,7 +79,10 @@ class ScalingView(View):
 
     schema = "mixnet.scaling/1"
     bundle = "scaling"
-    sight = "Compare the measured line with the dashed ideal: the distance between them is lost [efficiency]."
+    sight = (
+        "Compare the measured points with the line named ideal: the distance between them is lost "
+        "[efficiency]."
+    )
 
     def __init__(
         self,
@@ -106,7 +115,8 @@ class ScalingView(View):
             "topology": None if topology_payload is None else topology_payload.to_dict(),
             "sliders": [*_sliders(checked, fitted), *_of_epoch(samples, price)],
         }
-        super().__init__(payload, {"y": "throughput"})
+        first = {} if checked else {"sight": sight(MODEL_SIGHT)}
+        super().__init__({**first, **payload}, {"y": "throughput"})
 
     @property
     def model(self) -> dict[str, Any] | None:

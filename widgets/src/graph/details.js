@@ -1,10 +1,10 @@
 // What is known of a node or a block, beside the picture.
 import { h, button } from "../core/dom.js";
 import { bytes, count, seconds } from "../core/format.js";
-import { CHANGES, FAMILIES, PARTS, isOutput } from "./model.js";
+import { CHANGES, PARTS, colours, isOutput } from "./model.js";
 
-export function details(g, item, go, toggle, open) {
-  if (item === undefined || item === null) return overview(g, go);
+export function details(g, item, go, toggle, open, overlay) {
+  if (item === undefined || item === null) return overview(g, go, overlay);
   return item < 0 ? ofBlock(g, ~item, go, toggle, open) : ofNode(g, item, go);
 }
 
@@ -74,20 +74,19 @@ function ofBlock(g, b, go, toggle, open) {
 }
 
 // What colours, edges and marks stand for, as far as they occur.
-function legend(g) {
-  const families = [...new Set(Object.values(g.p.categories))].sort();
-  const line = (colour, dash) => h("span", { style: `display:inline-block;width:1.6em;border-top:2px ${dash} var(--mx-${colour});vertical-align:middle` });
+function legend(g, overlay) {
+  const line = (colour, dash) => h("span", { style: `border-top:2px ${dash} var(--mx-${colour})` });
   const edges = [["line", "solid", "values"], ["k1", "solid", "gradients"], ["k3", "dashed", "values saved for backward"]].slice(0, g.part.includes(2) ? 3 : 1);
   return [
     h("h3", null, "Colours and marks"),
-    h("ul", { class: "mx-legend" },
-      families.map((k) => h("li", null, h("span", { style: `display:inline-block;width:1.2em;height:.9em;border:1px solid var(--mx-line);background:var(--mx-c${k})` }), ` ${FAMILIES[k]}`)),
+    h("ul", { class: "mx-key" },
+      colours(g, overlay).map(([k, text]) => h("li", null, h("i", { style: `background:var(--mx-c${k})` }), ` ${text}`)),
       edges.map(([colour, dash, text]) => h("li", null, line(colour, dash), ` ${text}`)),
       h("li", null, line("fg", "double"), " below a box: an output")),
   ];
 }
 
-function overview(g, go) {
+function overview(g, go, overlay) {
   const { title, notes, error, direction } = g.p, operations = g.p.nodes.op.filter((i) => i >= 0).length;
   return [
     h("h2", null, title),
@@ -95,6 +94,6 @@ function overview(g, go) {
     rows([["operations", operations], ["direction", direction], ["parameters", g.part.filter((part) => part === 3).length]]),
     notes.map((note) => h("p", null, note)),
     h("p", null, "Click a box for details; double-click a block or press Enter to open it."),
-    ...legend(g),
+    ...legend(g, overlay),
   ];
 }

@@ -177,6 +177,15 @@ export const isOutput = (g, item) => g.heads.has(item);
 export const FAMILIES = ["products", "activations", "pooling", "normalization", "losses", "sequences", "arithmetic", "others"];
 
 export const CHANGES = ["", "+ added", "− removed", "~ changed", "→ other inputs", "⊃ expanded", "= merged"];
+export const CHANGE_COLOURS = { "+": 2, "−": 4, "~": 1, "→": 0, "⊃": 5, "=": 3 };
+
+// Numbers of the colours that boxes have under an overlay, and what they stand for; none where a colour only
+// says how much, or which of many.
+export function colours(g, overlay) {
+  const { categories, facts } = g.p;
+  if (overlay === "change") return CHANGES.flatMap((text, k) => (k && facts.change.includes(k) ? [[CHANGE_COLOURS[text[0]], text]] : []));
+  return !overlay || overlay === "none" || overlay === "values" ? [...new Set(Object.values(categories))].sort().map((k) => [k, FAMILIES[k]]) : [];
+}
 
 // The same for a box: sums of numbers, or the one name that all inside have.
 export function boxValue(g, item, overlay) {

@@ -1,6 +1,6 @@
 // Drawing what is in sight, on a canvas or as SVG.
 import { howMany } from "../core/format.js";
-import { boxValue, edgeShape, isOutput } from "./model.js";
+import { CHANGES, CHANGE_COLOURS, boxValue, edgeShape, isOutput } from "./model.js";
 
 export const BANDS = 240; // height of the strips that boxes and lines are sorted into
 
@@ -27,8 +27,7 @@ export function shades(g, sight, overlay) {
     return { fill: (i) => (values[i]?.startsWith("✗") ? 4 : items[i] < 0 ? null : (g.p.categories[sight.faces[i].op] ?? null)), strength: null, told: "mean ± deviation of the values; ✗ not finite" };
   }
   if (overlay === "change") {
-    const colour = { "+": 2, "−": 4, "~": 1, "→": 0, "⊃": 5, "=": 3 };
-    return { fill: (i) => (values[i] ? (colour[values[i][0]] ?? 7) : null), strength: null, told: "+ added  − removed  ~ changed  → other inputs  ⊃ expanded  = merged" };
+    return { fill: (i) => (values[i] ? CHANGE_COLOURS[values[i][0]] : null), strength: null, told: CHANGES.slice(1).join("  ") };
   }
   return { fill: (i) => (values[i] === null || values[i] === "" ? null : number.get(values[i])), strength: null, told: `${howMany(names.length, "kind")}; the second line of a box says which` };
 }

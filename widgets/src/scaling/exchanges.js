@@ -65,6 +65,7 @@ export function exchanges(ctx, asked) {
     picture.replaceChildren();
     table.replaceChildren();
     words.textContent = fits ? said(how, of, step, steps) : `Drawn for up to ${MOST.workers} devices and ${MOST.servers} servers.`;
+    picture.style.display = fits ? "" : "none"; // an empty picture has no name
     if (!fits) return;
     drawPicture(links(made, step ? step - 1 : null), places(how, devices, servers), name, devices);
     const total = (end, i) => made.reduce((sum, each) => sum + (each[end] === i ? each.bytes : 0), 0);

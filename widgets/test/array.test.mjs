@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { rangeOf, valueAt } from "../src/array.js";
+
+test("a place tells its own number where it is stored, and about it elsewhere", () => {
+  const few = { low: 0.5, high: 1000, cells: [[[254, 0, 0, 255]]], values: [[[1000, 1, 0.5, "nan"]]] };
+  assert.deepEqual([0, 1, 2, 3].map((column) => valueAt(few, 0, 0, column)), ["1000", "1", "0.5", "nan"]);
+  const many = { ...few, values: undefined };
+  assert.deepEqual([0, 1, 3].map((column) => valueAt(many, 0, 0, column)), ["≈ 1000", "≈ 0.5", "not finite"]);
+  const far = { low: -1e308, high: 1e308, cells: [[[127]]] };
+  assert.equal(valueAt(far, 0, 0, 0), "≈ 0", "the distance of both is no number");
+});
+
+test("the range says what is not finite", () => {
+  assert.equal(rangeOf({ low: 0, high: 11, finite: "all" }), "0 … 11");
+  assert.equal(rangeOf({ low: 1, high: 1, finite: "some" }), "1 … 1, some not finite");
+  assert.equal(rangeOf({ low: null, high: null, finite: "none" }), "not finite");
+  assert.equal(rangeOf({ low: null, high: null }), "", "pending");
+});
