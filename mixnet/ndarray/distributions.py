@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import AttributeValueError, NotAnArrayError, _Null
+from mixnet.base import AttributeKindError, NotAnArrayError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
@@ -105,7 +105,7 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
         values = [attributes.pop(each) for each in parameters]
         arrays = [each for each in values if isinstance(each, face.kind)]
         if any(each is None for each in values):
-            raise AttributeValueError(
+            raise AttributeKindError(
                 f"{name}: {' and '.join(parameters)} must be numbers or {face.kind.__name__}s, not None."
             )
         if name == "exponential":

@@ -64,6 +64,8 @@ def invoke(
             if name in op.attributes and attributes.get(name) is None:
                 attributes[name] = value  # as the array that is to be filled
     statics, scalars = op.bind(attributes, bool(state.training))
+    if op.counts_inputs:
+        op.check_count(statics, len(arrays))
     if op.check_known is not None and op.checked_place < len(arrays):
         known = on_host(arrays[op.checked_place])
         if known is not None:
@@ -283,9 +285,7 @@ def _by_name(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> list[
     return arrays
 
 
-def _any_number(
-    op: Op, args: tuple[Any, ...], attributes: dict[str, Any]
-) -> list[NDArray]:
+def _any_number(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:
     """The arrays of a call that takes any number of them; its attributes are given by name."""
     count = op.number_of_inputs(attributes)
     arrays = list(args)

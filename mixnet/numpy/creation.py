@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import (
+    AttributeKindError,
     AttributeTypeError,
     AttributeValueError,
     NotDefinedError,
@@ -254,7 +255,11 @@ def indices(dimensions: Any, dtype: Any = onp.int32, ctx: Any = None) -> Any:
 
 def _window(name: str, text: str) -> Any:
     def window(M: int, dtype: DTypeLike = onp.float32, ctx: Context | str | None = None) -> Any:
-        return call(f"_npi_{name}", M=int(M) if isinstance(M, float) else M, dtype=name_of(dtype), ctx=ctx)
+        try:
+            points = int(M)
+        except (TypeError, ValueError):
+            raise AttributeKindError(f"{name}: M must be a whole number, not {M!r:.60}.") from None
+        return call(f"_npi_{name}", M=points, dtype=name_of(dtype), ctx=ctx)
 
     window.__name__ = window.__qualname__ = name
     window.__doc__ = f"{text} window of ``M`` points."
