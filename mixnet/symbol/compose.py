@@ -232,9 +232,7 @@ def _is_user(key: str) -> bool:
 _VARIADIC = "arg"
 
 
-def _variadic_inputs(
-    op: Op, args: Sequence[Any], kwargs: dict[str, Any]
-) -> list[Symbol | None]:
+def _variadic_inputs(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Symbol | None]:
     """The symbols of a call of a variadic operator, None for each that is missing. What says the inputs
     is removed from ``kwargs``.
 
