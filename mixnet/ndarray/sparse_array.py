@@ -352,8 +352,8 @@ def _as_np_ndarray(self: BaseSparseNDArray) -> Any:
     )
 
 
-BaseSparseNDArray.split = _split  # type: ignore[method-assign]
-BaseSparseNDArray.as_np_ndarray = _as_np_ndarray  # type: ignore[method-assign]
+BaseSparseNDArray.split = _split  # type: ignore[method-assign, assignment]
+BaseSparseNDArray.as_np_ndarray = _as_np_ndarray  # type: ignore[method-assign, assignment]
 for _name in ("reshape", "_view", "pad"):
     setattr(BaseSparseNDArray, _name, _unsupported(_name))
 for _operation in (operator.add, operator.sub, operator.mul, operator.truediv):

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from mixnet.dtype import DTypeLike
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 NUMBERS = (bool, int, float, onp.number, onp.bool_)
 
 

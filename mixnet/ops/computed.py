@@ -121,8 +121,10 @@ class Computed(Parametrized):
         if not self.dtypes.strict:
             return
         for place, dtype in self.dtypes.of_inputs(self.arrays, len(arrays)).items():
-            given = arrays[place].dtype if place < len(arrays) else dtype
-            if dtype is not None and given != dtype:
+            if dtype is None or place >= len(arrays):
+                continue
+            given = arrays[place].dtype
+            if given != dtype:
                 raise DTypeError(
                     f"{self.title}: {self.arrays[place]} is {given.name}; it must be {dtype.name}. Cast it "
                     f"with astype({dtype.name!r})."
