@@ -564,14 +564,16 @@ class RowSparseNDArray(BaseSparseNDArray):
         if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
             where = host_indices(places, self.context)
             return invoke(find("_take_rows"), (self._data, where), {})
-        found = invoke(find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {})
+        rows_read = invoke(
+            find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {}
+        )
         inside = (np.asarray(rows) >= 0) & (np.asarray(rows) < self.shape[0])
         if inside.all():
-            return found
+            return rows_read
         mask = dense_array(
             inside.reshape(-1, *[1] * (self.ndim - 1)), self.context, self._spec.dtype
         )
-        return invoke(find("broadcast_mul"), (found, mask), {})
+        return invoke(find("broadcast_mul"), (rows_read, mask), {})
 
     def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
         """Store these rows, in place of those that were there."""

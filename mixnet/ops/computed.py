@@ -123,10 +123,10 @@ class Computed(Parametrized):
         for place, dtype in self.dtypes.of_inputs(self.arrays, len(arrays)).items():
             if dtype is None or place >= len(arrays):
                 continue
-            given = arrays[place].dtype
-            if given != dtype:
+            array_dtype = arrays[place].dtype
+            if array_dtype != dtype:
                 raise DTypeError(
-                    f"{self.title}: {self.arrays[place]} is {given.name}; it must be {dtype.name}. Cast it "
+                    f"{self.title}: {self.arrays[place]} is {array_dtype.name}; it must be {dtype.name}. Cast it "
                     f"with astype({dtype.name!r})."
                 )
 

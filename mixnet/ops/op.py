@@ -425,12 +425,12 @@ class Op(Computed):
         Raises:
             OperatorTypeError: it takes another number.
         """
-        wanted = self._known_counts.get(statics)
-        if wanted is None:
-            wanted = self._known_counts[statics] = len(self.argument_names(statics))
-        if count != wanted:
+        num_arguments = self._known_counts.get(statics)
+        if num_arguments is None:
+            num_arguments = self._known_counts[statics] = len(self.argument_names(statics))
+        if count != num_arguments:
             raise OperatorTypeError(
-                f"{self.title}: with these attributes it takes {wanted} array(s), "
+                f"{self.title}: with these attributes it takes {num_arguments} array(s), "
                 f"{', '.join(self.argument_names(statics))}; {count} were given. Call it as {self.usage()}."
             )
 
