@@ -126,8 +126,8 @@ class Computed(Parametrized):
             array_dtype = arrays[place].dtype
             if array_dtype != dtype:
                 raise DTypeError(
-                    f"{self.title}: {self.arrays[place]} is {array_dtype.name}; it must be {dtype.name}. Cast it "
-                    f"with astype({dtype.name!r})."
+                    f"{self.title}: {self.arrays[place]} is {array_dtype.name}; it must be {dtype.name}. "
+                    f"Cast it with astype({dtype.name!r})."
                 )
 
     def _check_dtypes(self, arrays: Arrays) -> None:
