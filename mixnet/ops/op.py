@@ -420,15 +420,15 @@ class Op(Computed):
         return self.arrays
 
     def check_count(self, statics: Statics, count: int) -> None:
-        """Refuse more or fewer arrays than a call with these attributes takes.
+        """Refuse more arrays than a call with these attributes takes; what is missing the function names.
 
         Raises:
-            OperatorTypeError: it takes another number.
+            OperatorTypeError: there are more.
         """
         num_arguments = self._known_counts.get(statics)
         if num_arguments is None:
             num_arguments = self._known_counts[statics] = len(self.argument_names(statics))
-        if count != num_arguments:
+        if count > num_arguments:
             raise OperatorTypeError(
                 f"{self.title}: with these attributes it takes {num_arguments} array(s), "
                 f"{', '.join(self.argument_names(statics))}; {count} were given. Call it as {self.usage()}."

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from mixnet.base import DTypeError, ShapeError
+from mixnet.base import DTypeError, OperatorTypeError, ShapeError
 from mixnet.ops.array.plain import along, in_dtype, total
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
@@ -85,6 +85,10 @@ def softmax(
     Source: MXNet operator ``softmax``.
     """
     scaled = data if temperature is None else quotient(data, temperature)
+    if use_length and length is None:
+        raise OperatorTypeError(
+            "softmax: with use_length=True it takes two arrays, data and length."
+        )
     if length is None:
         return in_dtype(softmax_along(scaled, axis), dtype or data.dtype)
     if not jnp.issubdtype(length.dtype, jnp.integer):

@@ -390,9 +390,7 @@ def test_bad_parameters_are_named() -> None:
         R.normal(nd.zeros(2), nd.ones(3))
     with pytest.raises(ShapeError, match="broadcast"):
         nd._npi_normal(nd.zeros(3), loc=None, scale=1, size=(2,))
-    with pytest.raises(
-        AttributeTypeError, match=r"takes 2 array\(s\), input1, input2; 1 were given"
-    ):
+    with pytest.raises(AttributeTypeError, match="number or as an array"):
         nd._npi_normal(nd.zeros(3), **_PLACE)
     with pytest.raises(AttributeTypeError, match="prob"):
         nd._npi_bernoulli(prob=None, logit=None, is_logit=False)
