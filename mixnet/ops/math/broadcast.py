@@ -14,7 +14,7 @@ from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axes, Extents, Shape
-from mixnet.ops.schema.dtypes import ALIKE, Dtypes
+from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.rewrites import Rewrites
 from mixnet.ops.schema.shape_constraints import same_choices
 
@@ -54,7 +54,6 @@ def _declare(key: str) -> Op:
         rewrites=Rewrites(keeps_dtype=True, constant=WHOLE.get(key)),
         fusion=FUSIONS.get(key),
         storage=_STORAGE.get(key),
-        dtypes=ALIKE,
         bfloat16="full" if key == "mul" else None,
     )(broadcasting)
 

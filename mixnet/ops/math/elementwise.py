@@ -18,7 +18,7 @@ from mixnet.ops.op import Op
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import DType, Scalar
-from mixnet.ops.schema.dtypes import ALIKE, Dtypes, all_own, number_of_dtype, to_dtype
+from mixnet.ops.schema.dtypes import Dtypes, all_own, number_of_dtype, to_dtype
 from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import COPY, NOTHING, Rewrites, alone, exactly, neutral, whole
 from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
@@ -271,7 +271,6 @@ def _declare_same(key: str, function: Function, text: str, grad: bool) -> Op:
         fusion=FUSIONS.get(key),
         quantization=QUANTIZATIONS.get(key),
         storage=_STORAGE.get(key),
-        dtypes=ALIKE,
     )(elementwise)
 
 

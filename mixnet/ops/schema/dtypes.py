@@ -33,7 +33,6 @@ class Dtypes:
             or a function of the attributes that gives it, None for the shared one.
         others: the dtype of the outputs behind the first, where it is not the shared one; or such a function.
         usual: what shapes are inferred with where nothing says a dtype.
-        alike: whether the arrays must share one dtype, as the function checks by itself.
         strict: whether an array with a dtype of its own is refused in another one.
     """
 
@@ -47,7 +46,6 @@ class Dtypes:
     others: str | Callable[[Mapping[str, Any]], str | None] | None = None
     usual: str = "float32"
     strict: bool = False
-    alike: bool = False
 
     def of_inputs(self, names: Sequence[str], count: int) -> dict[int, Known]:
         """The inputs that do not share the others' dtype, by place; None where any dtype will do.
@@ -80,10 +78,6 @@ class Dtypes:
         others = self.others(attributes) if callable(self.others) else self.others
         names = [result, *[others] * (count - 1)]
         return [np.dtype(name) if name else None for name in names[:count]]
-
-
-ALIKE = Dtypes(alike=True)
-"""One dtype for all, which the function checks."""
 
 
 def all_own(count: int) -> dict[int, str | None]:
