@@ -25,6 +25,7 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         AttributeValueError: a value is no string.
     """
 
+    _current = _scopes
     # The scope of this thread; it can be set.
     current: Any = classproperty(lambda cls: _current()).setter(
         lambda cls, value: write(_scopes, "value", value)

@@ -99,6 +99,10 @@ class IndexKindError(IndexingError, mxnet_name="ValueError"):
     """What is given as an index cannot be one: text, a fraction, a slice with step 0."""
 
 
+class IndexTypeError(IndexKindError, TypeError, mxnet_name="TypeError"):
+    """A part of an index is no number: text in a slice, None in a list."""
+
+
 class UnknownNameError(MXNetError, KeyError, mxnet_name="KeyError"):
     """Nothing has that name, or key."""
 

@@ -210,8 +210,10 @@ class MXRecordIO:
         if not self.writable:
             raise CheckError(f"{self.uri!r} is open for reading.")
         self._check_pid()
-        if isinstance(buf, str):
-            raise AttributeTypeError("write takes bytes; encode the text first.")
+        if not isinstance(buf, (bytes, bytearray, memoryview)):
+            raise AttributeTypeError(
+                f"write takes bytes, not {type(buf).__name__}; encode a text first."
+            )
         payload = bytes(buf)
         if len(payload) >> _LENGTH_BITS:
             raise MXNetError(f"A record holds less than 512 MiB, not {len(payload)} bytes.")

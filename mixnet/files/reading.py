@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from mixnet.base import FileFormatError, MissingFileError, MXNetError
+from mixnet.base import AttributeTypeError, FileFormatError, MissingFileError, MXNetError
 
 _CHUNK = 1 << 20
 
@@ -25,7 +25,10 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes]:
     Raises:
         MissingFileError: there is none.
         MXNetError: it is a folder, may not be read, or the name cannot be one of a file.
+        AttributeTypeError: what is given is no path.
     """
+    if not isinstance(path, (str, bytes, os.PathLike)):  # a number is a file that is open already
+        raise AttributeTypeError(f"A file is named by its path, a text, not by {path!r:.60}.")
     try:
         return open(path, "rb")
     except FileNotFoundError:

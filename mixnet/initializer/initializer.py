@@ -106,8 +106,10 @@ class Initializer:
 
         Raises:
             ValueError: the name says nothing.
-            TypeError: ``desc`` is no text.
+            TypeError: ``desc`` is no text, or ``arr`` no array.
         """
+        if not isinstance(arr, NDArray):
+            raise AttributeTypeError(f"arr must be an NDArray, not {type(arr).__name__}.")
         if not isinstance(desc, InitDesc):
             if not isinstance(desc, str):
                 raise AttributeTypeError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, AttributeValueError, CheckError
+from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, NotAnArrayError
 from mixnet.files.whole_file import write_whole
 from mixnet.kvstore.base import KVStoreBase, _maker
 from mixnet.kvstore.base import create as create
@@ -346,7 +346,7 @@ def _pairs(key: Key | Sequence[Key], value: NDArray | Sequence[Any]) -> list[tup
         return [(name, value)]
     for each in value if isinstance(value, (list, tuple)) else [value]:
         if not isinstance(each, NDArray):
-            raise CheckError(
+            raise NotAnArrayError(
                 f"values of a KVStore must be NDArrays, not {type(each).__name__}; make one with mx.nd.array"
             )
     return [(name, each) for each in value]

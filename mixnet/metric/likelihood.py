@@ -68,6 +68,11 @@ class _CrossEntropy(EvalMetric):
             ValueError: there are more label arrays than predictions, or fewer.
         """
         for label, pred in pairs(labels, preds):
+            if pred.ndim < 2:
+                raise IndexingError(
+                    f"{type(self).__name__}: predictions of shape {pred.shape} have no axis of classes; give "
+                    f"(samples, classes)."
+                )
             if label.size != pred.shape[0]:
                 raise CheckError(
                     f"{type(self).__name__}: labels {label.shape} do not give one class for each of "

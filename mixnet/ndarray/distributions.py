@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import NotAnArrayError, _Null
+from mixnet.base import AttributeKindError, NotAnArrayError, _Null
 from mixnet.dtype import as_dtype
 from mixnet.ops.random.sample import DISTRIBUTIONS
 from mixnet.ops.schema.arguments import checked
@@ -61,6 +61,13 @@ def functions(face: Face) -> _Functions:
         """Whole numbers in [low, high), int32 by default."""
         return face.call("_random_randint", (), _numbers(face, attributes))
 
+    def check_kind(name: str, data: object) -> None:
+        if not isinstance(data, face.kind):
+            raise NotAnArrayError(
+                f"{name}: data must be of the class {face.kind.__name__}, not {type(data).__name__}. Make "
+                f"an array with mx.nd.array(...), a symbol with mx.sym.Variable(name)."
+            )
+
     def multinomial(data: Any, **attributes: Any) -> Any:
         """Category numbers drawn with the probabilities ``data`` along its last axis.
 
@@ -68,10 +75,12 @@ def functions(face: Face) -> _Functions:
         """
         attributes["dtype"] = _dtype_name(attributes["dtype"])
         attributes["shape"] = attributes["shape"] or ()
+        check_kind("multinomial", data)
         return face.call("_sample_multinomial", (data,), attributes)
 
     def shuffle(data: Any, **kwargs: Any) -> Any:
         """The array with its first axis in random order."""
+        check_kind("shuffle", data)
         return face.call("_shuffle", (data,), kwargs)
 
     shape = {"shape": None, "dtype": None}
@@ -95,6 +104,10 @@ def _distribution(face: Face, name: str) -> Callable[..., Any]:
     def draw(**attributes: Any) -> Any:
         values = [attributes.pop(each) for each in parameters]
         arrays = [each for each in values if isinstance(each, face.kind)]
+        if any(each is None for each in values):
+            raise AttributeKindError(
+                f"{name}: {' and '.join(parameters)} must be numbers or {face.kind.__name__}s, not None."
+            )
         if name == "exponential":
             scale = values[0]
             values = [1.0 / (scale if arrays else checked(name, "scale", scale, PositiveScalar))]
@@ -153,7 +166,7 @@ def _signed(
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         more = bound.arguments.pop("kwargs")
-        arguments = {k: None if v is _Null else v for k, v in bound.arguments.items()}
+        arguments = {k: defaults.get(k) if v is _Null else v for k, v in bound.arguments.items()}
         return function(**arguments, **more)
 
     called.__name__ = called.__qualname__ = function.__name__

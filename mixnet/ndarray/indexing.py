@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from mixnet.base import (
     AttributeTypeError,
     IndexingError,
     IndexKindError,
+    IndexTypeError,
     MXNetError,
     ShapeError,
     SizeError,
@@ -38,9 +40,10 @@ def span(key: slice, extent: int) -> tuple[int, int, int]:
 
 
 def _no_slice(key: slice) -> IndexKindError:
+    kind = IndexKindError if key.step == 0 else IndexTypeError
     parts = [key.start, key.stop] + [key.step] * (key.step is not None)
     text = ":".join("" if part is None else repr(part)[:40] for part in parts)
-    return IndexKindError(
+    return kind(
         f"index {text}: a slice takes whole numbers, and a step that is not 0, as 0:4:2 or ::-1."
     )
 
@@ -57,6 +60,8 @@ class Block:
         self.step: list[int] = []
         self.size: list[int] = []
         self.shape: tuple[int, ...] = ()
+        # Whether no row is chosen by a slice that does not end before it begins.
+        self.cuts_rows = False
         result: list[int] = []
         axis = 0
         for each in key:
@@ -67,6 +72,8 @@ class Block:
             if isinstance(each, slice):
                 begin, end, step = span(each, extent)
                 size = len(range(begin, end, step))
+                if not axis:
+                    self.cuts_rows = not size and (begin <= end or step < 0)
                 result.append(size)
             else:
                 begin, step, size = _checked(each, axis, extent), 1, 1
@@ -159,7 +166,8 @@ def _host_index(each: object) -> Any:
     if values.dtype.kind == "f" and values.ndim > 0:  # a float by itself is no index
         with np.errstate(invalid="ignore"):  # what is no number is out of range
             return values.astype(np.int64)
-    raise IndexKindError(
+    kind = IndexKindError if values.ndim == 0 else IndexTypeError
+    raise kind(
         f"indices are integers, slices, None, '...' and arrays of integers or booleans; got {each!r:.60}"
     )
 
@@ -173,7 +181,8 @@ def _read_mask(mask: NDArray) -> np.ndarray:
 
 def _plain_slice(each: slice) -> slice:
     try:
-        return slice(*(None if p is None else int(p) for p in (each.start, each.stop, each.step)))
+        parts = (each.start, each.stop, each.step)
+        return slice(*(None if p is None else operator.index(p) for p in parts))
     except (TypeError, ValueError):
         raise _no_slice(each) from None
 
@@ -204,6 +213,13 @@ def _advanced(array: NDArray, parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
             _check_all(index, axis - 1, extent)
             values.append(from_host(index, array.context))
         pattern.append(len(values) - 1)
+    shapes = [each.spec.shape for each in values]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexingError(
+            f"arrays of indices must have shapes that broadcast; these are {' and '.join(map(str, shapes))}"
+        ) from None
     return tuple(pattern), values
 
 
@@ -229,10 +245,12 @@ def getitem(self: NDArray, key: object) -> Any:
     full_key = key
     key, truths = _without_truths(full_key)
     if truths:  # each is a new first axis, of the one element or of none
-        # The rest of the key reads the new axis.
-        if isinstance(full_key, tuple) and _is_truth(full_key[0]):
-            view = self[None] if truths[0] else self[None][:0]
-            return view[full_key[1:]] if full_key[1:] else view
+        every = full_key if isinstance(full_key, tuple) else ()
+        if len(every) == self.ndim and all(_is_integer(p) or _is_truth(p) for p in every):
+            view = self  # one after the other, as MXNet has it: 0 after True reads the new axis
+            for each in every:
+                view = view[each]
+            return view
         view = self[key] if key else self
         for truth in truths:
             view = view[None] if truth else view[None][:0]
@@ -245,7 +263,7 @@ def getitem(self: NDArray, key: object) -> Any:
         return self._wrap(record(op, statics, (), (self._read(), *values))[0])
     block = Block(parts, self.shape)
     shape = self._index_shape(block.shape)
-    if 0 in shape and not self._holds_empty:
+    if 0 in shape and not self._holds_empty and not block.cuts_rows:
         raise _empty(key, self.shape)
     offset = block.offset(self.shape)
     if offset is not None:
@@ -280,8 +298,8 @@ def _static_pattern(parts: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any
 
 def _empty(key: object, shape: tuple[int, ...]) -> MXNetError:
     return ShapeError(
-        f"index {key!r} of an array of shape {shape} selects no element, and arrays of mx.nd have "
-        f"no zero-size shapes."
+        f"index {key!r} of an array of shape {shape} selects no element; of mx.nd arrays a slice of "
+        f"the first axis can be empty, such as x[0:0]."
     )
 
 
@@ -294,8 +312,14 @@ def setitem(self: NDArray, key: object, value: object) -> None:
         TypeError: ``value`` is an array of the other face: of ``mx.np`` for ``mx.nd``, or the
             other way round.
     """
-    if isinstance(value, NDArray) and value._is_numpys is not self._is_numpys:
-        raise _other_face(self)
+    if isinstance(value, NDArray):
+        if value._is_numpys is not self._is_numpys:
+            raise _other_face(self)
+        if value._is_sparse:
+            raise AttributeTypeError(
+                f"Cannot assign a {value.stype} array to elements of a dense one; use "
+                f"value.tostype('default'), or value.copyto(array)."
+            )
     if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
         self._write_all(value)
         return
@@ -356,9 +380,13 @@ def _write_part(self: NDArray, key: Any, value: object, attempt: Change) -> None
 
 def _without_truths(key: object) -> tuple[Any, list[bool]]:
     """A key without the single booleans in it, and these."""
-    parts = key if isinstance(key, tuple) else (key,)
+    parts = _parts(key)
     truths = [bool(each) for each in parts if _is_truth(each)]
     return (tuple(each for each in parts if not _is_truth(each)), truths) if truths else (key, [])
+
+
+def _parts(key: object) -> tuple[Any, ...]:
+    return key if isinstance(key, tuple) else (key,)
 
 
 def _is_truth(each: object) -> bool:

@@ -64,6 +64,8 @@ def invoke(
             if name in op.attributes and attributes.get(name) is None:
                 attributes[name] = value  # as the array that is to be filled
     statics, scalars = op.bind(attributes, bool(state.training))
+    if op.counts_inputs:
+        op.check_count(statics, len(arrays))
     if op.check_known is not None and op.checked_place < len(arrays):
         known = on_host(arrays[op.checked_place])
         if known is not None:
@@ -247,7 +249,8 @@ def make_function(
                 arrays = _by_name(op, args, attributes)
             args = args[arrays_first:]
         else:
-            arrays, args = _any_number(op, _flat(attributes.pop(op.variadic, args)), attributes)
+            arrays = _any_number(op, _flat(attributes.pop(op.variadic, args)), attributes)
+            args = ()
         if args:
             out = _out_by_position(op, args[len(order) :], out)
             attributes.update(zip(order, args, strict=False))
@@ -282,22 +285,19 @@ def _by_name(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> list[
     return arrays
 
 
-def _any_number(
-    op: Op, args: tuple[Any, ...], attributes: dict[str, Any]
-) -> tuple[list[NDArray], tuple[Any, ...]]:
-    """The leading arrays of a call that takes any number of them, and the arguments after them."""
+def _any_number(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:
+    """The arrays of a call that takes any number of them; its attributes are given by name."""
     count = op.number_of_inputs(attributes)
-    arrays = []
-    for each in args:
+    arrays = list(args)
+    for place, each in enumerate(arrays):
         if not isinstance(each, NDArray):
-            break
-        arrays.append(each)
+            raise _not_an_array(op, f"input {place}", each)
     if count is not None and count != len(arrays):
         raise OperatorValueError(
             f"{op.title}: there are {len(arrays)} arrays, but {op.num_args}={count}. Leave "
             f"{op.num_args} out."
         )
-    return arrays, args[len(arrays) :]
+    return arrays
 
 
 def _out_by_position(op: Op, args: Sequence[Any], out: Any) -> Any:
@@ -310,7 +310,7 @@ def _out_by_position(op: Op, args: Sequence[Any], out: Any) -> Any:
         return out
     first = args[0] if isinstance(args[0], (list, tuple)) else [args[0]]
     arrays = all(each is None or isinstance(each, NDArray) for each in first)
-    if len(args) > 2 or op.variadic is not None or not arrays or out is not None:
+    if len(args) > 2 or not arrays or out is not None:
         raise op.wrong_positional(args, "an array for the result")
     return args[0]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, NotAnArrayError, OtherArrayError
+from mixnet.base import AttributeTypeError, DTypeError, NotAnArrayError, OtherArrayError
 from mixnet.ndarray.invoke import check_face, invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
@@ -43,8 +43,15 @@ def wrong_operands(left: object, right: object) -> type[NotAnArrayError]:
     return NotAnArrayError if alone else OtherArrayError
 
 
+def _signature(*names: str) -> inspect.Signature:
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(each, kind) for each in names])
+
+
 class Binary:
     """One binary operation: its operators for equal shapes, broadcasting and numbers."""
+
+    __signature__ = _signature("lhs", "rhs")
 
     def __init__(self, same: str, broadcast: str, scalar: str, reflected: str | None = None):
         self.same, self.broadcast = find(same), find(broadcast)
@@ -83,12 +90,15 @@ class Binary:
 
     def __call__(self, *args: Any, **kwargs: object) -> Any:
         """Of arrays or numbers in either place."""
-        operands = (*args, *kwargs.values())
-        if len(operands) != 2:
-            raise AttributeTypeError(
-                f"{self.broadcast.title} takes two arrays or numbers; {len(operands)} were given."
-            )
-        left, right = operands
+        if kwargs or len(args) != 2:
+            try:
+                args = self.__signature__.bind(*args, **kwargs).args
+            except TypeError as error:
+                raise AttributeTypeError(
+                    f"{self.broadcast.title}: {error}. It takes two arrays or numbers, "
+                    f"{' and '.join(self.__signature__.parameters)}."
+                ) from None
+        left, right = args
         if isinstance(left, NDArray):
             if isinstance(right, NDArray):
                 return self.arrays(left, right)
@@ -211,6 +221,12 @@ class Binary:
                 return result._value
             if result.shape != left.shape:
                 left._check_broadcast(result.shape)
+            if result.dtype != left.dtype:
+                raise DTypeError(
+                    f"{self.broadcast.title}: the result is {result._spec.dtype.name} and cannot be "
+                    f"written to an array of {left._spec.dtype.name}. Assign the result to a name, or "
+                    f"cast one of the two with astype()."
+                )
             return left._fitted(result._read())
 
         def update(left: NDArray, right: object, attempt: Change) -> None:
@@ -260,11 +276,7 @@ for _name, _operation in list(globals().items()):
     if isinstance(_operation, Binary):
         _operation.__name__ = _name  # type: ignore[attr-defined]
         _operation.__doc__ = f"``{_name}`` of arrays, or of an array and a number."
-        _parameters = ("base", "exp") if _name == "power" else ("lhs", "rhs")
-        _operation.__signature__ = inspect.Signature([  # type: ignore[attr-defined]
-            inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-            for each in _parameters
-        ])  # fmt: skip
+power.__signature__ = _signature("base", "exp")
 
 _METHODS = {
     "add": add,

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.distributions import Face, functions
-from mixnet.ndarray.invoke import invoke, make_function
+from mixnet.ndarray.invoke import check_face, invoke, make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 
 
 def _call(op: str, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
     attributes.pop("name", None)  # names are a symbol's
+    check_face(find(op), arrays, numpys=False)
     return invoke(find(op), arrays, attributes, attributes.pop("out", None))
 
 

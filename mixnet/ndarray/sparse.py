@@ -14,6 +14,8 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     DTypeError,
+    NotAnArrayError,
+    OperatorTypeError,
     OperatorValueError,
     ShapeError,
 )
@@ -319,13 +321,21 @@ def _check_shape(name: str, data: NDArray, shape: Any) -> None:
 
 
 def cast_storage(
-    data: NDArray,
-    stype: str,
+    data: NDArray | None = None,
+    stype: str | None = None,
     out: Any = None,
     name: str | None = None,
     **kwargs: object,
 ) -> Any:
     """The array in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
+    if not isinstance(data, NDArray):
+        raise NotAnArrayError(
+            f"cast_storage: data must be an NDArray, not {type(data).__name__}. Make one with "
+            f"mx.nd.array(...)."
+        )
+    if stype is None or kwargs:
+        wrong = f"unknown argument {next(iter(kwargs))!r}" if kwargs else "stype is missing"
+        raise OperatorTypeError(f"cast_storage: {wrong}. Call it as cast_storage(data, stype).")
     result = data.tostype(stype)
     if out is None:
         return result
@@ -347,7 +357,7 @@ def gs_retain(
 def _tostype(self: NDArray, stype: str) -> Any:
     """The array in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
     if stype == "default":
-        return self
+        return self.copy()
     kind = {"csr": CSRNDArray, "row_sparse": RowSparseNDArray}.get(stype)
     if kind is not None:
         value = self._read()

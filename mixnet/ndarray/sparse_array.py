@@ -339,7 +339,22 @@ def _in_place(operation: Any) -> Any:
     return method
 
 
-for _name in ("reshape", "_view", "split", "pad"):
+def _split(self: BaseSparseNDArray, *args: Any, **kwargs: Any) -> Any:
+    """Dense parts; see the operator ``split``."""
+    return self._dense().split(*args, **kwargs)
+
+
+def _as_np_ndarray(self: BaseSparseNDArray) -> Any:
+    """Refused: arrays of ``mx.np`` are dense."""
+    raise AttributeValueError(
+        f"as_np_ndarray: arrays of mx.np are dense, this one is {self.stype}. Convert it with "
+        f"tostype('default') first."
+    )
+
+
+BaseSparseNDArray.split = _split  # type: ignore[method-assign, assignment]
+BaseSparseNDArray.as_np_ndarray = _as_np_ndarray  # type: ignore[method-assign, assignment]
+for _name in ("reshape", "_view", "pad"):
     setattr(BaseSparseNDArray, _name, _unsupported(_name))
 for _operation in (operator.add, operator.sub, operator.mul, operator.truediv):
     setattr(BaseSparseNDArray, f"__i{_operation.__name__}__", _in_place(_operation))
@@ -523,7 +538,9 @@ class RowSparseNDArray(BaseSparseNDArray):
     @classmethod
     def _from_dense(cls, dense: NDArray) -> RowSparseNDArray:
         values = dense.asnumpy()
-        rows = np.nonzero(values.reshape(values.shape[0], -1).any(1))[0]
+        if not values.ndim:
+            raise ShapeError("A row_sparse array has rows; an array without axes has none.")
+        rows = np.nonzero(values.any(tuple(range(1, values.ndim))))[0]
         return cls._rows_of(dense, rows)
 
     @classmethod
@@ -547,7 +564,16 @@ class RowSparseNDArray(BaseSparseNDArray):
         if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
             where = host_indices(places, self.context)
             return invoke(find("_take_rows"), (self._data, where), {})
-        return invoke(find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {})
+        rows_read = invoke(
+            find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {}
+        )
+        inside = (np.asarray(rows) >= 0) & (np.asarray(rows) < self.shape[0])
+        if inside.all():
+            return rows_read
+        mask = dense_array(
+            inside.reshape(-1, *[1] * (self.ndim - 1)), self.context, self._spec.dtype
+        )
+        return invoke(find("broadcast_mul"), (rows_read, mask), {})
 
     def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
         """Store these rows, in place of those that were there."""

@@ -296,7 +296,16 @@ def _dot(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
         product = invoke(find("transpose"), (
             _csr_times(right, invoke(find("transpose"), (left,), {}), not second),
         ), {})  # fmt: skip
-        return product if stype == "default" else CSRNDArray._from_dense(product)
+        if stype == "default":
+            return product
+        # Every row stores what the columns that are not empty give.
+        stored = right._rows() if second else right._aux[1]
+        columns = np.unique(stored.asnumpy())
+        rows = np.repeat(np.arange(product.shape[0]), len(columns))
+        places = rows * product.shape[1] + np.tile(columns, product.shape[0])
+        where = host_indices(places % product.shape[1], product.context)
+        parts = (product, host_indices(rows, product.context), where)
+        return _csr_at(invoke(find("_take_elements"), parts, {}), places, product.shape)
     return NotImplemented
 
 

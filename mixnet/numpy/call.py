@@ -5,14 +5,16 @@ The functions are written once: with arrays they compute, with symbols they comp
 
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as onp
 
-from mixnet.base import NotAnArrayError, OtherArrayError
+from mixnet.base import AttributeKindError, MXNetError, NotAnArrayError, OtherArrayError
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
     from mixnet.dtype import DTypeLike
 
+P = ParamSpec("P")
+R = TypeVar("R")
 NUMBERS = (bool, int, float, onp.number, onp.bool_)
 
 
@@ -97,6 +101,26 @@ def call(name: str, *arrays: Any, out: Any = None, **attributes: Any) -> Any:
             check_array(name.removeprefix("_npi_").removeprefix("_np_"), each)
     cls = type(operands[0]) if operands else current_face()
     return cls._operate(find(name), operands, attributes, out, name)
+
+
+def as_operator(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorator: a call with wrong arguments raises what an operator's does.
+
+    For functions that MXNet generates from operators; others raise Python's TypeError, as MXNet's do.
+    """
+    name = function.__name__
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            if isinstance(error, MXNetError):
+                raise
+            raise AttributeKindError(f"{name}: {error}. Call it as {name}{signature}.") from error
+
+    return checked
 
 
 def check_array(name: str, value: object) -> None:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import (
+    AttributeKindError,
     AttributeTypeError,
     AttributeValueError,
     NotDefinedError,
     OptionError,
     ZeroError,
     checked_number,
+    checked_shape,
 )
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.numpy.call import call, name_of
+from mixnet.numpy.call import as_operator, call, name_of
 from mixnet.numpy.ndarray import ndarray
 
 if TYPE_CHECKING:
@@ -61,7 +63,9 @@ def _numbers_of(nested: Any) -> Any:
 
 
 def _shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    return (int(shape),) if isinstance(shape, (int, onp.integer)) else tuple(shape)
+    if isinstance(shape, (int, onp.integer)):
+        return (int(shape),)
+    return tuple(shape) if isinstance(shape, (tuple, list, str)) else checked_shape("shape", shape)
 
 
 def zeros(
@@ -251,7 +255,11 @@ def indices(dimensions: Any, dtype: Any = onp.int32, ctx: Any = None) -> Any:
 
 def _window(name: str, text: str) -> Any:
     def window(M: int, dtype: DTypeLike = onp.float32, ctx: Context | str | None = None) -> Any:
-        return call(f"_npi_{name}", M=int(M), dtype=name_of(dtype), ctx=ctx)
+        try:
+            points = int(M)
+        except (TypeError, ValueError):
+            raise AttributeKindError(f"{name}: M must be a whole number, not {M!r:.60}.") from None
+        return call(f"_npi_{name}", M=points, dtype=name_of(dtype), ctx=ctx)
 
     window.__name__ = window.__qualname__ = name
     window.__doc__ = f"{text} window of ``M`` points."
@@ -263,6 +271,7 @@ hamming = _window("hamming", "Hamming")
 blackman = _window("blackman", "Blackman")
 
 
+@as_operator
 def copy(a: Operand, out: Operable | None = None) -> Any:
     """A new array with the same content."""
     return call("_np_copy", a, out=out)

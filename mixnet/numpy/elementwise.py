@@ -11,7 +11,7 @@ import numpy as onp
 from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
 from mixnet.ndarray.operators import wrong_operands
 from mixnet.numpy import ndarray as arrays
-from mixnet.numpy.call import NUMBERS, call, check_operand, is_array
+from mixnet.numpy.call import NUMBERS, as_operator, call, check_operand, is_array
 
 if TYPE_CHECKING:
     from mixnet.numpy.call import Operable, Operand
@@ -179,7 +179,8 @@ FUNCTIONS = {
 }
 
 
-def around(x: Operand, decimals: int = 0, out: Operable | None = None, **kwargs: object) -> Any:
+@as_operator
+def around(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
     """Rounded to ``decimals`` digits after the point, halves to even."""
     if isinstance(x, NUMBERS):
         return onp.around(x, decimals)
@@ -187,7 +188,8 @@ def around(x: Operand, decimals: int = 0, out: Operable | None = None, **kwargs:
     return call("_npi_around", x, out=out, decimals=decimals)
 
 
-def round(x: Operand, decimals: int = 0, out: Operable | None = None, **kwargs: object) -> Any:
+@as_operator
+def round(x: Operand, decimals: int = 0, out: Operable | None = None) -> Any:
     """Rounded to ``decimals`` digits after the point, halves to even."""
     return around(x, decimals, out)
 

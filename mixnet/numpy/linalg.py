@@ -44,7 +44,7 @@ def norm(
             )
     elif axes is not None and len(axes) > 2:
         raise AttributeValueError(f"norm: axis={axis} is more than the two axes of matrices.")
-    if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):
+    if ord is None or ord == "fro" or (ord == 2 and len(axes) == 1):
         return sqrt(reduce.sum(square(x), axes, keepdims=keepdims))
     return (_vector_norm if len(axes) == 1 else _matrix_norm)(x, ord, axes, keepdims)
 

@@ -55,6 +55,8 @@ class ndarray(NDArray):
         called: str = "",
     ) -> Any:
         check_face(op, arrays, numpys=True)
+        if isinstance(out, NDArray) and not out._is_numpys:
+            check_face(op, [out], numpys=True)
         return invoke(op, arrays, attributes, out, cls)
 
     @classmethod
@@ -209,10 +211,10 @@ class ndarray(NDArray):
         copy: bool = True,
     ) -> Self:
         """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
-        if order != "K" or casting != "unsafe" or not subok:
+        if order not in ("K", "C") or casting != "unsafe" or not subok:
             raise AttributeValueError(
                 f"astype: order={order!r}, casting={casting!r}, subok={subok!r} are not supported; "
-                f"leave them at 'K', 'unsafe' and True."
+                f"leave them at 'K' or 'C', 'unsafe' and True."
             )
         return NDArray.astype(self, dtype, copy)
 
@@ -236,6 +238,7 @@ class ndarray(NDArray):
             ShapeError: the number of elements differs.
         """
         order = kwargs.get("order", "C")
+        _check_c_order("reshape", order)
         return self._function("reshape")(self, _wanted_shape(args, kwargs), order)
 
     def reshape_view(self, *args: Operand, **kwargs: object) -> Self:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError
-from mixnet.numpy.call import NUMBERS, as_axes, call, is_array
+from mixnet.base import AttributeTypeError, AttributeValueError, NotAnArrayError
+from mixnet.numpy.call import NUMBERS, as_axes, as_operator, call, is_array
 from mixnet.numpy.elementwise import FUNCTIONS
 
 if TYPE_CHECKING:
     from mixnet.numpy.call import Operable, Operand
 
 
+@as_operator
 def dot(a: Operand, b: Operand, out: Operable | None = None) -> Any:
     """Product over the last axis of ``a`` and the second to last, or only, one of ``b``."""
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
@@ -26,15 +27,17 @@ def matmul(a: Operand, b: Operand, out: Operable | None = None, **kwargs: object
     """Matrix product of the last two axes, the others broadcast.
 
     Raises:
-        ValueError: a number; use ``multiply``.
+        TypeError: a number; use ``multiply``.
     """
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
-        raise AttributeValueError("matmul takes no numbers; use multiply or *.")
+        raise NotAnArrayError("matmul takes no numbers; use multiply or *.")
     return call("_npi_matmul", a, b, out=out)
 
 
 def inner(a: Operand, b: Operand) -> Any:
-    """Product over the last axes of both."""
+    """Product over the last axes of both, or of all elements with an array without axes."""
+    if is_array(a) and is_array(b) and () in (getattr(a, "shape", None), getattr(b, "shape", None)):
+        return call("_npi_multiply", a, b)
     return tensordot(a, b, [-1, -1])
 
 

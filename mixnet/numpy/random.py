@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as onp
 
-from mixnet.base import AttributeValueError, NotDefinedError, ShapeError, checked_shape
+from mixnet.base import (
+    AttributeKindError,
+    AttributeValueError,
+    NotDefinedError,
+    ShapeError,
+    checked_shape,
+)
 from mixnet.numpy.array_parameters import check_array_parameter
 from mixnet.numpy.call import as_array, call, is_array, name_of
 from mixnet.numpy.elementwise import FUNCTIONS
@@ -30,6 +36,34 @@ def _size(size: int | Sequence[int]) -> tuple[int, ...] | None:
     return checked_shape("size", size)
 
 
+def _number(function: str, name: str, value: Any) -> float:
+    """A parameter of a distribution as a number.
+
+    Raises:
+        AttributeKindError: it is none.
+    """
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise AttributeKindError(
+            f"{function.removeprefix('_npi_')}: {name} is a number or an mx.np array, not {value!r:.60}."
+        ) from None
+
+
+def _whole(function: str, name: str, value: Any) -> int:
+    """A whole number.
+
+    Raises:
+        AttributeKindError: it is none.
+    """
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise AttributeKindError(
+            f"{function}: {name} is a whole number, not {value!r:.60}."
+        ) from None
+
+
 def _two(
     operator: str,
     names: tuple[str, str],
@@ -43,7 +77,7 @@ def _two(
     arrays = [each for each in (left, right) if is_array(each)]
     attributes = {}
     for name, value in zip(names, (left, right), strict=True):
-        attributes[name] = None if is_array(value) else float(value)
+        attributes[name] = None if is_array(value) else _number(operator, name, value)
         check_array_parameter(operator, name, value)
     if arrays:
         more.pop("ctx", None)
@@ -147,14 +181,16 @@ def chisquare(
     ctx: Any = None,
 ) -> Any:
     """Numbers of the chi-square distribution with ``df`` degrees of freedom."""
-    return gamma(df / 2, 2.0, size, dtype, ctx)
+    degrees = df if is_array(df) else _number("chisquare", "df", df)
+    return gamma(degrees / 2, 2.0, size, dtype, ctx)
 
 
 def _one(operator: str, name: str, text: str) -> Any:
     def draw(value: Any, size: Any, ctx: Any, out: Operable | None) -> Any:
         arrays = [value] if is_array(value) else []
         check_array_parameter(operator, name, value)
-        attributes = {name: None if arrays else float(value), "size": _size(size)}
+        number = None if arrays else _number(operator, name, value)
+        attributes = {name: number, "size": _size(size)}
         if not arrays:
             attributes["ctx"] = ctx
         return call(operator, *arrays, out=out, **attributes)
@@ -240,9 +276,10 @@ def randint(
     """
     if high is None:
         low, high = 0, low
+    low, high = _whole("randint", "low", low), _whole("randint", "high", high)
     if low >= high:
         raise AttributeValueError(f"randint: there is no whole number in [{low}, {high}).")
-    attributes = {"low": int(low), "high": int(high), "shape": _size(size) or ()}
+    attributes = {"low": low, "high": high, "shape": _size(size) or ()}
     return call(
         "_random_randint", out=out, **attributes, dtype=name_of(dtype or onp.int64), ctx=ctx
     )
@@ -267,7 +304,7 @@ def choice(
     Raises:
         ValueError: more draws than elements without replacement.
     """
-    count = a if isinstance(a, (int, onp.integer)) else a.shape[0]
+    count = a.shape[0] if is_array(a) else _whole("choice", "a", a)
     shape = _size(size)
     number = int(onp.prod(shape, dtype=onp.int64)) if shape is not None else 1
     if not replace and number > count:

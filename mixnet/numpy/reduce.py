@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.base import NotDefinedError
-from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, is_array, name_of
+from mixnet.numpy.call import NUMBERS, as_array, as_axes, as_operator, call, is_array, name_of
 from mixnet.numpy.shape import broadcast_to, concatenate
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mixnet.numpy.call import Operable, Operand
 
 
+@as_operator
 def sum(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -29,6 +30,7 @@ def sum(
     return call("_np_sum", a, out=out, keepdims=keepdims, **attributes)
 
 
+@as_operator
 def prod(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -45,6 +47,7 @@ def prod(
 product = prod
 
 
+@as_operator
 def max(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -56,6 +59,7 @@ def max(
     return call("_np_max", a, out=out, axis=as_axes(axis), keepdims=keepdims, initial=initial)
 
 
+@as_operator
 def min(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -70,6 +74,7 @@ def min(
 amax, amin = max, min
 
 
+@as_operator
 def all(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -80,6 +85,7 @@ def all(
     return call("_np_all", a, out=out, axis=as_axes(axis), keepdims=keepdims)
 
 
+@as_operator
 def any(
     a: Operand,
     axis: int | Sequence[int] | None = None,
@@ -153,6 +159,7 @@ def argmin(a: Operand, axis: int | Sequence[int] | None = None, out: Operable | 
     return call("_npi_argmin", a, out=out, axis=axis)
 
 
+@as_operator
 def cumsum(
     a: Operand,
     axis: int | Sequence[int] | None = None,

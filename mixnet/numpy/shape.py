@@ -11,12 +11,22 @@ import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotDefinedError, OptionError
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.numpy.call import NUMBERS, as_array, as_axes, call, check_array, check_operand, is_array
+from mixnet.numpy.call import (
+    NUMBERS,
+    as_array,
+    as_axes,
+    as_operator,
+    call,
+    check_array,
+    check_operand,
+    is_array,
+)
 
 if TYPE_CHECKING:
     from mixnet.numpy.call import Operable, Operand
 
 
+@as_operator
 def reshape(a: Any, newshape: Any, order: str = "C", out: Any = None) -> Any:
     """The elements in another shape; one -1 takes what remains."""
     shape = (newshape,) if isinstance(newshape, (int, onp.integer)) else tuple(newshape)
@@ -35,6 +45,7 @@ def shape(a: Any) -> tuple[int, ...]:
     return tuple(a.shape) if is_array(a) else onp.shape(a)
 
 
+@as_operator
 def transpose(a: Any, axes: Any = None) -> Any:
     """Axes in another order, reversed by default."""
     return call("_np_transpose", a, axes=None if axes is None else tuple(axes))
@@ -45,6 +56,7 @@ def swapaxes(a: Operand, axis1: int, axis2: int) -> Any:
     return call("_npi_swapaxes", a, dim1=axis1, dim2=axis2)
 
 
+@as_operator
 def moveaxis(a: Operand, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     """Axes moved from ``source`` to ``destination``."""
     return call("_np_moveaxis", a, source=as_axes(source), destination=as_axes(destination))
@@ -64,6 +76,7 @@ def expand_dims(a: Operand, axis: int) -> Any:
     return call("expand_dims", a, axis=axis)
 
 
+@as_operator
 def squeeze(
     a: Operand, axis: int | Sequence[int] | None = None, out: Operable | None = None
 ) -> Any:
@@ -198,6 +211,7 @@ def dsplit(ary: Operand, indices_or_sections: int | Sequence[int]) -> list[Any]:
     return split(ary, indices_or_sections, 2)
 
 
+@as_operator
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     """Every element ``repeats`` times along ``axis``, of the flattened array by default."""
     if isinstance(repeats, (int, onp.integer)):
@@ -241,6 +255,7 @@ def fliplr(m: Operand) -> Any:
     return flip(m, 1)
 
 
+@as_operator
 def roll(a: Operand, shift: int | Sequence[int], axis: int | Sequence[int] | None = None) -> Any:
     """Shifted along axes, round the end; the flattened array by default."""
     return call("_np_roll", a, shift=as_axes(shift), axis=as_axes(axis))
@@ -256,6 +271,7 @@ def tril(m: Operand, k: int = 0) -> Any:
     return call("_npi_tril", m, k=k)
 
 
+@as_operator
 def trace(
     a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Operable | None = None
 ) -> Any:
@@ -263,16 +279,19 @@ def trace(
     return call("_np_trace", a, out=out, offset=offset, axis1=axis1, axis2=axis2)
 
 
+@as_operator
 def diag(array: Operand, k: int = 0) -> Any:
     """A diagonal of a matrix, or the matrix with a 1-D array as diagonal."""
     return call("_np_diag", array, k=k)
 
 
+@as_operator
 def diagflat(array: Operand, k: int = 0) -> Any:
     """The matrix with the flattened array as diagonal ``k``."""
     return call("_np_diagflat", array, k=k)
 
 
+@as_operator
 def diagonal(a: Operand, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """A diagonal of two axes, along a new last axis."""
     return call("_np_diagonal", a, offset=offset, axis1=axis1, axis2=axis2)

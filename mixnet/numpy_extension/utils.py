@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeKindError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.params_file import load as load_file
 from mixnet.ndarray.params_file import save as save_file
@@ -26,7 +26,7 @@ def save(file: str, arr: Any) -> None:
     )
     for each in every:
         if not isinstance(each, ndarray):
-            raise AttributeTypeError(f"npx.save takes mx.np arrays, not {type(each).__name__}.")
+            raise AttributeKindError(f"npx.save takes mx.np arrays, not {type(each).__name__}.")
     save_file(str(file), arr)
 
 

@@ -100,6 +100,7 @@ class Computed(Parametrized):
             raise DTypeError(
                 f"{self.title} takes numbers, not booleans; cast with astype('float32')."
             )
+        self._check_own(arrays)
         if self.takes_key:
             keywords[STREAM if self.takes_stream else KEY] = key
         outputs = self.function(*self._place(statics, arrays), **keywords)
@@ -114,6 +115,20 @@ class Computed(Parametrized):
             f"{self.title}: {first} is {dtype.name}; it must be floating point. Cast it with "
             f"astype('float32')."
         )
+
+    def _check_own(self, arrays: Arrays) -> None:
+        # The declared dtypes of arrays that do not share the others'.
+        if not self.dtypes.strict:
+            return
+        for place, dtype in self.dtypes.of_inputs(self.arrays, len(arrays)).items():
+            if dtype is None or place >= len(arrays):
+                continue
+            array_dtype = arrays[place].dtype
+            if array_dtype != dtype:
+                raise DTypeError(
+                    f"{self.title}: {self.arrays[place]} is {array_dtype.name}; it must be {dtype.name}. "
+                    f"Cast it with astype({dtype.name!r})."
+                )
 
     def _check_dtypes(self, arrays: Arrays) -> None:
         dtypes = list(dict.fromkeys(each.dtype.name for each in arrays if each is not None))

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from mixnet.base import MXNetError, ShapeError
+from mixnet.base import MXNetError, OperatorTypeError, ShapeError
 from mixnet.ops.computed import Computed
 from mixnet.ops.operator import Family, FlopsRule, Statics
 from mixnet.ops.row_gradient import RowGradient
@@ -208,6 +208,7 @@ class Op(Computed):
         self._outputs, self._visible, self._arguments = outputs, visible, arguments
         self._draws = draws
         self._known_draws: dict[Any, int] = {}
+        self._known_counts: dict[Statics, int] = {}
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
         self._infer_dtypes: Callable[..., tuple[Sequence[Any], Sequence[Any]]] | None = None
         self.output_specs: Callable[[Statics, Sequence[Any]], list[Any]] | None = None
@@ -219,6 +220,9 @@ class Op(Computed):
         self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
         if self._states and self.variadic:
             self.states = (self.variadic,)
+        self.counts_inputs = not self.variadic and (
+            arguments is not None or "no_bias" in self.attributes
+        )
 
     # ---- what is declared beside the function -------------------------------------------------
 
@@ -414,6 +418,21 @@ class Op(Computed):
         if self.keywords(statics).get("no_bias"):
             return tuple(name for name in self.arrays if name != "bias")
         return self.arrays
+
+    def check_count(self, statics: Statics, count: int) -> None:
+        """Refuse more arrays than a call with these attributes takes; what is missing the function names.
+
+        Raises:
+            OperatorTypeError: there are more.
+        """
+        num_arguments = self._known_counts.get(statics)
+        if num_arguments is None:
+            num_arguments = self._known_counts[statics] = len(self.argument_names(statics))
+        if count > num_arguments:
+            raise OperatorTypeError(
+                f"{self.title}: with these attributes it takes {num_arguments} array(s), "
+                f"{', '.join(self.argument_names(statics))}; {count} were given. Call it as {self.usage()}."
+            )
 
     def written(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Inputs that a call writes: place of each -> index of the output with its new value."""

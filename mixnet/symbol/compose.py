@@ -97,8 +97,8 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
     def function(*args: Any, name: str | None = None, attr: Any = None, **kwargs: object) -> Symbol:
         kwargs.pop("out", None)
         if op.variadic:
-            symbols: Any
-            symbols, rest = _variadic_inputs(op, args, kwargs)
+            symbols: Any = _variadic_inputs(op, args, kwargs)
+            rest: list[Any] = []
         else:
             symbols = {}
             for key, value in zip(op.arrays, args, strict=False):
@@ -232,14 +232,12 @@ def _is_user(key: str) -> bool:
 _VARIADIC = "arg"
 
 
-def _variadic_inputs(
-    op: Op, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[list[Symbol | None], list[Any]]:
-    """The symbols of a call of a variadic operator, None for each that is missing, and its other
-    positional arguments. What says the inputs is removed from ``kwargs``.
+def _variadic_inputs(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Symbol | None]:
+    """The symbols of a call of a variadic operator, None for each that is missing. What says the inputs
+    is removed from ``kwargs``.
 
     Raises:
-        NotAnArrayError: an array is among the symbols.
+        NotAnArrayError: something else is among the symbols.
         AttributeTypeError: some symbols are named and some are not.
         OperatorValueError: there are more symbols than inputs.
     """
@@ -250,14 +248,13 @@ def _variadic_inputs(
         operands = [operands]
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
-    symbols: list[Symbol | None] = [each for each in operands if isinstance(each, Symbol)]
-    rest = [each for each in operands if not isinstance(each, Symbol)]
-    for each in rest:
-        if hasattr(each, "asnumpy"):
+    for each in operands:
+        if not isinstance(each, Symbol):
             raise NotAnArrayError(
-                f"{op.name}: inputs must be Symbols, not {type(each).__name__}. Make a variable "
-                f"with mx.sym.Variable(name), and bind the array to it."
+                f"{op.title}: inputs must be Symbols, not {type(each).__name__}. Make a variable "
+                f"with mx.sym.Variable(name), and bind an array to it; pass attributes by name."
             )
+    symbols: list[Symbol | None] = list(operands)
     names = [key for key in kwargs if re.fullmatch(rf"{_VARIADIC}\d+", key)]
     named = {int(key[len(_VARIADIC) :]): kwargs.pop(key) for key in names}
     if named and symbols:
@@ -268,13 +265,13 @@ def _variadic_inputs(
     if named:
         symbols = [named.get(place) for place in range(max(named) + 1)]
     if op.num_args != "num_args" or count is None:
-        return symbols, rest
+        return symbols
     heads = sum(1 if each is None else len(each._heads) for each in symbols)
     if heads > count:
         raise OperatorValueError(
             f"{op.name}: there are {heads} symbols, but num_args={count}. Leave num_args out."
         )
-    return [*symbols, *[None] * (count - heads)], rest
+    return [*symbols, *[None] * (count - heads)]
 
 
 def _name_by_position(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tuple[Any, Any]:
@@ -288,6 +285,6 @@ def _name_by_position(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tupl
     first, second = (*args, None, None)[:2]
     is_name = first is None or (isinstance(first, str) and name is None)
     is_attr = second is None or (isinstance(second, dict) and attr is None)
-    if len(args) > 3 or op.variadic or not (is_name and is_attr):
+    if len(args) > 3 or not (is_name and is_attr):
         raise op.wrong_positional(args, "a name, and then attr,")
     return name if first is None else first, attr if second is None else second

@@ -46,7 +46,7 @@ def _method(two: str, number: str) -> Callable[[Symbol, Any], Any]:
     def method(self: Symbol, other: object) -> Any:
         if isinstance(other, Symbol):
             return apply(two, self, other)
-        if isinstance(other, (int, float)) or hasattr(other, "__float__"):
+        if isinstance(other, Number) or _is_array(other):
             return apply(number, self, scalar=_number(other))
         return NotImplemented
 
@@ -56,13 +56,17 @@ def _method(two: str, number: str) -> Callable[[Symbol, Any], Any]:
 def _number(value: Any) -> Any:
     if isinstance(value, (int, float)):
         return value
-    if not hasattr(value, "__float__") or getattr(value, "size", 1) != 1:
+    if not isinstance(value, Number):
         of_shape = f" of shape {value.shape}" if hasattr(value, "shape") else ""
         raise AttributeTypeError(
             f"A Symbol can be combined with Symbols and numbers, not with {type(value).__name__}"
             f"{of_shape}. Make a variable with mx.sym.Variable(name), and bind an array to it."
         )
-    return value.item() if hasattr(value, "item") else float(value)
+    return value.item() if hasattr(value, "item") else float(value)  # type: ignore[arg-type]
+
+
+def _is_array(value: object) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
 def _either(
@@ -74,6 +78,8 @@ def _either(
 ) -> Callable[..., Any]:
     def function(*args: Any, **kwargs: object) -> Any:
         operands = {**dict(zip(names, args, strict=False)), **kwargs}
+        if operands.keys() != set(names) or len(args) + len(kwargs) != 2:
+            raise AttributeTypeError(f"Give two symbols or numbers, {names[0]} and {names[1]}.")
         lhs, rhs = operands[names[0]], operands[names[1]]
         if isinstance(lhs, Symbol) and isinstance(rhs, Symbol):
             return apply(two, lhs, rhs)

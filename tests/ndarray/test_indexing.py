@@ -40,7 +40,13 @@ def _data() -> np.ndarray:
 def test_reading(key) -> None:
     expected = _data()[key]
     if expected.size == 0:
-        with pytest.raises(mx.MXNetError, match="zero-size"):
+        first = key[0] if isinstance(key, tuple) else key
+        if isinstance(first, slice) and len(_data()[first]) == 0:
+            begin, end, step = first.indices(SHAPE[0])
+            if begin <= end or step < 0:
+                assert nd.array(_data())[key].shape == expected.shape
+                return
+        with pytest.raises(mx.MXNetError, match="selects no element"):
             nd.array(_data())[key]
         return
     found = nd.array(_data())[key]

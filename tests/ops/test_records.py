@@ -18,7 +18,9 @@ def inputs_of(record: Record, dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
     made = []
     for i, shape in enumerate(record.shapes):
-        if i in record.dtypes:
+        if i in record.dtypes and i in record.integers:
+            made.append(rng.integers(0, record.integers[i], shape).astype(record.dtypes[i]))
+        elif i in record.dtypes:
             own = np.dtype(record.dtypes[i])
             ends = np.iinfo(own)
             made.append(rng.integers(ends.min, ends.max, shape, own, endpoint=True))
@@ -27,6 +29,10 @@ def inputs_of(record: Record, dtype: str) -> list[np.ndarray]:
         else:
             made.append(rng.uniform(record.low, record.high, shape).astype(dtype))
     return made
+
+
+def _in_float64(record: Record, data: list[np.ndarray]) -> list[mx.nd.NDArray]:
+    return [nd.array(d, dtype=record.dtypes.get(i, "float64")) for i, d in enumerate(data)]
 
 
 def run(record: Record, arrays: list[mx.nd.NDArray]) -> list[mx.nd.NDArray]:
@@ -60,7 +66,7 @@ GRADIENTS = [r for r in RECORDS if r.gradient and r.shapes]
 @pytest.mark.parametrize("record", GRADIENTS, ids=[r.op for r in GRADIENTS])
 def test_gradient_is_the_difference_quotient(record: Record) -> None:
     data = inputs_of(record, "float64")
-    arrays = [nd.array(d, dtype="float64") for d in data]
+    arrays = _in_float64(record, data)
     varied = [i for i in range(len(data)) if i not in record.integers]
     states = OPERATORS[record.op].states
     varied = [i for i in varied if OPERATORS[record.op].variadic or not states or i < 3]
@@ -69,7 +75,7 @@ def test_gradient_is_the_difference_quotient(record: Record) -> None:
     heads = [np.random.default_rng(2).uniform(0.5, 1, o.shape) for o in run(record, arrays)]
 
     def value() -> float:
-        outputs = run(record, [nd.array(d, dtype="float64") for d in data])
+        outputs = run(record, _in_float64(record, data))
         return sum((o.asnumpy() * h).sum() for o, h in zip(outputs, heads, strict=True))
 
     def training_value() -> float:

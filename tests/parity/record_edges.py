@@ -86,10 +86,15 @@ def questions() -> list[dict[str, Any]]:
 
 
 def _input(record: Any, place: int, shape: tuple[int, ...]) -> dict[str, Any]:
-    if place in record.dtypes:
+    if place in record.dtypes and place not in record.integers:
         return {"shape": shape, "dtype": record.dtypes[place], "fill": "all"}
     if place in record.integers:
-        return {"shape": shape, "dtype": "float32", "fill": "whole", "most": record.integers[place]}
+        return {
+            "shape": shape,
+            "dtype": record.dtypes.get(place, "float32"),
+            "fill": "whole",
+            "most": record.integers[place],
+        }
     return {
         "shape": shape,
         "dtype": "float32",

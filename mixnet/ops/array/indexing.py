@@ -14,7 +14,7 @@ from mixnet.ops.array.plain import along, in_dtype, shaped, with_axes
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
-from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype
+from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype, to_dtype
 from mixnet.ops.schema.integer_layers import Quantization, last_input
 
 _INSIDE = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
@@ -110,7 +110,7 @@ def _(values, shape, *, axis, mode):
         _check_inside(values, axis % len(shape), shape[axis], least=0)
 
 
-@op("batch_take", booleans=False, dtypes=Dtypes(own={"indices": "int32"}))
+@op("batch_take", booleans=False, dtypes=Dtypes(own={"indices": "int32"}, strict=True))
 def batch_take(a, indices):
     """One element of every row: ``out[i] = a[i, indices[i]]``.
 
@@ -195,7 +195,7 @@ def one_hot(
     """
     # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
     shape = (*indices.shape, depth)
-    positions = jax.lax.convert_element_type(indices, jnp.int64)
+    positions = to_dtype(indices, jnp.int64)  # what is no number is nowhere
     positions = jax.lax.broadcast_in_dim(positions, shape, range(indices.ndim))
     hot = jax.lax.eq(positions, jax.lax.broadcasted_iota(jnp.int64, shape, indices.ndim))
     on, off = (
@@ -215,7 +215,12 @@ def gather_nd(data, indices):
 
     Source: MXNet operator ``gather_nd``.
     """
-    if indices.ndim and indices.shape[0] > data.ndim:
+    if indices.ndim < 2:
+        raise ShapeError(
+            f"gather_nd: indices of shape {indices.shape} have too few axes; give (axes, ...), a row of "
+            f"numbers for each axis of data."
+        )
+    if indices.shape[0] > data.ndim:
         raise ShapeError(
             f"gather_nd: indices {indices.shape} name {indices.shape[0]} axes, data {data.shape} has "
             f"{data.ndim}; give an index for each axis at most."
@@ -244,6 +249,11 @@ def scatter_nd(data, indices, *, shape: Extents):
 
     Source: MXNet operator ``scatter_nd``.
     """
+    if indices.ndim < 2 or data.shape != (*indices.shape[1:], *shape[indices.shape[0] :]):
+        raise ShapeError(
+            f"scatter_nd: data of shape {data.shape} does not fit indices {indices.shape} and shape={shape}; "
+            f"data is indices.shape[1:], then shape[indices.shape[0]:]."
+        )
     return jnp.zeros(shape, data.dtype).at[_places(indices, shape)].set(data)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
+from mixnet.base import DTypeError, OperatorTypeError, ShapeError
 from mixnet.ops.array.plain import along, in_dtype, total
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
@@ -83,9 +84,22 @@ def softmax(
 
     Source: MXNet operator ``softmax``.
     """
-    scaled = quotient(data, temperature) if temperature else data
+    scaled = data if temperature is None else quotient(data, temperature)
+    if use_length and length is None:
+        raise OperatorTypeError(
+            "softmax: with use_length=True it takes two arrays, data and length."
+        )
     if length is None:
         return in_dtype(softmax_along(scaled, axis), dtype or data.dtype)
+    if not jnp.issubdtype(length.dtype, jnp.integer):
+        raise DTypeError(
+            f"softmax: length is {length.dtype.name}; it must be of integers. Cast it with astype('int32')."
+        )
+    rest = tuple(n for i, n in enumerate(data.shape) if i != axis % data.ndim)
+    if length.shape != rest:
+        raise ShapeError(
+            f"softmax: length has shape {length.shape}; data {data.shape} without axis {axis} is {rest}."
+        )
     inside = _inside(data, length, axis)
     out = softmax_along(jnp.where(inside, scaled, -jnp.inf), axis)
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
@@ -106,7 +120,7 @@ def log_softmax(
 
     Source: MXNet operator ``log_softmax``.
     """
-    scaled = quotient(data, temperature) if temperature else data
+    scaled = data if temperature is None else quotient(data, temperature)
     return in_dtype(log_softmax_along(scaled, axis), dtype or data.dtype)
 
 
@@ -123,7 +137,7 @@ def softmin(
 
     Source: MXNet operator ``softmin``.
     """
-    scaled = quotient(data, temperature) if temperature else data
+    scaled = data if temperature is None else quotient(data, temperature)
     return in_dtype(softmax_along(-scaled, axis), dtype or data.dtype)
 
 

@@ -244,8 +244,10 @@ def average(
     """
     axes = numpy_axes("average", a.ndim, axis)
     if not weighted:
-        mean = _plain_mean(a, axes)
         count = math.prod(a.shape[each] for each in axes)
+        mean = _plain_mean(a, axes)
+        if not count and _is_float(a):
+            mean = jnp.full(mean.shape, jnp.nan, mean.dtype)
         return mean, jnp.full(mean.shape, count, mean.dtype)
     if weights.shape != a.shape:
         if weights.ndim != 1 or len(axes) != 1 or weights.shape[0] != a.shape[axes[0]]:

@@ -33,6 +33,7 @@ class Dtypes:
             or a function of the attributes that gives it, None for the shared one.
         others: the dtype of the outputs behind the first, where it is not the shared one; or such a function.
         usual: what shapes are inferred with where nothing says a dtype.
+        strict: whether an array with a dtype of its own is refused in another one.
     """
 
     own: Mapping[str, str | None] | Callable[[int], Mapping[int, str | None]] = field(
@@ -44,6 +45,7 @@ class Dtypes:
     result: str | Callable[[Mapping[str, Any]], str | None] | None = None
     others: str | Callable[[Mapping[str, Any]], str | None] | None = None
     usual: str = "float32"
+    strict: bool = False
 
     def of_inputs(self, names: Sequence[str], count: int) -> dict[int, Known]:
         """The inputs that do not share the others' dtype, by place; None where any dtype will do.

@@ -221,7 +221,7 @@ _TENSOR = [
     Record("take", [(4, 3), (2,)], {}, lambda a, i: a[i.astype(int)], integers={1: 4}),
     Record(
         "batch_take", [(3, 4), (3,)], {}, lambda a, i: a[np.arange(3), i.astype(int)],
-        integers={1: 4},
+        integers={1: 4}, dtypes={1: "int32"},
     ),
     Record(
         "pick", [(3, 4), (3,)], {}, lambda a, i: a[np.arange(3), i.astype(int)], integers={1: 4}
