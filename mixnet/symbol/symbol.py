@@ -17,6 +17,7 @@ from mixnet.base import (
     IndexingError,
     MXNetError,
     NotImplementedForSymbol,
+    OperatorTypeError,
     UnknownAttributeError,
     did_you_mean,
 )
@@ -307,7 +308,7 @@ class Symbol:
         known = {*self.list_arguments(), *self.list_auxiliary_states()}
         for key in kwargs:
             if key not in known:
-                raise AttributeTypeError(
+                raise OperatorTypeError(
                     f"{method}: there is no variable {key!r}; the symbol has "
                     f"{', '.join(sorted(known))}.{did_you_mean(key, known)}"
                 )

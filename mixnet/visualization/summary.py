@@ -9,7 +9,7 @@ from mixnet.base import AttributeTypeError, ShapeError
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.schema.attributes import numbers
 from mixnet.passes.infer_shape import infer, is_known
-from mixnet.symbol.symbol import Symbol
+from mixnet.symbol.symbol import Symbol, arguments_printed
 
 
 def table(symbol: Symbol, shapes: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -57,8 +57,9 @@ def shapes_of(symbol: Symbol, known: Mapping[str, Any]) -> Mapping[Entry, Any]:
             f"shape must be a dict from names of inputs to shapes, such as {{'data': (1, 10)}}, "
             f"not {known!r:.60}."
         )
-    symbol._known_by_name("infer_shape", "shapes", (), known)  # raises for a name that is not there
-    shapes = infer(symbol.graph, known).shapes
+    with arguments_printed("infer_shape", (), known):
+        symbol._known_by_name("infer_shape", "shapes", (), known)  # raises for an unknown name
+        shapes = infer(symbol.graph, known).shapes
     unknown = [n.name for n in symbol.graph.nodes if not is_known(shapes.get(Entry(n)))]
     if unknown:
         raise ShapeError(f"Input shape is incomplete: give the shape of {', '.join(unknown[:6])}.")

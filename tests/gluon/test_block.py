@@ -263,6 +263,20 @@ def test_summary(capsys: pytest.CaptureFixture) -> None:
         net.summary(nd.ones((2, 4)))
 
 
+def test_a_summary_leaves_out_whatever_is_a_sequence(capsys: pytest.CaptureFixture) -> None:
+    class Row(nn.HybridSequential):
+        pass
+
+    net = Row()
+    side = mx.gluon.contrib.nn.HybridConcurrent(axis=1)
+    side.add(nn.Dense(2), nn.Dense(3))
+    net.add(side)
+    net.initialize()
+    net.summary(nd.ones((2, 4)))
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows[3:6]] == ["Input", "Dense-1", "Dense-2"]
+
+
 # ---- hybridize -----------------------------------------------------------------------------------
 
 

@@ -96,6 +96,13 @@ def test_groups_embeddings_and_grouped_filters(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.splitlines() == _table(rows, [52, 76, 88, 120], 72)
 
 
+def test_shapes_that_cannot_be_inferred_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(mx.MXNetError) as raised:
+        mx.viz.print_summary(lenet(), shape={"dat": (1, 2)})
+    assert type(raised.value).__name__ == "MXNetError"
+    assert capsys.readouterr().out == "infer_shape error. Arguments:\n  dat: (1, 2)\n"
+
+
 def test_what_is_refused() -> None:
     with pytest.raises(TypeError, match="symbol must be Symbol"):
         mx.viz.print_summary(3)

@@ -59,6 +59,9 @@ class Block:
         unknown: an error, which suggests the closest name.
     """
 
+    _is_layer = True
+    """Whether a summary lists it, and not only what it contains."""
+
     def __init__(
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
     ):

@@ -62,7 +62,7 @@ def summarize(root: Block, inputs: tuple[Any, ...]) -> None:
                 f'"{block.name}" is hybridized: its layers do not run one by one. Call '
                 f"summary() before hybridize(), or hybridize(False) first."
             )
-        if type(block).__name__ not in ("Sequential", "HybridSequential"):
+        if block._is_layer:
             handles.append(block.register_forward_hook(note))
 
     try:
