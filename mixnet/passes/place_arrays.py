@@ -95,14 +95,14 @@ class _Placement:
         offsets, ends, size, position = self.offsets, self.ends, self.sizes[i], 0
         occupied = sorted([(offsets[j], ends[j]) for j in self.earlier[i]])
         occupied.append((self.capacity, self.capacity))
-        least, found = self.capacity + 1, None
+        least, offset = self.capacity + 1, None
         for begin, end in occupied:
             room = begin - position
             if size <= room < least:
-                least, found = room, begin - size if self.upper[i] else position
+                least, offset = room, begin - size if self.upper[i] else position
             if end > position:
                 position = end
-        return found
+        return offset
 
     def _make_room(self, stuck: int) -> int | None:
         """Move one of the blocking storages so that placing proceeds beyond ``stuck``.
