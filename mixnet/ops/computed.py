@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import DTypeError
-from mixnet.ops.generators.source import KEY_DEMAND, AnswerError, Asked, Demand
+from mixnet.ops.generators.source import KEY_DEMAND, AnswerError, Asked, Demand, DrawnForHost
 from mixnet.ops.operator import Arrays, Statics
 from mixnet.ops.parameters import KEY, STREAM, Parametrized
 from mixnet.ops.schema.stream import key_at, stream_at
@@ -25,6 +25,7 @@ class Computed(Parametrized):
     booleans: bool
     takes_stream: bool
     draws_as_mxnet: bool
+    draws_on_numpy: str | None
     _gradient: Callable[..., Any] | None = None
 
     def apply(self, statics: Statics, arrays: Arrays, scalars: Arrays = ()) -> tuple[Any, ...]:
@@ -87,6 +88,21 @@ class Computed(Parametrized):
         if not self.draws_as_mxnet:
             return (KEY_DEMAND,)
         return _demands(self, statics, tuple(known), scalars)
+
+    def drawn_on_numpy(
+        self, statics: Statics, scalars: Sequence[Any], count: int, key: DrawnForHost
+    ) -> np.ndarray:
+        """The next numbers of a call that draws with NumPy.
+
+        Args:
+            statics: attributes, bound.
+            scalars: the numbers that are inputs, of NumPy; without that of the draw.
+            count: how many.
+            key: the draw.
+        """
+        keywords = self.keywords(statics, scalars)
+        keywords.update({self.draws_on_numpy or "": (count,), KEY: key})
+        return self.function(**keywords)
 
     def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: jax.Array) -> tuple:
         keywords = self.keywords(statics, scalars)
@@ -216,6 +232,9 @@ def _demands(
             demands.extend(answer.demands)
             return ()
 
+    if op.draws_on_numpy and not known:
+        run(*[np.float64(0)] * scalars)
+        return tuple(demands)
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
     inputs += [jax.ShapeDtypeStruct((), np.dtype(np.float64))] * scalars
     with jax.enable_x64(True), jax.disable_jit():

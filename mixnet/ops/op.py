@@ -73,6 +73,9 @@ class Op(Computed):
             its own, so that rounding in one element does not change the others.
         draws_as_mxnet: whether the function accepts numbers of MXNet's generators in place of a key, see
             :mod:`mixnet.ops.generators.source`.
+        draws_on_numpy: attribute with the shape of the result, for an operator whose calls without arrays can
+            be divided into calls for parts of the shape. These compute with NumPy if their numbers and
+            draws are NumPy's.
         keeps_outputs: whether its gradient reads the outputs of this very call, which must not be computed
             again. They are repeated after outputs and states, where backward finds them.
         flops: floating-point operations for each element of the first input, 0 for operators that only move
@@ -140,6 +143,7 @@ class Op(Computed):
         draws: Callable[..., int] | None = None,
         draws_apart: bool = False,
         draws_as_mxnet: bool = False,
+        draws_on_numpy: str | None = None,
         keeps_outputs: bool = False,
         flops: int | None = None,
         precision: Literal["low", "full", "widest"] | None = None,
@@ -184,6 +188,7 @@ class Op(Computed):
         self._shares = shares
         self.draws_apart = draws_apart
         self.draws_as_mxnet = draws_as_mxnet
+        self.draws_on_numpy = draws_on_numpy
         self.keeps_outputs = keeps_outputs
         self.flops = flops
         self.precision = precision

@@ -55,6 +55,7 @@ class Operator:
     key: int | None = None
     """Index of the random stream among the inputs, for an operator that stands for a graph."""
     draws_apart: bool = False
+    draws_on_numpy: str | None = None
     takes_training: bool = False
     calls_python: bool = False
     runs_in_caller: bool = False
@@ -125,6 +126,10 @@ class Operator:
     def run_values(self, statics: Statics, values: Sequence[Any]) -> list[Any] | None:
         """Outputs of a call that runs between programs; None for what is recorded as others are."""
         return None
+
+    def drawn_on_numpy(self, statics: Statics, scalars: Sequence[Any], count: int, key: Any) -> Any:
+        """The next numbers of a call that draws with NumPy, of an operator with ``draws_on_numpy``."""
+        raise NotImplementedError(f"{self!r} does not draw with NumPy.")
 
     # ---- attributes ------------------------------------------------------------------------------
 

@@ -54,8 +54,13 @@ def names() -> list[str]:
     return sorted(each.stem for each in PROGRAMS.glob("*.py") if each.stem != "__init__")
 
 
-def run(launcher: str, library: str, name: str, limit: float = 500) -> Outcome:
-    """Run the program in a process and in a folder of its own."""
+def run(
+    launcher: str, library: str, name: str, limit: float = 500, compiled: str = "off"
+) -> Outcome:
+    """Run the program in a process and in a folder of its own.
+
+    ``compiled`` is the folder of compiled programs.
+    """
     with tempfile.TemporaryDirectory() as folder:
         said = Path(folder, "seconds-of-the-import")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -63,7 +68,7 @@ def run(launcher: str, library: str, name: str, limit: float = 500) -> Outcome:
             done = subprocess.run(
                 [launcher, "-c", START, library, str(PROGRAMS / f"{name}.py"), str(said)],
                 cwd=folder,
-                env={**os.environ, "MIXNET_CACHE_DIR": "off"},
+                env={**os.environ, "MIXNET_CACHE_DIR": compiled},
                 capture_output=True,
                 text=True,
                 timeout=limit,
@@ -75,6 +80,13 @@ def run(launcher: str, library: str, name: str, limit: float = 500) -> Outcome:
         processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         importing = float(said.read_text()) if said.exists() else 0.0
     return Outcome(printed, errors, code, processor, processor - importing)
+
+
+def second_start(name: str) -> Outcome:
+    """Of the program, after a first one that left what it compiled."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(sys.executable, "mixnet", name, compiled=folder)
+        return run(sys.executable, "mixnet", name, compiled=folder)
 
 
 def stored(name: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,16 +20,27 @@ EYE = Rewrites(constant=lambda *, N, M, k, dtype: diagonal(N, M or N, k, dtype))
 RANGE = Rewrites(constant=counted)
 
 
+def of_shape(*, shape: Extents, dtype: str, **_: object) -> list[Any]:
+    """Shape and dtype of the result, which the attributes say."""
+    return [(tuple(shape), jnp.dtype(dtype))]
+
+
 @op("_zeros", differentiable=False, flops=0, rewrites=ZEROS, shaped_by="shape")
 def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Zeros."""
     return jax.lax.full(shape, 0, dtype)
 
 
+zeros.infer_outputs(of_shape)
+
+
 @op("_ones", differentiable=False, flops=0, rewrites=ONES, shaped_by="shape")
 def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
     """Ones."""
     return jax.lax.full(shape, 1, dtype)
+
+
+ones.infer_outputs(of_shape)
 
 
 @op(
@@ -42,6 +54,9 @@ def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
 def full(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
     """One number everywhere."""
     return jnp.broadcast_to(number_of_dtype(value, dtype), shape)
+
+
+full.infer_outputs(of_shape)
 
 
 @op("_eye", differentiable=False, rewrites=EYE)

@@ -323,7 +323,9 @@ def uniform(words: np.ndarray, dtype: np.dtype = _SINGLE) -> np.ndarray:
         low, high = words[0::2].astype(np.float64), words[1::2].astype(np.float64)
         return np.minimum((low + high * 2.0**32) / 2.0**64, np.nextafter(1.0, 0.0))
     below_1 = np.nextafter(np.float32(1), np.float32(0))
-    return np.minimum(words.astype(np.float32) / np.float32(2**32), below_1)
+    numbers = words.astype(np.float32)
+    numbers *= np.float32(2.0**-32)
+    return np.minimum(numbers, below_1, out=numbers)
 
 
 def _pairs(

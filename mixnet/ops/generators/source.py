@@ -141,7 +141,7 @@ class Drawn:
 
 
 class DrawnForHost:
-    """The same for an operator that NumPy computes.
+    """The same for an operator that NumPy computes, which may draw a part at a time.
 
     Args:
         words: the table.
@@ -153,8 +153,9 @@ class DrawnForHost:
         self._place = int(words[_HEAD + int(words[0]) + number])
 
     def take(self, *demands: Demand) -> list[np.ndarray]:
-        """The words of each demand."""
+        """The next words, those of each demand."""
         ends = np.cumsum([self._place, *[demand.size for demand in demands]]).tolist()
+        self._place = ends[-1]
         return [self._words[start:end] for start, end in itertools.pairwise(ends)]
 
 
@@ -193,6 +194,8 @@ def uniform(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = 
     """Numbers in [0, 1) of the host's generators, float32 or float64."""
     kind = np.dtype(dtype)
     drawn = words(key, math.prod(shape), kind.itemsize // 4, shared=shared)
+    if isinstance(drawn, np.ndarray):
+        return mersenne.uniform(drawn, kind).reshape(shape)
     return _uniform_of(drawn, shape, kind)
 
 
@@ -212,6 +215,8 @@ def normal(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = F
     words_of_one = kind.itemsize // 4
     name = "shared normal" if shared else "normal"
     (drawn,) = key.take(Demand(name, math.prod(shape), words_of_one))
+    if isinstance(drawn, np.ndarray):
+        return drawn.view(kind).reshape(shape)
     if words_of_one == 2:
         drawn = drawn.reshape(-1, 2)
     return jax.lax.reshape(jax.lax.bitcast_convert_type(drawn, kind), tuple(shape))

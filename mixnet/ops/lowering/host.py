@@ -1,9 +1,9 @@
 """Operators on NumPy arrays, where NumPy or OpenCV is faster than the generic implementation.
 
 Any operator runs on NumPy arrays primitive by primitive (``mixnet.runtime.interpret.on_numpy``). The ones
-here are what images go through before they are a batch. A function takes arrays and attributes
-of its operator; it returns ``NotImplemented`` for what it leaves to the general way, errors
-among it.
+here are what images go through before they are a batch, and what parameters start from. A function takes
+arrays and attributes of its operator; it returns ``NotImplemented`` for what it leaves to the
+general way, errors among it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import OperatorValueError
@@ -27,6 +28,16 @@ def _of(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         return function
 
     return declare
+
+
+@_of("_zeros")
+def _zeros(*, shape: tuple[int, ...], ctx: str, dtype: Any) -> Any:
+    return np.zeros(shape, jnp.dtype(dtype))
+
+
+@_of("_ones")
+def _ones(*, shape: tuple[int, ...], ctx: str, dtype: Any) -> Any:
+    return np.ones(shape, jnp.dtype(dtype))
 
 
 @_of("_view")

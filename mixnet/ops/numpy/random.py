@@ -174,6 +174,14 @@ def _declare(
         shape = _full_shape(name, size, values, batch)
         return draw(key, shape, working, *values).astype(dtype)
 
+    def results(
+        *inputs: Any, size: Any, ctx: str, dtype: Any = None, **attributes: Any
+    ) -> list[Any]:
+        arrays = [np.broadcast_to(0, shape) for shape, _ in inputs[:-1]]
+        values = _parameters(name, attributes, arrays)
+        own = [each if isinstance(each, np.ndarray) else 0 for each in values]
+        return [(_full_shape(name, size, own, batch), jnp.dtype(floating(name, dtype)))]
+
     numbers = [
         attribute(each, kind | None, inspect.Parameter.empty if of is ... else of)
         for each, (kind, of) in parameters.items()
@@ -185,8 +193,10 @@ def _declare(
     present(drawn, name, draw.__doc__ or "", [*inputs, *numbers, attribute("key", Any)])
     # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
     outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
-    op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
-       differentiable=differentiable, draws_apart=True, draws_as_mxnet=draw is not gamma)(drawn)  # fmt: skip
+    declared = op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
+                  differentiable=differentiable, draws_apart=True, draws_as_mxnet=draw is not gamma,
+                  draws_on_numpy="size" if draw in (_uniform, _normal) else None)(drawn)  # fmt: skip
+    declared.infer_outputs(results)
 
 
 _ENDS: dict[str, Any] = {"low": (Scalar, ...), "high": (Scalar, ...)}

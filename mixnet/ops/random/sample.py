@@ -37,8 +37,10 @@ from mixnet.ops.schema.ranges import Range
 from mixnet.ops.schema.shape_constraints import begins_with_parameters
 
 
-def parameter(number: jax.Array, dtype: DTypeLike) -> Any:
-    """A parameter of a distribution in the dtype that its numbers are drawn in."""
+def parameter(number: Any, dtype: DTypeLike) -> Any:
+    """A parameter of a distribution in the dtype that its numbers are drawn in, of NumPy if it is so."""
+    if isinstance(number, np.generic):
+        return number.astype(working_dtype(dtype))
     return in_dtype(jnp.asarray(number), working_dtype(dtype))
 
 
@@ -98,7 +100,7 @@ def uniform(
 ) -> Any:
     """Uniform numbers in [low, high)."""
     share = standard_uniform(key, shape, dtype, shared)
-    if low.shape == high.shape == ():
+    if low.shape == high.shape == () and not isinstance(share, np.ndarray):
         return jax.lax.add(low, jax.lax.mul(jax.lax.sub(high, low), share))
     return low + (high - low) * share
 
@@ -163,6 +165,7 @@ class Distribution:
         check: makes from an operator's name what checks parameters that must go together.
         alias: one more name of ``_random_NAME``.
         as_mxnet: whether ``draw`` takes MXNet's generators in place of a key.
+        on_numpy: whether it computes with NumPy where they are given as NumPy's.
     """
 
     draw: Callable[..., Any]
@@ -171,6 +174,7 @@ class Distribution:
     check: Callable[[str], Callable[..., None] | None] = lambda name: None
     alias: str | None = None
     as_mxnet: bool = False
+    on_numpy: bool = False
 
 
 def _rising(name: str) -> Callable[..., None]:
@@ -194,11 +198,11 @@ def _whole(name: str) -> Callable[..., None]:
 DISTRIBUTIONS = {
     "uniform": Distribution(
         uniform, {"low": (Scalar, 0.0), "high": (Scalar, 1.0)}, check=_rising,
-        alias="uniform", as_mxnet=True,
+        alias="uniform", as_mxnet=True, on_numpy=True,
     ),
     "normal": Distribution(
         normal, {"loc": (Scalar, 0.0), "scale": (PositiveScalar, 1.0)}, ("mu", "sigma"),
-        alias="normal", as_mxnet=True,
+        alias="normal", as_mxnet=True, on_numpy=True,
     ),
     "gamma": Distribution(gamma, {"alpha": (PositiveScalar, 1.0), "beta": (PositiveScalar, 1.0)}),
     "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}, as_mxnet=True),
@@ -247,8 +251,11 @@ def _drawn(
     parameters: Any,
 ) -> Any:
     working = drawn_dtype(key, dtype)
-    values = [in_dtype(jnp.asarray(each), working) for each in parameters]
-    return in_dtype(distribution.draw(key, shape, working, *values), jnp.dtype(dtype))
+    values = [parameter(each, working) for each in parameters]
+    drawn = distribution.draw(key, shape, working, *values)
+    if isinstance(drawn, np.ndarray):
+        return drawn.astype(jnp.dtype(dtype), copy=False)
+    return in_dtype(drawn, jnp.dtype(dtype))
 
 
 _KEY = attribute("key", Any)
@@ -285,7 +292,18 @@ def _declare(name: str, distribution: Distribution) -> None:
     aliases = [f"random_{name}", *filter(None, [distribution.alias])]
     common: dict[str, Any] = {"differentiable": False, "draws_apart": True}
     common["draws_as_mxnet"] = distribution.as_mxnet
-    op(random, aliases=aliases, check=check(random), **common)(draw)
+    of_numbers = op(
+        random,
+        aliases=aliases,
+        check=check(random),
+        draws_on_numpy="shape" if distribution.on_numpy else None,
+        **common,
+    )(draw)
+
+    @of_numbers.infer_outputs
+    def results(stream: Any, *, shape: Any, dtype: Any, **attributes: object) -> list[Any]:
+        return [(tuple(shape), jnp.dtype(floating(random, dtype)))]
+
     present(draw_like, like, f"{text[:-1]}, in the shape and dtype of ``data``.",
             [array("data"), *numbers, _KEY])  # fmt: skip
     op(like, check=check(like), **common)(draw_like)

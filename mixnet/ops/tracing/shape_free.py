@@ -38,11 +38,18 @@ class ShapeFree(NamedTuple):
         avals = self.jaxpr.out_avals
         return [(shape if f else (), a.dtype) for f, a in zip(self.full, avals, strict=True)]
 
+    @property
+    def is_elementwise(self) -> bool:
+        """Whether an element of a result depends on the same element of the inputs alone."""
+        names = {equation.primitive.name for equation in self.jaxpr.jaxpr.eqns}
+        return all(self.full) and names.isdisjoint(_TO_ONE)
+
 
 def common_shape(inputs: Sequence[Known]) -> tuple[int, ...] | None:
     """The shape that all inputs have which have axes; None where they differ.
 
-    Axes of extents 0 and 1 are special to many operators: with them there is none.
+    An axis without elements is special to many operators: with one there is none. So are axes of extent 1,
+    but those are the same in all shapes of a family.
     """
     common: tuple[int, ...] | None = None
     for shape, _ in inputs:
@@ -51,11 +58,16 @@ def common_shape(inputs: Sequence[Known]) -> tuple[int, ...] | None:
                 common = shape
             elif shape != common:
                 return None
-    return common if common is not None and min(common) > 1 else None
+    return common if common is not None and min(common) > 0 else None
+
+
+def _kind(shape: tuple[int, ...]) -> tuple[bool, ...]:
+    """What the shapes of a family have in common: which axes there are, and which are longer than 1."""
+    return tuple([extent > 1 for extent in shape])
 
 
 class _Family:
-    """What is known of an operator on arrays of one rank.
+    """What is known of an operator on arrays of one rank, and with the same axes of extent 1.
 
     Args:
         shape: the first that was seen.
@@ -89,7 +101,7 @@ def form_of(
     shape = common_shape(inputs)
     if shape is None:
         return None
-    key = (op, statics, tuple([(len(each), dtype) for each, dtype in inputs]), scalars)
+    key = (op, statics, tuple([(_kind(each), dtype) for each, dtype in inputs]), scalars)
     family = _families.get(key)
     if family is None:
         form = shape_free(traced(op, statics, inputs, scalars), shape)
@@ -110,7 +122,9 @@ def _confirmed(
     """The form, if another shape has the same."""
     form = family.form
     assert form is not None
-    other = tuple(2 * extent + 3 + 2 * axis for axis, extent in enumerate(family.shape))
+    other = tuple(
+        2 * extent + 3 + 2 * axis if extent > 1 else 1 for axis, extent in enumerate(family.shape)
+    )
     known = tuple([(other if shape else shape, dtype) for shape, dtype in inputs])
     try:
         second = shape_free(traced(op, statics, known, scalars), other)

@@ -15,8 +15,10 @@ import numpy as np
 
 from mixnet.context import Context
 from mixnet.graph.node import ScalarSlot
+from mixnet.ops.generators.source import DrawnForHost
 from mixnet.ops.lowering.host import ON_HOST
 from mixnet.ops.operator import Operator, Statics
+from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.ops.tracing.shape_free import ShapeFree, common_shape, form_of
 from mixnet.ops.tracing.traced import Known, traced
 from mixnet.passes.infer_shape import evaluate
@@ -24,6 +26,7 @@ from mixnet.passes.inline import ADVANCE
 from mixnet.runtime.compile.ahead import compile_for
 from mixnet.runtime.devices.to_device import to_device
 from mixnet.runtime.interpret import on_numpy
+from mixnet.runtime.interpret.on_numpy.pieces import PIECE, in_pieces
 from mixnet.runtime.interpret.on_numpy.work import OF_PROGRAM, OF_RULE, Cost, elementwise, total
 from mixnet.runtime.interpret.patience import WHOLE_SECONDS
 from mixnet.runtime.value.counters import count
@@ -244,7 +247,11 @@ def runner_of(
     if runner is None:
         rule = ON_HOST.get(op.name)
         if rule is not None and op.output_specs is not None:
-            runner = _runner_of_rule(rule, op, statics, len(inputs))
+            runner = _runner_of_rule(rule, op, statics, inputs)
+            _runners[key] = runner
+            return runner
+        if op.draws_on_numpy and len(inputs) == 1 and inputs[0] != STREAM_SPEC:
+            runner = _runner_of_draw(op, statics, inputs, scalars)
             _runners[key] = runner
             return runner
         try:
@@ -277,18 +284,53 @@ def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
         if len(_forms) >= _MOST_RUNNERS:
             _forms.clear()
         known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
-    equations = len(form.jaxpr.jaxpr.eqns)
-    return Runner(known[1], elementwise(equations, math.prod(shape)))
+    equations, elements = len(form.jaxpr.jaxpr.eqns), math.prod(shape)
+    run = known[1]
+    if equations > 1 and elements >= 2 * PIECE and form.is_elementwise:
+        run = in_pieces(run, shape, [aval.dtype for aval in form.jaxpr.out_avals])
+    return Runner(run, elementwise(equations, elements))
 
 
 def _runner_of_rule(
-    rule: Callable[..., Any], op: Operator, statics: Statics, arrays: int
+    rule: Callable[..., Any], op: Operator, statics: Statics, inputs: tuple[Known, ...]
 ) -> Runner:
+    arrays = len(inputs)
+
     def run(*values: Any) -> tuple[Any, ...]:
         results = rule(*values[:arrays], **op.keywords(statics, values[arrays:]))
         return results if isinstance(results, tuple) else (results,)
 
-    return Runner(run, OF_RULE, calls_python=op.calls_python)
+    cost = OF_RULE if arrays else _cost_of_making(op, statics, inputs, 1)
+    return Runner(run, cost, calls_python=op.calls_python)
+
+
+def _cost_of_making(
+    op: Operator, statics: Statics, inputs: tuple[Known, ...], equations: int
+) -> Cost:
+    ((shape, _),) = op.output_specs(statics, inputs)  # type: ignore[misc]
+    return elementwise(equations, math.prod(shape))
+
+
+_EQUATIONS_OF_DRAW = 8
+
+
+def _runner_of_draw(
+    op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
+) -> Runner:
+    """Random numbers from a table that the host has drawn, without tracing, a piece at a time."""
+    ((shape, dtype),) = op.output_specs(statics, inputs)  # type: ignore[misc]
+    size = math.prod(shape)
+
+    def run(table: Any, *numbers: Any) -> tuple[Any, ...]:
+        *parameters, draw = numbers
+        key = DrawnForHost(table, int(draw))
+        result = np.empty(size, dtype)
+        for start in range(0, size, PIECE):
+            count = min(PIECE, size - start)
+            result[start : start + count] = op.drawn_on_numpy(statics, parameters, count, key)
+        return (result.reshape(shape),)
+
+    return Runner(run, elementwise(_EQUATIONS_OF_DRAW, size))
 
 
 def _compiled_alone(

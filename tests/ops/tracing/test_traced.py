@@ -103,8 +103,19 @@ def test_numbers_that_are_made_of_extents_are_seen() -> None:
     np.testing.assert_allclose(mx.nd.contrib.div_sqrt_dim(mx.nd.array(data)).asnumpy(), data / 4)
 
 
-def test_extents_of_0_and_1_are_never_guessed() -> None:
-    assert shape_free.common_shape((((3, 1), F32), ((3, 1), F32))) is None
+def test_axes_of_extent_1_are_the_same_in_a_family() -> None:
+    shape_free._families.clear()
+    op, statics, scalars = bound("sgd_update", lr=0.1)
+    forms = []
+    for shape in ((8, 1, 3), (5, 1, 7), (9, 1, 2), (5, 1, 1), (4, 1, 1), (6, 1, 1)):
+        forms.append(shape_free.form_of(op, statics, ((shape, F32),) * 2, scalars))
+    assert None not in forms
+    assert forms[0] is forms[1] is forms[2] is not forms[3] is forms[4] is forms[5]
+
+
+def test_extents_of_0_are_never_guessed() -> None:
+    assert shape_free.common_shape((((3, 1), F32), ((3, 1), F32))) == (3, 1)
+    assert shape_free.common_shape((((3, 1), F32), ((3, 2), F32))) is None
     assert shape_free.common_shape((((0,), F32),)) is None
     assert shape_free.common_shape((((2, 3), F32), ((3, 2), F32))) is None
     assert shape_free.common_shape((((2, 3), F32), ((), F32))) == (2, 3)

@@ -16,8 +16,10 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.ops.registry import find
+from mixnet.ops.tracing import traced
 from mixnet.runtime.compile import background
 from mixnet.runtime.interpret import interpreter, on_numpy, patience
+from mixnet.runtime.interpret.on_numpy import pieces
 from mixnet.runtime.programs import executable_cache
 
 
@@ -346,3 +348,34 @@ def test_the_estimate_of_a_loop_runs_its_body_each_round_and_compiles_it_once() 
 
     assert loop(40).work == pytest.approx(20 * loop(2).work)
     assert loop(40).compiling == loop(2).compiling
+
+
+def test_large_arrays_are_updated_a_piece_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results are those of whole arrays, the last piece included."""
+    monkeypatch.setattr(interpreter, "PIECE", 64)
+    monkeypatch.setattr(pieces, "PIECE", 64)
+    interpreter.clear()
+    rng = np.random.default_rng(0)
+    weight, gradient = (rng.random((13, 17), np.float32) for _ in range(2))
+    array = mx.nd.array(weight)
+    mx.nd.sgd_update(array, mx.nd.array(gradient), lr=0.5, wd=0.25, out=array)
+    expected = weight - np.float32(0.5) * (gradient + np.float32(0.25) * weight)
+    np.testing.assert_array_equal(array.asnumpy(), expected)
+    interpreter.clear()
+
+
+def test_drawing_weights_traces_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced_calls: list[object] = []
+    monkeypatch.setattr(traced, "trace_function", lambda *args: traced_calls.append(args))
+    mx.random.seed(5)
+    uniform = mx.nd.random.uniform(-2, 2, shape=(3, 23, 29)).asnumpy()
+    normal = mx.nd.random.normal(1, 3, shape=(2, 31, 37)).asnumpy()
+    zeros = mx.nd.zeros((3, 41, 43), dtype="int32").asnumpy()
+    assert not traced_calls and zeros.shape == (3, 41, 43) and not zeros.any()
+    assert uniform.shape == (3, 23, 29) and abs(uniform.mean()) < 0.1
+    assert normal.shape == (2, 31, 37) and abs(normal.mean() - 1) < 0.2
+    with mx.runtime.compiling_at_once():
+        monkeypatch.undo()
+        mx.random.seed(5)
+        again = mx.nd.random.uniform(-2, 2, shape=(3, 23, 29)).asnumpy()
+        np.testing.assert_allclose(uniform, again, rtol=1e-6)
