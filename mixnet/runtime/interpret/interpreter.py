@@ -286,9 +286,10 @@ def _runner_of_form(form: ShapeFree, shape: tuple[int, ...]) -> Runner:
         known = _forms[id(form)] = (form, on_numpy.closed(form.jaxpr))
     equations, elements = len(form.jaxpr.jaxpr.eqns), math.prod(shape)
     run = known[1]
-    if equations > 1 and elements >= 2 * PIECE and form.is_elementwise:
+    pieces = equations > 1 and elements >= 2 * PIECE and form.is_elementwise
+    if pieces:
         run = in_pieces(run, shape, [aval.dtype for aval in form.jaxpr.out_avals])
-    return Runner(run, elementwise(equations, elements))
+    return Runner(run, elementwise(equations, elements, pieces))
 
 
 def _runner_of_rule(
@@ -330,7 +331,7 @@ def _runner_of_draw(
             result[start : start + count] = op.drawn_on_numpy(statics, parameters, count, key)
         return (result.reshape(shape),)
 
-    return Runner(run, elementwise(_EQUATIONS_OF_DRAW, size))
+    return Runner(run, elementwise(_EQUATIONS_OF_DRAW, size, in_pieces=True))
 
 
 def _compiled_alone(

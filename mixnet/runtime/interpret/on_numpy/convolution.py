@@ -169,10 +169,11 @@ class _Convolution:
         groups, batch, features = x.shape[:3]
         filters, taps = w.shape[1], w.shape[3:]
         if groups > 1 and filters == 1:
+            # The gradient of a kernel has few places, and of a single image no features either.
+            if batch == 1 and (features > 1 or math.prod(self.places) < math.prod(taps)):
+                return self._by_places(x, w)
             if features == 1:
                 return self._by_taps(x, w)
-            if batch == 1:
-                return self._by_places(x, w)
         windows = _windows(x, self.places, taps, self.strides, self.dilation)
         count, size = math.prod(self.places), math.prod(taps)
         each = groups * features * size * count

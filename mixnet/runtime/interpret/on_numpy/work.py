@@ -32,6 +32,10 @@ _FREE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "
          "random_unwrap", "optimization_barrier"}  # fmt: skip
 
 
+_SECONDS_IN_CACHE = 0.3e-9
+"""Of an operation on an element that is in the cache."""
+
+
 class Cost(NamedTuple):
     """Estimates of one program, in seconds.
 
@@ -60,10 +64,16 @@ def work(jaxpr: Any) -> float:
     return cost(jaxpr).work
 
 
-def elementwise(equations: int, elements: int) -> Cost:
-    """Estimates for operations that work element by element, on arrays of so many elements."""
+def elementwise(equations: int, elements: int, in_pieces: bool = False) -> Cost:
+    """Estimates for operations that work element by element, on arrays of so many elements.
+
+    Args:
+        equations: how many operations.
+        elements: of each array.
+        in_pieces: whether they run a piece at a time, so that the processor's cache holds what is between.
+    """
     seconds = equations * 2e-6
-    moving = equations * elements * 1e-9
+    moving = equations * elements * (_SECONDS_IN_CACHE if in_pieces else 1e-9)
     return Cost(seconds + moving, seconds + _BYTES_SAVED * moving, equations * _COMPILE_SECONDS)
 
 

@@ -206,3 +206,33 @@ def test_data_whose_elements_lie_apart(data, kernel, pads, apart, features) -> N
     (result,) = on_numpy.compiled(function, x, w)(x, w)
     expected = written_out(x, w, ones, pads, apart, ones, (features, 1))
     np.testing.assert_allclose(result, expected, rtol=2e-5, atol=2e-5)
+
+
+def test_the_kernel_of_a_convolution_of_single_features_meets_few_places(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The gradient of one image: an element of the kernel at a time, not one of the result."""
+
+    def by_feature(x: Any, w: Any) -> Any:
+        order = ("NCHW", "OIHW", "NCHW")
+        return lax.conv_general_dilated(x, w, (1, 1), [(1, 1)] * 2, None, None, order, 4)
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1, 4, 8, 8)).astype("float32")
+    w = rng.normal(size=(4, 1, 3, 3)).astype("float32")
+
+    def gradient(x: Any, w: Any) -> Any:
+        out, pull = jax.vjp(by_feature, x, w)
+        return pull(jnp.cos(jnp.arange(out.size, dtype=out.dtype)).reshape(out.shape))[1]
+
+    sums = []
+    einsum = np.einsum
+
+    def counted(*operands: Any) -> Any:
+        sums.append(operands)
+        return einsum(*operands)
+
+    monkeypatch.setattr(np, "einsum", counted)
+    (found,) = on_numpy.compiled(gradient, x, w)(x, w)
+    np.testing.assert_allclose(found, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
+    assert len(sums) == 9
