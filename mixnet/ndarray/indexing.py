@@ -246,7 +246,7 @@ def getitem(self: NDArray, key: object) -> Any:
     key, truths = _without_truths(full_key)
     if truths:  # each is a new first axis, of the one element or of none
         every = full_key if isinstance(full_key, tuple) else ()
-        if len(every) == self.ndim and all(_is_integer(p) or _is_truth(p) for p in every):
+        if every and len(every) == self.ndim and all(_is_integer(p) or _is_truth(p) for p in every):
             view = self  # one after the other, as MXNet has it: 0 after True reads the new axis
             for each in every:
                 view = view[each]

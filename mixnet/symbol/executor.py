@@ -245,9 +245,10 @@ class Executor:
             for handle, value in zip(self._outputs, plain, strict=True):
                 handle._write(value)
         else:
+            arrays = [NDArray._wrap(value) for value in plain]
             self._outputs = [
-                NDArray._wrap(value).tostype(stype)
-                for value, stype in zip(plain, self._storage, strict=True)
+                array if stype == "default" else array.tostype(stype)
+                for array, stype in zip(arrays, self._storage, strict=True)
             ]
         if self._monitor is not None:
             self._monitor.show(watched)
@@ -351,13 +352,27 @@ class Executor:
                 self._watch_backward(out_grads)
 
     def _check_is_loss(self, place: int) -> None:
-        node = self._symbol._heads[place].node
-        op = node.op
-        if isinstance(op, Op) and op.differentiable and not op.is_loss and not op.calls_python:
-            raise MXNetError(
-                f"backward: output {place}, of {node.name!r} ({op.name}), is not a loss and needs a "
-                f"gradient: call backward(out_grads=[...]), or bind mx.sym.make_loss(output)."
-            )
+        """Refuse an output whose gradient would have to be given, as it reaches an argument.
+
+        Raises:
+            MXNetError: it is one.
+        """
+        head = self._symbol._heads[place].node
+        wanted = {name for name, array in self.grad_dict.items() if array is not None}
+        nodes, visited = [head], set()
+        while nodes:
+            node = nodes.pop()
+            if node in visited:
+                continue
+            visited.add(node)
+            op = node.op
+            if node.is_variable and node.name in wanted and node is not head:
+                raise MXNetError(
+                    f"backward: output {place}, of {head.name!r} ({head.op.name}), is not a loss and needs a "
+                    f"gradient: call backward(out_grads=[...]), or bind mx.sym.make_loss(output)."
+                )
+            if isinstance(op, Op) and op.differentiable and not op.is_loss and not op.calls_python:
+                nodes += [entry.node for entry in node.inputs]
 
     # ---- looking and changing -----------------------------------------------------------------
 

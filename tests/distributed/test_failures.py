@@ -102,6 +102,6 @@ def test_a_store_without_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
         "RANK",
     ):
         monkeypatch.delenv(name, raising=False)
-    for kind in ("dist_sync", "dist_device_sync", "dist_sync_device", "dist", "horovod"):
+    for kind in ("dist_sync", "dist_device_sync", "dist_sync_device", "dist"):
         with pytest.raises(mx.MXNetError, match=r"is not part of a job.*mixnet-launch -n 2"):
             mx.kv.create(kind)

@@ -143,12 +143,12 @@ def _reached(emitted: Any, states: Any, steps: Any) -> Any:
         return after, after
 
     start = jnp.where(jnp.arange(number) < 2, emitted[0], _NEVER)
-    _, later = loops.scan(one, start, (jnp.arange(1, len(emitted)), emitted[1:]))
+    _, later = loops.scan(one, start, (jnp.arange(1, emitted.shape[0]), emitted[1:]))
     return jnp.concatenate([start[None], later])
 
 
 def _ended(reached: Any, counts: Any) -> Any:
-    rows = jnp.arange(len(counts))
+    rows = jnp.arange(counts.shape[0])
     with_blank = reached[rows, 2 * counts]
     without = jnp.where(counts > 0, reached[rows, jnp.maximum(2 * counts - 1, 0)], _NEVER)
     return -jnp.logaddexp(with_blank, without)

@@ -259,7 +259,9 @@ def _select(equation: Equation, **_: object) -> Run:
 def _choose(which: Any, no: Any, yes: Any) -> Any:
     # A single condition is usual, to do something to an image or not: nothing is copied then.
     if which.size == 1 or (which.size and not any(which.strides)):
-        return yes if which.flat[0] else no
+        chosen = yes if which.flat[0] else no
+        # A form for every shape has numbers where a jaxpr repeats them.
+        return np.full(which.shape, chosen) if which.ndim and not np.ndim(chosen) else chosen
     return choose(which, no, yes)
 
 
