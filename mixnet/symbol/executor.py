@@ -358,7 +358,7 @@ class Executor:
             MXNetError: it is one.
         """
         head = self._symbol._heads[place].node
-        wanted = {name for name, array in self.grad_dict.items() if array is not None}
+        with_gradient = {name for name, array in self.grad_dict.items() if array is not None}
         nodes, visited = [head], set()
         while nodes:
             node = nodes.pop()
@@ -366,7 +366,7 @@ class Executor:
                 continue
             visited.add(node)
             op = node.op
-            if node.is_variable and node.name in wanted and node is not head:
+            if node.is_variable and node.name in with_gradient and node is not head:
                 raise MXNetError(
                     f"backward: output {place}, of {head.name!r} ({head.op.name}), is not a loss and needs a "
                     f"gradient: call backward(out_grads=[...]), or bind mx.sym.make_loss(output)."
