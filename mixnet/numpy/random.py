@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as onp
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
     from mixnet.numpy.call import Operable, Operand
 
+Number = TypeVar("Number", int, float)
+
 
 def _size(size: int | Sequence[int]) -> tuple[int, ...] | None:
     if size is None:
@@ -42,25 +44,20 @@ def _number(function: str, name: str, value: Any) -> float:
     Raises:
         AttributeKindError: it is none.
     """
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise AttributeKindError(
-            f"{function.removeprefix('_npi_')}: {name} is a number or an mx.np array, not {value!r:.60}."
-        ) from None
+    return _converted(float, "a number or an mx.np array", function, name, value)
 
 
 def _whole(function: str, name: str, value: Any) -> int:
-    """A whole number.
+    """A parameter as a whole number; the same error."""
+    return _converted(int, "a whole number", function, name, value)
 
-    Raises:
-        AttributeKindError: it is none.
-    """
+
+def _converted(kind: type[Number], text: str, function: str, name: str, value: Any) -> Number:
     try:
-        return int(value)
+        return kind(value)
     except (TypeError, ValueError):
         raise AttributeKindError(
-            f"{function}: {name} is a whole number, not {value!r:.60}."
+            f"{function.removeprefix('_npi_')}: {name} is {text}, not {value!r:.60}."
         ) from None
 
 

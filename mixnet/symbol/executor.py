@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from mixnet.base import (
     SizeError,
 )
 from mixnet.context import Context
+from mixnet.graph.node import Node
 from mixnet.ndarray import sparse
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
@@ -352,27 +354,29 @@ class Executor:
                 self._watch_backward(out_grads)
 
     def _check_is_loss(self, place: int) -> None:
-        """Refuse an output whose gradient would have to be given, as it reaches an argument.
-
-        Raises:
-            MXNetError: it is one.
-        """
         head = self._symbol._heads[place].node
+        if place in self._not_losses:
+            raise MXNetError(
+                f"backward: output {place}, of {head.name!r} ({head.op.name}), is not a loss and needs a "
+                f"gradient: call backward(out_grads=[...]), or bind mx.sym.make_loss(output)."
+            )
+
+    @functools.cached_property
+    def _not_losses(self) -> set[int]:
+        """Outputs from which a gradient reaches an argument; a loss lets none pass."""
         with_gradient = {name for name, array in self.grad_dict.items() if array is not None}
-        nodes, visited = [head], set()
-        while nodes:
-            node = nodes.pop()
-            if node in visited:
-                continue
-            visited.add(node)
-            op = node.op
-            if node.is_variable and node.name in with_gradient and node is not head:
-                raise MXNetError(
-                    f"backward: output {place}, of {head.name!r} ({head.op.name}), is not a loss and needs a "
-                    f"gradient: call backward(out_grads=[...]), or bind mx.sym.make_loss(output)."
-                )
-            if isinstance(op, Op) and op.differentiable and not op.is_loss and not op.calls_python:
-                nodes += [entry.node for entry in node.inputs]
+        places = set()
+        for place, entry in enumerate(self._symbol._heads):
+            nodes, visited = _sources_of_gradients(entry.node), set()
+            while nodes:
+                node = nodes.pop()
+                if node.is_variable and node.name in with_gradient:
+                    places.add(place)
+                    break
+                if node not in visited:
+                    visited.add(node)
+                    nodes += _sources_of_gradients(node)
+        return places
 
     # ---- looking and changing -----------------------------------------------------------------
 
@@ -493,3 +497,10 @@ def _refitted(name: str, array: NDArray, shape: tuple[int, ...], may_grow: bool)
     if count > there or array._is_sparse:
         return sparse.zeros(array.stype, shape, array.context, array.dtype)
     return array.reshape((-1,))[:count].reshape(shape)
+
+
+def _sources_of_gradients(node: Node) -> list[Node]:
+    """The nodes that a gradient of this one goes on to, whatever its value."""
+    op = node.op
+    passes = isinstance(op, Op) and op.differentiable and not op.is_loss and not op.calls_python
+    return [entry.node for entry in node.inputs] if passes else []

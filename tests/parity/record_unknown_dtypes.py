@@ -13,7 +13,6 @@ one differs.
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.parity.record_unknown_shapes import CASES, symbol_of
+from tests.parity.record_unknown_shapes import CASES, symbol_of, write_answers
 
 FIXTURE = Path(__file__).parent / "fixtures" / "unknown_dtypes.json"
 DTYPES = ("float16", "float64", "int32")
@@ -62,8 +61,7 @@ def main() -> None:
         rows.append(
             {"case": case, "asked": [[each, answer(symbol, each, mx.MXNetError)] for each in asked]}
         )
-    FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in rows) + "\n]\n")
-    print(f"{sum(len(each['asked']) for each in rows)} answers of {len(rows)} cases in {FIXTURE}")
+    write_answers(FIXTURE, rows)
 
 
 if __name__ == "__main__":

@@ -369,8 +369,13 @@ def main() -> None:
         rows.append(
             {"case": case, "asked": [[each, answer(symbol, each, mx.MXNetError)] for each in asked]}
         )
-    FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in rows) + "\n]\n")
-    print(f"{sum(len(each['asked']) for each in rows)} answers of {len(rows)} cases in {FIXTURE}")
+    write_answers(FIXTURE, rows)
+
+
+def write_answers(fixture: Path, rows: list[Any]) -> None:
+    """Write cases with what was asked and answered, one in a line."""
+    fixture.write_text("[\n" + ",\n".join(json.dumps(each) for each in rows) + "\n]\n")
+    print(f"{sum(len(each['asked']) for each in rows)} answers of {len(rows)} cases in {fixture}")
 
 
 if __name__ == "__main__":
