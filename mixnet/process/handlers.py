@@ -34,7 +34,7 @@ _SIGNALS = [
     )
     if hasattr(_signal, name)
 ]
-"""Those that programs use to stop, to save or to report. Handlers of profilers have to run at once."""
+"""Those that programs use to stop, to save or to report. Profilers use others, whose handlers must run at once."""
 
 _CORE = tuple(
     f"mixnet.{folder}."
@@ -43,7 +43,7 @@ _CORE = tuple(
         *("passes", "private_jax", "process", "runtime", "symbol"),
     )
 )
-"""Modules whose functions may be half-way. Those above call them, as a program does."""
+"""Modules whose functions must not be interrupted half-way. Those above only call them, as a program does."""
 
 _RETRY_SECONDS = 0.02
 _PATIENCE = 5.0
