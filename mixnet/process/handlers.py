@@ -34,7 +34,7 @@ _SIGNALS = [
     )
     if hasattr(_signal, name)
 ]
-"""Those that programs use to stop, to save or to report. Profilers use others, whose handlers must run at once."""
+"""Those that programs use to stop, to save or to report. Handlers of profilers must run at once."""
 
 _CORE = tuple(
     f"mixnet.{folder}."
