@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mixnet.widgets import TrainingBoard
+from mixnet.widgets import EngineTimeline, TrainingBoard
 from tests.ui.conftest import ROOT, Watched
 from tests.ui.reading import NOTE_TEXTS, unreadable
 from tests.widgets.examples import EXAMPLES
@@ -86,4 +86,35 @@ def test_long_names_stay_in_their_view(watched: Watched, tmp_path: Path) -> None
     page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
     page.wait_for_timeout(250)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert unreadable(page, ".mx") == []
+
+
+@pytest.mark.parametrize("at_end", [False, True], ids=["first", "last"])
+def test_a_name_between_operations_at_an_edge(
+    watched: Watched, tmp_path: Path, at_end: bool
+) -> None:
+    """The variable that joins two short operations at an edge of the picture is named inside it."""
+    spans = [("write", "first", 0), ("between", "second", 4_000), ("read", "first", 8_000)]
+    shift = 10_000_000 if at_end else 1_000
+    rows = [{"number": number, "name": name, "resource": thread, "thread": thread, "priority": 0,
+             "source": "", "error": None, "pushed": begin + shift, "ready": begin + shift, "started": begin + shift,
+             "ended": begin + shift + 2_000,
+             "reads": [["a variable with a long name", 1]] * (number % 2),
+             "writes": [["a variable with a long name", 1]] * (number == 0)}
+            for number, (name, thread, begin) in enumerate(spans)]  # fmt: skip
+    whole = {**rows[0], "number": 9, "name": "whole", "thread": "third", "pushed": 0, "ready": 0,
+             "started": 0, "ended": 10_010_000, "writes": []}  # fmt: skip
+    view = EngineTimeline([*rows, whole])
+    view.choose(selected=[0, 1])
+    view.to_html(tmp_path / "a.html")
+    page = watched.page
+    page.add_init_script(NOTE_TEXTS)
+    page.set_viewport_size({"width": 600, "height": 900})
+    page.goto((tmp_path / "a.html").as_uri())
+    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
+    page.wait_for_timeout(250)
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('canvas')].flatMap(textsOf).map((t) => t.text)"
+    )
+    assert any("variable" in text for text in drawn), drawn
     assert unreadable(page, ".mx") == []

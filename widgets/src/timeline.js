@@ -271,9 +271,10 @@ export default view("EngineTimeline", (ctx) => {
       g.strokeStyle = colour;
       g.lineWidth = wide;
       g.strokeRect(left, y, width, BAR - 3);
-      if (width > 9) {
+      const from = Math.max(left, 0), room = Math.min(left + width, size.width) - from;
+      if (room > 9) {
         g.fillStyle = colours.fg;
-        g.fillText(caption(r, i, width), Math.max(left, 0) + (width < 16 ? 1 : 3), y + 8);
+        g.fillText(caption(r, i, room), from + (room < 16 ? 1 : 3), y + 8);
       }
     };
     g.font = "11px system-ui, sans-serif";
@@ -323,8 +324,10 @@ export default view("EngineTimeline", (ctx) => {
       if ((a === i || b === i) && Math.abs(y1 - y0) > BAR && notes.every(([, x, y]) => Math.abs(x - at[0]) > 90 || Math.abs(y - at[1]) > 14)) notes.push([short(variable(r, found.via[k]), 24), ...at]);
     }
     g.textAlign = "center";
-    for (const [name, x, y] of notes) {
+    const begin = 10 + Math.max(...laid.runs[r].lanes.map((lane) => g.measureText(lane.name).width)); // behind the names of the lanes
+    for (const [name, middle, y] of notes) {
       const wide = g.measureText(name).width + 6;
+      const x = Math.min(Math.max(middle, begin + wide / 2), size.width - wide / 2);
       g.fillStyle = colours.bg;
       g.fillRect(x - wide / 2, y - 7, wide, 14);
       g.fillStyle = colours.fg;
