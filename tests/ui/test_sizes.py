@@ -97,8 +97,8 @@ def test_a_name_between_operations_at_an_edge(
     spans = [("write", "first", 0), ("between", "second", 4_000), ("read", "first", 8_000)]
     shift = 10_000_000 if at_end else 1_000
     rows = [{"number": number, "name": name, "resource": thread, "thread": thread, "priority": 0,
-             "source": "", "error": None, "pushed": begin + shift, "ready": begin + shift, "started": begin + shift,
-             "ended": begin + shift + 2_000,
+             "source": "", "error": None, "pushed": begin + shift, "ready": begin + shift,
+             "started": begin + shift, "ended": begin + shift + 2_000,
              "reads": [["a variable with a long name", 1]] * (number % 2),
              "writes": [["a variable with a long name", 1]] * (number == 0)}
             for number, (name, thread, begin) in enumerate(spans)]  # fmt: skip
