@@ -320,11 +320,9 @@ def setitem(self: NDArray, key: object, value: object) -> None:
                 f"Cannot assign a {value.stype} array to elements of a dense one; use "
                 f"value.tostype('default'), or value.copyto(array)."
             )
-    if key is Ellipsis or (isinstance(key, slice) and key == slice(None)):
+    if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and self.shape):
         self._write_all(value)
         return
-    if isinstance(value, NDArray):
-        self._check_part(value._read())
     change(lambda attempt: _write_part(self, key, value, attempt))
 
 
@@ -355,9 +353,11 @@ def _write_part(self: NDArray, key: Any, value: object, attempt: Change) -> None
     if not _is_basic(parts):
         pattern, values = _advanced(self, parts)
         shape = np.empty(self.shape, np.bool_)[_shape_probe(parts, values)].shape
+        _check_value(self, value, shape)
         _write_index(self, pattern, values, _stored(self, value, shape), attempt)
         return
     block = Block(parts, self.shape)
+    _check_value(self, value, block.shape)
     if 0 in block.shape:
         return
     offset = block.offset(self.shape)
@@ -434,6 +434,15 @@ def _stored(self: NDArray, value: Any, shape: tuple[int, ...]) -> Any:
     return record(op, statics, (), (value_in_store,))[0]
 
 
+def _check_value(self: NDArray, value: object, shape: tuple[int, ...]) -> None:
+    """Raise where an array does not broadcast to the selected shape, or may not become a part of this one."""
+    if isinstance(value, NDArray):
+        _check_fits(value.shape, shape)
+        self._check_part(value._read())
+    elif 0 in shape:  # nothing else will look at the value
+        _check_fits(np.shape(value), shape)
+
+
 def _check_fits(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
     extra = len(shape) - len(target)
     core = shape[extra:] if extra > 0 and all(n == 1 for n in shape[:extra]) else shape
@@ -503,4 +512,3 @@ def install(cls: Any) -> None:
     cls._write_all = _write_all
     cls._index_shape = staticmethod(lambda shape: shape or (1,))
     cls._basic_indexing_slice_is_contiguous = staticmethod(is_contiguous)
-    cls._check_broadcast = lambda self, shape: _check_fits(shape, self.shape)

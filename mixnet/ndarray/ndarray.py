@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakValueDictionary
@@ -561,9 +562,15 @@ class NDArray(Installed):
 
         Args:
             other: an array of the same shape, or a Context.
+
+        Returns:
+            ``other``, or the new array; ``False``, with a warning, if ``other`` is this array itself.
         """
         if isinstance(other, Context):
             return self._wrap(copy_across(self._read(), other))
+        if other is self:
+            warnings.warn("copyto: an array is copied to itself.", RuntimeWarning, stacklevel=2)
+            return False
         if isinstance(other, NDArray):
             if other.shape != self.shape:
                 raise ShapeError(

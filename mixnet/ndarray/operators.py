@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, DTypeError, NotAnArrayError, OtherArrayError
+from mixnet.base import (
+    AttributeTypeError,
+    DTypeError,
+    NotAnArrayError,
+    OtherArrayError,
+    SizeError,
+)
 from mixnet.ndarray.invoke import check_face, invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
@@ -220,7 +226,11 @@ class Binary:
             if result._value.spec is left._value.spec and not result._is_sparse:
                 return result._value
             if result.shape != left.shape:
-                left._check_broadcast(result.shape)
+                raise SizeError(
+                    f"{self.broadcast.title}: the result has shape {result.shape} and cannot be written to "
+                    f"an array of shape {left.shape}. Assign the result to a name, or reshape the array "
+                    f"on the right."
+                )
             if result.dtype != left.dtype:
                 raise DTypeError(
                     f"{self.broadcast.title}: the result is {result._spec.dtype.name} and cannot be "

@@ -177,6 +177,37 @@ def test_a_value_that_does_not_fit_is_an_error_and_changes_nothing() -> None:
     assert a.sum().asscalar() == 0
 
 
+@pytest.mark.parametrize("key", [slice(2, 5), (slice(None), slice(3, None)), slice(2, 2)])
+def test_where_nothing_is_selected_values_still_have_to_fit(key) -> None:
+    a = nd.zeros((2, 3))
+    for value in (nd.ones((4, 4)), np.ones((4, 4)), nd.ones((5,)), [1.0, 2, 3, 4, 5]):
+        with pytest.raises(ValueError, match="does not broadcast"):
+            a[key] = value
+    a[key] = 7
+    a[key] = nd.ones((1,))
+    assert a.sum().asscalar() == 0
+
+
+def test_a_single_number_is_written_without_a_slice() -> None:
+    a = mx.np.array(3.0)
+    with pytest.raises(IndexError, match="too many indices"):
+        a[:] = 4
+    a[()] = 5
+    assert a.item() == 5
+
+
+def test_while_recording_a_wrong_index_is_named_before_the_graph() -> None:
+    x, a = nd.ones((3,)), nd.ones((2, 3))
+    x.attach_grad()
+    with mx.autograd.record():
+        with pytest.raises(IndexError, match="too many indices"):
+            a[0, 0, 0] = x
+        with pytest.raises(ValueError, match="does not broadcast"):
+            a[:, :2] = x
+        with pytest.raises(mx.MXNetError, match="computational graph"):
+            a[1] = x
+
+
 def test_a_loop_over_positions_compiles_a_bounded_number_of_programs() -> None:
     a = nd.array(np.arange(400, dtype="float32").reshape(100, 4))
     a.wait_to_read()

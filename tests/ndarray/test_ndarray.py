@@ -119,6 +119,25 @@ def test_copies_are_independent() -> None:
     assert a.sum().asscalar() == 4
 
 
+def test_a_copy_to_the_array_itself_is_a_warning() -> None:
+    a = nd.ones((2,))
+    a.attach_grad()
+    with mx.autograd.record():
+        b = a * 2
+        with pytest.warns(RuntimeWarning, match="copied to itself"):
+            assert b.copyto(b) is False
+    b.backward()
+    assert a.grad.asnumpy().tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 3), (2, 2, 3)])
+def test_an_in_place_result_of_another_shape_is_an_error(shape: tuple[int, ...]) -> None:
+    a = nd.ones((2, 3))
+    with pytest.raises(mx.MXNetError, match=r"cannot be written to an array of shape \(2, 3\)"):
+        a += nd.ones(shape)
+    assert a.sum().asscalar() == 6
+
+
 def test_exchange_with_numpy_and_jax() -> None:
     a = nd.array([[1, 2], [3, 4]])
     np.testing.assert_array_equal(np.asarray(a), [[1, 2], [3, 4]])
