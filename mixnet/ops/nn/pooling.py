@@ -100,6 +100,11 @@ def _pool(
     # MXNet reads as many numbers as there are axes; programs give four for two.
     strides = spatial("stride", stride[:axes], axes, 1)
     pads = spatial("pad", pad[:axes], axes, 0)
+    if pool_type in ("max", "avg") and any(p >= k for p, k in zip(pads, kernel, strict=True)):
+        raise ShapeError(
+            f"Pooling: pad {pads} must be smaller than kernel {tuple(kernel)} on every axis, or windows "
+            f"would hold nothing but padding."
+        )
     widths = window_widths(data.shape[2:], kernel, strides, pads, pooling_convention)
     window = (1, 1, *kernel), (1, 1, *strides), ((0, 0), (0, 0), *widths)
     if pool_type == "max":

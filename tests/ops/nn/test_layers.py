@@ -219,3 +219,11 @@ def test_pooling_reads_one_number_for_each_axis() -> None:
     assert symbol.infer_shape(x=data.shape)[1] == [(1, 1, 3, 6)]
     with pytest.raises(ShapeError, match="stride has 1 numbers"):
         nd.Pooling(data, kernel=(2, 2), stride=(1,))
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+@pytest.mark.parametrize(("kernel", "pad"), [((2, 1), (1, 1)), ((2, 2), (2, 0)), ((3, 3), (3, 3))])
+def test_a_pooling_window_holds_more_than_padding(kind: str, kernel: Any, pad: Any) -> None:
+    data = mx.nd.ones((1, 1, 4, 4))
+    with pytest.raises(mx.MXNetError, match="must be smaller than kernel"):
+        mx.nd.Pooling(data, kernel=kernel, pad=pad, pool_type=kind).wait_to_read()
