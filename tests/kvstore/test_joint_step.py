@@ -9,6 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.runtime.record.segment import Segment
 
 CONTEXTS = [mx.cpu(i) for i in range(4)]
 RNG = np.random.RandomState(5)
@@ -154,3 +155,29 @@ def test_an_error_before_the_step_loses_nothing() -> None:
         weights[1].asnumpy()
     store._step(["w"], [[nd.ones(3, ctx) for ctx in CONTEXTS]], [weights])
     assert [each.asnumpy().tolist() for each in weights] == [[-15] * 3] * 4
+
+
+def test_a_step_takes_over_the_buffers_of_the_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    net = gluon.nn.Dense(64, in_units=4096)
+    net.initialize(ctx=CONTEXTS)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+    trainer._prepare()
+    trainer._kvstore.handle._steps.after = 1
+    parts = [nd.ones((2, 4096), ctx) for ctx in CONTEXTS]
+    original, shapes = Segment._donated, []
+
+    def donated(segment: Segment, *arguments: Any) -> Any:
+        slots, leaves = original(segment, *arguments)
+        shapes.append([segment.leaves[i].spec.shape for i in leaves])
+        return slots, leaves
+
+    monkeypatch.setattr(Segment, "_donated", donated)
+    for _ in range(4):
+        with autograd.record():
+            losses = [net(part).sum() for part in parts]
+        autograd.backward(losses)
+        shapes.clear()
+        trainer.step(2)
+        nd.waitall()
+    if expected(1):
+        assert shapes == [[(64, 4096)]] * 4

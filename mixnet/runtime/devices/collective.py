@@ -32,21 +32,26 @@ Groups = list[list[Value]]
 
 
 class LastExchange:
-    """The results of the last exchange between CPU devices, which may still run after its task has ended."""
+    """The last exchange between CPU devices, which may still run after its task has ended."""
 
     def __init__(self) -> None:
-        self.results: Any = None
+        self._result: Any = None
+
+    def note(self, results: Sequence[Any]) -> None:
+        """Note its results. All of a program's results are there at once.
+
+        So the smallest is enough to wait for; later programs may take over the buffers of the others.
+        """
+        self._result = min(results, key=lambda each: each.nbytes, default=None)
 
     def wait(self) -> None:
         """Wait until it has ended. Its errors are raised by its results."""
-        results, self.results = self.results, None
-        if results is not None:
-            for each in results:
-                if not each.is_deleted():
-                    try:
-                        each.block_until_ready()
-                    except Exception:  # readers of the result get the error
-                        return
+        result, self._result = self._result, None
+        if result is not None and not result.is_deleted():
+            try:
+                result.block_until_ready()
+            except Exception:  # readers of the result get the error
+                return
 
 
 last_exchange = LastExchange()

@@ -115,7 +115,7 @@ class Team:
             return list(program(scalars, *wholes))
         last_exchange.wait()
         results = program(scalars, *wholes)
-        last_exchange.results = list(results)
+        last_exchange.note(results)
         return list(results)
 
     def start(
