@@ -1,4 +1,4 @@
-"""Reuse of host memory between programs, instead of returning it to the system."""
+"""Host memory that programs have freed: what the next run needs again is kept, the rest is returned."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from mixnet import config
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # names of malloc.h
 _LIMIT = 2**31 - 1
+_FIELDS = (
+    "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost",
+)  # fmt: skip
+_MUCH_FREE = 64 << 20  # bytes; below, returning memory is not worth the time
 
 
 @cache
@@ -27,3 +31,25 @@ def keep_freed_memory() -> bool:
     if mallopt is None:  # another C library
         return False
     return bool(mallopt(_M_MMAP_MAX, 0) and mallopt(_M_TRIM_THRESHOLD, _LIMIT))
+
+
+class _Statistics(ctypes.Structure):
+    """``struct mallinfo2`` of glibc 2.33 and later."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
+
+
+def return_freed_memory() -> bool:
+    """Return to the system what the allocator keeps and nothing uses now; whether there was much.
+
+    A compiler needs much memory once, and a program that it has compiled needs less than the same
+    operations one by one. What the next run needs again is mapped again, once.
+    """
+    if not keep_freed_memory():
+        return False
+    library = ctypes.CDLL(None)
+    statistics = getattr(library, "mallinfo2", None)
+    if statistics is None:  # an older glibc
+        return False
+    statistics.restype = _Statistics
+    return statistics().fordblks >= _MUCH_FREE and bool(library.malloc_trim(0))

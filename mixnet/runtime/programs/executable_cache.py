@@ -22,7 +22,7 @@ from mixnet.runtime.compile import watch as compile_watch
 from mixnet.runtime.compile.ahead import compile_for, forgetters, make_room
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.compile.options import can_be_written, compiler_options
-from mixnet.runtime.devices.host_memory import keep_freed_memory
+from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import interpreter as interpret
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.interpret.interpreter import Interpreter
@@ -174,6 +174,7 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
 
     def take_over(program: Program, key: tuple[Any, ...], segment: Any) -> None:
         _set_compiled(program, key, segment, future.result)
+        background.submit(return_freed_memory)
         program.decision = decided(segment.source, before._replace(way="compiled", because="runs"))
 
     program.decision = before._replace(way="compiling", because="runs")

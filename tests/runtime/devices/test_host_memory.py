@@ -49,6 +49,33 @@ def test_a_large_block_comes_from_what_was_freed() -> None:
     assert faults["0"] > 16 * max(1, faults["1"])
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
+def test_what_nothing_uses_is_returned() -> None:
+    """Resident memory with 256 MB in use, freed, and returned."""
+    code = (
+        "import numpy as np\n"
+        "from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory\n"
+        "keep_freed_memory()\n"
+        "def resident():\n"
+        "    return int(open('/proc/self/statm').read().split()[1]) * 4096\n"
+        "blocks = [np.ones(1 << 20, np.uint8) for _ in range(256)]\n"
+        "last, used = np.ones(8), resident()\n"
+        "del blocks\n"
+        "kept = resident()\n"
+        "print(used - kept, return_freed_memory(), kept - resident(), return_freed_memory())\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"MIXNET_KEEP_MEMORY": "1", "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    freed, some, returned, again = ran.stdout.split()
+    assert (some, again) == ("True", "False")
+    assert int(freed) < 1 << 20 and int(returned) > 200 << 20
+
+
 def test_memory_is_given_back_on_request(monkeypatch) -> None:
     monkeypatch.setenv("MIXNET_KEEP_MEMORY", "0")
     keep_freed_memory.cache_clear()
