@@ -269,8 +269,9 @@ class BaseSparseNDArray(NDArray):
                 value.copyto(self)
             return
         if isinstance(value, (int, float, np.number)):
-            value = self._filled_with(value)
-        elif not isinstance(value, (NDArray, np.ndarray)):
+            self._fill(value)
+            return
+        if not isinstance(value, (NDArray, np.ndarray)):
             raise AttributeTypeError(
                 f"A {self.stype} array can only be assigned an NDArray or a NumPy array, not a "
                 f"{type(value).__name__}. Make one with mx.nd.array(...)."
@@ -282,8 +283,9 @@ class BaseSparseNDArray(NDArray):
     def _write_all(self, value: object) -> None:
         self[:] = value
 
-    def _filled_with(self, number: Any) -> np.ndarray:
-        return np.full(self.shape, number)
+    def _fill(self, number: float | np.number) -> None:
+        """Store the number for every element."""
+        raise NotImplementedError
 
     def __str__(self) -> str:
         shape = "x".join(map(str, self.shape))
@@ -404,7 +406,7 @@ class CSRNDArray(BaseSparseNDArray):
         aux = (host_indices(indptr, context), host_indices(indices, context))
         return cls._make(data, aux, shape)
 
-    def _filled_with(self, number: Any) -> np.ndarray:
+    def _fill(self, number: float | np.number) -> None:
         raise AttributeValueError(
             f"A csr array cannot be filled with the number {number} for all its elements; use "
             f"zeros, or a "
@@ -543,6 +545,10 @@ class RowSparseNDArray(BaseSparseNDArray):
         rows = np.nonzero(values.any(tuple(range(1, values.ndim))))[0]
         return cls._rows_of(dense, rows)
 
+    def _fill(self, number: float | np.number) -> None:
+        full = dense_array(np.full(self.shape, number), self.context, self.dtype)
+        self._replace(self._rows_of(full, np.arange(self.shape[0])))
+
     @classmethod
     def _rows_of(cls, dense: NDArray, rows: ArrayLike) -> RowSparseNDArray:
         """The rows with these numbers of a dense array."""
@@ -620,6 +626,8 @@ class RowSparseNDArray(BaseSparseNDArray):
     def _retained(self, indices: Any) -> RowSparseNDArray:
         numbers = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
         rows = numbers.astype(np.int64).reshape(-1)
+        if not self._aux[0].size:  # as in MXNet, none of them is stored then
+            return self.copy()
         where = host_indices(rows, self.context)
         return type(self)._make(self._rows_at(rows), (where,), self.shape)
 

@@ -241,18 +241,16 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
     if left.stype == "default" and right._is_sparse:
         return _product(op, (right, left), attributes)
     if _same_kind(arrays, RowSparseNDArray):
-        rows = np.intersect1d(left._aux[0].asnumpy(), right._aux[0].asnumpy())
+        rows = np.union1d(left._aux[0].asnumpy(), right._aux[0].asnumpy())
         data = left._rows_at(rows) * right._rows_at(rows) if len(rows) else left._data[0:0]
         return left._make(data, (host_indices(rows, left.context),), left.shape)
     if _same_kind(arrays, CSRNDArray):
-        places = np.intersect1d(_places(left), _places(right))
-        data = None
-        for each in (left, right):
-            where = host_indices(np.searchsorted(_places(each), places), each.context)
-            factors = invoke(find("_take_rows"), (each._data, where), {})
-            data = factors if data is None else data * factors
-        assert data is not None
-        return _csr_at(data, places, left.shape)
+        places, first, second = np.intersect1d(_places(left), _places(right), return_indices=True)
+        factors = [
+            invoke(find("_take_rows"), (each._data, host_indices(where, each.context)), {})
+            for each, where in ((left, first), (right, second))
+        ]
+        return _csr_at(factors[0] * factors[1], places, left.shape)
     return NotImplemented
 
 
@@ -298,9 +296,10 @@ def _dot(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
         ), {})  # fmt: skip
         if stype == "default":
             return product
+        if second:  # MXNet has no kernel for it, and makes the dense result a csr array
+            return product.tostype("csr")
         # Every row stores what the columns that are not empty give.
-        stored = right._rows() if second else right._aux[1]
-        columns = np.unique(stored.asnumpy())
+        columns = np.unique(right._aux[1].asnumpy())
         rows = np.repeat(np.arange(product.shape[0]), len(columns))
         places = rows * product.shape[1] + np.tile(columns, product.shape[0])
         where = host_indices(places % product.shape[1], product.context)

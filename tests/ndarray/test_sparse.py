@@ -288,3 +288,62 @@ def test_positions_in_any_order_are_saved_and_loaded(tmp_path: Path) -> None:
     assert rows.asnumpy().tolist() == [[2], [0], [1]]
     with pytest.raises(mx.MXNetError, match="must rise within a row"):
         matrix.check_format()
+
+
+def test_products_of_matrices_whose_columns_do_not_rise() -> None:
+    matrix = nd.sparse.csr_matrix(([1.0, 2, 3], [0, 1, 0], [0, 1, 1, 3]), shape=(3, 2))
+    assert (matrix * matrix).asnumpy().tolist() == [[1, 0], [0, 0], [9, 4]]
+
+
+def some_rows(*numbers: int) -> nd.sparse.RowSparseNDArray:
+    """Of four; each holds its number plus 1."""
+    if not numbers:
+        return nd.sparse.zeros("row_sparse", (4, 2))
+    return nd.sparse.row_sparse_array(
+        ([[each + 1.0] * 2 for each in numbers], numbers), shape=(4, 2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "stored", "values"),
+    [
+        ((), (), [], []),
+        ((), (1, 3), [1, 3], [0, 0]),
+        ((0,), (0, 2), [0, 2], [1, 0]),
+        ((1, 2), (1, 3), [1, 2, 3], [4, 0, 0]),
+    ],
+)
+def test_a_product_of_rows_stores_those_of_both(left, right, stored, values) -> None:
+    """Rows of MXNet 1.9.1."""
+    product = nd.sparse.elemwise_mul(some_rows(*left), some_rows(*right))
+    assert product.indices.asnumpy().tolist() == stored
+    assert product.data.asnumpy().tolist() == [[each, each] for each in values]
+
+
+def test_arrays_that_store_nothing() -> None:
+    """What MXNet 1.9.1 gives."""
+    none = some_rows()
+    for result in (none + none, none - none, nd.sparse.retain(none, nd.array([0, 3]))):
+        assert result.stype == "row_sparse" and result.indices.shape == (0,)
+    empty = nd.sparse.zeros("csr", (3, 2))
+    assert nd.sum(empty, axis=1).asnumpy().tolist() == [0, 0, 0]
+    assert nd.sum(empty, axis=0).asnumpy().tolist() == [0, 0]
+
+
+def test_a_number_is_stored_in_every_row() -> None:
+    for number in (0, 2.5):
+        array = some_rows(1)
+        array[:] = number
+        assert array.indices.asnumpy().tolist() == [0, 1, 2, 3]
+        assert array.asnumpy().tolist() == [[number, number]] * 4
+    with pytest.raises(ValueError, match="csr array cannot be filled"):
+        csr()[:] = 0
+
+
+def test_a_product_with_a_transposed_matrix_stores_no_zeros() -> None:
+    """Positions of MXNet 1.9.1; without the transposition it stores whole columns."""
+    left = nd.array([[0, 1, 0], [0, 0, 0]])
+    matrix = nd.array([[0, 2, 0], [1, 0, 0], [0, 3, 1]]).tostype("csr")
+    product = nd.sparse.dot(left, matrix, transpose_b=True)
+    assert product.stype == "csr" and product.indices.asnumpy().tolist() == [0, 2]
+    assert product.asnumpy().tolist() == [[2, 0, 3], [0, 0, 0]]

@@ -141,7 +141,7 @@ def test_an_interrupt_of_the_change_leaves_it_to_the_next_run(
         (x - 5).asnumpy()
     for _ in range(3):
         assert (x - 5).asnumpy().tolist() == [-4, -3]
-    assert len(calls) == 2
+    assert len([job for job in calls if job is not executable_cache.return_freed_memory]) == 2
     assert counted("programs_compiled") == 1
 
 

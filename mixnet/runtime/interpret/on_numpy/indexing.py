@@ -152,6 +152,8 @@ def _scatter(
     places = _Places(dimension_numbers, mode, *[v.aval for v in equation.invars])
 
     def run(x: Any, indices: Any, updates: Any) -> Any:
+        if not (x.size and updates.size):
+            return np.array(x)
         at, rows, inside = places.of(indices, updates)
         result = np.array(x.transpose(places.front), order="C")
         flat = result.reshape(places.length, -1)
