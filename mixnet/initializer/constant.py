@@ -22,7 +22,7 @@ class Zero(Initializer):
         super().__init__()
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
-        arr[:] = 0.0
+        arr._write_all(0.0)
 
 
 @register
@@ -36,7 +36,7 @@ class One(Initializer):
         super().__init__()
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
-        arr[:] = 1.0
+        arr._write_all(1.0)
 
 
 @register
@@ -107,6 +107,6 @@ class LSTMBias(Initializer):
         self.forget_bias = forget_bias
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
-        arr[:] = 0.0
+        arr._write_all(0.0)
         units = arr.shape[0] // 4
         arr[units : 2 * units] = self.forget_bias

@@ -159,10 +159,10 @@ class Initializer:
         return "default"
 
     def _init_zero(self, desc: str, arr: NDArray) -> None:
-        arr[:] = 0.0
+        arr._write_all(0.0)
 
     def _init_one(self, desc: str, arr: NDArray) -> None:
-        arr[:] = 1.0
+        arr._write_all(1.0)
 
     _init_bias = _init_beta = _init_quantized_bias = _init_zero
     _init_gamma = _init_one

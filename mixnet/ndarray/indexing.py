@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -440,7 +440,7 @@ def _check_value(self: NDArray, value: object, shape: tuple[int, ...]) -> None:
         _check_fits(value.shape, shape)
         self._check_part(value._read())
     elif 0 in shape:  # nothing else will look at the value
-        _check_fits(np.shape(value), shape)
+        _check_fits(np.shape(cast(Any, value)), shape)
 
 
 def _check_fits(shape: tuple[int, ...], target: tuple[int, ...]) -> None:

@@ -110,7 +110,8 @@ class LossScaler:
         """Take the factor out of gradients in place."""
         with RecordingScope(False, None):
             for old, new in zip(gradients, self.unscaled(gradients), strict=True):
-                new.copyto(old)
+                if new is not old:
+                    new.copyto(old)
         self._used = None
 
     def has_overflow(self, params: Any) -> bool:
