@@ -23,7 +23,8 @@ from mixnet.runtime.record.measure import measured_size
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.precision import current as precision
 from mixnet.runtime.record.precision import fitted
-from mixnet.runtime.record.record import record
+from mixnet.runtime.record.record import record, record_call
+from mixnet.runtime.value.call import MOST_CALLS, Call
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
@@ -228,7 +229,10 @@ def make_function(
         array_class: what it takes and makes: arrays of ``mx.nd`` or of ``mx.np``; None for both.
     """
     arrays_first = len(op.arrays)
+    most = arrays_first if op.variadic is None else MOST_IN_A_KEY
     names = frozenset(op.arrays)
+    is_simple = _is_simple(op)
+    known_calls: dict[Any, Call] = {}
     fewest = max((i + 1 for i, n in enumerate(op.arrays) if n not in op.optional_arrays), default=0)
     made_class = array_class or NDArray
     order = tuple(op.attributes)
@@ -237,6 +241,13 @@ def make_function(
         *args: Any, out: NDArray | Sequence[NDArray] | None = None, **attributes: Any
     ) -> Any:
         attributes.pop("name", None)  # names are a symbol's
+        key = None
+        if is_simple and out is None and len(args) <= most:
+            found = _found(known_calls, args, attributes, array_class)
+            if found is not None:
+                cls, key, values, call = found
+                if call is not None:
+                    return cls._wrap(record_call(call, (), values)[0])
         arrays: list[NDArray] = []
         if op.variadic is None:
             leading = args[:arrays_first]
@@ -256,13 +267,94 @@ def make_function(
             attributes.update(zip(order, args, strict=False))
         if array_class is not None:
             check_face(op, arrays, array_class._is_numpys)
-        return invoke(op, arrays, attributes, out, made_class)
+        if key is None:
+            return invoke(op, arrays, attributes, out, made_class)
+        named = dict(attributes)
+        result = invoke(op, arrays, attributes, out, made_class)
+        if names.isdisjoint(named) and "ctx" not in named:
+            _keep(known_calls, key, op, named, values)
+        return result
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "mixnet.ndarray"
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature()  # type: ignore[attr-defined]
     return function
+
+
+MOST_IN_A_KEY = 8
+"""Arrays of a call that is found by all of their specs."""
+
+Found = tuple[type[NDArray], Any, tuple[Value, ...], Call | None]
+
+
+def _is_simple(op: Op) -> bool:
+    """Whether a call with arrays alone in front has one result, which depends on attributes and specs alone."""
+    return not (
+        op.states
+        or op.takes_key
+        or op.dynamic
+        or op.calls_python
+        or op.over_devices
+        or op.measure is not None
+        or op.check_known is not None
+    )
+
+
+def _found(
+    known: dict[Any, Call],
+    arrays: Sequence[Any],
+    attributes: dict[str, Any],
+    array_class: type[NDArray] | None,
+) -> Found | None:
+    """The class of the result, the key of a call, its values, and the call if it was made before.
+
+    None where the call has to be looked at more closely: its arguments are not dense arrays of one class,
+    or a graph is being traced, or the precision is not that of the arrays.
+    """
+    here = state
+    if not arrays or here.trace is not None or precision.rule is not None:
+        return None
+    cls = type(arrays[0])
+    if cls is not array_class and not _is_taken(cls, array_class):
+        return None
+    values = []
+    for each in arrays:
+        if type(each) is not cls:
+            return None
+        values.append(each._value if each._link is None else each._read())
+    key = (
+        bool(here.training),
+        *attributes,
+        *attributes.values(),
+        *[value.spec for value in values],
+    )
+    try:
+        return cls, key, tuple(values), known.get(key)
+    except TypeError:  # a list as a value
+        return None
+
+
+def _is_taken(cls: type, array_class: type[NDArray] | None) -> bool:
+    """Whether functions that take ``array_class`` take dense arrays of this class without another look."""
+    if not issubclass(cls, NDArray) or cls._is_sparse:
+        return False
+    return array_class is None or cls._is_numpys is array_class._is_numpys or (
+        not array_class._is_numpys and is_np_array()
+    )
+
+
+def _keep(
+    known: dict[Any, Call], key: Any, op: Op, attributes: dict[str, Any], values: Sequence[Value]
+) -> None:
+    """Keep a call that was just made, if its values alone decide on it and it has one result."""
+    statics, scalars = op.bind(attributes, bool(state.training))
+    call = op.calls.get((statics, tuple([value.spec for value in values]), None))
+    if call is None or scalars or call.visible != 1 or call.parties is not None:
+        return
+    if len(known) >= MOST_CALLS:
+        known.clear()
+    known[key] = call
 
 
 def _by_name(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:
