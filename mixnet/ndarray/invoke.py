@@ -146,8 +146,7 @@ def run_and_write(
         raise ShapeError(f"{op.name}: out has {len(targets)} array(s), outputs are {len(outputs)}.")
     for target, value in zip(targets, outputs, strict=True):
         if target._spec is not value.spec:
-            _check_target(op, target, value)
-            value = target._fitted(value)
+            value = fitted_target(op, target, value)
         attempt.write(target, value)
     return out
 
@@ -161,7 +160,13 @@ def _targets(op: Op, out: Any) -> list[NDArray]:
     return targets
 
 
-def _check_target(op: Op, target: NDArray, value: Value) -> None:
+def fitted_target(op: Op, target: NDArray, value: Value) -> Value:
+    """A result on the context of the array that it is written to.
+
+    Raises:
+        ShapeError: it has another shape than the array.
+        DTypeError: it has another dtype.
+    """
     if target.shape != value.spec.shape:
         raise ShapeError(
             f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
@@ -171,6 +176,7 @@ def _check_target(op: Op, target: NDArray, value: Value) -> None:
             f"{op.title}: out is {target._spec.dtype.name}, the output {value.spec.dtype.name}; "
             f"both must have the same dtype. Omit out= and cast the result with astype()."
         )
+    return target._fitted(value)
 
 
 def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> int:

@@ -24,7 +24,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from itertools import chain, starmap
 from time import perf_counter
@@ -95,10 +95,11 @@ class Failed:
         Failed(self.var.error, other, self.before)
         return other
 
-    def replaces(self, value: Value, old: Value) -> None:
-        """Record the previous value of its holder."""
-        if self.before is None:
-            self.before = old
+    def replaces(self, pairs: Iterable[tuple[Value, Value]]) -> None:
+        """Record the previous value of its holder: pairs of this value and that one."""
+        for _, old in pairs:
+            if self.before is None:
+                self.before = old
 
 
 MOST_AHEAD = 4
@@ -247,21 +248,28 @@ class Segment:
                 references.append(weakref.ref(other))
         return other
 
-    def replaces(self, value: Value, old: Value) -> None:
-        """Record the previous value of a pending value's holder, which is restored if this fails.
+    def replaces(self, pairs: Iterable[tuple[Value, Value]]) -> None:
+        """Record the previous values of holders, which are restored if this fails.
 
-        It is recorded only if it is an input or an output of this segment; any other value would be kept
+        They are recorded only if they are inputs or outputs of this segment; any other value would be kept
         alive by it.
+
+        Args:
+            pairs: each a pending value and the previous one of its holder.
         """
+        done = []
         with self.lock:
-            if value.segment is self:
+            for value, old in pairs:
+                if value.segment is not self:  # this one has just run
+                    done.append((value, old))
+                    continue
                 place = old.slot if old.segment is self else self._leaf_slot(old)
                 if place is not None:
                     self.before[value.slot] = place
-                return
-        segment = value.segment  # this one has just run
-        if segment is not None:
-            segment.replaces(value, old)
+        for value, old in done:
+            segment = value.segment
+            if segment is not None:
+                segment.replaces([(value, old)])
 
     def _leaf_slot(self, value: Value) -> int | None:
         if not self.finished:
@@ -455,10 +463,7 @@ class Segment:
     def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         """Run the program and set the arrays of live outputs."""
         if self.arrays is None:
-            for leaf in self.leaves:
-                if leaf.array is None and isinstance(leaf.segment, Failed):
-                    leaf.segment.finish("what was before", wait=False)
-            if any(value.array is None for value in self.leaves):
+            if self._has_failed_leaves():
                 slots = self._give_up_failed(slots)
                 self.arrays = slots, (), [value.array for value in self.leaves]
             else:
@@ -483,6 +488,16 @@ class Segment:
         if logs:
             note_results(self, slots, results, [arrays[i] for i in donated])
         self.fill(slots, results)
+
+    def _has_failed_leaves(self) -> bool:
+        """Whether a leaf has no array, not even a previous one."""
+        failed = False
+        for leaf in self.leaves:
+            if leaf.array is None:
+                if isinstance(leaf.segment, Failed):
+                    leaf.segment.finish("what was before", wait=False)
+                failed = failed or leaf.array is None
+        return failed
 
     def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
         """Set the arrays of live outputs from the program's results for these slots."""
@@ -602,6 +617,8 @@ class Segment:
         The order matters: XLA assigns the first buffer to the first matching output.
         """
         # Another value, or another library, may hold the same buffer.
+        if not unheld:
+            return slots, ()
         free = tuple(i for i in unheld if sys.getrefcount(self.leaves[i].array) <= 2)
         if not free:
             return slots, ()
