@@ -25,7 +25,7 @@ import sys
 import weakref
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, starmap
 from time import perf_counter
 from typing import Any
@@ -132,6 +132,11 @@ class _TooLate(list[Any]):
 _TOO_LATE = _TooLate()
 
 
+@lru_cache
+def _resource(context: Context) -> str:
+    return f"compute:{context}"
+
+
 class Segment:
     """Pending operations as one flat list; recording only appends to it.
 
@@ -174,7 +179,7 @@ class Segment:
 
     def __init__(self, context: Context):
         self.context = context
-        self.resource = f"compute:{context}"
+        self.resource = _resource(context)
         self.entries: list[Any] = Entries() if are_lines_kept() else []
         # Values computed elsewhere that the operations read -> their slots. An interrupt may leave a leaf
         # that no operation reads, which is harmless.
@@ -285,8 +290,7 @@ class Segment:
         self.end = ends[-1]
         self.scalars = list(chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
-        alive = [each for some in references for each in some if each() is not None]
-        self.references = alive + self.aliases
+        self.references = [*chain.from_iterable(references), *self.aliases]
         self.sources = getattr(self.entries, "sources", {})
 
     def finish(self, reason: str, wait: bool = True) -> None:
@@ -438,9 +442,14 @@ class Segment:
 
     def _alive(self) -> tuple[int, ...]:
         """Slots of the outputs that are still referenced; the others are dropped."""
-        alive = [(v.slot, r) for r in self.references if (v := r()) is not None]
-        self.references = [r for _, r in alive]
-        return tuple(sorted({slot for slot, _ in alive}))
+        slots, references = [], []
+        for reference in self.references:
+            value = reference()
+            if value is not None:
+                slots.append(value.slot)
+                references.append(reference)
+        self.references = references
+        return tuple(sorted({*slots}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         """Compute the live outputs; after an interrupt, finish the rest.
@@ -503,12 +512,13 @@ class Segment:
         """Set the arrays of live outputs from the program's results for these slots."""
         in_flight.add(results[0])
         computed = dict(zip(slots, results, strict=True))
+        var = self.var
         with self.lock:  # an alias created meanwhile would stay without an array
             for reference in self.references:
                 value = reference()
                 if value is not None:
                     # In this order: a reader that sees no segment must see the array.
-                    value.var = self.var
+                    value.var = var
                     value.array = computed[value.slot]
                     value.segment = None
             self.references = []
