@@ -94,7 +94,7 @@ class RecordingScope:
 
 
 def unrecorded(work: Callable[[], Result]) -> Result:
-    """Call ``work`` in a scope in which operations are not recorded; where they are not, without another scope."""
+    """Call ``work`` in a scope without recording; where nothing is recorded anyway, without another scope."""
     if state.recording:
         with RecordingScope(False, None):
             return work()

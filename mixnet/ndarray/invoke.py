@@ -249,9 +249,9 @@ def make_function(
         attributes.pop("name", None)  # names are a symbol's
         key = None
         if is_simple and out is None and len(args) <= most:
-            found = _found(known_calls, args, attributes, array_class)
-            if found is not None:
-                cls, key, values, call = found
+            lookup = _look_up(known_calls, args, attributes, array_class)
+            if lookup is not None:
+                cls, key, values, call = lookup
                 if call is not None:
                     return cls._wrap(record_call(call, (), values)[0])
         arrays: list[NDArray] = []
@@ -291,11 +291,11 @@ def make_function(
 MOST_IN_A_KEY = 8
 """Arrays of a call that is found by all of their specs."""
 
-Found = tuple[type[NDArray], Any, tuple[Value, ...], Call | None]
+Lookup = tuple[type[NDArray], Any, tuple[Value, ...], Call | None]
 
 
 def _is_simple(op: Op) -> bool:
-    """Whether a call with arrays alone in front has one result, which depends on attributes and specs alone."""
+    """Whether attributes and specs of the arrays decide on everything that a call does."""
     return not (
         op.states
         or op.takes_key
@@ -307,12 +307,12 @@ def _is_simple(op: Op) -> bool:
     )
 
 
-def _found(
+def _look_up(
     known: dict[Any, Call],
     arrays: Sequence[Any],
     attributes: dict[str, Any],
     array_class: type[NDArray] | None,
-) -> Found | None:
+) -> Lookup | None:
     """The class of the result, the key of a call, its values, and the call if it was made before.
 
     None where the call has to be looked at more closely: its arguments are not dense arrays of one class,
@@ -345,8 +345,10 @@ def _is_taken(cls: type, array_class: type[NDArray] | None) -> bool:
     """Whether functions that take ``array_class`` take dense arrays of this class without another look."""
     if not issubclass(cls, NDArray) or cls._is_sparse:
         return False
-    return array_class is None or cls._is_numpys is array_class._is_numpys or (
-        not array_class._is_numpys and is_np_array()
+    return (
+        array_class is None
+        or cls._is_numpys is array_class._is_numpys
+        or (not array_class._is_numpys and is_np_array())
     )
 
 

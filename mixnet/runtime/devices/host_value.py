@@ -65,6 +65,18 @@ class HostValue(Value):
             self._data = None
 
 
+def content(value: Value) -> Any:
+    """The array of a value, of NumPy as long as it is on the host; None while it is pending.
+
+    It is a view then: who is given the memory of a result sees that others have it, too.
+    """
+    if type(value) is HostValue:
+        data = value.host_array
+        if data is not None:
+            return data.view()
+    return value.array
+
+
 MOST_BYTES_OF_PART, MOST_BYTES_OF_WHOLE = 1 << 12, 1 << 20
 """What is copied sooner than an operation is recorded and run; and what may be used in place by one that
 writes: NumPy's view of memory keeps programs from doing so.
@@ -98,4 +110,3 @@ def part_on_host(value: Value, start: int, shape: tuple[int, ...]) -> HostValue 
         data = np.asarray(array)
     part = data.reshape(-1)[start : start + size].reshape(shape)
     return HostValue(Spec.of(shape, spec.dtype, spec.context), part.copy())
-

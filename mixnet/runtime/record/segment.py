@@ -47,6 +47,7 @@ from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
+from mixnet.runtime.devices.host_value import HostValue, content
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.programs.brief import BRIEF, LONG, is_brief, note_seconds
@@ -213,7 +214,7 @@ class Segment:
         """
         slot = self.leaf_slots.get(value)
         if slot is None:
-            if value.array is None:
+            if content(value) is None:
                 check_pending(value)
                 segment = value.segment
                 if segment is not None:
@@ -432,7 +433,7 @@ class Segment:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""
         reads = []
         for value in self.leaves:
-            if value.array is None:
+            if content(value) is None:
                 segment = value.segment  # None if it was computed since the check
                 if segment is not None:
                     reads.append(segment.var)
@@ -477,7 +478,7 @@ class Segment:
                 self.arrays = slots, (), [value.array for value in self.leaves]
             else:
                 slots, donated = self._donated(self.program, slots, unheld)
-                self.arrays = slots, donated, [value.array for value in self.leaves]
+                self.arrays = slots, donated, [content(value) for value in self.leaves]
         slots, donated, arrays = self.arrays
         if not slots:
             return
@@ -502,7 +503,7 @@ class Segment:
         """Whether a leaf has no array, not even a previous one."""
         failed = False
         for leaf in self.leaves:
-            if leaf.array is None:
+            if content(leaf) is None:
                 if isinstance(leaf.segment, Failed):
                     leaf.segment.finish("what was before", wait=False)
                 failed = failed or leaf.array is None
@@ -530,6 +531,11 @@ class Segment:
         counts = len(self.leaves), len(self.scalars)
         key = (self.program, slots, donated, self.context, counts)
         call = executable(key, self)
+        if not isinstance(call, Interpreter):
+            arrays[:] = [
+                value.array if type(value) is HostValue else array
+                for value, array in zip(self.leaves, arrays, strict=True)
+            ]
         scalars = np.array(self.scalars, np.float64)
         with jax.enable_x64(True):
             start = perf_counter()

@@ -41,7 +41,7 @@ print("FIGURES", json.dumps(figures))
 """
 
 
-def measure(python: str, library: str, words: list[str], warmup: int = 300) -> dict[str, float]:
+def measure(python: str, library: str, words: list[str], warmup: int = 2500) -> dict[str, float]:
     """Seconds of every call in a new process."""
     source = PROGRAM.format(
         folder=str(FOLDER), library=library, words=words, warmup=warmup, turns=7, count=100
