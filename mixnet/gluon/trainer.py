@@ -286,6 +286,8 @@ class Trainer:
                 for each, arrays in [(each, _arrays(each)) for _, each in self._learned()]:
                     self._check_fresh(each, arrays)
             step()
+        elif self._kvstore is None and _STEP.are_those_of(self):
+            self._update(ignore_stale_grad)
         else:
             update_all(self._updaters, step)
         flush("Trainer.step")
