@@ -136,8 +136,8 @@ class Parametrized(Operator):
                 known = self._bound.get(key)
                 if known is not None:
                     if self._check is not None:
-                        values = self.keywords(known, scalars_given)
-                        self._check(**{name: values[name] for name in _names(self._check)})
+                        bound_again = self.keywords(known, scalars_given)
+                        self._check(**{name: bound_again[name] for name in _names(self._check)})
                     return known, scalars_given
         except (TypeError, OverflowError):  # a list or an array as a value; a number without end
             key = None
