@@ -8,10 +8,12 @@ nodes and values.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
+from mixnet.runtime.record.moving import moves_of
 from mixnet.runtime.record.record import record, record_call
 from mixnet.runtime.value.value import Value
 
@@ -26,15 +28,22 @@ class Step(NamedTuple):
         op: what to compute.
         statics: its static attributes.
         numbers: the tape's node whose numbers it takes; -1 for none.
-        inputs: numbers of values.
+        inputs: takes its inputs from all values.
         call: the operation as it was recorded; None if that has to be looked up every time.
     """
 
     op: Any
     statics: Any
     numbers: int
-    inputs: tuple[int, ...]
+    inputs: Callable[[Sequence[Value]], tuple[Value, ...]]
     call: Any
+
+
+def _taking(numbers: Sequence[int]) -> Callable[[Sequence[Value]], tuple[Value, ...]]:
+    """The function that takes the items with these numbers out of a list."""
+    if len(numbers) > 1:
+        return itemgetter(*numbers)
+    return lambda values: tuple([values[number] for number in numbers])
 
 
 class Plan(NamedTuple):
@@ -45,7 +54,7 @@ class Plan(NamedTuple):
         loads: what is read off the tape: number of a node, place among its values.
         steps: the operations, in order.
         results: numbers of the values that are the gradients; None for no gradient.
-        passed: numbers of the nodes that backward passes, in order.
+        passed: numbers of the nodes that backward passes and that move states, in order.
     """
 
     loads: tuple[tuple[int, int], ...]
@@ -64,7 +73,7 @@ class Plan(NamedTuple):
         values += head_gradients
         for op, statics, numbers, inputs, call in self.steps:
             scalars = nodes[numbers].scalars if numbers >= 0 else ()
-            operands = tuple([values[i] for i in inputs])
+            operands = inputs(values)
             if call is None:
                 values += record(op, statics, scalars, operands)
             else:
@@ -179,10 +188,10 @@ def make(
         call = op.calls.get((statics, tuple([value.spec for value in operands]), None))
         if call is not None and call.parties is not None:
             call = None
-        steps.append(Step(op, statics, numbers, inputs, call))
+        steps.append(Step(op, statics, numbers, _taking(inputs), call))
     results = [None if entry is None else place[entry] for entry in gradients]
     position = {node: i for i, node in enumerate(nodes)}
-    plan = Plan(
-        tuple(loads.values()), tuple(steps), tuple(results), tuple([position[n] for n in passed])
-    )
+    # A call of another step moves states where that of this step does.
+    moving = tuple([position[node] for node in passed if moves_of(node)])
+    plan = Plan(tuple(loads.values()), tuple(steps), tuple(results), moving)
     return plan, [None if i is None else values[i] for i in results]

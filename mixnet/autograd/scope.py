@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from mixnet.process.tasks import current_task, running_loop, write
 from mixnet.runtime.devices.meeting import leave_meetings
 from mixnet.runtime.record.tasks import Scope
 from mixnet.runtime.value.state import state
 
+Result = TypeVar("Result")
 Before = list[tuple[bool, bool] | Scope]
 _NOTHING: Before = []
 
@@ -90,6 +91,19 @@ class RecordingScope:
                 return function(*args, **kwargs)
 
         return inside
+
+
+def unrecorded(work: Callable[[], Result]) -> Result:
+    """Call ``work`` in a scope without recording; where nothing is recorded anyway, without another scope."""
+    if state.recording:
+        with RecordingScope(False, None):
+            return work()
+    try:
+        return work()
+    except BaseException as error:
+        if state.meetings:
+            leave_meetings(error)
+        raise
 
 
 def record(train_mode: bool = True) -> RecordingScope:

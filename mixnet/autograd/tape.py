@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mixnet.autograd import plan as plans
-from mixnet.autograd.scope import RecordingScope
+from mixnet.autograd.scope import RecordingScope, unrecorded
 from mixnet.base import CheckError, GradientError, NotAnArrayError
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.ops.registry import find
@@ -23,7 +23,7 @@ from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import note_writes, state
 from mixnet.runtime.value.undo import all_or_nothing
-from mixnet.runtime.value.value import Value
+from mixnet.runtime.value.value import Spec, Value
 
 if TYPE_CHECKING:
     pass
@@ -121,19 +121,21 @@ def backward(
             "backward: no head was given; give an array, or a list of at least one."
         )
     tape = Tape(heads)
-    marked = [node for node in tape.nodes if node.op is None and isinstance(node.statics, Mark)]
-    variables = [node for node in marked if node.statics.request != "null"]
-    by_rows = [Entry(n) for n in variables if n.statics.gradient.stype == "row_sparse"]
-    with RecordingScope(False, None):
-        starts = _head_values(heads, head_grads)
-        gradients: list[Any] | None = tape.planned(starts, variables)
-        if gradients is None:
-            entries = [Entry(node) for node in variables]
-            gradients = tape.gradients(starts, entries, row_sparse=by_rows)
-        marks = [node.statics for node in variables]
-        all_or_nothing(partial(_take_gradients, marks, gradients))
+    unrecorded(partial(_backward, tape, heads, head_grads))
     if not retain_graph:
         tape.release()
+
+
+def _backward(tape: Tape, heads: Sequence[Any], head_grads: Any) -> None:
+    variables = [node for node in tape.marked if node.statics.request != "null"]
+    starts = _head_values(heads, head_grads)
+    gradients: list[Any] | None = tape.planned(starts, variables)
+    if gradients is None:
+        entries = [Entry(node) for node in variables]
+        by_rows = [Entry(n) for n in variables if n.statics.gradient.stype == "row_sparse"]
+        gradients = tape.gradients(starts, entries, row_sparse=by_rows)
+    marks = [node.statics for node in variables]
+    all_or_nothing(partial(_take_gradients, marks, gradients))
 
 
 def _take_gradients(marks: Sequence[Mark], gradients: Sequence[Any]) -> None:
@@ -227,7 +229,7 @@ class _HeadsError(GradientError, CheckError, mxnet_name="AssertionError"):
 
 
 class Tape:
-    """The recorded operations below some heads."""
+    """The recorded operations below some heads; ``marked`` are the nodes of variables."""
 
     def __init__(self, heads: Sequence[Any]):
         self.heads = []
@@ -242,9 +244,11 @@ class Tape:
             self.heads.append(Entry(value.node, value.index))
         self.nodes = topological(entry.node for entry in self.heads)
         self.positions = {node: i for i, node in enumerate(self.nodes)}
-        freed = next((node for node in self.nodes if node.statics is _FREED), None)
-        marked = any(isinstance(node.statics, Mark) for node in self.nodes if node.op is None)
-        if freed is not None and (not marked or any(e.node.statics is _FREED for e in self.heads)):
+        leaves = [node for node in self.nodes if node.op is None]  # what was freed, too
+        self.marked = [node for node in leaves if isinstance(node.statics, Mark)]
+        freed = next((node for node in leaves if node.statics is _FREED), None)
+        has_freed_head = freed is not None and any(e.node.statics is _FREED for e in self.heads)
+        if freed is not None and (not self.marked or has_freed_head):
             raise GradientError(
                 f"The graph of {freed.name} was freed by an earlier backward(). Pass "
                 f"retain_graph=True to the earlier one to differentiate the graph again."
@@ -275,7 +279,8 @@ class Tape:
             plans.keep(key, plan, len(nodes))
         else:
             values = plan.run(nodes, head_gradients)
-        move_all([nodes[number] for number in plan.passed])
+        if plan.passed:
+            move_all([nodes[number] for number in plan.passed])
         return values
 
     def _plan(self, head_gradients: Sequence[Value], variables: Sequence[Node]) -> Any:
@@ -403,12 +408,25 @@ def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
     for head, gradient in zip(heads, gradients, strict=True):
         spec = head._read().spec
         if gradient is None:
-            ones = find("_ones")
-            statics, _ = ones.bind({"shape": spec.shape, "dtype": spec.dtype})
-            values += record_operation(ones, statics, (), (), spec.context)
+            values += _ones(spec)
             continue
         values.append(_in_shape(gradient._read(), spec.shape))
     return values
+
+
+_ONES = find("_ones")
+_ones_known: dict[Spec, Any] = {}
+_MOST_ONES = 1000
+
+
+def _ones(spec: Spec) -> list[Value]:
+    statics = _ones_known.get(spec)
+    if statics is None:
+        if len(_ones_known) >= _MOST_ONES:
+            _ones_known.clear()
+        statics, _ = _ONES.bind({"shape": spec.shape, "dtype": spec.dtype})
+        _ones_known[spec] = statics
+    return record_operation(_ONES, statics, (), (), spec.context)
 
 
 def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:

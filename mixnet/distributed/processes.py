@@ -43,9 +43,8 @@ from mixnet.private_jax.arrays import batched_put
 from mixnet.private_jax.jobs import connected_client
 from mixnet.process.interrupt import Deferred
 from mixnet.runtime.devices.meeting import join_workers
-from mixnet.runtime.devices.to_device import handed_over
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
-from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending
+from mixnet.runtime.value.value import Spec, Value, aligned_empty, check_pending, handed_over
 
 BUCKET_BYTES = 4 << 20
 """Values share an exchange until they have this many bytes together."""

@@ -16,9 +16,8 @@ from mixnet.distributed.awaited import WITHOUT_LIMIT, Steps
 from mixnet.distributed.processes import World, on_device
 from mixnet.engine.variable import Var
 from mixnet.ops.schema.over_devices import AXIS
-from mixnet.runtime.devices.to_device import handed_over
 from mixnet.runtime.record.joint import SumsOver, Team
-from mixnet.runtime.value.value import Spec
+from mixnet.runtime.value.value import Spec, handed_over
 
 
 def sums_in_one(arrays: Sequence[Any]) -> tuple[Any, ...]:

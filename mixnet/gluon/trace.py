@@ -46,7 +46,7 @@ class BlockTrace(Trace):
 def current_trace() -> Any:
     """The current block trace of this thread, or None."""
     trace = state.trace
-    return trace if hasattr(trace, "parameter") else None
+    return trace if trace is not None and hasattr(trace, "parameter") else None
 
 
 @contextmanager

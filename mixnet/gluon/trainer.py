@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from mixnet import config
-from mixnet.autograd.scope import RecordingScope
+from mixnet.autograd.scope import RecordingScope, unrecorded
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
@@ -26,7 +26,7 @@ from mixnet.optimizer import create as create_optimizer
 from mixnet.optimizer.updater import states_of, update_all
 from mixnet.process.overridden import Methods
 from mixnet.runtime.record.record import flush
-from mixnet.runtime.value.state import note_writes
+from mixnet.runtime.value.state import noted_writes
 
 _LARGE = 1 << 24  # elements of a parameter that a store on the host should not update
 
@@ -286,6 +286,8 @@ class Trainer:
                 for each, arrays in [(each, _arrays(each)) for _, each in self._learned()]:
                     self._check_fresh(each, arrays)
             step()
+        elif self._kvstore is None and _STEP.are_those_of(self):
+            self._update(ignore_stale_grad)
         else:
             update_all(self._updaters, step)
         flush("Trainer.step")
@@ -302,7 +304,7 @@ class Trainer:
         )
 
     def _step_on_store(self, ignore_stale_grad: bool) -> None:
-        learned = list(self._learned())
+        learned = self._learned()
         if not ignore_stale_grad:
             for _, each in learned:
                 self._check_fresh(each, _arrays(each))
@@ -368,13 +370,13 @@ class Trainer:
                 )
         self._optimizer.rescale_grad = scale
 
-    def _learned(self) -> Iterator[tuple[int, Parameter]]:
-        return ((i, each) for i, each in enumerate(self._params) if each.grad_req != "null")
+    def _learned(self) -> list[tuple[int, Parameter]]:
+        return [(i, each) for i, each in enumerate(self._params) if each.grad_req != "null"]
 
     def _allreduce_grads(self) -> None:
         if self._kvstore is None:
             return
-        learned = list(self._learned())
+        learned = self._learned()
         keys = [i for i, _ in learned]
         gradients = [_gradients(each) for _, each in learned]
         with RecordingScope(False, None):
@@ -405,22 +407,34 @@ class Trainer:
     def _update_devices(self, ignore_stale_grad: bool) -> None:
         if self._kvstore is not None and self._update_on_kvstore:
             return  # it has updated them
-        updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
         learned = [(i, each, _arrays(each)) for i, each in self._learned()]
-        with RecordingScope(False, None):
-            for i, each, arrays in learned:
-                if not ignore_stale_grad:
-                    self._check_fresh(each, arrays)
-                for update, data, gradient in zip(updates, arrays, _gradients(each), strict=True):
-                    if _mark_used(data) or not ignore_stale_grad:
-                        update.append((i, gradient, data))
-            if self._amp_loss_scaler is not None:
-                self._amp_loss_scaler.update(self._updaters, updates)
-            else:
-                for updater, update in zip(self._updaters, updates, strict=True):
-                    if update:
-                        indices, gradients, weights = zip(*update, strict=True)
-                        updater(indices, gradients, weights)
+        unrecorded(partial(self._update_arrays, learned, ignore_stale_grad))
+
+    def _update_arrays(
+        self, learned: list[tuple[int, Parameter, list[NDArray]]], ignore_stale_grad: bool
+    ) -> None:
+        """Update parameters, given with their numbers and arrays; their gradients are used then."""
+        updates: list[list[tuple[int, Any, Any]]] = [[] for _ in self._updaters]
+        noted = noted_writes()
+        for i, each, arrays in learned:
+            if not ignore_stale_grad:
+                self._check_fresh(each, arrays)
+            gradients = _gradients(each, arrays)
+            for update, data, gradient in zip(updates, arrays, gradients, strict=True):
+                mark = data._link.mark if data._link is not None else None
+                if mark is None or mark.fresh or not ignore_stale_grad:
+                    update.append((i, gradient, data))
+                if mark is not None:
+                    if noted is not None:
+                        noted.append((mark, "fresh", mark.fresh, False))
+                    mark.fresh = False
+        if self._amp_loss_scaler is not None:
+            self._amp_loss_scaler.update(self._updaters, updates)
+            return
+        for updater, update in zip(self._updaters, updates, strict=True):
+            if update:
+                indices, grads, weights = zip(*update, strict=True)
+                updater(indices, grads, weights)
 
     @staticmethod
     def _check_fresh(parameter: Parameter, arrays: list[NDArray]) -> None:
@@ -529,18 +543,8 @@ def _arrays(parameter: Parameter) -> list[NDArray]:
     return list(parameter._arrays.values())
 
 
-def _gradients(parameter: Parameter) -> list[NDArray]:
-    """The gradients of a parameter, one per context."""
+def _gradients(parameter: Parameter, arrays: list[NDArray] | None = None) -> list[NDArray]:
+    """The gradients of a parameter, one per context; ``arrays`` are those of the parameter, if at hand."""
     if type(parameter) is not Parameter:
         return parameter.list_grad()
-    return [each.grad for each in _arrays(parameter)]
-
-
-def _mark_used(data: NDArray) -> bool:
-    """Whether backward has written the gradient since the last step; marks it as used."""
-    mark = data._link.mark if data._link is not None else None
-    if mark is None:
-        return True
-    note_writes([(mark, "fresh", mark.fresh, False)])
-    fresh, mark.fresh = mark.fresh, False
-    return fresh
+    return [each.grad for each in arrays or _arrays(parameter)]

@@ -161,13 +161,20 @@ def _signed(
     parameters += [inspect.Parameter(k, kind, default=v) for k, v in defaults.items()]
     parameters.append(inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD))
     signature = inspect.Signature(parameters)
+    necessary = frozenset(required)
 
-    def called(*args: Any, **kwargs: object) -> Any:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        more = bound.arguments.pop("kwargs")
-        arguments = {k: defaults.get(k) if v is _Null else v for k, v in bound.arguments.items()}
-        return function(**arguments, **more)
+    names = (*required, *defaults)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        arguments = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or not arguments.keys().isdisjoint(kwargs):
+            signature.bind(*args, **kwargs)  # raises Python's own error
+        arguments |= kwargs
+        if not arguments.keys() >= necessary:
+            signature.bind(*args, **kwargs)
+        for name in [name for name, value in arguments.items() if value is _Null]:
+            arguments[name] = defaults.get(name)
+        return function(**{**defaults, **arguments})
 
     called.__name__ = called.__qualname__ = function.__name__
     called.__doc__ = function.__doc__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, cast
@@ -94,8 +95,11 @@ class Block:
             if not inner_full and size != 1:
                 return None
             inner_full = inner_full and size == extent
-        strides: Any = np.cumprod([1, *reversed(shape[1:])])[::-1] if shape else []
-        return int(sum(b * s for b, s in zip(self.begin, strides, strict=True)))
+        offset, stride = 0, 1
+        for begin, extent in zip(reversed(self.begin), reversed(shape), strict=True):
+            offset += begin * stride
+            stride *= extent
+        return offset
 
     @property
     def is_dense(self) -> bool:
@@ -242,6 +246,10 @@ def getitem(self: NDArray, key: object) -> Any:
     Raises:
         IndexError: an index is out of bounds, or there are too many.
     """
+    if type(key) is int and self.ndim and 0 not in self.shape:  # most keys
+        extent, *rest = self.shape
+        number = _checked(key, 0, extent)
+        return self._view(number * math.prod(rest), self._index_shape(tuple(rest)))
     full_key = key
     key, truths = _without_truths(full_key)
     if truths:  # each is a new first axis, of the one element or of none

@@ -23,7 +23,8 @@ from mixnet.runtime.record.measure import measured_size
 from mixnet.runtime.record.moving import move
 from mixnet.runtime.record.precision import current as precision
 from mixnet.runtime.record.precision import fitted
-from mixnet.runtime.record.record import record
+from mixnet.runtime.record.record import record, record_call
+from mixnet.runtime.value.call import MOST_CALLS, Call
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
@@ -145,8 +146,7 @@ def run_and_write(
         raise ShapeError(f"{op.name}: out has {len(targets)} array(s), outputs are {len(outputs)}.")
     for target, value in zip(targets, outputs, strict=True):
         if target._spec is not value.spec:
-            _check_target(op, target, value)
-            value = target._fitted(value)
+            value = fitted_target(op, target, value)
         attempt.write(target, value)
     return out
 
@@ -160,7 +160,13 @@ def _targets(op: Op, out: Any) -> list[NDArray]:
     return targets
 
 
-def _check_target(op: Op, target: NDArray, value: Value) -> None:
+def fitted_target(op: Op, target: NDArray, value: Value) -> Value:
+    """A result on the context of the array that it is written to.
+
+    Raises:
+        ShapeError: it has another shape than the array.
+        DTypeError: it has another dtype.
+    """
     if target.shape != value.spec.shape:
         raise ShapeError(
             f"{op.name}: out has shape {target.shape}, the output is {value.spec.shape}."
@@ -170,6 +176,7 @@ def _check_target(op: Op, target: NDArray, value: Value) -> None:
             f"{op.title}: out is {target._spec.dtype.name}, the output {value.spec.dtype.name}; "
             f"both must have the same dtype. Omit out= and cast the result with astype()."
         )
+    return target._fitted(value)
 
 
 def _measured(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> int:
@@ -228,7 +235,10 @@ def make_function(
         array_class: what it takes and makes: arrays of ``mx.nd`` or of ``mx.np``; None for both.
     """
     arrays_first = len(op.arrays)
+    most = arrays_first if op.variadic is None else MOST_IN_A_KEY
     names = frozenset(op.arrays)
+    is_simple = _is_simple(op)
+    known_calls: dict[Any, Call] = {}
     fewest = max((i + 1 for i, n in enumerate(op.arrays) if n not in op.optional_arrays), default=0)
     made_class = array_class or NDArray
     order = tuple(op.attributes)
@@ -237,6 +247,13 @@ def make_function(
         *args: Any, out: NDArray | Sequence[NDArray] | None = None, **attributes: Any
     ) -> Any:
         attributes.pop("name", None)  # names are a symbol's
+        key = None
+        if is_simple and out is None and len(args) <= most:
+            lookup = _look_up(known_calls, args, attributes, array_class)
+            if lookup is not None:
+                cls, key, values, call = lookup
+                if call is not None:
+                    return cls._wrap(record_call(call, (), values)[0])
         arrays: list[NDArray] = []
         if op.variadic is None:
             leading = args[:arrays_first]
@@ -256,13 +273,96 @@ def make_function(
             attributes.update(zip(order, args, strict=False))
         if array_class is not None:
             check_face(op, arrays, array_class._is_numpys)
-        return invoke(op, arrays, attributes, out, made_class)
+        if key is None:
+            return invoke(op, arrays, attributes, out, made_class)
+        named = dict(attributes)
+        result = invoke(op, arrays, attributes, out, made_class)
+        if names.isdisjoint(named) and "ctx" not in named:
+            _keep(known_calls, key, op, named, values)
+        return result
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "mixnet.ndarray"
     function.__doc__ = op.__doc__
     function.__signature__ = op.signature()  # type: ignore[attr-defined]
     return function
+
+
+MOST_IN_A_KEY = 8
+"""Arrays of a call that is found by all of their specs."""
+
+Lookup = tuple[type[NDArray], Any, tuple[Value, ...], Call | None]
+
+
+def _is_simple(op: Op) -> bool:
+    """Whether attributes and specs of the arrays decide on everything that a call does."""
+    return not (
+        op.states
+        or op.takes_key
+        or op.dynamic
+        or op.calls_python
+        or op.over_devices
+        or op.measure is not None
+        or op.check_known is not None
+    )
+
+
+def _look_up(
+    known: dict[Any, Call],
+    arrays: Sequence[Any],
+    attributes: dict[str, Any],
+    array_class: type[NDArray] | None,
+) -> Lookup | None:
+    """The class of the result, the key of a call, its values, and the call if it was made before.
+
+    None where the call has to be looked at more closely: its arguments are not dense arrays of one class,
+    or a graph is being traced, or the precision is not that of the arrays.
+    """
+    here = state
+    if not arrays or here.trace is not None or precision.rule is not None:
+        return None
+    cls = type(arrays[0])
+    if cls is not array_class and not _is_taken(cls, array_class):
+        return None
+    values = []
+    for each in arrays:
+        if type(each) is not cls:
+            return None
+        values.append(each._value if each._link is None else each._read())
+    key = (
+        bool(here.training),
+        *attributes,
+        *attributes.values(),
+        *[value.spec for value in values],
+    )
+    try:
+        return cls, key, tuple(values), known.get(key)
+    except TypeError:  # a list as a value
+        return None
+
+
+def _is_taken(cls: type, array_class: type[NDArray] | None) -> bool:
+    """Whether functions that take ``array_class`` take dense arrays of this class without another look."""
+    if not issubclass(cls, NDArray) or cls._is_sparse:
+        return False
+    return (
+        array_class is None
+        or cls._is_numpys is array_class._is_numpys
+        or (not array_class._is_numpys and is_np_array())
+    )
+
+
+def _keep(
+    known: dict[Any, Call], key: Any, op: Op, attributes: dict[str, Any], values: Sequence[Value]
+) -> None:
+    """Keep a call that was just made, if its values alone decide on it and it has one result."""
+    statics, scalars = op.bind(attributes, bool(state.training))
+    call = op.calls.get((statics, tuple([value.spec for value in values]), None))
+    if call is None or scalars or call.visible != 1 or call.parties is not None:
+        return
+    if len(known) >= MOST_CALLS:
+        known.clear()
+    known[key] = call
 
 
 def _by_name(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:

@@ -27,6 +27,7 @@ from mixnet.base import (
 from mixnet.context import Context, as_context
 from mixnet.dtype import CODES, as_dtype, as_numbers, bfloat16
 from mixnet.ops.registry import find
+from mixnet.runtime.devices.host_value import part_on_host
 from mixnet.runtime.record import copy as copies
 from mixnet.runtime.record.copy import copy_across, to_host
 from mixnet.runtime.record.record import array_of
@@ -207,8 +208,11 @@ class NDArray(Installed):
                 return value
         if spec.shape == link.shape:
             return value
-        if int(np.prod(link.shape, dtype=np.int64)) == int(np.prod(spec.shape, dtype=np.int64)):
+        if math.prod(link.shape) == math.prod(spec.shape):
             return reshaped(value, link.shape)
+        part = part_on_host(value, link.start, link.shape)
+        if part is not None:
+            return part
         op = find("_view")
         statics, scalars = op.bind({"offset": float(link.start), "shape": link.shape})
         return record_operation(op, statics, scalars, (value,))[0]

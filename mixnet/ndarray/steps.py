@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from mixnet.ndarray.invoke import invoke, run_and_write
+from mixnet.ndarray.invoke import fitted_target, invoke, run_and_write
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
+from mixnet.ops.operator import Statics
 from mixnet.ops.registry import find
+from mixnet.runtime.record.moving import move
+from mixnet.runtime.record.precision import current as precision
+from mixnet.runtime.record.record import record
 from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import state
 
@@ -69,10 +73,45 @@ def _is_plain(arrays: Sequence[NDArray]) -> bool:
 def _run_together(steps: list[Step]) -> None:
     if steps:
         training = bool(state.training)
-        bound = [(rule, arrays, *rule.bind(numbers, training)) for rule, arrays, numbers in steps]
+        bound = []
+        previous: Any = None
+        for rule, arrays, numbers in steps:
+            # Most parameters have the same numbers. Arrays, which == does not compare as one, are none.
+            key = (rule, numbers) if _NUMBERS.issuperset(map(type, numbers.values())) else None
+            if key is None or key != previous:
+                previous, attributes = key, rule.bind(numbers, training)
+            bound.append((rule, arrays, *attributes))
         change(partial(_run_and_write_all, bound))
+
+
+_NUMBERS = frozenset({int, float})
 
 
 def _run_and_write_all(bound: list[tuple[Any, ...]], attempt: Change) -> None:
     for rule, arrays, statics, scalars in bound:
-        run_and_write(rule, arrays, statics, scalars, None, arrays[0], NDArray, attempt)
+        if precision.rule is not None or rule.takes_key or rule.calls_python:
+            run_and_write(rule, arrays, statics, scalars, None, arrays[0], NDArray, attempt)
+        else:
+            _run_and_write(rule, arrays, statics, scalars, attempt)
+
+
+def _run_and_write(
+    rule: Op,
+    arrays: Sequence[NDArray],
+    statics: Statics,
+    scalars: tuple[float, ...],
+    attempt: Change,
+) -> None:
+    """``run_and_write`` of a rule that writes the first array and its states, all plain arrays."""
+    changed = rule.changed(statics, len(arrays)) if rule.states else {}
+    attempt.reads(arrays[0])
+    for place in changed:
+        attempt.reads(arrays[place])
+    values = tuple([each._value if each._link is None else each._read() for each in arrays])
+    outputs = record(rule, statics, scalars, values)
+    weight = arrays[0]
+    if weight._value.spec is not outputs[0].spec:
+        outputs[0] = fitted_target(rule, weight, outputs[0])
+    for place, index in changed.items():
+        move(arrays[place], values[place], outputs[index], rule.fraction_kept(statics), attempt)
+    attempt.write(weight, outputs[0])

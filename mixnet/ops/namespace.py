@@ -9,7 +9,7 @@ from typing import Any
 
 from mixnet.base import UnknownAttributeError, did_you_mean
 from mixnet.ops.op import Op
-from mixnet.ops.registry import OPERATORS
+from mixnet.ops.registry import OPERATORS, is_of_library
 
 PREFIXES = {
     "contrib": "_contrib_",
@@ -94,7 +94,10 @@ class Namespace:
                 return [each for each in __dir__() if not each.startswith("_")]
             if name.startswith("__"):
                 raise AttributeError(name)
-            return self.function(name)
+            function = self.function(name)
+            if not name.startswith("_") and is_of_library(OPERATORS[self.prefix + name]):
+                here[name] = function  # Python finds it there itself the next time
+            return function
 
         def __dir__() -> list[str]:
             return sorted({*here, *self.names()})

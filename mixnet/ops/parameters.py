@@ -131,10 +131,13 @@ class Parametrized(Operator):
             if not self.dynamic:
                 if key in self._bound:
                     return self._bound[key], ()
-            elif self._check is None:
+            else:
                 key, scalars_given = self._without_numbers(keywords, training)
                 known = self._bound.get(key)
                 if known is not None:
+                    if self._check is not None:
+                        bound_again = self.keywords(known, scalars_given)
+                        self._check(**{name: bound_again[name] for name in _names(self._check)})
                     return known, scalars_given
         except (TypeError, OverflowError):  # a list or an array as a value; a number without end
             key = None
@@ -167,7 +170,7 @@ class Parametrized(Operator):
         if self.takes_training:
             statics.append(training)
         bound = tuple(statics)
-        if key is not None and (not self.dynamic or self._check is None):
+        if key is not None:
             self._bound[key] = bound
         return bound, tuple(scalars)
 

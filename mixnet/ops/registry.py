@@ -55,10 +55,15 @@ def register(name: str, **declared: Any) -> Callable[[Callable[..., Any]], Op]:
     if not name.isidentifier():
         raise MXNetError(f"Operator name {name!r} is not a Python identifier, as in 'my_op'.")
     known = OPERATORS.get(name)
-    if known is not None and not known.function.__module__.startswith("mixnet."):
+    if known is not None and not is_of_library(known):
         for each in (known.name, *known.aliases):
             del OPERATORS[each]
     return op(name, **declared)
+
+
+def is_of_library(operator: Op) -> bool:
+    """Whether an operator is the library's own, which is never replaced."""
+    return operator.function.__module__.startswith("mixnet.")
 
 
 def find(name: str) -> Op:

@@ -227,9 +227,17 @@ class Optimizer:
                 ) from None
         return factors
 
-    def _mult(self, index: Index, own: str, table: Mapping[Index, float]) -> float:
-        if index in self.param_dict:
-            return getattr(self.param_dict[index], own)
+    def _mults(
+        self, indices: Sequence[Index], own: str, table: Mapping[Index, float]
+    ) -> list[float]:
+        """Factors: the attribute ``own`` of each parameter, or what the table has."""
+        parameters = self.param_dict
+        return [
+            getattr(parameters[index], own) if index in parameters else self._mult(index, table)
+            for index in indices
+        ]
+
+    def _mult(self, index: Index, table: Mapping[Index, float]) -> float:
         if index in table:
             return table[index]
         if index in self.idx2name:
@@ -239,14 +247,15 @@ class Optimizer:
     def _get_lrs(self, indices: Sequence[Index]) -> list[Any]:
         """Learning rates of parameters now."""
         lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
-        return [lr * self._mult(index, "lr_mult", self.lr_mult) for index in indices]
+        return [lr * mult for mult in self._mults(indices, "lr_mult", self.lr_mult)]
 
     def _get_lr(self, index: Index) -> Any:
         return self._get_lrs([index])[0]
 
     def _get_wds(self, indices: Sequence[Index]) -> list[Any]:
         """Weight decays of parameters."""
-        return [self.wd * self._mult(index, "wd_mult", self.wd_mult) for index in indices]
+        wd = self.wd
+        return [wd * mult for mult in self._mults(indices, "wd_mult", self.wd_mult)]
 
     def _get_wd(self, index: Index) -> Any:
         return self._get_wds([index])[0]
@@ -346,8 +355,9 @@ class Optimizer:
 
     def _updates_by_steps(self) -> bool:
         """Whether the methods that update are the library's, not those of a program."""
-        methods = self.update, self.update_multi_precision
-        return all(hasattr(each, "does_only_steps") for each in methods)
+        return hasattr(self.update, "does_only_steps") and hasattr(
+            self.update_multi_precision, "does_only_steps"
+        )
 
     def _steps_or_update(self, index: Any, weight: Any, grad: Any, state: Any) -> list[Step]:
         """What ``update_multi_precision`` records; empty where it has updated the weight itself."""

@@ -97,7 +97,7 @@ class LARS(MixedRules):
         self.cur_lr = self.lr if self.lr_scheduler is None else self.lr_scheduler(self.num_update)
         if self.last_lr is None:
             self.last_lr = self.cur_lr
-        return [self.cur_lr * self._mult(i, "lr_mult", self.lr_mult) for i in indices]
+        return [self.cur_lr * mult for mult in self._mults(indices, "lr_mult", self.lr_mult)]
 
     def create_state(self, index: Index, weight: NDArray) -> Any:
         """The velocity; None without momentum."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.steps import Step
+from mixnet.ops.registry import find
 from mixnet.optimizer.base import aggregation, each_of, register
 from mixnet.optimizer.mixed_rules import MixedRules
 
@@ -60,7 +61,7 @@ class SGD(MixedRules):
             else:
                 name, arrays = "sgd_mom_update", (w, g, velocity, *copy)
                 numbers["momentum"] = self.momentum
-            steps.append(Step.of("mp_" + name if mixed else name, arrays, numbers))
+            steps.append(Step(find("mp_" + name if mixed else name), arrays, numbers))
         return steps
 
 

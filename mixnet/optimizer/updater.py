@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mixnet.autograd.scope import RecordingScope
+from mixnet.autograd.scope import unrecorded
 from mixnet.base import AttributeTypeError, FileFormatError
 from mixnet.context import Context
 from mixnet.files.whole_file import read_whole
@@ -55,9 +55,8 @@ class Updater:
             indices, grads, weights = list(index), list(grad), list(weight)
         else:
             indices, grads, weights = [index], [grad], [weight]
-        with RecordingScope(False, None):
-            update = partial(self._update, indices, grads, weights)
-            update_all([self], update)
+        update = partial(self._update, indices, grads, weights)
+        unrecorded(partial(update_all, [self], update))
 
     def _update(self, indices: list[Any], grads: list[Any], weights: list[Any]) -> None:
         optimizer = self.optimizer
@@ -85,6 +84,8 @@ class Updater:
         for place, w in enumerate(weights):
             by_dtype[w.dtype].append(place)
         size = self.optimizer.aggregate_num
+        if len(by_dtype) == 1 and len(weights) <= size:
+            return [(indices, weights, grads, [self.states[i] for i in indices])]
         chunks = [
             places[start : start + size]
             for places in by_dtype.values()

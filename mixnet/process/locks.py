@@ -11,6 +11,7 @@ to wait, and holders are known by name; otherwise these are Python's own locks, 
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 import threading
@@ -73,7 +74,7 @@ _lasting: weakref.WeakSet[Any] = weakref.WeakSet()  # all others: these are ther
 def make(name: str) -> Lock:
     """A lock that guards what ``ORDER`` says of ``name``."""
     if not checked:
-        lock: Any = threading.RLock()
+        lock: Any = _thread.RLock()  # threading.RLock is a function of Python that calls it
     else:
         lock = CheckedLock(name, ORDER.index(name))
     if name not in _of_one_object:

@@ -106,12 +106,19 @@ def user_line() -> str | None:
 
     Cheap: every segment and every task of the engine notes it.
     """
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if is_users(frame.f_code.co_filename):
-            return f"{known_as(frame.f_code.co_filename)}:{frame.f_lineno}"
-        frame = frame.f_back
-    return None
+    place = user_place(1)
+    if place is None:
+        return None
+    code, offset = place
+    # By identity: Python compares code objects by their content, which takes longer than the rest.
+    key = id(code), offset
+    known = _lines.get(key)
+    if known is None or known[0] is not code:
+        if len(_lines) >= _MOST_LINES:
+            _lines.clear()
+        line = f"{known_as(code.co_filename)}:{_line_of(place)}"
+        known = _lines[key] = code, line
+    return known[1]
 
 
 def user_source(making: Any = None) -> Source | None:
@@ -146,6 +153,8 @@ Place = tuple[CodeType, int]
 """A place in the user's code: the code object, and the offset of the instruction that was running."""
 
 _users: dict[str, bool] = {}  # file -> whether it is the user's
+_lines: dict[tuple[int, int], tuple[CodeType, str]] = {}  # identity and offset -> code, its line
+_MOST_LINES = 1000
 
 
 def user_place(above: int) -> Place | None:
@@ -175,9 +184,14 @@ def user_place(above: int) -> Place | None:
 
 def source_of(place: Place) -> Source:
     """The line of a place."""
+    code, _ = place
+    return Source(code.co_filename, _line_of(place), code.co_qualname)
+
+
+def _line_of(place: Place) -> int:
     code, offset = place
     lines = (line for start, end, line in code.co_lines() if start <= offset < end)
-    return Source(code.co_filename, next(lines, None) or code.co_firstlineno, code.co_qualname)
+    return next(lines, None) or code.co_firstlineno
 
 
 def shortened(error: BaseException) -> TracebackType | None:

@@ -74,9 +74,8 @@ def _put(data: Any, device: jax.Device) -> np.ndarray:
     return data  # as workers of a DataLoader have it
 
 
-def _adopt(shape: Any, sharding: Any, content: Callable[[Any], Any]) -> np.ndarray:
-    (device,) = sharding.device_set
-    return _put(content(None), device)
+def _place(data: np.ndarray, spec: value.Spec) -> np.ndarray:
+    return _put(data, spec.context.device)
 
 
 def _wait(array: Any) -> None:
@@ -97,7 +96,7 @@ def _replace() -> None:
     record.Segment = _refuse("compute")  # type: ignore[assignment, misc]
     copy.later = collective.later = _refuse("move arrays between devices")
     copy.read, copy.wait = _read, _wait
-    value.put, value.adopted = _put, _adopt
+    value.put, value.placed = _put, _place
 
 
 # ---- the fork --------------------------------------------------------------------------------------

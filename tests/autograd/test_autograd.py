@@ -9,7 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, nd
-from mixnet.autograd.scope import _Left
+from mixnet.autograd.scope import _Left, unrecorded
 
 
 def variable(*values: float):
@@ -517,3 +517,19 @@ def test_numbers_of_arrays_that_do_not_fit_are_refused() -> None:
         autograd.mark_variables([nd.ones(2)], [])
     y.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2])
+
+
+def test_unrecorded_work() -> None:
+    def work() -> bool:
+        return autograd.is_recording()
+
+    def failing() -> None:
+        autograd.set_recording(False)
+        raise ValueError
+
+    assert not unrecorded(work)
+    with autograd.record():
+        assert not unrecorded(work) and autograd.is_recording()
+        with pytest.raises(ValueError):
+            unrecorded(failing)
+        assert autograd.is_recording()

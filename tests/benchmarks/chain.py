@@ -9,7 +9,7 @@ import mixnet as mx
 from tests.benchmarks.timing import interleaved
 
 OPERATIONS = 100
-WARMUP = 2000  # runs after which the program is the compiled one
+WARMUP = 6000  # runs after which the program is the compiled one
 
 
 def main() -> None:

@@ -387,3 +387,35 @@ def test_a_step_before_shapes_are_known(ignore: bool) -> None:
     with pytest.raises(gluon.parameter.DeferredInitializationError, match="_weight'"):
         trainer.step(1, ignore_stale_grad=ignore)
     assert net[0].bias.data().asnumpy().tolist() == [0, 0]
+
+
+def test_parameters_of_one_step_have_their_own_numbers() -> None:
+    params = {name: gluon.Parameter(name, shape=(2,), init="zeros") for name in "abcd"}
+    for each in params.values():
+        each.initialize()
+    params["b"].lr_mult, params["c"].wd_mult = 3.0, 0.0
+    trainer = gluon.Trainer(params, "sgd", {"learning_rate": 0.5, "wd": 1.0})
+    for each in params.values():
+        each.set_data(mx.nd.ones(2))
+    for _ in range(2):
+        with mx.autograd.record():
+            loss = sum((each.data() * 2).sum() for each in params.values())
+        loss.backward()
+        trainer.step(1)
+    # w <- w - lr * (2 + wd * w), twice
+    expected = {"a": -1.25, "b": 1 - 1.5 * 3 - 1.5 * (2 - 3.5), "c": -1.0, "d": -1.25}
+    for name, value in expected.items():
+        assert params[name].data().asnumpy().tolist() == [value, value]
+
+
+def test_a_trainer_in_a_recording_scope_records_nothing() -> None:
+    weight = gluon.Parameter("w", shape=(2,), init="ones")
+    weight.initialize()
+    trainer = gluon.Trainer({"w": weight}, "sgd", {"learning_rate": 0.5})
+    with mx.autograd.record():
+        loss = (weight.data() * 2).sum()
+        loss.backward()
+        trainer.step(1)
+        assert mx.autograd.is_recording()
+    assert weight.data()._read().node is None or weight.data()._read().node.op is None
+    assert weight.data().asnumpy().tolist() == [0, 0]

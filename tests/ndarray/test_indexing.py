@@ -217,3 +217,29 @@ def test_a_loop_over_positions_compiles_a_bounded_number_of_programs() -> None:
         total += a[i].sum().asscalar()
     assert total == np.arange(400).sum()
     assert mx.runtime.counters()["programs_compiled"] <= 3
+
+
+def test_small_parts_of_computed_arrays_record_nothing() -> None:
+    a = mx.nd.array([[2**40, 3], [5, 2**50 + 1]], dtype="int64")
+    a.wait_to_read()
+    mx.runtime.reset_counters()
+    assert [row.asnumpy().tolist() for row in a] == [[2**40, 3], [5, 2**50 + 1]]
+    assert a[-1][1].asscalar() == 2**50 + 1 and a[0:1].shape == (1, 2)
+    assert mx.runtime.counters()["operations"] == 0
+    row = a[1]
+    a += 1  # pending: now an operation reads the row
+    assert (row + 0).asnumpy().tolist() == [6, 2**50 + 2]
+    row[:] = 7
+    assert a.asnumpy().tolist() == [[2**40 + 1, 4], [7, 7]]
+    with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0"):
+        a[2]
+
+
+def test_small_parts_of_variables_have_gradients() -> None:
+    a = mx.nd.array([[1.0, 2.0], [3.0, 4.0]])
+    a.attach_grad()
+    outside = a[0]
+    with mx.autograd.record():
+        loss = (a[1] * a[1]).sum() + outside.sum()
+    loss.backward()
+    assert a.grad.asnumpy().tolist() == [[0, 0], [6, 8]]

@@ -63,7 +63,8 @@ def work():
     refused(lambda: nd.dot(big, big).asnumpy())
     refused(lambda: (made + 1).wait_to_read())
     refused(lambda: pending.asnumpy())
-    refused(lambda: b[1:2].asnumpy())
+    refused(lambda: big[1:2].asnumpy())
+    assert b[1].asnumpy().tolist() == [9, 11, 13, 15]  # small, so it is copied
     refused(lambda: mx.gluon.nn.Dense(2, in_units=4).initialize())
     refused(lambda: b.copyto(mx.cpu(1)))
     var, out = engine.Var("x"), []

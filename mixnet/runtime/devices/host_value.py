@@ -1,4 +1,4 @@
-"""Values that were computed on the host, by a backend, and become arrays of JAX when a program needs them.
+"""Values that were computed on the host, as by a backend, and become arrays of JAX when a program needs them.
 
 Most results of a prediction are read with ``asnumpy`` or not at all. Making a JAX array of one takes a
 tenth of a millisecond where the prediction before it has filled the processor's caches with its own.
@@ -6,16 +6,19 @@ tenth of a millisecond where the prediction before it has filled the processor's
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import jax
 import numpy as np
 
 from mixnet.process import locks
 from mixnet.runtime.devices.to_device import to_device
-from mixnet.runtime.value.state import is_on_host
+from mixnet.runtime.value.state import is_on_host, state
 from mixnet.runtime.value.value import Spec, Value
 
 _moving = locks.make("host values")
+_CPU = 1  # the number of the device type
 
 
 class HostValue(Value):
@@ -50,7 +53,8 @@ class HostValue(Value):
             return data
         with _moving:  # of two threads, the second one finds what the first one made
             if self._data is not None:
-                self._moved = to_device(self._data, self.spec)
+                with jax.enable_x64(True):  # otherwise 64 bits become 32
+                    self._moved = to_device(self._data, self.spec)
                 self._data = None
             return self._moved
 
@@ -59,3 +63,50 @@ class HostValue(Value):
         self._moved = array
         if array is not None:
             self._data = None
+
+
+def content(value: Value) -> Any:
+    """The array of a value, of NumPy as long as it is on the host; None while it is pending.
+
+    It is a view then: who is given the memory of a result sees that others have it, too.
+    """
+    if type(value) is HostValue:
+        data = value.host_array
+        if data is not None:
+            return data.view()
+    return value.array
+
+
+MOST_BYTES_OF_PART, MOST_BYTES_OF_WHOLE = 1 << 12, 1 << 20
+"""What is copied sooner than an operation is recorded and run; and what may be used in place by one that
+writes: NumPy's view of memory keeps programs from doing so.
+"""
+
+
+def part_on_host(value: Value, start: int, shape: tuple[int, ...]) -> HostValue | None:
+    """A small part of a value that is computed, copied at once; None where an operation has to do it.
+
+    Args:
+        value: on a tape it has a gradient, which an operation passes on.
+        start: the first element, in row-major order.
+        shape: of the part.
+    """
+    spec = value.spec
+    size = math.prod(shape)
+    if (
+        spec.nbytes > MOST_BYTES_OF_WHOLE
+        or size * spec.dtype.itemsize > MOST_BYTES_OF_PART
+        or spec.context.device_typeid != _CPU
+        or (value.node is not None and state.recording)
+        or state.trace is not None
+        or state.isolation is not None
+    ):
+        return None
+    data = value.host_array if type(value) is HostValue else None
+    if data is None:
+        array = value.array
+        if array is None or not array.is_ready():
+            return None
+        data = np.asarray(array)
+    part = data.reshape(-1)[start : start + size].reshape(shape)
+    return HostValue(Spec.of(shape, spec.dtype, spec.context), part.copy())

@@ -1,23 +1,13 @@
-"""Fast transfer of NumPy arrays to a device, a few microseconds each.
-
-``jax.device_put`` searches trees for arrays first, which takes ten times as long as a small transfer. The
-function that it finally calls is private JAX; only this module uses it.
-"""
+"""Fast transfer of NumPy arrays to a device, a few microseconds each."""
 
 from __future__ import annotations
 
 import sys
-import weakref
 from typing import Any
 
-import jax
 import numpy as np
-from jax.sharding import SingleDeviceSharding
 
-from mixnet.private_jax.arrays import batched_put
-from mixnet.runtime.value.value import ALIGNMENT, Spec
-
-_layouts: weakref.WeakKeyDictionary[Spec, tuple[Any, Any, list[Any]]] = weakref.WeakKeyDictionary()
+from mixnet.runtime.value.value import ALIGNMENT, Spec, handed_over
 
 
 def to_device(data: np.ndarray, spec: Spec) -> Any:
@@ -32,24 +22,6 @@ def to_device(data: np.ndarray, spec: Spec) -> Any:
     elif (data.base is not None and not _is_all_of_its_base(data)) or not data.flags.c_contiguous:
         data = np.array(data, order="C")
     return handed_over(data, spec)
-
-
-def handed_over(data: np.ndarray, spec: Spec) -> Any:
-    """A JAX array that takes ownership of memory; a host device uses it without a copy if it is aligned.
-
-    Args:
-        data: contiguous, of the shape and dtype of the spec.
-        spec: gives the device.
-    """
-    if _device_put is None:
-        return jax.device_put(data, spec.context.device)
-    layout = _layouts.get(spec)
-    if layout is None:
-        device = spec.context.device
-        aval = jax.core.ShapedArray(spec.shape, spec.dtype)
-        layout = _layouts[spec] = (aval, SingleDeviceSharding(device), [device])
-    aval, sharding, devices = layout
-    return _device_put(aval, sharding, [data], devices)
 
 
 def _references_to_base(data: np.ndarray) -> int:
@@ -70,6 +42,3 @@ def _is_all_of_its_base(data: np.ndarray) -> bool:
         and data.base.nbytes <= data.nbytes + ALIGNMENT
         and _references_to_base(data) == _REFERENCES
     )
-
-
-_device_put = batched_put()

@@ -26,10 +26,9 @@ from mixnet.ops.random.threefry import fold_in
 from mixnet.process import locks
 from mixnet.process.interrupt import Deferred
 from mixnet.runtime.devices.host_value import HostValue
-from mixnet.runtime.devices.to_device import handed_over
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.state import is_on_host, is_tracing, state
-from mixnet.runtime.value.value import Spec, Value, aligned_empty, from_host
+from mixnet.runtime.value.value import Spec, Value, aligned_empty, from_host, handed_over
 
 _seed = 0
 

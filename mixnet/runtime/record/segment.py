@@ -24,8 +24,8 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Collection, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache, partial
 from itertools import chain, starmap
 from time import perf_counter
 from typing import Any
@@ -47,6 +47,7 @@ from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.control.custom import explained
 from mixnet.process import ending, locks
 from mixnet.process.source import Source, are_lines_kept, user_line, user_source
+from mixnet.runtime.devices.host_value import HostValue, content
 from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.interpret.interpreter import Interpreter
 from mixnet.runtime.programs.brief import BRIEF, LONG, is_brief, note_seconds
@@ -95,10 +96,11 @@ class Failed:
         Failed(self.var.error, other, self.before)
         return other
 
-    def replaces(self, value: Value, old: Value) -> None:
-        """Record the previous value of its holder."""
-        if self.before is None:
-            self.before = old
+    def replaces(self, pairs: Iterable[tuple[Value, Value]]) -> None:
+        """Record the previous value of its holder: pairs of this value and that one."""
+        for _, old in pairs:
+            if self.before is None:
+                self.before = old
 
 
 MOST_AHEAD = 4
@@ -129,6 +131,11 @@ class _TooLate(list[Any]):
 
 
 _TOO_LATE = _TooLate()
+
+
+@lru_cache
+def _resource(context: Context) -> str:
+    return f"compute:{context}"
 
 
 class Segment:
@@ -173,7 +180,7 @@ class Segment:
 
     def __init__(self, context: Context):
         self.context = context
-        self.resource = f"compute:{context}"
+        self.resource = _resource(context)
         self.entries: list[Any] = Entries() if are_lines_kept() else []
         # Values computed elsewhere that the operations read -> their slots. An interrupt may leave a leaf
         # that no operation reads, which is harmless.
@@ -207,7 +214,7 @@ class Segment:
         """
         slot = self.leaf_slots.get(value)
         if slot is None:
-            if value.array is None:
+            if content(value) is None:
                 check_pending(value)
                 segment = value.segment
                 if segment is not None:
@@ -247,21 +254,28 @@ class Segment:
                 references.append(weakref.ref(other))
         return other
 
-    def replaces(self, value: Value, old: Value) -> None:
-        """Record the previous value of a pending value's holder, which is restored if this fails.
+    def replaces(self, pairs: Iterable[tuple[Value, Value]]) -> None:
+        """Record the previous values of holders, which are restored if this fails.
 
-        It is recorded only if it is an input or an output of this segment; any other value would be kept
+        They are recorded only if they are inputs or outputs of this segment; any other value would be kept
         alive by it.
+
+        Args:
+            pairs: each a pending value and the previous one of its holder.
         """
+        done = []
         with self.lock:
-            if value.segment is self:
+            for value, old in pairs:
+                if value.segment is not self:  # this one has just run
+                    done.append((value, old))
+                    continue
                 place = old.slot if old.segment is self else self._leaf_slot(old)
                 if place is not None:
                     self.before[value.slot] = place
-                return
-        segment = value.segment  # this one has just run
-        if segment is not None:
-            segment.replaces(value, old)
+        for value, old in done:
+            segment = value.segment
+            if segment is not None:
+                segment.replaces([(value, old)])
 
     def _leaf_slot(self, value: Value) -> int | None:
         if not self.finished:
@@ -277,8 +291,7 @@ class Segment:
         self.end = ends[-1]
         self.scalars = list(chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
-        alive = [each for some in references for each in some if each() is not None]
-        self.references = alive + self.aliases
+        self.references = [*chain.from_iterable(references), *self.aliases]
         self.sources = getattr(self.entries, "sources", {})
 
     def finish(self, reason: str, wait: bool = True) -> None:
@@ -420,7 +433,7 @@ class Segment:
         """Variables of the leaves that are not computed yet; of all leaves while traced."""
         reads = []
         for value in self.leaves:
-            if value.array is None:
+            if content(value) is None:
                 segment = value.segment  # None if it was computed since the check
                 if segment is not None:
                     reads.append(segment.var)
@@ -430,9 +443,14 @@ class Segment:
 
     def _alive(self) -> tuple[int, ...]:
         """Slots of the outputs that are still referenced; the others are dropped."""
-        alive = [(v.slot, r) for r in self.references if (v := r()) is not None]
-        self.references = [r for _, r in alive]
-        return tuple(sorted({slot for slot, _ in alive}))
+        slots, references = [], []
+        for reference in self.references:
+            value = reference()
+            if value is not None:
+                slots.append(value.slot)
+                references.append(reference)
+        self.references = references
+        return tuple(sorted({*slots}))
 
     def _run(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         """Compute the live outputs; after an interrupt, finish the rest.
@@ -455,15 +473,12 @@ class Segment:
     def _run_program(self, slots: tuple[int, ...], unheld: Sequence[int]) -> None:
         """Run the program and set the arrays of live outputs."""
         if self.arrays is None:
-            for leaf in self.leaves:
-                if leaf.array is None and isinstance(leaf.segment, Failed):
-                    leaf.segment.finish("what was before", wait=False)
-            if any(value.array is None for value in self.leaves):
+            if self._has_failed_leaves():
                 slots = self._give_up_failed(slots)
                 self.arrays = slots, (), [value.array for value in self.leaves]
             else:
                 slots, donated = self._donated(self.program, slots, unheld)
-                self.arrays = slots, donated, [value.array for value in self.leaves]
+                self.arrays = slots, donated, [content(value) for value in self.leaves]
         slots, donated, arrays = self.arrays
         if not slots:
             return
@@ -484,16 +499,27 @@ class Segment:
             note_results(self, slots, results, [arrays[i] for i in donated])
         self.fill(slots, results)
 
+    def _has_failed_leaves(self) -> bool:
+        """Whether a leaf has no array, not even a previous one."""
+        failed = False
+        for leaf in self.leaves:
+            if content(leaf) is None:
+                if isinstance(leaf.segment, Failed):
+                    leaf.segment.finish("what was before", wait=False)
+                failed = failed or leaf.array is None
+        return failed
+
     def fill(self, slots: Sequence[int], results: Sequence[Any]) -> None:
         """Set the arrays of live outputs from the program's results for these slots."""
         in_flight.add(results[0])
         computed = dict(zip(slots, results, strict=True))
+        var = self.var
         with self.lock:  # an alias created meanwhile would stay without an array
             for reference in self.references:
                 value = reference()
                 if value is not None:
                     # In this order: a reader that sees no segment must see the array.
-                    value.var = self.var
+                    value.var = var
                     value.array = computed[value.slot]
                     value.segment = None
             self.references = []
@@ -505,6 +531,11 @@ class Segment:
         counts = len(self.leaves), len(self.scalars)
         key = (self.program, slots, donated, self.context, counts)
         call = executable(key, self)
+        if not isinstance(call, Interpreter):
+            arrays[:] = [
+                value.array if type(value) is HostValue else array
+                for value, array in zip(self.leaves, arrays, strict=True)
+            ]
         scalars = np.array(self.scalars, np.float64)
         with jax.enable_x64(True):
             start = perf_counter()
@@ -602,6 +633,8 @@ class Segment:
         The order matters: XLA assigns the first buffer to the first matching output.
         """
         # Another value, or another library, may hold the same buffer.
+        if not unheld:
+            return slots, ()
         free = tuple(i for i in unheld if sys.getrefcount(self.leaves[i].array) <= 2)
         if not free:
             return slots, ()

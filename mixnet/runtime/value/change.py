@@ -1,7 +1,7 @@
 """Atomic changes: several arrays get new contents together, or none does.
 
 A handle is an array of ``mx.nd`` or of ``mx.np``. This module uses ``_value``, its content;
-``_link.version``, which views compare with the version they read; ``_base()``, the array that a view is
+``_link.version``, which views compare with the version they read; ``_link.base``, the array that a view is
 a part of; and ``_written_to()``, the base's content with the view's part replaced.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mixnet.process import locks
-from mixnet.runtime.value.state import note_writes, state
+from mixnet.runtime.value.state import noted_writes, state
 from mixnet.runtime.value.value import Value
 
 array_lock = locks.make("array")
@@ -36,7 +36,8 @@ class Change:
         """Record that the new contents depend on the current content of an array."""
         if handle._is_sparse:
             return
-        base = handle._base()
+        link = handle._link
+        base = handle if link is None or link.base is None else link.base
         self._before.setdefault(base, base._value)
 
     def write(self, handle: Any, value: Value) -> None:
@@ -44,7 +45,8 @@ class Change:
         if handle._is_sparse:  # holds other arrays, which it replaces itself
             self._sparse.append((handle, value))
             return
-        base = handle._base()
+        link = handle._link
+        base = handle if link is None or link.base is None else link.base
         if state.recording:
             handle._check_write()
             base._check_write()
@@ -57,12 +59,17 @@ class Change:
 
     def commit(self) -> bool:
         """Write the new contents; returns False without changes if an array was written in the meantime."""
-        if state.undo is not None:
-            note_writes([(each, "_value", each._value, new) for each, new in self._new.items()])
+        noted = noted_writes()
+        pairs: dict[Any, list[tuple[Value, Value]]] = {}
         for handle, value in self._new.items():
+            old = handle._value
+            if noted is not None:
+                noted.append((handle, "_value", old, value))
             segment = value.segment
             if segment is not None:
-                segment.replaces(value, handle._value)
+                pairs.setdefault(segment, []).append((value, old))
+        for segment, replaced in pairs.items():
+            segment.replaces(replaced)
         with array_lock:
             for handle, value in self._before.items():
                 if handle._value is not value:
@@ -97,7 +104,7 @@ def assign(handle: Any, value: Value) -> None:
     before = handle._value  # dropped when the lock is free
     segment = value.segment
     if segment is not None:
-        segment.replaces(value, before)
+        segment.replaces([(value, before)])
     with array_lock:
         replace(handle, value)
 
@@ -106,7 +113,7 @@ def swap(handle: Any, expected: Value, value: Value) -> bool:
     """``assign`` if the array still holds ``expected``; returns whether it did."""
     segment = value.segment
     if segment is not None:
-        segment.replaces(value, expected)
+        segment.replaces([(value, expected)])
     with array_lock:
         is_expected = handle._value is expected
         if is_expected:

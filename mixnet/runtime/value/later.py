@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -42,11 +42,16 @@ class Later:
         elif wait:
             current.engine.wait_for_var(self.var)
 
-    def replaces(self, value: Value, old: Value) -> None:
-        """Record the previous value of a value's holder, which is restored if the task fails."""
+    def replaces(self, pairs: Iterable[tuple[Value, Value]]) -> None:
+        """Record the previous values of holders, which are restored if the task fails.
+
+        Args:
+            pairs: each a value and the previous one of its holder.
+        """
         with self.lock:
-            if value.array is None:
-                self.before[value.slot] = old
+            for value, old in pairs:
+                if value.array is None:
+                    self.before[value.slot] = old
 
     def _go_back(self) -> None:
         """After a failure has been reported: restore the previous values."""

@@ -82,9 +82,14 @@ def note_writes(writes: Iterable[tuple[Any, str, Any, Any]]) -> None:
     Args:
         writes: object, attribute, content before and after.
     """
-    noted = None if state.undo is None else state.undo()
+    noted = noted_writes()
     if noted is not None:
         noted.extend(writes)
+
+
+def noted_writes() -> list[tuple[Any, str, Any, Any]] | None:
+    """Where this thread notes its writes, as for :func:`note_writes`; None if none will be undone."""
+    return None if state.undo is None else state.undo()
 
 
 def is_tracing() -> bool:

@@ -56,7 +56,7 @@ def all_or_nothing(work: Callable[[], Result], owners: Sequence[Owner] = ()) -> 
         owners: what it changes besides.
     """
     outer = None if state.undo is None else state.undo()
-    if outer is not None and all(id(each) in outer.owners for each in owners):
+    if outer is not None and outer.owners.keys() >= set(map(id, owners)):
         return work()  # the scope around it restores everything
     writes = Writes() if outer is None else outer
     start, owners_before, undo_before = len(writes), writes.owners, state.undo

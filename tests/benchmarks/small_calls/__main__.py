@@ -1,0 +1,81 @@
+"""Microseconds of small calls: python -m tests.benchmarks.small_calls [--mxnet PYTHON] [words...]
+
+Each library has a process of its own, and these take turns. A figure is the processor time of all threads,
+divided by the number of calls, after a wait for all of them; the median of the least of every process.
+``words`` choose the calls whose titles contain one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+PROGRAM = """
+import importlib, json, sys, time
+sys.path.insert(0, {folder!r})
+library = importlib.import_module({library!r})
+import calls
+words, figures = {words!r}, {{}}
+for title, call in calls.make_calls(library).items():
+    if words and not any(word in title for word in words):
+        continue
+    for _ in range({warmup}):
+        call()
+    library.nd.waitall()
+    turns = []
+    for _ in range({turns}):
+        start = time.process_time()
+        for _ in range({count}):
+            call()
+        library.nd.waitall()
+        turns.append((time.process_time() - start) / {count})
+    figures[title] = min(turns)
+print("FIGURES", json.dumps(figures))
+"""
+
+
+def measure(python: str, library: str, words: list[str], warmup: int = 2500) -> dict[str, float]:
+    """Seconds of every call in a new process."""
+    source = PROGRAM.format(
+        folder=str(FOLDER), library=library, words=words, warmup=warmup, turns=7, count=100
+    )
+    done = subprocess.run(
+        [python, "-c", source], env=dict(os.environ), capture_output=True, text=True, timeout=1200
+    )
+    for line in done.stdout.splitlines():
+        if line.startswith("FIGURES"):
+            return json.loads(line[8:])
+    raise RuntimeError(done.stderr[-2000:])
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--mxnet")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("words", nargs="*")
+    asked = parser.parse_args()
+    pythons = {"mixnet": sys.executable, "mxnet": asked.mxnet}
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in pythons if pythons[name]}
+    for _ in range(asked.runs):
+        for library, rows in found.items():
+            rows.append(measure(str(pythons[library]), library, asked.words))
+    print("| call, microseconds | mixnet | MXNet 1.9.1 | ratio |\n| --- | --- | --- | --- |")
+    for title in found["mixnet"][0]:
+        ours = statistics.median(row[title] for row in found["mixnet"]) * 1e6
+        cells = [f"{ours:.1f}", "", ""]
+        if "mxnet" in found:
+            theirs = statistics.median(row[title] for row in found["mxnet"]) * 1e6
+            cells[1:] = [f"{theirs:.1f}", f"{ours / theirs:.2f}"]
+        print(f"| `{title}` | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
