@@ -114,12 +114,13 @@ def _bind_exec(
         input_types: dtypes of data and labels by name.
         logger: kept for MXNet programs.
     """
+    names = sym.list_arguments()
     if need_grad is True:
-        need_grad = {name for name in sym.list_arguments() if name not in input_shapes}
-    wanted: Container[str] = need_grad or ()
+        need_grad = {name for name in names if name not in input_shapes}
+    with_gradient: Container[str] = need_grad or ()
     return sym.simple_bind(
         ctx=ctx,
-        grad_req={name: "write" if name in wanted else "null" for name in sym.list_arguments()},
+        grad_req={name: "write" if name in with_gradient else "null" for name in names},
         type_dict=dict(input_types or {}),
         shared_arg_names=param_names,
         shared_exec=base_exec,

@@ -355,8 +355,8 @@ class Executor:
         names = self._symbol.list_outputs()
         if isinstance(out_grads, Mapping):
             return [out_grads[name] for name in names]
-        given = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or ())
-        return [*given, *[None] * (len(names) - len(given))][: len(names)]
+        gradients = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or ())
+        return [*gradients, *[None] * (len(names) - len(gradients))][: len(names)]
 
     def _check_is_loss(self, place: int) -> None:
         head = self._symbol._heads[place].node
