@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import ndarray as nd
@@ -16,6 +16,8 @@ from mixnet.ndarray.ndarray import NDArray
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from mixnet.dtype import DTypeLike
+    from mixnet.symbol.executor import Executor
     from mixnet.symbol.symbol import Symbol
 
 
@@ -88,6 +90,45 @@ def _load_label(batch: Any, targets: Sequence[Any]) -> None:
     _load_general(batch.label, targets)
 
 
+def _bind_exec(
+    sym: Symbol,
+    ctx: Context,
+    input_shapes: Mapping[str, tuple[int, ...]],
+    param_names: Sequence[str],
+    need_grad: bool | Container[str] = False,
+    base_exec: Executor | None = None,
+    shared_data_arrays: dict[str, NDArray] | None = None,
+    input_types: Mapping[str, DTypeLike] | None = None,
+    logger: logging.Logger | ModuleType = logging,
+) -> Executor:
+    """Bind a symbol, perhaps to the arrays of another executor.
+
+    Args:
+        sym: the network.
+        ctx: the device.
+        input_shapes: shapes of data and labels by name.
+        param_names: arguments that are taken from ``base_exec``.
+        need_grad: the arguments with a gradient; True for all but data and labels.
+        base_exec: an executor whose parameters, gradients and states this one shares.
+        shared_data_arrays: arrays that executors share as their data and labels, by name.
+        input_types: dtypes of data and labels by name.
+        logger: kept for MXNet programs.
+    """
+    names = sym.list_arguments()
+    if need_grad is True:
+        need_grad = {name for name in names if name not in input_shapes}
+    with_gradient: Container[str] = need_grad or ()
+    return sym.simple_bind(
+        ctx=ctx,
+        grad_req={name: "write" if name in with_gradient else "null" for name in names},
+        type_dict=dict(input_types or {}),
+        shared_arg_names=param_names,
+        shared_exec=base_exec,
+        shared_buffer=shared_data_arrays,
+        **input_shapes,
+    )
+
+
 class DataParallelExecutorGroup:
     """Executors of one symbol on several devices.
 
@@ -121,22 +162,16 @@ class DataParallelExecutorGroup:
         self.param_idx = [i for i, name in enumerate(arg_names) if name in param_names]
         self.param_names = [arg_names[i] for i in self.param_idx]
         self.slices = slices
-        requests = {name: "write" if name in param_names else "null" for name in arg_names}
         described = [*train_data.provide_data, *train_data.provide_label]
         self.train_execs: list[Any] = []
         for i, (context, part) in enumerate(zip(ctx, slices, strict=True)):
             shapes = {each[0]: (part.stop - part.start, *each[1][1:]) for each in described}
             types = {each.name: each.dtype for each in described if isinstance(each, DataDesc)}
             shared = None if shared_group is None else shared_group.train_execs[i]
-            executor = sym.simple_bind(
-                ctx=context,
-                grad_req=requests,
-                type_dict=types,
-                shared_arg_names=self.param_names,
-                shared_exec=shared,
-                shared_buffer=self.shared_data_arrays[i],
-                **shapes,
-            )
+            executor = _bind_exec(
+                sym, context, shapes, self.param_names, frozenset(self.param_names), shared,
+                self.shared_data_arrays[i], types,
+            )  # fmt: skip
             self.train_execs.append(executor)
 
         def sliced(names: Sequence[str]) -> list[list[tuple[slice, NDArray]]]:

@@ -15,8 +15,7 @@ _enabled: bool = config.get("MXNET_ELIMINATE_COMMON_EXPR")
 def eliminate_common(graph: Graph, facts: Facts | None = None) -> Graph:
     """Merge nodes that apply the same operator to the same inputs.
 
-    A random operation differs by the number of its draw, which is one of its scalars, so two draws
-    are never merged.
+    Two draws are never merged: each takes numbers of its own.
     """
     return merge_common(graph) if _enabled else graph
 
@@ -26,6 +25,8 @@ def merge_common(graph: Graph) -> Graph:
     first: dict[tuple[Any, ...], Node] = {}  # expression -> the first node that computes it
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
+        if node.op.takes_key:  # in symbols, draws have no numbers yet that would tell them apart
+            return node.with_inputs(inputs)
         # repr tells 1 from True and 1.0, which compare equal but mean different attributes
         expression = (node.op, node.statics, repr(node.statics), node.scalars, inputs)
         return first.setdefault(expression, node.with_inputs(inputs))

@@ -322,8 +322,9 @@ class Executor:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.
 
         Args:
-            out_grads: gradients of the outputs, in order. Losses, such as ``SoftmaxOutput`` and
-                ``make_loss``, need none. Those beyond the outputs are not read.
+            out_grads: gradients of the outputs, in order or by name. Losses, such as ``SoftmaxOutput`` and
+                ``make_loss``, need none: there may be None, or nothing at the end of the list. Those
+                beyond the outputs are not read.
             is_train: accepted for compatibility.
 
         Without ``forward(is_train=True)`` before it the outputs are computed once more, as for
@@ -336,22 +337,26 @@ class Executor:
             outputs, _ = self._computed(True, False)
             self._recorded = [NDArray._wrap(value) for value in outputs]
         heads = self._recorded
-        if isinstance(out_grads, NDArray):
-            out_grads = [out_grads]
-        if out_grads is not None and len(out_grads) < len(heads):
-            raise ShapeError(f"backward: {len(heads)} outputs, but {len(out_grads)} gradients.")
+        gradients = self._in_order(out_grads)
         pairs = []
-        for i, head in enumerate(heads):
+        for i, (head, gradient) in enumerate(zip(heads, gradients, strict=True)):
             if head._read().node is None:
                 continue
-            gradient = None if out_grads is None else out_grads[i]
             if gradient is None:
                 self._check_is_loss(i)
             pairs.append((head, None if gradient is None else gradient.as_in_context(head.context)))
         if pairs:
             run_backward([h for h, _ in pairs], [g for _, g in pairs], retain_graph=True)
             if self._monitor is not None and not self._is_cut:
-                self._watch_backward(out_grads)
+                self._watch_backward(gradients)
+
+    def _in_order(self, out_grads: Any) -> list[NDArray | None]:
+        """One gradient, or None, for each output."""
+        names = self._symbol.list_outputs()
+        if isinstance(out_grads, Mapping):
+            return [out_grads[name] for name in names]
+        gradients = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or ())
+        return [*gradients, *[None] * (len(names) - len(gradients))][: len(names)]
 
     def _check_is_loss(self, place: int) -> None:
         head = self._symbol._heads[place].node
@@ -397,10 +402,13 @@ class Executor:
         self._ops.clear()
         self._placed.clear()
 
-    def _watch_backward(self, out_grads: Sequence[NDArray] | None) -> None:
+    def _watch_backward(self, out_grads: Sequence[NDArray | None]) -> None:
         """Show what the operators' backward nodes compute, from the arrays of now."""
         assert self._monitor is not None
-        gradients = out_grads or [each.ones_like() for each in self._outputs]
+        gradients = [
+            output.ones_like() if gradient is None else gradient
+            for output, gradient in zip(self._outputs, out_grads, strict=True)
+        ]
         handles = [*self._arg_dict.values(), *self._aux_dict.values(), *gradients]
         self._monitor.show_gradients(
             self._complete,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import mixnet as mx
-from mixnet.legacy.executor_manager import _check_arguments, _split_input_slice
+from mixnet.legacy.executor_manager import _bind_exec, _check_arguments, _split_input_slice
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,16 @@ def test_names_come_once() -> None:
     )
     with pytest.raises(ValueError, match='Find duplicated argument name "x"'):
         _check_arguments(twice)
+
+
+def test_executors_of_buckets_share_parameters() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    shared: dict[str, mx.nd.NDArray] = {}
+    names = ["fc_weight", "fc_bias"]
+    large = _bind_exec(net, mx.cpu(), {"data": (4, 3)}, names, True, shared_data_arrays=shared)
+    small = _bind_exec(net, mx.cpu(), {"data": (2, 3)}, names, {"fc_weight"}, large, shared)
+    large.arg_dict["fc_weight"][:] = 1
+    assert small.arg_dict["fc_weight"].asnumpy().sum() == 6
+    assert sorted(large.grad_dict) == sorted(["data", *names])
+    assert [name for name, each in large.grad_dict.items() if each is not None] == names
+    assert [name for name, each in small.grad_dict.items() if each is not None] == ["fc_weight"]

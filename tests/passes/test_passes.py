@@ -81,6 +81,16 @@ def test_two_draws_stay_two() -> None:
     assert (x.asnumpy() != 0).any()
 
 
+def test_two_draws_of_a_symbol_stay_two() -> None:
+    x = mx.sym.Variable("x")
+    both = mx.sym.Group([mx.sym.Dropout(x, p=0.5), mx.sym.Dropout(x, p=0.5)])
+    mx.random.seed(5)
+    executor = both.bind(mx.cpu(), {"x": mx.nd.full((2, 3), 0.5)})
+    first, second = (output.asnumpy().ravel() for output in executor.forward(is_train=True))
+    assert first.tolist() == [0, 1, 0, 0, 1, 0]  # what MXNet 1.9.1 draws
+    assert second.tolist() == [0, 0, 1, 1, 1, 0]
+
+
 def test_an_internal_output_runs_nothing_above_it() -> None:
     data = mx.sym.Variable("data")
     first = mx.sym.FullyConnected(data, num_hidden=3, name="fc1")

@@ -135,6 +135,24 @@ def test_outputs_are_on_the_device_of_their_group_before_forward_too() -> None:
     assert [each.context for each in executor.forward()] == [mx.cpu(1), mx.cpu(2)]
 
 
+def test_gradients_of_outputs_without_one_may_be_left_out() -> None:
+    a = mx.sym.Variable("a")
+    executor = mx.sym.Group([a + 1, mx.sym.sum(a * a), mx.sym.BlockGrad(a)]).simple_bind(a=(2,))
+    executor.arg_dict["a"][:] = 3
+    executor.forward(is_train=True)
+    monitor = mx.mon.Monitor(1, monitor_all=True)
+    monitor.install(executor)
+    monitor.tic()
+    executor.backward([mx.nd.ones((2,)), mx.nd.ones((1,))])
+    assert executor.grad_dict["a"].asnumpy().tolist() == [7, 7]
+    assert monitor.toc()
+    by_name = dict.fromkeys(executor.output_dict, mx.nd.ones((2,)))
+    executor.backward(by_name | {executor._symbol.list_outputs()[1]: mx.nd.zeros((1,))})
+    assert executor.grad_dict["a"].asnumpy().tolist() == [1, 1]
+    with pytest.raises(mx.MXNetError, match=r"output 1, .*is not a loss"):
+        executor.backward([mx.nd.ones((2,))])
+
+
 def test_backward_needs_a_gradient_for_what_is_not_a_loss() -> None:
     x = mx.sym.Variable("x")
     executor = (x * 2).bind(mx.cpu(), {"x": mx.nd.ones(2)}, {"x": mx.nd.zeros(2)})
