@@ -37,7 +37,7 @@ WALKS: dict[str, Walk] = {
     "playground": [("graph;", "ArrowDown ArrowDown", "values"), ("clear the", "Enter", "")],
     "puzzle": [("last:", "Home", "last at 0 B"), ("start again", "Enter", "229 kB")],
     "puzzle_fusion": [("C ·", "Enter", "keep"), ("Join", "Enter", "joins")],
-    "puzzle_tasks": [("read 2", "ArrowDown", "read 2 on thread 2"), ("start again", "Enter", "not valid")],
+    "puzzle_tasks": [("read 2", "ArrowDown", "read 2 on thread 2"), ("start again", "Enter", "started again")],
     "scaling": [("show efficiency", "Enter", "efficiency"), ("devices", "ArrowRight", "devices")],
     "stepper": [("step forward", "Enter", ""), ("source lines", "ArrowDown Enter", "marked"),
                 ("back one", "Enter Enter Enter", "")],
