@@ -64,9 +64,9 @@ def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9
     """Show pictures side by side: grey ``(height, width)`` or colour ``(height, width, 3)``.
 
     Args:
-        pictures: arrays; axes of length 1 are removed. Colours are floats from 0 to 1 or integers
-            from 0 to 255. Grey runs from a picture's smallest value to its largest: from white to black up to 32 pixels, as on paper; from black to
-            white in larger pictures, as in photographs.
+        pictures: arrays; axes of length 1 are removed. Colours are floats from 0 to 1 or integers from 0 to
+            255. Grey runs from a picture's smallest value to its largest: from white to black up to 32
+            pixels, as on paper; from black to white in larger pictures, as in photographs.
         titles: a text above each.
         columns: pictures in a row.
         size: width of one, in inches.
