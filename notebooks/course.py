@@ -64,9 +64,9 @@ def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9
     """Show pictures side by side: grey ``(height, width)`` or colour ``(height, width, 3)``.
 
     Args:
-        pictures: arrays; axes of length 1 are removed. Colours are from 0 to 1. Grey runs from a picture's
-            smallest value to its largest: from white to black up to 32 pixels, as on paper; from black to
-            white in larger pictures, as in photographs.
+        pictures: arrays; axes of length 1 are removed. Colours are floats from 0 to 1 or integers from 0 to
+            255. Grey runs from a picture's smallest value to its largest: from white to black up to 32
+            pixels, as on paper; from black to white in larger pictures, as in photographs.
         titles: a text above each.
         columns: pictures in a row.
         size: width of one, in inches.
@@ -87,7 +87,8 @@ def show(pictures: Any, titles: Any = None, columns: int = 10, size: float = 0.9
     for i, (axis, picture) in enumerate(zip(axes.ravel(), pictures, strict=False)):
         # Small pictures are drawn in black on white, as on paper; photographs are light.
         paper = picture.ndim == 2 and max(picture.shape) <= 32
-        shown = picture if picture.ndim == 2 else np.clip(picture, 0, 1)
+        scale = 255 if picture.dtype.kind in "iu" else 1
+        shown = picture if picture.ndim == 2 else np.clip(picture / scale, 0, 1)
         axis.imshow(shown, cmap="gray_r" if paper else "gray")
         if titles is not None:
             axis.set_title(titles[i], fontsize=9)

@@ -11,7 +11,7 @@ from mixnet import ndarray as nd
 from mixnet.base import AttributeTypeError, AttributeValueError, ShapeError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.units import digits
-from mixnet.widgets.svg import Svg
+from mixnet.widgets.svg import Svg, text_width
 from mixnet.widgets.view import View
 
 OPERATORS = ("convolution", "pooling", "attention")
@@ -125,9 +125,10 @@ class OpExplorer(View):
         side = 22
         width = sum(side * each.shape[1] + 50 for _, each in shown) + 20
         height = max(side * each.shape[0] for _, each in shown) + 80
-        picture = Svg(max(width, 560), height, self.summary())
+        line = f"{call} → {size}"
+        picture = Svg(max(width, text_width(line, 10.5) + 30), height, self.summary())
         picture.text(14, 22, p["operator"], bold=True)
-        picture.text(14, 40, f"{call} → {size}", "f-dim", 10.5)
+        picture.text(14, 40, line, "f-dim", 10.5)
         x = 14
         for name, each in shown:
             picture.text(x, 62, name, "f-dim", 11)
@@ -361,6 +362,15 @@ def _heat(picture: Svg, x: float, y: float, side: int, values: np.ndarray) -> No
                 f'<rect class="{style}" opacity="{0.15 + 0.85 * strength:.2f}" x="{left:g}" y="{top:g}" '
                 f'width="{side - 1}" height="{side - 1}"><title>[{i}, {j}] {number:.5g}</title></rect>'
             )
-            picture.text(
-                left + side / 2, top + side / 2 + 3, f"{number:.2g}", size=8, anchor="middle"
-            )
+            text = _brief(float(number))
+            smaller = min(8, 8 * (side - 1) / text_width(text, 8))
+            picture.text(left + side / 2, top + side / 2 + 3, text, size=smaller, anchor="middle")
+
+
+def _brief(number: float) -> str:
+    """A number for a small cell, with as many digits as fit (as ``brief`` in scene.js)."""
+    for places in (2, 1, 0):
+        text = digits(float(f"{number:.{places}e}"))
+        if len(text) <= 5:
+            return text
+    return f"{number:.0e}".replace("e+", "e")

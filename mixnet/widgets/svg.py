@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterable
 
 # Light, dark. The categories are told apart without colour too: views write a letter or a name.
@@ -111,9 +112,15 @@ class Svg:
 
     def text(
         self, x: float, y: float, text: str, style: str = "f-fg", size: float = 12,
-        anchor: str = "start", bold: bool = False,
+        anchor: str = "start", bold: bool = False, room: float | None = None,
     ) -> None:  # fmt: skip
-        """A line of text; ``anchor`` is ``start``, ``middle`` or ``end``."""
+        """A line of text; ``anchor`` is ``start``, ``middle`` or ``end``. It is cut to ``room``
+        pixels, by default to those up to the edge of the picture.
+        """
+        if room is None:
+            sides = {"start": self.width - x, "end": x, "middle": 2 * min(x, self.width - x)}
+            room = sides[anchor] - 2
+        text = fitted(text, size, room, bold)
         weight = ' font-weight="600"' if bold else ""
         where = f' text-anchor="{anchor}"' if anchor != "start" else ""
         self.add(
@@ -142,6 +149,40 @@ class Svg:
 
 def _n(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
+
+
+# Widths of characters, in the size of the font; all others have 0.65. They are those of DejaVu
+# Sans, which is wider than what most systems have.
+_WIDTHS = {
+    each: width
+    for width, characters in (
+        (0.3, "'IJijl"), (0.35, " ,./:;\\|"), (0.4, "()-[]ft!r"), (0.5, '"*_`'), (0.55, "?cszFLkvxy"),
+        (0.7, "ABCKRVXZ"), (0.8, "NUDGHOQ&"), (0.85, "#+<=>^w~×→"), (1.0, "@WMm%…"),
+    )
+    for each in characters
+}  # fmt: skip
+
+
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """About how many pixels a line of text takes; East Asian characters are as wide as high."""
+    ems = sum(_WIDTHS.get(each, 1.0 if each > "\u2e7f" else 0.65) for each in text)
+    return ems * size * (1.12 if bold else 1.0)
+
+
+def columns(text: str) -> float:
+    """How many letters of usual width are as wide as ``text``; ``columns`` of ``format.js`` too."""
+    return sum(1.6 if each > "\u2e7f" or each in "MW@" else 1.0 for each in text)
+
+
+def fitted(text: str, size: float, room: float, bold: bool = False) -> str:
+    """``text``, cut to a width in pixels."""
+    wide = text_width(text, size, bold)
+    if wide <= room:
+        return text
+    length = max(math.ceil(len(text) * max(room, 0) / wide), 1)
+    while length > 1 and text_width(short(text, length), size, bold) > room:
+        length -= 1
+    return short(text, length)
 
 
 def short(text: str, length: int) -> str:

@@ -253,8 +253,8 @@ def test_lesson_24_says_what_loaded_features_are_worth() -> None:
     assert min(head, slow) > full > scratch
     shown = printed(the("24_fine_tuning", "def moved"))
     reads = dict(re.findall(r"^(.+?) +layers .* reads (\S+)% of", shown, re.M))
-    assert float(reads["head only"]) > float(reads["all, features slowly"]) > 85
-    assert float(reads["all at the full rate"]) < 40
+    assert float(reads["head only"]) >= float(reads["all, features slowly"]) > 85
+    assert float(reads["all at the full rate"]) < 60
     assert "head only             layers changed by 0%, 0%, 0%" in shown
     views = re.findall(r"learns: (\d+) operations", printed(the("24_fine_tuning", "head_only =")))
     assert int(views[1]) < int(views[0])

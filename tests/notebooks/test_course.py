@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +69,21 @@ def test_data(course: Any) -> None:
     assert course.photograph("flower", 4).shape == (107, 160, 3)
     both = np.concatenate([data.train_x, data.test_x]).reshape(1797, -1)
     assert len({row.tobytes() for row in both}) == 1797, "no digit is in both parts"
+
+
+def test_integer_pictures_are_shown_in_their_colours(
+    course: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes from 0 to 255 look like the same colours from 0 to 1."""
+    display = pytest.importorskip("IPython.display")
+    image = pytest.importorskip("PIL.Image")
+    shown: list[np.ndarray] = []
+    monkeypatch.setattr(
+        display, "display", lambda each: shown.append(np.asarray(image.open(io.BytesIO(each.data))))
+    )
+    colours = np.full((40, 40, 3), (0.2, 0.6, 0.4), "float32")
+    course.show([colours])
+    course.show([(255 * colours).round().astype("uint8")])
+    assert np.abs(shown[0].astype(int) - shown[1]).max() <= 12
+    middle = shown[1][shown[1].shape[0] // 2, shown[1].shape[1] // 2]
+    assert np.abs(middle - np.array((51, 153, 102))).max() <= 6

@@ -21,10 +21,27 @@ nb_execution_mode = "off"
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_js_files = ["operators.js"]
+html_js_files = ["operators.js", "scrolling.js"]
 suppress_warnings = ["myst.xref_missing"]
 """
-INDEX = "# A site\n\n```{toctree}\nnotebook\npuzzle\noperators\n```\n"
+WIDE = f"{'a_module_with_a_long_name.' * 4}a_function_with_a_long_name"
+INDEX = f"""# A site
+
+```text
+{WIDE} {WIDE}
+```
+
+```{{toctree}}
+notebook
+puzzle
+operators
+```
+
+```{{eval-rst}}
+.. py:function:: {WIDE}
+.. py:function:: short
+```
+"""
 PUZZLE = "# A page\n\n```{view} puzzle_memory_to_solve\nTry [it](https://example.org).\n```\n"
 
 

@@ -40,6 +40,19 @@ def test_a_page_asks_for_a_view_and_it_is_live(watched: Watched, site: Path) -> 
     assert watched.axe(".mx") == []  # last: it reads style sheets, which files may not
 
 
+@pytest.mark.parametrize("name", ["index", "genindex"])
+def test_a_narrow_page_has_what_is_wide(watched: Watched, site: Path, name: str) -> None:
+    """Nothing is out of sight at the right, and code that scrolls can have the focus."""
+    page = watched.page
+    page.set_viewport_size({"width": 600, "height": 900})
+    page.goto((site / f"{name}.html").as_uri())
+    page.wait_for_timeout(300)
+    outside = "document.scrollingElement.scrollWidth - innerWidth"
+    assert page.evaluate(outside) <= 0
+    assert page.locator("pre[tabindex='0']").count() == (name == "index")
+    assert [each for each in watched.axe("body") if each.startswith("scrollable")] == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["index", "notebook", "puzzle"])
 def test_pages_have_contrast(watched: Watched, site: Path, name: str, theme: str) -> None:

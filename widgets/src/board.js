@@ -1,8 +1,8 @@
 // TrainingBoard: curves while they grow, histograms, images, events; pause, step, stop and the learning rate.
 import { button, h, tableOf } from "./core/dom.js";
-import { bytes, count, digits, howMany, short, ticks } from "./core/format.js";
+import { bytes, count, digits, fitted, howMany, short, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
-import { decades, extent, fitted, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "./board/chart.js";
+import { decades, extent, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "./board/chart.js";
 
 const HEIGHT = 150, LETTERS = "ABCDEFGH", DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
 const WORDS = {
@@ -182,8 +182,8 @@ export default view("TrainingBoard", (ctx) => {
       g.textAlign = "right";
       const k = hovered === null ? -1 : nearest(curve.step, hovered);
       const now = k >= 0 ? curve.value[k] : (curve.recent ?? curve).value.at(-1);
-      const name = list.length > 1 ? `${LETTERS[n % 8]} ${short(curve.name, 28)} ` : "";
-      const words = `${name}${now === null || now === undefined ? "not finite" : show(now)}`;
+      const number = now === null || now === undefined ? "not finite" : show(now), room = width - 22 - g.measureText(number).width - (n ? 0 : 60); // the title has the rest of the first line
+      const words = list.length > 1 ? `${fitted(g, `${LETTERS[n % 8]} ${short(curve.name, 28)}`, room)} ${number}` : number;
       g.fillText(words, width - 8, 16 + 12 * n);
       if (!n) taken = 8 + g.measureText(words).width;
       if (k >= 0 && now !== null && (!log || now > 0)) fill(g, [[-3, 0], [0, -3], [3, 0], [0, 3]].map(([x, y]) => [scale.px(curve.step[k]) + x, scale.py(now) + y]));

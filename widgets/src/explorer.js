@@ -1,6 +1,6 @@
 // OpExplorer: one operator on small data; sliders, and every number of the result explained.
 import { h, select, tableOf } from "./core/dom.js";
-import { digits } from "./core/format.js";
+import { columns, digits, fitted, short } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { boundsOf, brief, CELL, cellAt, pickOf, sceneOf } from "./explorer/scene.js";
@@ -162,11 +162,11 @@ export default view("OpExplorer", (ctx) => {
     g.font = "10px system-ui, sans-serif";
     if (pane.labels) {
       g.textAlign = "right";
-      for (let i = 0; i < pane.rows; i += 1) g.fillText(String(pane.labels[i]).slice(0, 6), pane.x - 4, pane.y + (i + 0.5) * CELL);
+      for (let i = 0; i < pane.rows; i += 1) g.fillText(fitted(g, String(pane.labels[i]), 36), pane.x - 4, pane.y + (i + 0.5) * CELL);
     }
     if (pane.across) {
       g.textAlign = "center";
-      for (let j = 0; j < pane.columns; j += 1) g.fillText(String(pane.across[j]).slice(0, 5), pane.x + (j + 0.5) * CELL, pane.y - 8);
+      for (let j = 0; j < pane.columns; j += 1) g.fillText(fitted(g, String(pane.across[j]), CELL), pane.x + (j + 0.5) * CELL, pane.y - 8);
     }
     g.textAlign = "center";
   }
@@ -215,7 +215,7 @@ export default view("OpExplorer", (ctx) => {
       ...scene.size.map((text) => h("div", null, text)),
       h("h3", null, "This cell"),
       h("p", null, scene.head),
-      ...(rows.length ? [tableOf(scene.header, rows)] : []),
+      ...(rows.length ? [tableOf(scene.header, rows.map(([name, ...numbers]) => [h("span", { title: name }, short(name, Math.round((12 * name.length) / columns(name)))), ...numbers]))] : []),
       ...(scene.rows.length > rows.length ? [h("p", null, `and ${scene.rows.length - rows.length} more`)] : []),
       h("p", null, h("b", null, scene.total)),
       h("h3", null, "The same in mixnet"),

@@ -1,6 +1,6 @@
 // ScalingView: measured points, the fitted model, the ideal line, and what the sliders make of it.
 import { button, h, s, select, slider, tableOf } from "./core/dom.js";
-import { bytes, digits, howMany, percent, seconds, signedPercent, ticks } from "./core/format.js";
+import { bytes, count, digits, fitted, howMany, percent, seconds, signedPercent, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
 import { exchanges } from "./scaling/exchanges.js";
@@ -125,7 +125,7 @@ export default view("ScalingView", (ctx) => {
     const levels = [...runs.flatMap((run) => run.points.map((p) => value(p.hi, p.n, of(run)))), ...lines.flatMap((each) => each.points.map(([n, thr]) => value(thr, n, each.one))), falls ? value(base(), 1, base()) : 0];
     const high = Math.max(...levels, 1e-12);
     const top = (falls ? high : Math.max(high, Math.min(base() * most, 2.5 * high))) * 1.05;
-    const shownLevel = efficiency ? percent : isTime ? seconds : amount;
+    const shownLevel = efficiency ? percent : isTime ? seconds : (level) => (Math.abs(level) >= 1e6 ? count(level) : amount(level));
     const x = (n) => LEFT + 8 + ((n - 1) / (most - 1)) * (W - LEFT - RIGHT - 16);
     const y = (level) => H - BOTTOM - (level / top) * (H - TOP - BOTTOM);
     const text = (tx, ty, content, anchor = "middle") => s("text", { x: tx, y: ty, "text-anchor": anchor, class: "mx-dimtext" }, content);
@@ -167,7 +167,10 @@ export default view("ScalingView", (ctx) => {
       [s("line", { x1: 0, x2: 22, y1: 0, y2: 0, class: "mx-ideal" }), "ideal"],
       ...lines.map((each) => [s("line", { x1: 0, x2: 22, y1: 0, y2: 0, stroke: `var(--mx-${each.colour})`, "stroke-width": 2, "stroke-dasharray": each.dash }), each.label]),
     ];
-    const wide = 40 + 6.6 * Math.max(...rows.map(([, text]) => text.length));
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = "11px system-ui, sans-serif";
+    const texts = rows.map(([, text]) => fitted(pen, text, W - LEFT - RIGHT - 70));
+    const wide = 40 + Math.max(...texts.map((text) => pen.measureText(text).width));
     // Efficiency falls to the right, throughput rises: the free corner is another one.
     const tall = rows.length * 17 + 6, up = way() === "efficiency" ? H - BOTTOM - tall - 6 : TOP + 6;
     // Where an epoch takes less the more devices there are, it is the right one.
@@ -177,7 +180,7 @@ export default view("ScalingView", (ctx) => {
       "g",
       { transform: `translate(${left},${up})` },
       s("rect", { width: wide, height: tall, class: "mx-frame" }),
-      rows.map(([sign, text], i) => s("g", { transform: `translate(6,${12 + i * 17})` }, sign, s("text", { x: 28, y: 4, class: "mx-text" }, text))),
+      rows.map(([sign, text], i) => s("g", { transform: `translate(6,${12 + i * 17})` }, sign, s("text", { x: 28, y: 4, class: "mx-text" }, texts[i], texts[i] !== text && s("title", null, text)))),
     );
   }
 

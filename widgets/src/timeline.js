@@ -1,6 +1,6 @@
 // EngineTimeline: lanes of threads, bars of operations; the dependencies of the one that is selected; replay.
 import { button, freshId, h, slider } from "./core/dom.js";
-import { howMany, seconds, short, ticks } from "./core/format.js";
+import { fitted, howMany, seconds, short, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
@@ -13,7 +13,7 @@ const LISTED = 200; // entries of the list of operations
 const REPLAY = 10; // seconds of a whole replay
 
 export default view("EngineTimeline", (ctx) => {
-  let runs, laid, span, graphs, all, colours, matches = [], near = null, playing = 0;
+  let runs, laid, span, graphs, all, colours, matches = [], near = null, playing = 0, taken = [];
   const graph = (r) => {
     const found = (graphs[r] ??= {});
     if (!found.edges) {
@@ -162,6 +162,7 @@ export default view("EngineTimeline", (ctx) => {
     colours ??= Object.fromEntries([..."01234"].flatMap((n) => [[`c${n}`, ctx.colour(`c${n}`)]]).concat(["fg", "dim", "bg", "line", "hot", "panel"].map((n) => [n, ctx.colour(n)])));
     const fade = near || matches.length ? 0.5 : 1;
     const marks = [];
+    taken = [];
     g.textBaseline = "middle";
     g.strokeStyle = colours.line;
     g.lineWidth = 0.5;
@@ -179,12 +180,12 @@ export default view("EngineTimeline", (ctx) => {
       const shown = Math.min(t1, now);
       g.font = "600 13px system-ui, sans-serif";
       g.fillStyle = colours.fg;
-      g.fillText(`${run.name}: ${time(run.span)}`, 6, heading.y + 10);
+      g.fillText(fitted(g, run.name, size.width - 100) + `: ${time(run.span)}`, 6, heading.y + 10);
       for (const lane of heading.lanes) {
         if (lane.y > high || lane.y + lane.height < low) continue;
         g.font = "11px system-ui, sans-serif";
         g.fillStyle = colours.dim;
-        g.fillText(lane.name, 6, lane.y + 9);
+        write(g, fitted(g, lane.name, named(size)), 6, lane.y + 9);
         for (const row of lane.bars) {
           let fill = "";
           g.globalAlpha = fade;
@@ -233,6 +234,15 @@ export default view("EngineTimeline", (ctx) => {
     }
   }
 
+  // A text, and where it stands: names of variables are written between such texts.
+  function write(g, words, x, y) {
+    g.fillText(words, x, y);
+    if (near) taken.push([x, x + g.measureText(words).width, y]);
+  }
+  const free = (left, right, y) => taken.every(([from, to, at]) => right < from || left > to || Math.abs(y - at) > 13);
+
+  const named = (size) => size.width * 0.6; // what names of lanes may take of a line
+
   // Dashes: queued for variables. A thin bar: waiting for a thread.
   function waiting(g, px, ops, i, y, now, x1, width) {
     const ready = Math.min(ops.pushed[i] + ops.queued[i], now);
@@ -248,15 +258,15 @@ export default view("EngineTimeline", (ctx) => {
       const left = Math.max(x, 0);
       const room = Math.min(x + width, size.width) - left;
       g.globalAlpha = fade < 1 ? 0.6 : 1;
-      if (room > 9) g.fillText(caption(r, i, room), left + (room < 16 ? 1 : 3), y + 8);
+      if (room > 9) write(g, caption(g, r, i, room), left + (room < 16 ? 1 : 3), y + 8);
     }
     g.globalAlpha = 1;
   }
 
   // The letter of its kind, and the name if there is room: colour alone says nothing.
-  function caption(r, i, room) {
+  function caption(g, r, i, room) {
     const { ops } = runs[r], letter = `${ops.error[i] >= 0 ? "!" : ""}${LETTERS[ops.kind[i]]}`;
-    return room < 34 ? letter : short(`${letter} ${text(r, "name", i)}`, Math.floor((room - 4) / 6));
+    return room < 34 ? letter : fitted(g, `${letter} ${text(r, "name", i)}`, room - 4);
   }
 
   // What is selected, found or on the longest chain, over the rest.
@@ -274,7 +284,7 @@ export default view("EngineTimeline", (ctx) => {
       const from = Math.max(left, 0), room = Math.min(left + width, size.width) - from;
       if (room > 9) {
         g.fillStyle = colours.fg;
-        g.fillText(caption(r, i, room), from + (room < 16 ? 1 : 3), y + 8);
+        write(g, caption(g, r, i, room), from + (room < 16 ? 1 : 3), y + 8);
       }
     };
     g.font = "11px system-ui, sans-serif";
@@ -319,15 +329,19 @@ export default view("EngineTimeline", (ctx) => {
       g.lineTo(x1 - 6, y1 - 3.5);
       g.lineTo(x1 - 6, y1 + 3.5);
       g.fill();
-      // Variables' names, where they hide no bar and no other name.
+      // Variables' names, later, where they hide no other name.
       const at = [(x0 + x1) / 2, (y0 + y1) / 2];
-      if ((a === i || b === i) && Math.abs(y1 - y0) > BAR && notes.every(([, x, y]) => Math.abs(x - at[0]) > 90 || Math.abs(y - at[1]) > 14)) notes.push([short(variable(r, found.via[k]), 24), ...at]);
+      if ((a === i || b === i) && Math.abs(y1 - y0) > BAR) notes.push([short(variable(r, found.via[k]), 24), ...at]);
     }
     g.textAlign = "center";
-    const begin = 10 + Math.max(...laid.runs[r].lanes.map((lane) => g.measureText(lane.name).width)); // behind the names of the lanes
-    for (const [name, middle, y] of notes) {
+    const begin = 10 + Math.min(Math.max(...laid.runs[r].lanes.map((lane) => g.measureText(lane.name).width)), named(size)); // behind the names of the lanes
+    for (const [whole, middle, at] of notes) {
+      const name = fitted(g, whole, size.width - begin - 6);
       const wide = g.measureText(name).width + 6;
       const x = Math.min(Math.max(middle, begin + wide / 2), size.width - wide / 2);
+      const y = [0, -7, 7, -14, 14, -21, 21].map((by) => at + by).find((each) => free(x - wide / 2, x + wide / 2, each));
+      if (y === undefined) continue;
+      taken.push([x - wide / 2, x + wide / 2, y]);
       g.fillStyle = colours.bg;
       g.fillRect(x - wide / 2, y - 7, wide, 14);
       g.fillStyle = colours.fg;

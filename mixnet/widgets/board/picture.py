@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from mixnet.units import count_text, digits, size_text, ticks
 from mixnet.widgets.board.others import curves_of_others
-from mixnet.widgets.svg import Svg, short
+from mixnet.widgets.svg import Svg, fitted, text_width
 
 _WIDTH, _HEIGHT, _GAP, _ACROSS = 300, 150, 16, 3
 FROM_ZERO = ("throughput", "memory")
@@ -39,7 +39,7 @@ def picture(payload: dict[str, Any], label: str) -> str:
     rows = -(-cells // _ACROSS)
     images = 110 if payload["images"] else 0
     svg = Svg(_ACROSS * (_WIDTH + _GAP) + _GAP, 40 + rows * (tall + _GAP) + images + 8, label)
-    svg.text(_GAP, 24, short(label, 130), bold=True)
+    svg.text(_GAP, 24, label, bold=True)
     marks = [event["step"] for event in payload["events"] if event["kind"] == "compile"]
     for number in range(cells):
         x = _GAP + number % _ACROSS * (_WIDTH + _GAP)
@@ -54,7 +54,7 @@ def picture(payload: dict[str, Any], label: str) -> str:
             f'<image x="{x}" y="{y}" width="90" height="86" style="image-rendering:pixelated" '
             f'href="{image["src"]}"/>'
         )
-        svg.text(x, y + 100, short(image["name"], 16), "f-dim", 10)
+        svg.text(x, y + 100, image["name"], "f-dim", 10, room=110)
     return str(svg)
 
 
@@ -77,7 +77,7 @@ def _chart(
     ]
     steps = [step for c in curves for step in c["step"]]
     if not known:
-        svg.text(x + 8, y + 16, short(title, 36), bold=True)
+        svg.text(x + 8, y + 16, title, bold=True, room=_WIDTH - 16)
         svg.text(x + 8, y + 40, "no finite value", "f-dim")
         return
     low, high, first, last = min(known), max(known), min(steps), max(steps)
@@ -100,11 +100,13 @@ def _chart(
         _polyline(svg, curve, number, area)
         name = f"{_LETTERS[colour]} {curve['name']}" if len(curves) > 1 else ""
         final = curve.get("recent", curve)["value"][-1]
-        text = short(f"{name} {'not finite' if final is None else show(final)}".strip(), 34)
+        ending = "not finite" if final is None else show(final)
+        room = _WIDTH - 22 - text_width(ending, 10) - (0 if number else 60)
+        text = f"{fitted(name, 10, room)} {ending}".strip()
         svg.text(x + _WIDTH - 8, y + 16 + 12 * number, text, f"m{colour}", 10, "end")
         if not number:  # the title has the rest of the line
-            room = (_WIDTH - 24 - 6 * len(text)) // 8
-            svg.text(x + 8, y + 16, short(title, max(room, 4)), bold=True)
+            room = _WIDTH - 24 - text_width(text, 10)
+            svg.text(x + 8, y + 16, title, bold=True, room=room)
 
 
 class _Area(NamedTuple):
@@ -156,7 +158,7 @@ def _polyline(svg: Svg, curve: dict[str, Any], number: int, area: _Area) -> None
 
 def _histogram(svg: Svg, x: float, y: float, high: float, data: dict[str, Any]) -> None:
     svg.rect(x, y, _WIDTH, high, "f-box s-line", radius=4)
-    svg.text(x + 8, y + 16, short(data["layer"], 38), bold=True)
+    svg.text(x + 8, y + 16, data["layer"], bold=True, room=_WIDTH - 16)
     counts = data["counts"] or [0]
     wide, tall = (_WIDTH - 16) / len(counts), high - 52
     for number, count in enumerate(counts):

@@ -9,7 +9,7 @@ from typing import Any
 from mixnet.units import how_many, size_text
 from mixnet.visualization.layout import curve, layered
 from mixnet.widgets.graph.payload import Reader
-from mixnet.widgets.svg import Svg, short
+from mixnet.widgets.svg import Svg, columns, short, text_width
 
 NOT_FINITE = "✗"  # begins what a box says of values that are not all finite
 _WIDEST = 1160.0  # pixels: what is wider is drawn smaller
@@ -32,7 +32,7 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
     faces = [_face(read, key) for key in boxes]
     kinds = _edges(read, stands, len(boxes))
     sizes = [
-        (max(84.0, 7.7 * max(len(title), 0.84 * len(second)) + 20), 38.0)
+        (max(84.0, 7.7 * max(columns(title), 0.84 * columns(second)) + 20), 38.0)
         for title, second, _, _ in faces
     ]
     weights = [0.05 if kind == "kept" else 1.0 for kind in kinds.values()]
@@ -40,14 +40,14 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
     notes = _notes(payload, hidden)
     scale = min(1.0, _WIDEST / layout.width)
     head = 30 + 16 * len(notes)
-    words = max([7.4 * len(short(summary, 120)), *(6 * len(short(note, 150)) for note in notes)])
+    words = max(text_width(summary, 12, bold=True), *(text_width(note, 11) for note in notes), 0)
     drawn = Svg(
         max(layout.width * scale + 4, min(words + 24, 900)), layout.height * scale + head, summary
     )
-    drawn.text(10, 18, short(summary, 120), bold=True)
+    drawn.text(10, 18, summary, bold=True)
     for i, note in enumerate(notes):
         style = "f-hot" if note.startswith("✗") else "f-dim"
-        drawn.text(10, 34 + 16 * i, short(note, 150), style, 11)
+        drawn.text(10, 34 + 16 * i, note, style, 11)
     drawn.add(f'<g transform="translate(0 {head - 6}) scale({scale:.3f})">')
     for kind, path in zip(kinds.values(), layout.paths, strict=True):
         _draw_edge(drawn, kind, path)
@@ -126,8 +126,8 @@ def _draw_box(
     if is_block:  # a second box behind it: there is more inside
         drawn.rect(x + 4, y - 4, width, height, "f-box s-line")
     drawn.rect(x, y, width, height, style, tooltip, 0 if is_block else 19 if is_input else 3)
-    drawn.text(x + width / 2, y + 16, title, "f-fg", 12, "middle", bold=True)
-    drawn.text(x + width / 2, y + 31, second, "f-fg", 11, "middle")
+    drawn.text(x + width / 2, y + 16, title, "f-fg", 12, "middle", True, width - 8)
+    drawn.text(x + width / 2, y + 31, second, "f-fg", 11, "middle", room=width - 8)
 
 
 def _operator(read: Reader, row: int) -> str | None:

@@ -10,7 +10,7 @@ from mixnet.units import digits, share_text
 from mixnet.widgets.graph.picture import picture as graph_picture
 from mixnet.widgets.memory.picture import plan_picture
 from mixnet.widgets.memory.plans import in_program
-from mixnet.widgets.svg import Svg, short
+from mixnet.widgets.svg import Svg
 from mixnet.widgets.timeline.picture import picture as timeline_picture
 
 WIDTH = 1180
@@ -22,7 +22,7 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
     the source.
     """
     svg = Svg(WIDTH, 520, summary)
-    svg.text(14, 22, short(summary, 150), bold=True)
+    svg.text(14, 22, summary, bold=True)
     panes = {
         "source": (14, 36, 330, 250),
         "numbers": (14, 296, 330, 210),
@@ -54,7 +54,7 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
     _pieces(svg, payload, node, panes["what runs"])
     for name, text in payload["missing"].items():
         x, y, width, _ = panes[{"runs": "what runs"}.get(name, name)]
-        svg.text(x + 8, y + 34, short(text, int(width / 5.6)), "f-dim", 11)
+        svg.text(x + 8, y + 34, text, "f-dim", 11, room=width - 16)
     return str(svg)
 
 
@@ -106,17 +106,15 @@ def _source(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) ->
         svg.text(x + 30, top + 11, str(line), "f-dim", 10, "end")
         own = text[indent:]
         pad = 5.6 * (len(own) - len(own.lstrip()))
-        svg.text(
-            x + 38 + pad, top + 11, short(own.lstrip(), int((width - 46 - pad) / 5.7)), size=10.5
-        )
+        svg.text(x + 38 + pad, top + 11, own.lstrip(), size=10.5, room=width - 44 - pad)
 
 
 def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:
-    x, y, _, height = box
+    x, y, width, height = box
     if node is None:
         return
     name = payload["graph"]["names"][node]
-    svg.text(x + 8, y + 36, short(payload["labels"].get(name, name), 44), bold=True)
+    svg.text(x + 8, y + 36, payload["labels"].get(name, name), bold=True, room=width - 14)
     rows = None if payload["numbers"] is None else payload["numbers"][node]
     if not rows:
         return
@@ -133,13 +131,8 @@ def _numbers(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -
     for k, count in enumerate(bins):
         tall = 84 * count / most
         svg.rect(x + 8 + 12.8 * k, y + height - 28 - tall, 12, tall, "m0")
-    svg.text(
-        x + 8,
-        y + height - 10,
-        short("first values: " + ", ".join(map(_text, first)), 56),
-        "f-dim",
-        10.5,
-    )
+    text = "first values: " + ", ".join(map(_text, first))
+    svg.text(x + 8, y + height - 10, text, "f-dim", 10.5, room=width - 14)
 
 
 def _text(value: float | str) -> str:
@@ -158,9 +151,5 @@ def _pieces(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) ->
             svg.rect(x + 2, top, width - 4, 16, "c6")
         names = [payload["graph"]["names"][n] for n in piece["rows"]]
         text = " + ".join(payload["labels"].get(n, n) for n in names) or piece["name"]
-        svg.text(
-            x + 8,
-            top + 12,
-            short(f"{outer.index(piece) + 1}. {piece['kind']}: {text}", 82),
-            size=11,
-        )
+        text = f"{outer.index(piece) + 1}. {piece['kind']}: {text}"
+        svg.text(x + 8, top + 12, text, size=11, room=width - 14)

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from mixnet.units import digits, how_many, size_text, ticks, time_text
-from mixnet.widgets.svg import Svg, short
+from mixnet.widgets.svg import Svg, text_width
 
 KINDS = {"A": (0, "saved for backward"), "F": (5, "forward only"),
          "B": (1, "made by backward"), "R": (3, "recomputed"), "O": (2, "output"),
@@ -209,7 +209,7 @@ def _write_names(
     """The names of arrays, where a box has room."""
     for number, begin, end, offset, size in boxes(graph, plan):
         name = array_name(graph, number)
-        if (end - begin) * kx > 6 * len(name) + 6 and size * ky > 12:
+        if (end - begin) * kx > text_width(name, 10) + 6 and size * ky > 12:
             middle = floor - (offset + size / 2) * ky
             svg.text(x + begin * kx + 3, middle + 4, name, "f-fg", 10)
 
@@ -309,6 +309,6 @@ def _alive(
         name = array_name(graph, number)
         line = source_text(payload, graph, number)
         name = f"{name} {line}" if payload["unit"] != "step" and line else name
-        svg.text(x + 94, y + 19 + i * 17, short(name, 34), "f-fg", 11)
+        svg.text(x + 94, y + 19 + i * 17, name, "f-fg", 11, room=210)
     if len(numbers) > 15:
         svg.text(x, y + 20 + 15 * 17, f"and {len(numbers) - 15} more", "f-dim", 11)

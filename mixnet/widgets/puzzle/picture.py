@@ -44,13 +44,8 @@ def _box(
     svg.rect(x, y, width, height, f"c{colour} {'s-hot' if bad else 's-line'}", title=title)
     text = ("! " if bad else "") + name
     if height >= 11 and width >= 30:
-        svg.text(
-            x + width / 2,
-            y + height / 2 + 3.5,
-            short(text, int(width / 6)),
-            size=10,
-            anchor="middle",
-        )
+        middle = (x + width / 2, y + height / 2 + 3.5)
+        svg.text(*middle, text, size=10, anchor="middle", room=width - 2)
 
 
 def _memory(svg: Svg, payload: dict[str, Any], place: list[int], wrong: set[int]) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mixnet.units import how_many, share_text, size_text, ticks, time_text
+from mixnet.units import count_text, how_many, share_text, size_text, ticks, time_text
 from mixnet.widgets.scaling.model import step_parts, throughput
-from mixnet.widgets.svg import Svg
+from mixnet.widgets.svg import Svg, fitted, text_width
 
 PARTS = {
     "compute": ("C", "computing", 2),
@@ -25,6 +25,11 @@ ROW = 20  # pixels of a bar
 def digits_text(value: float) -> str:
     """A number to three digits, thousands in full."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _level_text(value: float) -> str:
+    """A number at an axis, where there is little room."""
+    return count_text(value) if abs(value) >= 1e6 else digits_text(value)
 
 
 def base_of(payload: dict[str, Any]) -> float:
@@ -65,7 +70,7 @@ def panel(
     svg.text(x, y - 8, "samples a second" if not efficiency else "efficiency", "f-dim", 11)
     svg.rect(x, y, width, height, "f-bg s-line")
     for level in ticks(0, top, 6):
-        text = share_text(round(level, 2)) if efficiency else digits_text(level)
+        text = share_text(round(level, 2)) if efficiency else _level_text(level)
         svg.text(x - 5, place(1, level)[1] + 4, text, "f-dim", 10, "end")
     every = max(1, math.ceil(most / 8))
     for n in counts:
@@ -104,15 +109,36 @@ def _mark(svg: Svg, origin: str, x: float, y: float, colour: int, title: str | N
         svg.rect(x - 4, y - 4, 8, 8, f"f-bg k{colour % 8}", title)
 
 
+def legend_places(payload: dict[str, Any], width: float) -> list[tuple[str, float, int]]:
+    """The texts of the legend, runs and the ideal, with the pixels before each and its line."""
+    texts = [
+        fitted(
+            f"{run['label']}, batch {digits_text(run['batch'])}: {run['origin']}", 11, width - 20
+        )
+        for run in payload["runs"]
+    ]
+    places, x, line = [], 0.0, 0
+    for text in [*texts, "ideal"]:
+        if x and x + 28 + text_width(text, 11) > width:
+            x, line = 0.0, line + 1
+        places.append((text, x, line))
+        x += 40 + text_width(text, 11)
+    return places
+
+
+LEGEND_LINE = 17
+"""Pixels of a line of the legend."""
+
+
 def legend(svg: Svg, payload: dict[str, Any], x: float, y: float) -> None:
-    """A row for each run: its mark, batch and where its points come from."""
-    for i, run in enumerate(payload["runs"]):
-        _mark(svg, run["origin"], x + 5, y - 4, i)
-        text = f"{run['label']}, batch {digits_text(run['batch'])}: {run['origin']}"
-        svg.text(x + 16, y, text, "f-fg", 11)
-        x += 40 + 6.3 * len(text)
-    svg.line(x, y - 4, x + 22, y - 4, "s-line", dashed=True)
-    svg.text(x + 28, y, "ideal", "f-fg", 11)
+    """Each run with its mark, batch and where its points come from; the ideal; the model."""
+    *runs, (ideal, right, line) = legend_places(payload, svg.width - x)
+    for i, (text, at, number) in enumerate(runs):
+        _mark(svg, payload["runs"][i]["origin"], x + at + 5, y + LEGEND_LINE * number - 4, i)
+        svg.text(x + at + 16, y + LEGEND_LINE * number, text, "f-fg", 11)
+    y += LEGEND_LINE * line
+    svg.line(x + right, y - 4, x + right + 22, y - 4, "s-line", dashed=True)
+    svg.text(x + right + 28, y, ideal, "f-fg", 11)
     model = payload["model"]
     if model is None:
         return

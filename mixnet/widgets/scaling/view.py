@@ -14,11 +14,13 @@ from mixnet.widgets.scaling import topology as transfers
 from mixnet.widgets.scaling.fit import fit
 from mixnet.widgets.scaling.model import COMPRESSIONS, DEFAULTS, throughput
 from mixnet.widgets.scaling.picture import (
+    LEGEND_LINE,
     ROW,
     bar_rows,
     bars,
     digits_text,
     legend,
+    legend_places,
     model_text,
     panel,
 )
@@ -239,16 +241,17 @@ class ScalingView(View):
 
     def svg(self) -> str:
         rows = bar_rows(self.payload)
-        floor = 405 + (30 + ROW * len(rows) if rows else 0)
+        lower = LEGEND_LINE * legend_places(self.payload, 920)[-1][2]  # more lines than one
+        floor = lower + 405 + (30 + ROW * len(rows) if rows else 0)
         stored = self.payload.get("topology")  # what an older version stored has none
         is_drawn = transfers.is_drawn(stored)
         svg = Svg(980, floor + (transfers.HEIGHT if is_drawn else 0), self.summary())
         svg.text(10, 20, "Scaling", bold=True)
-        svg.text(70, 20, self.payload["note"][:140], "f-dim", 11)
+        svg.text(70, 20, self.payload["note"], "f-dim", 11)
         for i, way in enumerate(("throughput", "efficiency")):
             panel(svg, self.payload, way, 60 + i * 490, 46, 410, 270)
         legend(svg, self.payload, 60, 372)
-        bars(svg, rows, 60, 420)
+        bars(svg, rows, 60, lower + 420)
         if stored is not None and is_drawn:
             transfers.draw(svg, stored, 60, floor + 20)
         return str(svg)

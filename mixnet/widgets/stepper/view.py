@@ -14,7 +14,7 @@ from mixnet.widgets.magics import cell_magic, run_cell
 from mixnet.widgets.stepper import cell
 from mixnet.widgets.stepper.data import key_text, payload
 from mixnet.widgets.stepper.names import labels_of
-from mixnet.widgets.svg import Svg, short
+from mixnet.widgets.svg import Svg
 from mixnet.widgets.view import View
 
 _KINDS = {
@@ -152,7 +152,7 @@ class HybridizeStepper(View):
                 picture.text(
                     174 + max(1.0, 90 * seconds / most) + 6, y + 16, time_text(seconds), "f-dim", 11
                 )
-            picture.text(340, y + 16, short(stage["what"], 88), size=11.5)
+            picture.text(340, y + 16, stage["what"], size=11.5)
             if n + 1 < len(shown):
                 picture.path(f"M89,{y + 24} V{y + 33}", arrow=True)
         if hidden:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mixnet.units import ticks, time_text
-from mixnet.widgets.svg import Svg, short
+from mixnet.widgets.svg import Svg, fitted, text_width
 from mixnet.widgets.timeline.data import KINDS, Run
 
 WIDTH, LEFT, BAR, SEAT = 940, 14, 17, 5
@@ -35,11 +35,12 @@ def picture(runs: list[Run], label: str, width: float = WIDTH, waits: bool = Tru
         x = LEFT + tick * scale
         svg.add(f'<path class="s-line" opacity="0.4" d="M{x:.1f},40V{height - 6}"/>')
         text = time_text(tick / 1e9) if tick else "0"
-        before = x + 3 + 6 * len(text) > width  # no room behind its line
+        before = x + 3 + text_width(text, 10) > width  # no room behind its line
         svg.text(x + (-3 if before else 3), 50, text, "f-dim", 10, "end" if before else "start")
     y = 58.0
     for run in runs:
-        svg.text(LEFT, y + 12, f"{run['name']}: {time_text(run['span'] / 1e9)}", bold=True)
+        name = fitted(run["name"], 12, width - 120, bold=True)
+        svg.text(LEFT, y + 12, f"{name}: {time_text(run['span'] / 1e9)}", bold=True)
         y += 20
         for number, lane in enumerate(run["lanes"]):
             svg.text(LEFT, y + 11, lane["name"], "f-dim", 11)
@@ -106,5 +107,5 @@ def _bars(svg: Svg, run: Run, lane: int, y: float, scale: float) -> None:
         svg.rect(start, top, width, BAR - 3, style, tooltip)
         if width > 16:
             text = f"{'! ' if failed else ''}{LETTERS[ops['kind'][i]]} {name}"
-            room = int((width - 5) / 5.6)
-            svg.text(start + 3, top + 10.5, short(text, room) if room > 4 else text[0], size=10)
+            room = width - 5
+            svg.text(start + 3, top + 10.5, text if room > 28 else text[0], size=10, room=room)

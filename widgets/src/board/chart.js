@@ -1,6 +1,4 @@
 // The arithmetic of small charts: groups of curves, extents, places, the nearest point.
-import { short } from "../core/format.js";
-
 // Curves that are drawn together, in the order in which they came: [group, [curve, ...]].
 export function grouped(series) {
   const found = new Map();
@@ -80,13 +78,6 @@ export function nearest(steps, step) {
     else high = middle;
   }
   return low > 0 && step - steps[low - 1] <= steps[low] - step ? low - 1 : low;
-}
-
-// A text cut to the pixels that there are for it.
-export function fitted(g, text, room) {
-  let length = text.length;
-  while (length > 1 && g.measureText(short(text, length)).width > room) length -= 1;
-  return short(text, length);
 }
 
 // A slider is linear; a learning rate goes by factors: 0 to 100 is 1e-6 to 10.

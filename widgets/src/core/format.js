@@ -14,6 +14,7 @@ export function bytes(size) {
 }
 
 export function count(number) {
+  if (Math.abs(number) >= 1e15) return digits(number);
   return scaled(number, ["", "k", "M", "G", "T"]).trim();
 }
 
@@ -72,6 +73,22 @@ export function ticks(low, high, most = 5) {
 
 export function short(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1).replace(/[\s._]+$/, "")}…`;
+}
+
+// A text cut to the pixels that there are for it, in the font that is set.
+export function fitted(g, text, room) {
+  const wide = g.measureText(text).width;
+  if (wide <= room) return text;
+  let length = Math.max(Math.ceil((text.length * room) / wide), 1);
+  while (length > 1 && g.measureText(short(text, length)).width > room) length -= 1;
+  return short(text, length);
+}
+
+// How many letters of usual width are as wide as a text, where it cannot be measured.
+export function columns(text) {
+  let sum = 0;
+  for (const each of text) sum += each > "\u2e7f" || "MW@".includes(each) ? 1.6 : 1;
+  return sum;
 }
 
 export function shape(extents) {

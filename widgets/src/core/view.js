@@ -1,6 +1,7 @@
 // What every view stands on: the frame (toolbar, stage, side panel, spoken line), state shared with Python,
 // the host's theme, and clean removal.
 import { h, button, freshId } from "./dom.js";
+import { keepingFocus } from "./focus.js";
 import { settle } from "./place.js";
 import { firstSight } from "./sight.js";
 
@@ -71,7 +72,7 @@ export function view(name, start) {
           bar.append(h("span", { class: "mx-right mx-field" }, saves, button("?", "keys of this view", () => help.showModal())));
         },
       };
-      const update = start(ctx);
+      const draw = start(ctx), update = (what) => keepingFocus(root, () => draw(what));
       const changed = (what) => () => update(what);
       const handlers = { payload: changed("payload"), state: changed("state") };
       for (const key of Object.keys(handlers)) model.on(`change:${key}`, handlers[key]);

@@ -1,5 +1,5 @@
 // A payload mixnet.graph/1, read; and what of it is in sight when some blocks are open.
-import { bytes, count, howMany, seconds, short } from "../core/format.js";
+import { bytes, columns, count, howMany, seconds, short } from "../core/format.js";
 import { compound } from "../core/layout.js";
 
 export const PARTS = ["input", "forward", "backward", "parameter"];
@@ -214,9 +214,9 @@ export function arrange(g, open, parameters, overlay) {
   const faces = sight.list.map((item) => face(g, item, overlay));
   const items = sight.list.map((item, i) => {
     const { title, second } = faces[i];
-    if (sight.children[i]) return { w: title.length * 7 + 56, h: 0, children: sight.children[i] };
-    if (item >= 0 && g.op(item) === null && g.part[item] === PARAMETER) return { w: Math.max(60, title.length * 6 + 16), h: 20 };
-    return { w: Math.max(84, 7.7 * title.length + 18, 6.4 * (second.length + (faces[i].backward ? 4 : 0)) + (item >= 0 && g.op(item) === null ? 32 : 20)), h: 36 };
+    if (sight.children[i]) return { w: columns(title) * 7 + 56, h: 0, children: sight.children[i] };
+    if (item >= 0 && g.op(item) === null && g.part[item] === PARAMETER) return { w: Math.max(60, columns(title) * 6 + 16), h: 20 };
+    return { w: Math.max(84, 7.7 * columns(title) + 18, 6.4 * (columns(second) + (faces[i].backward ? 4 : 0)) + (item >= 0 && g.op(item) === null ? 32 : 20)), h: 36 };
   });
   const made = compound({ items, roots: sight.roots, edges: sight.edges });
   return { ...sight, ...made, faces };

@@ -1,5 +1,5 @@
 // Drawing what is in sight, on a canvas or as SVG.
-import { howMany } from "../core/format.js";
+import { columns, howMany } from "../core/format.js";
 import { CHANGES, CHANGE_COLOURS, boxValue, edgeShape, isOutput } from "./model.js";
 
 export const BANDS = 240; // height of the strips that boxes and lines are sorted into
@@ -273,7 +273,7 @@ function words(ctx, sight, closed, opened, colours) {
   for (const i of opened) {
     const b = sight.boxes[i], text = `▾ ${sight.faces[i].error ? "✗ " : ""}${sight.faces[i].title}`;
     ctx.fillStyle = b.depth % 2 ? colours.bg : colours.panel;
-    ctx.fillRect(b.x + 3, b.y + 2, 6.6 * text.length, 16);
+    ctx.fillRect(b.x + 3, b.y + 2, 6.6 * columns(text), 16);
     ctx.fillStyle = colours.dim;
     ctx.fillText(text, b.x + 6, b.y + 14);
   }

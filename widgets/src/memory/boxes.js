@@ -1,5 +1,5 @@
 // Draws the boxes of a plan into a rectangle of a canvas, all of it in pixels.
-import { short } from "../core/format.js";
+import { fitted } from "../core/format.js";
 import { KINDS, nameOf, visible } from "./plan.js";
 
 export const MOST = 1500; // boxes drawn one by one; what is smaller shows in a picture of the whole
@@ -61,8 +61,8 @@ function write(g, p, at, shown, ink) {
     const left = Math.max(at.x(p.begin[n]), at.x(at.from)), right = Math.min(at.x(p.end[n]), at.x(at.to));
     const h = (p.high[n] - p.low[n]) * at.ky;
     if (right - left < 9 || h < 10) continue;
-    const fits = Math.floor((right - left - 6) / 6.3);
-    const text = fits > 5 ? short(nameOf(p.graph, n).replace(prefix, ""), fits) : p.graph.arrays.kind[n];
+    const room = right - left - 6, name = nameOf(p.graph, n).replace(prefix, "");
+    const text = room > 37 ? fitted(g, name, room) : p.graph.arrays.kind[n];
     const middle = Math.min(Math.max((at.y(p.low[n]) + at.y(p.high[n])) / 2, at.y(at.high) + 7), at.y(at.low) - 7);
     g.fillText(text, left + 3, middle);
     written += 1;

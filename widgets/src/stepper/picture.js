@@ -1,4 +1,5 @@
 // A graph stage as a picture: operations as boxes, arrays between them as edges from top to bottom.
+import { columns } from "../core/format.js";
 import { layered } from "../core/layered.js";
 import { surface } from "../core/surface.js";
 
@@ -9,7 +10,7 @@ export function arrange(rows) {
   const shown = rows.flatMap((row, i) => (row.kind === "node" && row.op ? [i] : []));
   if (!shown.length || shown.length > MOST) return null;
   const at = new Map(shown.map((i, k) => [rows[i].name, k]));
-  const boxes = shown.map((i) => ({ w: Math.max(74, 7.2 * Math.max(rows[i].op.length, words(rows[i]).length) + 20), h: HIGH }));
+  const boxes = shown.map((i) => ({ w: Math.max(74, 7.2 * Math.max(columns(rows[i].op), columns(words(rows[i]))) + 20), h: HIGH }));
   const seen = new Set(), edges = [];
   shown.forEach((i, to) => {
     for (const input of rows[i].inputs) {
