@@ -333,6 +333,7 @@ def _look_up(
         bool(here.training),
         *attributes,
         *attributes.values(),
+        *map(type, attributes.values()),  # 1, True and 1.0 are equal
         *[value.spec for value in values],
     )
     try:
