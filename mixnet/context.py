@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import jax
 
 from mixnet import config
-from mixnet.base import ContextError, UnknownNameError, classproperty
+from mixnet.base import AttributeTypeError, ContextError, UnknownNameError, classproperty
 from mixnet.base import with_metaclass as with_metaclass
 from mixnet.process.tasks import PerTask, current_task, enter
 
@@ -18,6 +18,10 @@ _current = threading.local()
 
 class _UnknownDeviceError(ContextError, UnknownNameError, mxnet_name="KeyError"):
     """A device type that does not exist."""
+
+
+class _DeviceNumberError(ContextError, AttributeTypeError, mxnet_name="TypeError"):
+    """The number of a device is no number."""
 
 
 class Context:
@@ -40,9 +44,11 @@ class Context:
         if isinstance(device_type, Context):
             return device_type
         try:
+            if isinstance(device_id, str):
+                raise TypeError(device_id)
             key = (device_type, int(device_id))
         except (TypeError, ValueError):
-            raise ContextError(
+            raise _DeviceNumberError(
                 f"A device number must be a whole number, not {device_id!r:.60}; use mx.cpu(0)."
             ) from None
         # Contexts are interned: comparing devices on the hot path is comparing identities.

@@ -74,3 +74,11 @@ product(matrix, matrix).block_until_ready()
 print(product(matrix, matrix).is_ready())
 """
     assert run(code) == "True"
+
+
+@pytest.mark.parametrize("number", ["a", "1", None, []])
+def test_a_device_number_is_a_number(number: object) -> None:
+    with pytest.raises(TypeError, match="must be a whole number"):
+        mx.cpu(number)
+    with pytest.raises(TypeError, match="must be a whole number"):
+        mx.Context("gpu", number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -79,8 +80,7 @@ def test_packed_recurrent_parameters(mode: str, gates: int, directions: int) -> 
 
 def test_names_choose() -> None:
     initializer = mx.init.Uniform()
-    for ending, value in (("bias", 0), ("gamma", 1), ("beta", 0), ("moving_var", 1),
-                          ("running_mean", 0), ("min", 0), ("max", 1)):  # fmt: skip
+    for ending, value in (("bias", 0), ("gamma", 1), ("beta", 0), ("min", 0), ("max", 1)):
         assert (filled(initializer, (3,), f"a_{ending}") == value).all()
     with pytest.raises(ValueError, match="Nothing says how 'state' starts"):
         filled(initializer, (3,), "state")
@@ -193,14 +193,45 @@ def test_numpy_arrays_are_given_to_users_code() -> None:
     assert math.isfinite(found.max())
 
 
-@pytest.mark.parametrize("name", ["a_running_var", "a_running_mean", "a_weight_quantize"])
-def test_plain_strings_say_less_than_descriptions(name: str) -> None:
-    """Which names say something: MXNet 1.9.1."""
-    array = mx.nd.zeros((2, 2))
-    with pytest.warns(DeprecationWarning), pytest.raises(ValueError, match="Nothing says how"):
-        mx.init.One()(name, array)
-    mx.init.One()(mx.init.InitDesc(name), array)
-    assert (array.asnumpy() != 0).any() == (not name.endswith("mean"))
+@pytest.mark.parametrize(
+    ("ending", "plain", "described"),
+    [
+        ("running_mean", None, None), ("running_var", None, None), ("moving_mean", 0, None),
+        ("moving_var", 1, None), ("moving_inv_var", 0, None), ("moving_avg", 0, None),
+        ("min", 0, 0), ("max", 1, 1), ("bias_quantize", None, 0),
+    ],
+)  # fmt: skip
+def test_what_a_name_says(ending: str, plain: int | None, described: int | None) -> None:
+    """In a plain string and in a description, in MXNet 1.9.1: a value, or nothing."""
+    for name, value in ((f"a_{ending}", plain), (InitDesc(f"a_{ending}"), described)):
+        array = nd.zeros((2,)) + 9
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            if value is None:
+                with pytest.raises(ValueError, match="Nothing says how"):
+                    mx.init.Uniform()(name, array)
+            else:
+                mx.init.Uniform()(name, array)
+                assert array.asnumpy().tolist() == [value, value]
+
+
+def test_a_description_of_quantized_weights_is_known() -> None:
+    assert abs(filled(mx.init.One(), (2, 2), "a_weight_quantize")).max() > 1
+
+
+def test_batch_norm_initializes_what_it_keeps() -> None:
+    data, mean = mx.sym.Variable("data"), mx.sym.Variable("mine")
+    for moving, name in (({}, "bn_moving_mean"), ({"moving_mean": mean}, "mine")):
+        module = mx.mod.Module(mx.sym.BatchNorm(data, name="bn", **moving), label_names=None)
+        module.bind([("data", (2, 2))])
+        module.init_params(mx.init.Uniform())
+        kept = {key: value.asnumpy().tolist() for key, value in module.get_params()[1].items()}
+        assert kept == {name: [0, 0], "bn_moving_var": [1, 1]}
+
+
+def test_orthogonal_needs_a_matrix() -> None:
+    with pytest.raises(mx.MXNetError, match=r"'a_weight' of shape \(3,\) is no matrix"):
+        filled(mx.init.Orthogonal(), (3,))
 
 
 def test_orthogonal_of_an_unknown_distribution() -> None:

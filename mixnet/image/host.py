@@ -110,14 +110,17 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
         raise DTypeError(
             f"Images of {pixels.dtype.name} are not resized; use one of {', '.join(_RESIZABLE)}."
         )
+    # Newer versions of OpenCV know more; MXNet's does not, and the choices 9 and 10 are made before.
+    if not NEAREST <= interp <= cv2.INTER_LINEAR_EXACT:
+        raise AttributeValueError(
+            f"Unknown interpolation method {interp}: 0 nearest, 1 bilinear, 2 bicubic, 3 area, "
+            f"4 Lanczos, 5 bilinear in integers."
+        )
     try:
         with _portable(cv2, interp):
             resized = cv2.resize(pixels, (width, height), interpolation=interp)
     except cv2.error as error:
-        raise AttributeValueError(
-            f"Unknown interpolation method {interp}: 0 nearest, 1 bilinear, 2 bicubic, 3 area, "
-            f"4 Lanczos. OpenCV says: {str(error).strip()}"
-        ) from None
+        raise AttributeValueError(f"OpenCV does not resize this: {str(error).strip()}") from None
     return resized if resized.ndim == 3 else resized[:, :, None]
 
 

@@ -46,9 +46,7 @@ _BY_ENDING = (
     ("gamma", "_init_gamma"),
     ("beta", "_init_beta"),
     ("moving_mean", "_init_zero"),
-    ("running_mean", "_init_zero"),
     ("moving_var", "_init_one"),
-    ("running_var", "_init_one"),
     ("moving_inv_var", "_init_zero"),
     ("moving_avg", "_init_zero"),
     ("min", "_init_zero"),
@@ -59,7 +57,9 @@ _BY_ENDING = (
 
 
 # Endings that say nothing in a plain string, as in MXNet; ``InitDesc`` knows them.
-_NOT_IN_STRINGS = ("running_mean", "running_var", "weight_quantize", "bias_quantize")
+_NOT_IN_STRINGS = ("weight_quantize", "bias_quantize")
+# Endings that say nothing in an ``InitDesc``: what BatchNorm keeps has initializers of its own.
+_ONLY_IN_STRINGS = ("moving_mean", "moving_var", "moving_inv_var", "moving_avg")
 
 
 class Initializer:
@@ -67,7 +67,7 @@ class Initializer:
 
     A parameter's own initializer (``attrs['__init__']``) comes first. Else the name decides:
     ``...weight`` is for ``_init_weight``, which subclasses override; ``...bias`` and ``...beta``
-    become 0, ``...gamma`` 1, moving means 0, moving variances 1.
+    become 0, ``...gamma`` 1; moving means and variances have initializers of their own.
 
     Args:
         kwargs: the arguments of the subclass, for ``dumps``.
@@ -151,8 +151,9 @@ class Initializer:
             if name.endswith("bias"):
                 arr[:] = [1.0, 0, 0, 0, 1.0, 0]
                 return name
+        unknown = _NOT_IN_STRINGS if legacy else _ONLY_IN_STRINGS
         for ending, method in _BY_ENDING:
-            if name.endswith(ending) and not (legacy and ending in _NOT_IN_STRINGS):
+            if name.endswith(ending) and ending not in unknown:
                 getattr(self, method)(name, arr)
                 return ending
         self._init_default(name, arr)
@@ -178,7 +179,7 @@ class Initializer:
     def _init_default(self, desc: str, arr: NDArray) -> None:
         raise AttributeValueError(
             f"Nothing says how {str(desc)!r} starts: known names end in weight, bias (0), gamma (1), "
-            f"beta (0) and moving statistics. Give it an initializer of its own: "
+            f"and beta (0). Give it an initializer of its own: "
             f"mx.sym.Variable(name, init=mx.init.Zero()), or init= of a gluon parameter."
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import AttributeValueError
+from mixnet.base import AttributeValueError, ShapeError
 from mixnet.initializer.initializer import Initializer, register
 from mixnet.ndarray import random
 from mixnet.ndarray.create import array
@@ -99,6 +99,10 @@ class Orthogonal(Initializer):
         self.rand_type = rand_type
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
+        if arr.ndim < 2:
+            raise ShapeError(
+                f"Orthogonal: parameter {str(desc)!r} of shape {arr.shape} is no matrix; it needs two axes."
+            )
         rows, columns = arr.shape[0], math.prod(arr.shape[1:])
         if self.rand_type == "uniform":
             drawn = random.uniform(-1.0, 1.0, (rows, columns), ctx=arr.context)

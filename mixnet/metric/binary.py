@@ -108,7 +108,10 @@ class _Binary(EvalMetric):
                 raise AttributeValueError(_MORE_CLASSES)
             each = measured(confusion, [label, pred])
             counts = each if counts is None else counts + each.as_in_context(counts.context)
-        if counts is not None:
+        if counts is None:
+            if self._macro:  # a batch of nothing is a batch, of score 0
+                super()._absorb(np.array([0.0, 1.0]), local=True)
+        else:
             numbers = measured(self._of_batch, [counts]) if self._macro else counts
             self._add(numbers, [pred for _, pred in labelled])
 

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 import numpy as onp
 
-from mixnet.base import AttributeKindError, MXNetError, NotAnArrayError, OtherArrayError
+from mixnet.base import (
+    AttributeKindError,
+    AttributeTypeError,
+    MXNetError,
+    NotAnArrayError,
+    OtherArrayError,
+)
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
@@ -158,9 +164,11 @@ def as_array(value: Operand, like: object = None) -> Any:
 
 def as_axes(axis: int | Sequence[int] | None) -> Any:
     """An axis, several, or None, as a tuple or None."""
-    return (
-        axis if axis is None else (axis,) if isinstance(axis, (int, onp.integer)) else tuple(axis)
-    )
+    if axis is None:
+        return None
+    if isinstance(axis, (float, onp.floating)):
+        raise AttributeTypeError(f"An axis must be a whole number, not {axis!r}.")
+    return (axis,) if isinstance(axis, (int, onp.integer)) else tuple(axis)
 
 
 def name_of(dtype: DTypeLike) -> str | None:

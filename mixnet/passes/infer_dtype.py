@@ -55,12 +55,15 @@ def _that_follow(
     own = rule.of_inputs(names, len(node.inputs))
     shared = [entry for i, entry in enumerate(node.inputs) if i not in own]
     of_results = rule.of_results(attributes, count)
-    results = [Entry(node, i) for i in range(count) if of_results[i] is None]
+    first = rule.of_shared and of_results[0] is None
+    results = [Entry(node, i) for i in range(bool(first), count) if of_results[i] is None]
     common = _common(dtypes, shared) or rule.when_unknown(attributes) or _common(dtypes, results)
     follow = {node.inputs[i]: dtype for i, dtype in own.items() if dtype is not None}
     follow |= {Entry(node, i): dtype for i, dtype in enumerate(of_results) if dtype is not None}
     if common is not None:
         follow |= dict.fromkeys(shared, common) | dict.fromkeys(results, common)
+        if rule.of_shared and first:
+            follow[Entry(node, 0)] = np.dtype(rule.of_shared(common))
         if rule.statistics:
             # Those of half-precision data are float32.
             statistics = FLOAT32 if common.itemsize == 2 else common

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mixnet import gluon, nd
+from mixnet import MXNetError, gluon, nd
 
 
 class Counting(gluon.HybridBlock):
@@ -150,3 +150,10 @@ def test_shapes_that_cannot_be_inferred_are_value_errors() -> None:
     known.initialize()
     with pytest.raises(AssertionError):
         known([nd.ones((1, 2))])
+
+
+def test_instance_norm_needs_something_to_average() -> None:
+    layer = gluon.nn.InstanceNorm(in_channels=3)
+    layer.initialize()
+    with pytest.raises(MXNetError, match=r"InstanceNorm takes \(batch, channels, \.\.\.\)"):
+        layer(nd.ones((2, 3)))

@@ -273,3 +273,13 @@ def test_the_arrays_by_context() -> None:
     gradients = [nd.zeros((2, 3), ctx=each) for each in parameter._ctx_list]
     parameter._grad = gradients
     assert parameter.list_grad() == gradients
+
+
+@pytest.mark.parametrize("call", ["initialize", "reset_ctx"])
+def test_no_context_at_all_is_refused(call: str) -> None:
+    parameter = gluon.Parameter("p", shape=(2,))
+    parameter.initialize()
+    options = {"force_reinit": True} if call == "initialize" else {}
+    with pytest.raises(ValueError, match="ctx is empty"):
+        getattr(parameter, call)(ctx=[], **options)
+    assert parameter.list_ctx() == [mx.cpu()]

@@ -243,3 +243,10 @@ def test_errors(tmp_path: Path) -> None:
         image.CreateAugmenter((3, 5, 5), rand_resize=True)
     with pytest.raises(NotImplementedError):
         image.Augmenter()(integers())
+
+
+@pytest.mark.parametrize("interp", [-1, 6, 7, 9, 10])
+def test_interpolations_that_mxnet_does_not_know(interp: int) -> None:
+    with pytest.raises(mx.MXNetError, match=f"Unknown interpolation method {interp}"):
+        image.imresize(mx.nd.zeros((4, 3, 3), dtype="uint8"), 2, 2, interp=interp)
+    assert image.imresize(mx.nd.zeros((4, 3, 3), dtype="uint8"), 2, 2, interp=5).shape == (2, 2, 3)

@@ -283,3 +283,17 @@ def test_f1_tells_precision_recall_and_counts() -> None:
     of_batches = metric.F1()
     of_batches.update([label], [nd.stack(1 - pred, pred, axis=1)])
     assert of_batches.metrics.total_examples == 0
+
+
+@pytest.mark.parametrize("made", [metric.F1, metric.MCC])
+def test_a_batch_of_nothing_counts_as_a_batch_of_score_0(made: Any) -> None:
+    """Numbers of MXNet 1.9.1; over samples it counts nothing."""
+    over_batches, over_samples = made(), made(average="micro")
+    for each in (over_batches, over_samples):
+        each.update([], [])
+    assert over_batches.get()[1] == 0 and over_batches.num_inst == 1
+    assert onp.isnan(over_samples.get()[1]) and over_samples.num_inst == 0
+    f1 = metric.F1()
+    f1.update([nd.array([0, 1])], [nd.array([[0.3, 0.7], [0.2, 0.8]])])
+    f1.update([], [])
+    assert f1.get()[1] == pytest.approx(1 / 3) and f1.num_inst == 2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as onp
 import pytest
 
-from mixnet import np
+from mixnet import MXNetError, np
 
 FACTS = json.loads(
     (Path(__file__).parent.parent / "parity" / "fixtures" / "np_dtypes.json").read_text()
@@ -77,3 +77,9 @@ def test_one_array(name: str) -> None:
             found.append((getattr(np, name)(array), fact, key))
     for each in found:
         _compare(*each)
+
+
+@pytest.mark.parametrize("name", ["mean", "sum", "std"])
+def test_an_axis_is_a_whole_number(name: str) -> None:
+    with pytest.raises(MXNetError, match=r"a whole number, not 1\.5"):
+        getattr(np, name)(np.ones((2, 3)), axis=1.5)

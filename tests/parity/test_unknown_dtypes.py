@@ -60,3 +60,31 @@ def test_a_dtype_reaches_what_was_not_given_one_through_the_result() -> None:
     )
     assert executor.arg_dict["b"].dtype is np.float16
     assert executor.forward()[0].dtype is np.float16
+
+
+X, Y = (mx.sym.Variable(name).as_np_ndarray() for name in "xy")
+OF_NUMPY = {
+    "greater": (X > 1, "bool", "bool"), "less of two": (X < Y, "bool", "bool"),
+    "isinf": (mx.sym.np.isinf(X), "bool", "bool"), "any": (mx.sym.np.any(X), "bool", "bool"),
+    "logical_not": (mx.sym.np.logical_not(X), "bool", "bool"),
+    "argmax": (mx.sym.np.argmax(X), "int64", "int64"), "nonzero": (mx.sym.npx.nonzero(X), "int64", "int64"),
+    "mean": (mx.sym.np.mean(X), "float32", "float16"), "a quotient": (X / 2, "float32", "float16"),
+    "a quotient of a number": (2 / X, "float32", "float16"), "sum": (mx.sym.np.sum(X), "int64", "float16"),
+    "prod": (mx.sym.np.prod(X), "int64", "float16"),
+    "sum in float64": (mx.sym.np.sum(X, dtype="float64"), "float64", "float64"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_NUMPY)
+def test_results_of_numpy_functions(name: str) -> None:
+    """Dtypes that MXNet infers of booleans and of float16."""
+    symbol, of_booleans, of_floats = OF_NUMPY[name]
+    for dtype, expected in (("bool", of_booleans), ("float16", of_floats)):
+        assert np.dtype(symbol.infer_type_partial(x=dtype)[1][0]).name == expected
+
+
+def test_a_result_of_another_dtype_says_nothing_of_the_inputs() -> None:
+    assert (mx.sym.np.mean(X) + Y).infer_type_partial(y="float64")[0] == [None, np.float64]
+    chosen = mx.sym.np.where(X, Y, Y)
+    assert chosen.infer_type_partial(x="int32") == ([np.int32, None], [None], [])
+    assert chosen.infer_type_partial(y="float64") == ([None, np.float64], [np.float64], [])

@@ -222,6 +222,7 @@ class Parameter:
                 stacklevel=2,
             )
             return
+        contexts = _contexts(ctx)
         self._arrays = {}
         if init is None:
             init = default_init if self.init is None else self.init
@@ -230,7 +231,6 @@ class Parameter:
                 f"Parameter '{self.name}' cannot be initialized: its shape {self.shape} is not "
                 f"complete. Give the layer its input size (in_units, in_channels)."
             )
-        contexts = _contexts(ctx)
         self._deferred_init = (init, contexts, default_init, None)
         self._reserved = None
         if self._is_shape_known():
@@ -654,4 +654,7 @@ class Parameter:
 def _contexts(ctx: Context | Sequence[Context] | None) -> list[Context]:
     if ctx is None:
         return [current_context()]
-    return [as_context(each) for each in (ctx if isinstance(ctx, (list, tuple)) else [ctx])]
+    contexts = [as_context(each) for each in (ctx if isinstance(ctx, (list, tuple)) else [ctx])]
+    if not contexts:
+        raise AttributeValueError("ctx is empty: name one context, or leave ctx out.")
+    return contexts

@@ -12,6 +12,7 @@ from mixnet.base import DTypeError, OperatorValueError, ShapeError, TraceError
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count
+from mixnet.ops.schema.dtypes import PLACES
 
 
 def _known(name: str, size: int | None) -> int:
@@ -48,7 +49,7 @@ def _(index):
     return np.count_nonzero(index)
 
 
-@op("_npx_nonzero", aliases=["_npi_nonzero"], differentiable=False)
+@op("_npx_nonzero", aliases=["_npi_nonzero"], dtypes=PLACES, differentiable=False)
 def nonzero(x, *, size: int | None = None):
     """The indices of the elements that are not 0: one row each, one column for each axis; int64.
 

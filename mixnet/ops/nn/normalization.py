@@ -92,6 +92,10 @@ def instance_norm(data, gamma, beta, *, eps: NonNegative = 1e-3):
 
     Source: MXNet operator ``InstanceNorm``; Ulyanov, Vedaldi and Lempitsky, 2016.
     """
+    if data.ndim < 3:
+        raise ShapeError(
+            f"InstanceNorm takes (batch, channels, ...), not data of shape {data.shape}."
+        )
     check_channels("InstanceNorm", data, 1, gamma=gamma, beta=beta)
     shape = (1, -1, *(1,) * (data.ndim - 2))
     out, _, _ = _standard(data, tuple(range(2, data.ndim)), eps)

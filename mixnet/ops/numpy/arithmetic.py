@@ -20,7 +20,7 @@ from mixnet.ops.math.elementwise import BINARY, FUSIONS, power_scalar
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
-from mixnet.ops.schema.dtypes import to_dtype
+from mixnet.ops.schema.dtypes import FRACTION, TRUTH, to_dtype
 
 Function = Callable[..., Any]
 
@@ -237,8 +237,8 @@ def _declare_comparison(name: str, function: Function, text: str) -> None:
         text, "For two arrays of equal dtype; the result is boolean.", registered
     )
     compare_scalar.__doc__ = _text(text, "For an array and a number.", f"{registered}_scalar")
-    op(registered, differentiable=False)(compare)
-    op(f"{registered}_scalar", differentiable=False)(compare_scalar)
+    op(registered, dtypes=TRUTH, differentiable=False)(compare)
+    op(f"{registered}_scalar", dtypes=TRUTH, differentiable=False)(compare_scalar)
 
 
 for _name, _comparison in _COMPARISONS.items():
@@ -266,7 +266,7 @@ def true_divide(lhs, rhs):
     return _quotient(lhs, rhs)
 
 
-@op("_npi_true_divide_scalar")
+@op("_npi_true_divide_scalar", dtypes=FRACTION)
 def true_divide_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """An array divided by a number; whole numbers in float32.
 
@@ -276,7 +276,7 @@ def true_divide_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     return quotient(data, jnp.asarray(scalar).astype(data.dtype))
 
 
-@op("_npi_rtrue_divide_scalar")
+@op("_npi_rtrue_divide_scalar", dtypes=FRACTION)
 def rtrue_divide_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
     """A number divided by an array; whole numbers in float32.
 
@@ -291,7 +291,7 @@ def _declare_test(name: str, function: Function, text: str) -> None:
         return function(x)
 
     test.__doc__ = _text(text, "Element by element; the result is boolean.", f"_npi_{name}")
-    op(f"_npi_{name}", differentiable=False)(test)
+    op(f"_npi_{name}", dtypes=TRUTH, differentiable=False)(test)
 
 
 _declare_test("logical_not", lambda x: x == 0, "Whether zero.")

@@ -15,7 +15,7 @@ from mixnet.ops.math.quotient import quotient
 from mixnet.ops.math.reduce import all_ties
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Count, DType, Shape
-from mixnet.ops.schema.dtypes import to_dtype
+from mixnet.ops.schema.dtypes import COUNT, FRACTION, PLACES, TRUTH, to_dtype
 from mixnet.ops.schema.ranges import AxisOf
 
 
@@ -43,7 +43,7 @@ def _summed_dtype(a: jax.Array, dtype: str | None) -> Any:
     return dtype or (jnp.int64 if a.dtype == jnp.bool_ else a.dtype)
 
 
-@op("_np_sum")
+@op("_np_sum", dtypes=COUNT)
 def sum_(
     a,
     *,
@@ -73,7 +73,7 @@ def _start(initial: float | None, neutral: int, dtype: DTypeLike) -> Any:
     return jnp.asarray(neutral if initial is None else initial, dtype)
 
 
-@op("_np_prod", aliases=["_np_product"])
+@op("_np_prod", aliases=["_np_product"], dtypes=COUNT)
 def prod(
     a,
     *,
@@ -125,14 +125,14 @@ def _declare_truth(name: str, function: Callable[..., Any], text: str, aliases: 
     truth.__doc__ = (
         f"{text} Along axes, all by default; booleans.\n\nSource: MXNet operator ``_np_{name}``."
     )
-    op(f"_np_{name}", aliases=aliases, differentiable=False)(truth)
+    op(f"_np_{name}", aliases=aliases, dtypes=TRUTH, differentiable=False)(truth)
 
 
 _declare_truth("all", jnp.all, "Whether every element is true.", [])
 _declare_truth("any", jnp.any, "Whether one element is true.", ["_np_sometrue"])
 
 
-@op("_npi_mean")
+@op("_npi_mean", dtypes=FRACTION)
 def mean(
     a,
     *,
@@ -217,7 +217,7 @@ def _declare_position(name: str, function: Callable[..., Any], text: str) -> Non
         f"{text} Along ``axis``, in the flattened array by default; int64.\n\nSource: MXNet "
         f"operator ``_npi_{name}``."
     )
-    op(f"_npi_{name}", differentiable=False)(position)
+    op(f"_npi_{name}", dtypes=PLACES, differentiable=False)(position)
 
 
 _declare_position("argmax", jnp.argmax, "Position of the largest element.")

@@ -14,10 +14,10 @@ from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, Scalar
-from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
+from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype, to_dtype
 
 
-@op("_npi_where")
+@op("_npi_where", dtypes=Dtypes(own={"condition": None}))
 def where(condition, x, y):
     """Elements of ``x`` where ``condition`` is true, else of ``y``; all broadcast together.
 

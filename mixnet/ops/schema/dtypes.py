@@ -31,6 +31,8 @@ class Dtypes:
         shared: the attribute with the dtype that the arrays share where none of them is known.
         result: the dtype of the first output, where it is neither the shared one nor the attribute ``dtype``;
             or a function of the attributes that gives it, None for the shared one.
+        of_shared: what gives the dtype of the first output from the shared one, where both are not the same;
+            the first output then says nothing of the inputs.
         others: the dtype of the outputs behind the first, where it is not the shared one; or such a function.
         usual: what shapes are inferred with where nothing says a dtype.
         strict: whether an array with a dtype of its own is refused in another one.
@@ -43,6 +45,7 @@ class Dtypes:
     free: Sequence[str] = ()
     shared: str | None = None
     result: str | Callable[[Mapping[str, Any]], str | None] | None = None
+    of_shared: Callable[[np.dtype], str | np.dtype] | None = None
     others: str | Callable[[Mapping[str, Any]], str | None] | None = None
     usual: str = "float32"
     strict: bool = False
@@ -87,6 +90,23 @@ def all_own(count: int) -> dict[int, str | None]:
 
 SAME = Dtypes()
 """One dtype for all."""
+
+TRUTH = Dtypes(result="bool")
+"""The result is boolean."""
+
+PLACES = Dtypes(result="int64")
+"""The result is places in an array."""
+
+
+def _fraction(dtype: np.dtype) -> str | np.dtype:
+    return "float32" if dtype.kind in "biu" else dtype
+
+
+FRACTION = Dtypes(of_shared=_fraction)
+"""A quotient: of whole numbers float32."""
+
+COUNT = Dtypes(of_shared=lambda dtype: "int64" if dtype.kind == "b" else dtype)
+"""A sum: of booleans int64."""
 
 
 # Looked up when this is imported: on threads that XLA calls Python from, numbers below the normal ones

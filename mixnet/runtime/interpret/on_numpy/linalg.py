@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _stacked(x: np.ndarray) -> Any:
-    return x.reshape(-1, *x.shape[-2:])
+    return x.reshape(int(np.prod(x.shape[:-2])), *x.shape[-2:])
 
 
 def _over(x: np.ndarray, function: Callable[[Any], Any], shapes: Any, dtypes: Any) -> list[Any]:

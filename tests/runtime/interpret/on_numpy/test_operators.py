@@ -91,3 +91,12 @@ def test_gradients_are_the_devices() -> None:
         for one, other in zip(made, expected[name], strict=True):
             close(one, np.asarray(other), name)
     assert len(known) > 0.8 * len(SOME)
+
+
+def test_factors_of_matrices_without_elements() -> None:
+    with mx.util.np_shape(), mx.util.np_array():
+        for shape in ((0, 0), (2, 0, 0), (0, 2, 2)):
+            empty = mx.np.zeros(shape)
+            assert mx.np.linalg.det(empty).asnumpy().shape == shape[:-2]
+            assert mx.np.linalg.inv(empty).asnumpy().shape == shape
+            assert mx.np.linalg.cholesky(empty).asnumpy().shape == shape
