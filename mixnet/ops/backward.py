@@ -46,7 +46,7 @@ def gradients(
         inputs: all that the operator was called with.
         wrt: which of them are asked for.
     """
-    _, pull = with_gradients(forward, statics, scalars, inputs, headed, wrt)
+    _, pull = with_gradients(forward, statics, scalars, inputs, headed, wrt, reads_outputs=False)
     return pull(heads, headed, wrt)
 
 
@@ -57,6 +57,7 @@ def with_gradients(
     inputs: Sequence[Any],
     headed: Sequence[int],
     wrt: Sequence[int],
+    reads_outputs: bool = True,
 ) -> tuple[tuple[Any, ...], Callable[..., tuple[Any, ...]]]:
     """All outputs of an operator, and a function that gives gradients without computing it again.
 
@@ -67,6 +68,7 @@ def with_gradients(
         inputs: what it is called with.
         headed: the outputs that may get gradients.
         wrt: the inputs whose gradients may be asked for.
+        reads_outputs: whether the caller reads the outputs; otherwise they may be shapes and dtypes alone.
 
     Returns:
         The outputs, and ``pull(heads, headed, wrt)`` for some of ``headed`` and of ``wrt``,
@@ -98,8 +100,9 @@ def with_gradients(
             stand_ins = list(inputs)
             real = [i for i in wrt if jnp.issubdtype(inputs[i].dtype, jnp.floating)]
 
-    primal, pull, outputs = vjp(run, *[stand_ins[i] for i in real])
-    if whole:
+    varied = [stand_ins[i] for i in real]
+    primal, pull, outputs = vjp(run, *varied, reads_results=reads_outputs)
+    if whole and reads_outputs:
         outputs = tuple(forward.apply(statics, inputs, scalars))
 
     def gradients_of(

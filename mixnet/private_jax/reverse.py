@@ -34,12 +34,16 @@ class _NotPlainError(Exception):
     """A loop, a branch or a call mixes values with tangents: ``jax.vjp`` divides it."""
 
 
-def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any], Any], Any]:
+def vjp(
+    function: Callable[..., Any], *primals: Any, reads_results: bool = True
+) -> tuple[Any, Callable[[Any], Any], Any]:
     """What ``jax.vjp(function, *primals, has_aux=True)`` gives.
 
     Args:
         function: gives what is differentiated, and other results.
         primals: its inputs: arrays of real numbers, or trees of them.
+        reads_results: whether the caller reads the numbers of the results. If not, what no gradient needs
+            may be left out, and results may be shapes and dtypes alone.
 
     Returns:
         The first, a function from its cotangents to a tuple of those of the primals, and the other results.
@@ -48,13 +52,15 @@ def vjp(function: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[[Any
     calls_are_written_out = jax.config.jax_disable_jit  # type: ignore[attr-defined]
     if _trace is not None and backward_pass is not None and calls_are_written_out:
         try:
-            return _vjp(_trace, function, primals)
+            return _vjp(_trace, function, primals, reads_results)
         except Exception:  # what the function itself raises, it raises again
             pass
     return jax.vjp(function, *primals, has_aux=True)
 
 
-def _vjp(trace: Any, function: Callable[..., Any], primals: Any) -> tuple[Any, Any, Any]:
+def _vjp(
+    trace: Any, function: Callable[..., Any], primals: Any, reads_results: bool
+) -> tuple[Any, Any, Any]:
     arrays, structure = jax.tree.flatten(primals)
     parts: list[tuple[list[Any], Any]] = []  # dtypes and structure of each part of the results
 
@@ -73,8 +79,13 @@ def _vjp(trace: Any, function: Callable[..., Any], primals: Any) -> tuple[Any, A
         raise _NotPlainError
     heads, results = len(outputs), len(outputs) + len(others)
     known, linear = _divided(whole, len(arrays), results)
-    values = list(jax.core.eval_jaxpr(known, (), *constants, *arrays))
-    residuals = values[results:]
+    if reads_results:
+        values = list(jax.core.eval_jaxpr(known, (), *constants, *arrays))
+        residuals = values[results:]
+    else:
+        values = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in known.outvars[:results]]
+        needed = _without_results(known, results)
+        residuals = list(jax.core.eval_jaxpr(needed, (), *constants, *arrays))
 
     def pull(cotangents: Any) -> Any:
         unknown = [UndefinedPrimal(each.aval) for each in linear.invars[len(residuals) :]]
@@ -128,6 +139,18 @@ def _divided(jaxpr: Any, primals: int, results: int) -> tuple[Any, Any]:
     )
     inputs = [*residuals, *jaxpr.invars[primals:]]
     return known, Jaxpr([], inputs, heads, linear, debug_info=info)
+
+
+def _without_results(jaxpr: Any, results: int) -> Any:
+    """The jaxpr without its first outputs and what only they need."""
+    outputs = jaxpr.outvars[results:]
+    needed = {each for each in outputs if type(each) is not Literal}
+    equations = []
+    for equation in reversed(jaxpr.eqns):
+        if equation.effects or not needed.isdisjoint(equation.outvars):
+            equations.append(equation)
+            needed.update([each for each in equation.invars if type(each) is not Literal])
+    return Jaxpr([], jaxpr.invars, outputs, equations[::-1], debug_info=jaxpr.debug_info)
 
 
 def _check_plain(equation: Any) -> None:

@@ -140,3 +140,32 @@ def test_without_jax_s_private_parts(monkeypatch):
     _, expected = _with(_usual, PLAIN["softmax"])
     for each, other in zip(results, expected, strict=True):
         np.testing.assert_array_equal(each, other)
+
+
+def _pull_alone(reads_results):
+    """Gradients of a product, for which its shape is enough."""
+
+    def run(x, y):
+        outputs, pull, _ = reverse.vjp(
+            lambda *each: (jnp.tanh(each[0] * 2) @ each[1].T, jnp.cos(each[0])),
+            x,
+            y,
+            reads_results=reads_results,
+        )
+        return list(pull(jax.lax.full_like(outputs, 1)))
+
+    trace = flat_tracer()
+    with jax.disable_jit():
+        jaxpr, constants = trace(run, [jax.core.ShapedArray(X.shape, X.dtype)] * 2)
+    return jaxpr, jax.core.eval_jaxpr(jaxpr, constants, X, Y)
+
+
+def test_results_that_are_not_read_are_not_traced():
+    whole, expected = _pull_alone(True)
+    jaxpr, actual = _pull_alone(False)
+    for a, b in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+    before = [each.primitive.name for each in whole.eqns]
+    after = [each.primitive.name for each in jaxpr.eqns]
+    assert before.count("dot_general") == after.count("dot_general") + 1
+    assert "cos" in before and "cos" not in after and "tanh" in after
