@@ -40,7 +40,11 @@ if (
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-QUICK_COMPILATION = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+# The emitters of fusions write and optimize MLIR of their own, which takes longer than all the rest.
+QUICK_COMPILATION = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false"
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
