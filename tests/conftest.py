@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import itertools
 import os
 import random
 import signal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -25,6 +27,10 @@ from mixnet.runtime.programs import executable_cache
 TESTS = Path(__file__).parent
 MAPS = Path("/proc/self/maps")
 
+# nbformat reads notebooks through jsonschema, which builds the grammars of addresses, three seconds in each
+# worker, wherever their package is installed. No notebook has an address to be checked.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
 # A shell's background jobs ignore Ctrl-C, and hand that on to what they start: tests of interrupts
 # would wait.
 if (
@@ -35,6 +41,10 @@ if (
 
 
 QUICK_COMPILATION = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+# The emitters of fusions write and optimize MLIR of their own, which takes longer than all the rest. Later
+# versions have no such flag, and XLA ends a process that names one it does not know.
+if jax.__version_info__ < (0, 11):
+    QUICK_COMPILATION += " --xla_cpu_use_fusion_emitters=false"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -74,7 +84,13 @@ def _group(item: pytest.Item) -> str:
         return str(mark.args[0])
     if item.get_closest_marker("spread") is not None:
         return item.nodeid
-    return item.path.relative_to(TESTS).with_suffix("").as_posix()
+    return _place(item.path)
+
+
+@functools.cache
+def _place(path: Path) -> str:
+    """A file below the folder of tests, without its ending."""
+    return path.relative_to(TESTS).with_suffix("").as_posix()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -93,7 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     sizes = Counter(groups.values())
 
     def start(item: pytest.Item) -> tuple[int, int]:
-        folder, size = item.path.relative_to(TESTS).parts[0], sizes[groups[item]]
+        folder, size = _place(item.path).partition("/")[0], sizes[groups[item]]
         if folder in LONGEST:
             return LONGEST.index(folder), size  # there, tests that stand alone are long
         return len(LONGEST), -size

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
+from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
 # Lower a limit when the share has fallen; what remains is what is passed on as it comes, keyword
@@ -18,7 +19,7 @@ BARE, WITHIN = 0.148, 0.212
 
 def annotations(text: str) -> Iterator[ast.expr]:
     """The annotations of all parameters of the functions in a text."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             of = node.args
             every = [*of.posonlyargs, *of.args, *of.kwonlyargs, of.vararg, of.kwarg]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
+from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
 ROOT = PACKAGE.parent
@@ -73,7 +74,7 @@ def room_of(path: Path) -> str:
 
 def imported_rooms(path: Path) -> set[str]:
     rooms = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mixnet"):
             assert node.level == 0, "imports are absolute"
             parts = node.module.split(".")
@@ -103,7 +104,7 @@ def test_the_engine_knows_neither_jax_nor_graphs() -> None:
 def private_names(path: Path) -> list[str]:
     """What a module takes of JAX that JAX does not promise."""
     modules = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path.read_text()):
         if isinstance(node, ast.ImportFrom):
             modules |= {node.module or "", *(f"{node.module}.{a.name}" for a in node.names)}
         elif isinstance(node, ast.Import):
@@ -245,7 +246,7 @@ def test_rooms_of_a_folder_stand_in_order(folder: str) -> None:
         own = path.relative_to(PACKAGE / folder).parts[0].removesuffix(".py")
         if own == "__init__":
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path.read_text()):
             if not isinstance(node, ast.ImportFrom) or node.module is None:
                 continue
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]

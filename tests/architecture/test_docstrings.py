@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 import mixnet as mx
+from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -16,7 +17,7 @@ DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 def paragraphs() -> Iterator[tuple[str, list[str]]]:
     """File and name of everything documented, and the lines of each paragraph."""
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path.read_text(encoding="utf-8")):
             if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node)):
                 name = f"{path.relative_to(PACKAGE)} {getattr(node, 'name', 'module')}"
                 for has_text, lines in groupby(text.splitlines(), lambda line: bool(line.strip())):

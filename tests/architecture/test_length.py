@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import mixnet as mx
+from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
 MOST = 60
@@ -24,7 +25,7 @@ LONGER = {
 def functions() -> Iterator[tuple[str, int]]:
     """File and name of every function of the package, and how many lines it has."""
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path.read_text(encoding="utf-8")):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = node.body[0]
                 documented = ast.get_docstring(node) is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
+from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
 VAGUE = frozenset(
@@ -46,7 +47,7 @@ ALLOWED = {
 
 def bound_names(text: str) -> Iterator[str]:
     """Every name that a text gives to a variable, parameter, attribute, function or class."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
             yield node.id if isinstance(node, ast.Name) else node.attr
         elif isinstance(node, ast.arg):

@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.ops.registry import OPERATORS
+from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
 MOST = 2  # names of operators in one collection
@@ -76,7 +77,7 @@ def collections(text: str) -> Iterator[tuple[int, list[str]]]:
     """Line and names of every collection that is one of operators: more than two, and half of
     all it holds.
     """
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         found = names(node)
         known = [name for name in found if name in DECLARED]
         if len(set(known)) > MOST and 2 * len(known) >= len(found):

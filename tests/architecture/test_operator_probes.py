@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 import mixnet as mx
+from tests.architecture.syntax import nodes
 
 PACKAGE = Path(mx.__file__).parent
 
 
 def probes(text: str) -> Iterator[int]:
     """Lines with ``getattr(node.op, ...)`` or ``hasattr(node.op, ...)``."""
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
             probed = node.args[0]
             if isinstance(probed, ast.Attribute) and probed.attr == "op":

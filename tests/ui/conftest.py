@@ -51,8 +51,9 @@ def missing() -> str | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = missing()
+    folder = str(Path(__file__).parent) + os.sep
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if str(item.path).startswith(folder):
             # One worker: a server and a browser are shared, and two cores are not more.
             item.add_marker(pytest.mark.xdist_group("ui"))
             if reason is not None:

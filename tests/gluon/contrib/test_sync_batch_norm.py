@@ -16,6 +16,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.base import GradientError, MXNetError
+from mixnet.runtime.devices import meeting
 from tests.devices import run_again_on_four_devices
 
 ROOT = Path(__file__).parents[3]
@@ -165,6 +166,13 @@ def test_prediction_is_by_itself(layer: gluon.Block) -> None:
 # ---- a device that does not come ---------------------------------------------------------------------
 
 
+@pytest.fixture
+def nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that another test left running would be waited for, as it may call for the other device."""
+    monkeypatch.setattr(meeting, "_PATIENCE", 0)
+
+
+@pytest.mark.usefixtures("nobody_else")
 def test_a_result_that_is_read_too_early(layer: gluon.Block) -> None:
     with autograd.record():
         result = layer(parts()[0])
@@ -174,6 +182,7 @@ def test_a_result_that_is_read_too_early(layer: gluon.Block) -> None:
     np.testing.assert_allclose(normalized(layer), expected(), atol=1e-4)
 
 
+@pytest.mark.usefixtures("nobody_else")
 def test_waitall_tells_it(layer: gluon.Block) -> None:
     with autograd.record():
         layer(parts()[0])
