@@ -31,6 +31,11 @@ KEY, STREAM, TRAINING = "key", "stream", "training"
 _PREFIX = re.compile(r"^_(npi_|npx_|np_|contrib_|image_|random_|sample_|linalg_)?(?=[a-zA-Z])")
 
 
+def _is_note(name: str) -> bool:
+    """Whether a keyword is a remark about a node, such as ``__layout__``, which no operator reads."""
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
 @functools.lru_cache(maxsize=4096)
 def _names(rule: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(inspect.signature(rule).parameters)
@@ -120,7 +125,7 @@ class Parametrized(Operator):
         """Checked attributes: the static ones in order, and the numbers that are inputs.
 
         An operator without attributes ignores whatever it is given, as in MXNet; one that counts its inputs
-        does not.
+        does not. All ignore notes such as ``__layout__``.
 
         Raises:
             AttributeTypeError: unknown or missing name.
@@ -141,7 +146,8 @@ class Parametrized(Operator):
                     return known, scalars_given
         except (TypeError, OverflowError):  # a list or an array as a value; a number without end
             key = None
-        unknown = next((name for name in keywords if name not in self.attributes), None)
+        surplus = (name for name in keywords if name not in self.attributes)
+        unknown = next((name for name in surplus if not _is_note(name)), None)
         if unknown is not None and (self.attributes or self.variadic):
             raise self.no_argument(unknown)
         statics: list[Any] = []

@@ -32,3 +32,23 @@ def test_others_refuse_them(call) -> None:
         call()
     with pytest.raises(TypeError, match="foo"):
         mx.np.negative(mx.np.ones(2), foo=1)
+
+
+def test_notes_are_ignored() -> None:
+    # A function that makes states is given all that a cell says about them.
+    mx.random.seed(1)
+    state = nd.random.normal(shape=(2,), __layout__="NC")
+    mx.random.seed(1)
+    assert state.asnumpy().tolist() == nd.random.normal(shape=(2,)).asnumpy().tolist()
+    assert nd.sum(x, __note__="1").asscalar() == 3
+    for name in ("__note", "note__", "____"):
+        with pytest.raises(mx.MXNetError, match="has no argument"):
+            nd.sum(x, **{name: 1})
+
+
+def test_states_are_drawn() -> None:
+    layer = mx.gluon.rnn.LSTM(3)
+    states = layer.begin_state(2, func=nd.random.uniform)
+    assert [each.shape for each in states] == [(1, 2, 3), (1, 2, 3)]
+    cell = mx.gluon.rnn.GRUCell(3)
+    assert cell.begin_state(2, func=nd.random.uniform)[0].shape == (2, 3)
