@@ -10,6 +10,7 @@ import os
 import sys
 import sysconfig
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType, TracebackType
@@ -147,6 +148,15 @@ def user_source(making: Any = None) -> Source | None:
             layer = getattr(frame.f_locals.get("self"), "_made_at", None)
         frame = frame.f_back
     return layer
+
+
+def warn_user(text: str) -> None:
+    """Warn at the innermost line of the user's program, however deep in this library the cause is seen."""
+    source = user_source()
+    if source is None:
+        warnings.warn(text, stacklevel=2)
+    else:
+        warnings.warn_explicit(text, UserWarning, source.file, source.line)
 
 
 Place = tuple[CodeType, int]

@@ -470,3 +470,34 @@ def test_copies_learn_on_their_own(copied) -> None:
     assert net[2].bias.grad().asnumpy().tolist() == [0, 0]
     other[2].bias.set_data(nd.ones((2,)))
     np.testing.assert_allclose(net(x).asnumpy(), expected, rtol=1e-6)
+
+
+class LeavesOut(gluon.HybridBlock):
+    """Neither computes with its second layer nor with its second input."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.first, self.second = gluon.nn.Dense(2, in_units=3), gluon.nn.Dense(2, in_units=3)
+
+    def hybrid_forward(self, F, x, y):
+        return self.first(x)
+
+
+def test_what_a_hybridized_block_leaves_out_is_a_warning() -> None:
+    net = LeavesOut(prefix="net_")
+    net.initialize()
+    x, y = nd.ones((1, 3)), nd.ones((1,))
+    net(x, y)  # not seen where operators run one by one
+    net.hybridize()
+    with pytest.warns(UserWarning) as caught:
+        net(x, y)
+    texts = [str(each.message) for each in caught]
+    assert len(texts) == 2 and {each.filename for each in caught} == {__file__}
+    assert texts[0].startswith(
+        "Parameter net_dense1_weight, net_dense1_bias is not used by any computation"
+    )
+    assert (
+        texts[1].startswith("The 1-th input to HybridBlock net_ is not used") or "1-th" in texts[1]
+    )
+    net(nd.ones((2, 3)), y)  # said once

@@ -18,6 +18,7 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.infer_shape import is_known
 from mixnet.passes.place_devices import place_devices
 from mixnet.process.collector import collector_paused
+from mixnet.process.source import warn_user
 from mixnet.runtime.trace.graph_op import GraphOp, graph_op
 from mixnet.runtime.trace.placed import PlacedGraph
 from mixnet.runtime.trace.trace_key import TraceKey
@@ -104,12 +105,29 @@ class TracedBlock(Block):
         context = specs[0].context
         composition = self._composition(structure, len(specs))
         if composition is not None:
+            if not self._cache:
+                self._warn_of_unused(composition)
             try:
                 parameters = self._completed(composition, specs)
                 return Composed(composition, parameters, specs, training, context)
             except ShapeError:
                 pass  # the trace fails too, at the user's line
         return Traced(self.forward, specs, structure, training, context)
+
+    def _warn_of_unused(self, composition: Composition) -> None:
+        """Warn of parameters and inputs that the graph does not read, as MXNet does."""
+        read = set(composition.symbol.list_inputs())
+        unused = [each.name for each in self.collect_params().values() if each.name not in read]
+        if unused:
+            warn_user(
+                f"Parameter {', '.join(unused)} is not used by any computation of {self.name}: it will not "
+                f"be trained."
+            )
+        for number, name in enumerate(composition.names):
+            if name not in read:
+                warn_user(
+                    f"The {number}-th input to HybridBlock {self.name} is not used by any computation."
+                )
 
     def _composition(self, structure: object, count: int) -> Composition | None:
         """The block on symbols, created at the first call; None if a part accepts only arrays.
