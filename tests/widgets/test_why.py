@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 
 import pytest
 
@@ -91,6 +92,11 @@ class TestWhyItIsAlive:
         mx.nd.waitall()
         assert "It is the data of parameter held_weight." in all_of(mx.why(net.weight.data()))
         assert "It is the gradient of parameter held_weight." in all_of(mx.why(net.weight.grad()))
+
+    def test_a_module_whose_import_is_blocked(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "a_blocked_module", None)
+        array = mx.nd.ones((2,))
+        assert "the variable array" in all_of(mx.why(array))
 
     def test_what_the_tape_keeps_and_frees(self) -> None:
         w, seen = mx.nd.ones((3,)), []

@@ -162,6 +162,8 @@ def _variables() -> list[tuple[str, Mapping[str, Any]]]:
     """Variables of the user's modules and running functions, in all threads: text, and the variables."""
     frames: list[tuple[str, Mapping[str, Any]]] = []
     for name, module in sys.modules.copy().items():
+        if module is None:  # its import is blocked
+            continue
         if name == "__main__" or is_users(getattr(module, "__file__", None) or "<none>"):
             where = "the program" if name == "__main__" else name
             frames.append((f"the variable {{}} of {where}", vars(module)))
