@@ -77,10 +77,10 @@ def lenet() -> Made:
 def residual_network() -> Made:
     def block(channels: int, stride: int) -> Net:
         def forward(net: Any, F: Any, x: Any) -> Any:
-            return F.relu(net.body(x) + (net.short(x) if stride > 1 else x))
+            return F.relu(net.body(x) + (net.short(x) if net.short else x))
 
         body = chain(unit(channels, strides=stride), conv(channels), nn.BatchNorm())
-        return Net(forward, body=body, short=nn.Conv2D(channels, 1, stride))
+        return Net(forward, body=body, short=nn.Conv2D(channels, 1, stride) if stride > 1 else None)
 
     net = chain(unit(4), block(4, 1), block(8, 2), nn.GlobalAvgPool2D(), nn.Dense(5))
     return net, [floats(2, 3, 8, 8)]
