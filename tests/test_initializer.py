@@ -225,8 +225,10 @@ def test_batch_norm_initializes_what_it_keeps() -> None:
         module = mx.mod.Module(mx.sym.BatchNorm(data, name="bn", **moving), label_names=None)
         module.bind([("data", (2, 2))])
         module.init_params(mx.init.Uniform())
-        kept = {key: value.asnumpy().tolist() for key, value in module.get_params()[1].items()}
-        assert kept == {name: [0, 0], "bn_moving_var": [1, 1]}
+        statistics = {
+            key: value.asnumpy().tolist() for key, value in module.get_params()[1].items()
+        }
+        assert statistics == {name: [0, 0], "bn_moving_var": [1, 1]}
 
 
 def test_orthogonal_needs_a_matrix() -> None:

@@ -110,7 +110,7 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
         raise DTypeError(
             f"Images of {pixels.dtype.name} are not resized; use one of {', '.join(_RESIZABLE)}."
         )
-    # Newer versions of OpenCV know more; MXNet's does not, and the choices 9 and 10 are made before.
+    # MXNet's OpenCV has no other methods; 9 and 10, which choose one by size, were resolved by the caller.
     if not NEAREST <= interp <= cv2.INTER_LINEAR_EXACT:
         raise AttributeValueError(
             f"Unknown interpolation method {interp}: 0 nearest, 1 bilinear, 2 bicubic, 3 area, "

@@ -58,7 +58,7 @@ _BY_ENDING = (
 
 # Endings that say nothing in a plain string, as in MXNet; ``InitDesc`` knows them.
 _NOT_IN_STRINGS = ("weight_quantize", "bias_quantize")
-# Endings that say nothing in an ``InitDesc``: what BatchNorm keeps has initializers of its own.
+# Endings that say nothing in an ``InitDesc``: statistics of BatchNorm have initializers of their own.
 _ONLY_IN_STRINGS = ("moving_mean", "moving_var", "moving_inv_var", "moving_avg")
 
 

@@ -445,7 +445,8 @@ def _stored(self: NDArray, value: Any, shape: tuple[int, ...]) -> Any:
 def _check_value(self: NDArray, value: object, shape: tuple[int, ...]) -> None:
     """Raise where an array does not broadcast to the selected shape, or may not become a part of this one."""
     if isinstance(value, NDArray):
-        _check_fits(value.shape, shape)
+        if value.shape != shape:
+            _check_fits(value.shape, shape)
         self._check_part(value._read())
     elif 0 in shape:  # nothing else will look at the value
         _check_fits(np.shape(cast(Any, value)), shape)

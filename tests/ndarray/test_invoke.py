@@ -38,8 +38,8 @@ def test_attributes_and_shapes_decide() -> None:
     for _ in range(3):
         for axis in (0, 1, None):
             expected = A.sum() if axis is None else A.sum(axis)
-            found = nd.sum(a) if axis is None else nd.sum(a, axis=axis)
-            np.testing.assert_allclose(found.asnumpy(), np.reshape(expected, found.shape))
+            total = nd.sum(a) if axis is None else nd.sum(a, axis=axis)
+            np.testing.assert_allclose(total.asnumpy(), np.reshape(expected, total.shape))
             assert nd.sum(a[0:1], axis=0).shape == (3,)
             assert nd.sum(a.astype("int32"), axis=0).dtype == np.int32
         with pytest.raises(mx.MXNetError):

@@ -9,12 +9,11 @@ processor. ``again`` is the same once more in that process. ``--mxnet`` names a 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.benchmarks.fresh import figures_of
 
 FOLDER = Path(__file__).parent
 
@@ -59,17 +58,7 @@ def measure(python: str, library: str, module: str, function: str, arguments: tu
     source = PROGRAM.format(
         folder=str(FOLDER), library=library, module=module, function=function, arguments=arguments
     )
-    done = subprocess.run(
-        [python, "-c", source],
-        env={**os.environ, "MIXNET_CACHE_DIR": "off"},
-        capture_output=True,
-        text=True,
-        timeout=1200,
-    )
-    for line in done.stdout.splitlines():
-        if line.startswith("FIGURES"):
-            return json.loads(line[8:])
-    raise RuntimeError(done.stderr[-2000:])
+    return figures_of(python, source, MIXNET_CACHE_DIR="off")
 
 
 def main() -> None:

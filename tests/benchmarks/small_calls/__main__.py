@@ -8,12 +8,11 @@ divided by the number of calls, after a wait for all of them; the median of the 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
+
+from tests.benchmarks.fresh import figures_of
 
 FOLDER = Path(__file__).parent
 
@@ -46,13 +45,7 @@ def measure(python: str, library: str, words: list[str], warmup: int = 2500) -> 
     source = PROGRAM.format(
         folder=str(FOLDER), library=library, words=words, warmup=warmup, turns=7, count=100
     )
-    done = subprocess.run(
-        [python, "-c", source], env=dict(os.environ), capture_output=True, text=True, timeout=1200
-    )
-    for line in done.stdout.splitlines():
-        if line.startswith("FIGURES"):
-            return json.loads(line[8:])
-    raise RuntimeError(done.stderr[-2000:])
+    return figures_of(python, source)
 
 
 def main() -> None:
@@ -63,16 +56,16 @@ def main() -> None:
     parser.add_argument("words", nargs="*")
     asked = parser.parse_args()
     pythons = {"mixnet": sys.executable, "mxnet": asked.mxnet}
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in pythons if pythons[name]}
+    figures: dict[str, list[dict[str, float]]] = {name: [] for name in pythons if pythons[name]}
     for _ in range(asked.runs):
-        for library, rows in found.items():
+        for library, rows in figures.items():
             rows.append(measure(str(pythons[library]), library, asked.words))
     print("| call, microseconds | mixnet | MXNet 1.9.1 | ratio |\n| --- | --- | --- | --- |")
-    for title in found["mixnet"][0]:
-        ours = statistics.median(row[title] for row in found["mixnet"]) * 1e6
+    for title in figures["mixnet"][0]:
+        ours = statistics.median(row[title] for row in figures["mixnet"]) * 1e6
         cells = [f"{ours:.1f}", "", ""]
-        if "mxnet" in found:
-            theirs = statistics.median(row[title] for row in found["mxnet"]) * 1e6
+        if "mxnet" in figures:
+            theirs = statistics.median(row[title] for row in figures["mxnet"]) * 1e6
             cells[1:] = [f"{theirs:.1f}", f"{ours / theirs:.2f}"]
         print(f"| `{title}` | {' | '.join(cells)} |")
 
