@@ -354,7 +354,7 @@ class Executor:
         """One gradient, or None, for each output."""
         names = self._symbol.list_outputs()
         if isinstance(out_grads, Mapping):
-            return [out_grads[name] for name in names]
+            return [out_grads.get(name) for name in names]
         gradients = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or ())
         return [*gradients, *[None] * (len(names) - len(gradients))][: len(names)]
 

@@ -151,6 +151,9 @@ def test_gradients_of_outputs_without_one_may_be_left_out() -> None:
     assert executor.grad_dict["a"].asnumpy().tolist() == [1, 1]
     with pytest.raises(mx.MXNetError, match=r"output 1, .*is not a loss"):
         executor.backward([mx.nd.ones((2,))])
+    del by_name[executor._symbol.list_outputs()[1]]
+    with pytest.raises(mx.MXNetError, match=r"output 1, .*is not a loss"):
+        executor.backward(by_name)
 
 
 def test_backward_needs_a_gradient_for_what_is_not_a_loss() -> None:
