@@ -53,7 +53,24 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.loadscopereorder = (
             False  # xdist would run groups of one test, such as notebooks, last
         )
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Failures(config), "failures-at-once")
     _compile_quickly()
+
+
+class _Failures:
+    """Names a failure when it happens: a run that is stopped before its summary has still told."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)  # after the letter of the test
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            told = str(crash.message if crash is not None else report.longrepr).partition("\n")[0]
+            terminal.write(f"\n{report.when} of {report.nodeid}: {told[:300]}\n")
 
 
 def _compile_quickly() -> None:

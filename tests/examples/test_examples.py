@@ -44,7 +44,7 @@ def test_example(line: str, least: float, most: float, tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=300,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]

@@ -23,7 +23,7 @@ if not Path("/proc/self/task").exists():
 def test_an_interrupt_at_any_line(part: int) -> None:
     found = subprocess.run(
         [sys.executable, "-m", "tests.gluon.data.interrupts", str(part), "2"],
-        cwd=ROOT, capture_output=True, text=True, timeout=560,
+        cwd=ROOT, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert found.returncode == 0, found.stdout + found.stderr[-3000:]
 
