@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,6 +64,7 @@ class _Failures:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._start = time.monotonic()
 
     @pytest.hookimpl(trylast=True)  # after the letter of the test
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -70,7 +72,8 @@ class _Failures:
         if report.failed and terminal is not None:
             crash = getattr(report.longrepr, "reprcrash", None)
             told = str(crash.message if crash is not None else report.longrepr).partition("\n")[0]
-            terminal.write(f"\n{report.when} of {report.nodeid}: {told[:300]}\n")
+            seconds = f"{time.monotonic() - self._start:.0f} s, took {report.duration:.0f} s"
+            terminal.write(f"\n{report.when} of {report.nodeid} after {seconds}: {told[:300]}\n")
 
 
 def _compile_quickly() -> None:
