@@ -117,7 +117,7 @@ def read_csv(path: str, columns: int, dtype: np.dtype) -> np.ndarray:
         pass
     rows = []
     for number, line in _filled_lines(path):  # slowly, to say where
-        cells = line.split(",")
+        cells = line.strip().removesuffix(",").split(",")
         try:
             if len(cells) == columns:
                 rows.append([_number(cell, dtype) for cell in cells])

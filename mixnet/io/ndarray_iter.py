@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeValueError, CheckError, NotDefinedError, ShapeError, checked_count
+from mixnet.base import CheckError, IndexingError, NotDefinedError, ShapeError, checked_count
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
 from mixnet.io.source import is_stored, named_sources, take_rows
@@ -28,14 +29,15 @@ class NDArrayIter(DataIter):
             are then float32.
         last_batch_handle: what to do with samples that do not fill a batch at the end of an epoch:
             ``'pad'`` fills it up with the first ones, ``'discard'`` drops them, ``'roll_over'``
-            puts them at the start of the next epoch.
+            puts them at the start of the next epoch. Anything else drops them, with a warning.
         data_name: of a single array; arrays of a list are called ``_0_data_name``, ...
         label_name: the same for labels.
         layout: of all arrays.
 
     Raises:
         TypeError: something is not an array.
-        ShapeError: an array has fewer samples than the first.
+        IndexError: an array has no axes, or fewer samples than the first and ``shuffle``. Without
+            ``shuffle`` the batch that needs the missing samples is an error.
         NotImplementedError: sparse data with a ``last_batch_handle`` other than ``'discard'``.
     """
 
@@ -61,23 +63,22 @@ class NDArrayIter(DataIter):
         checked_count("NDArrayIter: batch_size", batch_size)
         for name, source in sources:
             if not source.shape:
-                raise ShapeError(
+                raise IndexingError(
                     f"NDArrayIter: {name!r} is a single number; give an array whose first axis counts "
                     f"the samples, numpy.array([...])."
                 )
         self.num_data = sources[0][1].shape[0]
-        for name, source in sources:
-            if source.shape[0] < self.num_data:
-                raise ShapeError(
-                    f"NDArrayIter: {sources[0][0]!r} has {self.num_data} samples, {name!r} has "
-                    f"{source.shape[0]}; give arrays of equal length."
-                )
+        if shuffle:
+            for name, source in sources:
+                if source.shape[0] < self.num_data:
+                    raise IndexingError(self._too_short(name, source))
         self.idx = np.arange(self.num_data)
         self.shuffle = shuffle
         if last_batch_handle not in ("pad", "discard", "roll_over"):
-            raise AttributeValueError(
+            warnings.warn(
                 f"NDArrayIter: last_batch_handle={last_batch_handle!r} is not one of 'pad', 'discard', "
-                f"'roll_over'."
+                f"'roll_over'; samples that do not fill a batch are dropped.",
+                stacklevel=2,
             )
         self.last_batch_handle = last_batch_handle
         self.num_source = len(sources)
@@ -173,6 +174,12 @@ class NDArrayIter(DataIter):
         numbers = np.arange(begin, end) % self.num_data
         return numbers if self._order is None else self._order[numbers]
 
+    def _too_short(self, name: str, source: Any) -> str:
+        return (
+            f"NDArrayIter: {self._data[0][0]!r} has {self.num_data} samples, {name!r} has "
+            f"{source.shape[0]}; give arrays of equal length."
+        )
+
     def _batch(self, sources: list[tuple[str, Any]]) -> list[NDArray]:
         begin, end = self.cursor, self.cursor + self.batch_size
         if begin >= self.num_data:
@@ -188,6 +195,10 @@ class NDArrayIter(DataIter):
             rows = slice(begin, end)
         else:
             rows = self._numbers(begin, end)
+        last = end - 1 if isinstance(rows, slice) else int(rows.max())
+        for name, source in sources:
+            if source.shape[0] <= last:
+                raise ShapeError(self._too_short(name, source))
         return [take_rows(source, rows) for _, source in sources]
 
     def getdata(self) -> list[NDArray]:

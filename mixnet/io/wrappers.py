@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from mixnet import engine
-from mixnet.base import AttributeTypeError, CheckError, MXNetError
+from mixnet.base import AttributeTypeError, CheckError
 from mixnet.engine.variable import Var
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
@@ -180,14 +180,14 @@ class PrefetchingIter(_OverIterators):
         """Move to the next batch; whether there is one.
 
         Raises:
-            MXNetError: some iterators have ended and others have not, or their padding differs.
+            AssertionError: some iterators have ended and others have not, or their padding differs.
         """
         self._settle()
         batches = list(self.next_batch)
         if all(each is None for each in batches):
             return False
         if any(each is None for each in batches) or len({each.pad for each in batches}) > 1:
-            raise MXNetError("PrefetchingIter: the iterators have different numbers of samples.")
+            raise CheckError("PrefetchingIter: the iterators have different numbers of samples.")
         first = batches[0]
         self.current_batch = DataBatch(
             [array for each in batches for array in each.data],

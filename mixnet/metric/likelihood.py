@@ -168,14 +168,16 @@ class Perplexity(EvalMetric):
         self.axis = axis
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Add a batch of class numbers and of probabilities ``(samples, classes)``.
+        """Add lists of arrays: of class numbers, and of probabilities ``(samples, classes)``.
+
+        An array in place of a list is taken as the list of its rows, as in MXNet.
 
         Raises:
             AssertionError: there is not one label for each row of predictions.
         """
         if len(labels) != len(preds):
             raise CheckError(f"{len(labels)} labels for {len(preds)} predictions.")
-        for label, pred in pairs(labels, preds):
+        for label, pred in pairs(list(labels), list(preds)):
             if label.size != pred.size / pred.shape[-1]:
                 raise CheckError(
                     f"Perplexity: shape mismatch: labels {label.shape} do not give one class for each "

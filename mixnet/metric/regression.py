@@ -25,9 +25,18 @@ def _differences(label: Any, pred: Any) -> Any:
     return label - pred
 
 
+def _squares(label: Any, pred: Any) -> Any:
+    """Squares of the differences; those of integers are float64 and do not overflow."""
+    differences = _differences(label, pred)
+    if not jnp.issubdtype(differences.dtype, jnp.floating):
+        differences = differences.astype(jnp.float64)
+    return jnp.square(differences)
+
+
 def _mean(array: Any) -> Any:
-    """The mean, added up in float64 and rounded to the dtype."""
-    return (jnp.sum(array, dtype=jnp.float64) / array.size).astype(array.dtype)
+    """The mean, added up in float64; of floats it is rounded to their dtype."""
+    mean = jnp.sum(array, dtype=jnp.float64) / array.size
+    return mean.astype(array.dtype) if jnp.issubdtype(array.dtype, jnp.floating) else mean
 
 
 def _once(value: Any) -> Any:
@@ -43,13 +52,13 @@ def absolute_error(label, pred):
 @measure
 def squared_error(label, pred):
     """Mean squared difference; one batch."""
-    return _once(_mean(jnp.square(_differences(label, pred))))
+    return _once(_mean(_squares(label, pred)))
 
 
 @measure
 def root_of_squared_error(label, pred):
     """Root of the mean squared difference; one batch."""
-    return _once(jnp.sqrt(_mean(jnp.square(_differences(label, pred)))))
+    return _once(jnp.sqrt(_mean(_squares(label, pred))))
 
 
 class _Error(EvalMetric):

@@ -46,9 +46,10 @@ _NO_CLASS = int(np.iinfo(np.int32).min)
 
 
 def as_classes(numbers: Any) -> Any:
-    """Class numbers, int32: fractions are cut off, and what is not a number is no class."""
+    """Class numbers, int32: fractions are cut off; NaN and numbers beyond int32 are no class."""
     if jnp.issubdtype(numbers.dtype, jnp.floating):
-        numbers = jnp.where(numbers == numbers, numbers.astype(jnp.float64), _NO_CLASS)
+        numbers = numbers.astype(jnp.float64)
+        numbers = jnp.where(abs(numbers) < -_NO_CLASS, numbers, _NO_CLASS)
     return numbers.astype(jnp.int32)
 
 
@@ -61,7 +62,8 @@ def classes_on_host(source: NDArray) -> np.ndarray | None:
         return None
     classes = np.asarray(array)
     if jnp.issubdtype(classes.dtype, jnp.floating):
-        classes = np.where(classes == classes, classes.astype(np.float64), _NO_CLASS)
+        classes = classes.astype(np.float64)
+        classes = np.where(abs(classes) < -_NO_CLASS, classes, _NO_CLASS)
     return classes.astype(np.int32)
 
 

@@ -19,6 +19,7 @@ from mixnet.base import (
     AttributeTypeError,
     FileFormatError,
     GradientError,
+    IndexingError,
     MXNetError,
     ShapeError,
     SizeError,
@@ -393,7 +394,7 @@ class NDArray(Installed):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise AttributeTypeError("len() of an array without axes; use size.")
+            raise IndexingError("len() of an array without axes; use size.")
         return self.shape[0]
 
     # ---- autograd -----------------------------------------------------------------------------

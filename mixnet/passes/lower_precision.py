@@ -191,16 +191,28 @@ def output_name(entry: Entry) -> str:
 
 
 def remove_casts(graph: Graph) -> Graph:
-    """The graph without ``amp_cast`` and ``amp_multicast``, as symbol files have it."""
+    """The graph without ``amp_cast`` and ``amp_multicast`` between operators, as symbol files have it.
+
+    Those whose results are outputs of the graph stay.
+    """
     if not any(node.op is not None and node.op.name.startswith("amp_") for node in graph.nodes):
         return graph
 
-    def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
-        if node.op.name in ("amp_cast", "amp_multicast"):
-            return inputs
-        return node.replaced(inputs)
+    last = {entry.node for entry in graph.heads}
+    kept: dict[Node, Node] = {}
 
-    return graph.rebuild(change)
+    def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
+        if node.op.name not in ("amp_cast", "amp_multicast"):
+            return node.replaced(inputs)
+        if node in last:
+            kept[node] = node.replaced(inputs)
+        return inputs
+
+    rebuilt = graph.rebuild(change)
+    heads = zip(graph.heads, rebuilt.heads, strict=True)
+    return rebuilt.with_heads(
+        tuple(Entry(kept[a.node], a.index) if a.node in kept else b for a, b in heads)
+    )
 
 
 def low_variables(graph: Graph, dtype: DTypeLike) -> set[str]:

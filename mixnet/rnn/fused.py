@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import initializer
 from mixnet import symbol as sym
-from mixnet.base import MXNetError, NotDefinedError
+from mixnet.base import CheckError, IndexingError, MXNetError, NotDefinedError
 from mixnet.ndarray import concatenate
 from mixnet.ops.nn.recurrent import GATES, part_shapes
 from mixnet.rnn.cell import BaseRNNCell, GRUCell, LSTMCell, RNNCell, RNNParams, steps_of
@@ -145,12 +146,28 @@ class FusedRNNCell(BaseRNNCell):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, list[Any]]:
-        """All layers over the whole sequence; no states without ``get_next_state``."""
+        """All layers over the whole sequence; no states without ``get_next_state``.
+
+        Raises:
+            AssertionError: the layout is neither ``'TNC'`` nor ``'NTC'``.
+            IndexError: there are fewer states than the mode has.
+        """
         self.reset()
         data, axis = steps_of(length, inputs, layout, True)
+        if layout not in ("TNC", "NTC"):
+            raise CheckError(f"Unsupported layout {layout}: use 'TNC' or 'NTC'.")
         if axis == 1:
+            warnings.warn(
+                "FusedRNNCell computes in the layout TNC: with NTC, data and outputs are transposed.",
+                stacklevel=2,
+            )
             data = sym.swapaxes(data, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
+        if len(states) < len(self.state_info):
+            raise IndexingError(
+                f"FusedRNNCell: {len(states)} states for mode {self._mode!r}, which has "
+                f"{len(self.state_info)}."
+            )
         named: dict[str, Any] = dict(zip(("state", "state_cell"), states, strict=False))
         if self._get_next_state:
             named["attr"] = {"__layout__": "LNC"}  # of the states, for who binds them

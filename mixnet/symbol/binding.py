@@ -53,7 +53,7 @@ def bind(
     """
     context = as_context(ctx)
     names, aux_names = _names_of("bind", self)
-    arguments = _named(names, args or {}, "args", True)
+    arguments = _named(names, args if args is not None or names else {}, "args", True)
     gradients = None if args_grad is None else _named(names, args_grad, "args_grad", False)
     states = _named(aux_names, aux_states or {}, "aux_states", True)
     everything = {**arguments, **states}
@@ -179,6 +179,11 @@ def _named(names: Sequence[str], arrays: Any, role: str, complete: bool) -> dict
         arrays = {
             name: array for name, array in zip(names, arrays, strict=True) if array is not None
         }
+    if not isinstance(arrays, Mapping):
+        raise AttributeTypeError(
+            f"bind: {role} must be a list of arrays or a dict of arrays by name, not "
+            f"{type(arrays).__name__}."
+        )
     missing = [name for name in names if name not in arrays]
     if complete and missing:
         raise AttributeValueError(f"bind: {role} has no array for {', '.join(missing)}.")

@@ -143,9 +143,9 @@ def split_v2(
 ) -> Symbol:
     """Split along ``axis`` into equal parts, or before each of several indices."""
     if isinstance(indices_or_sections, int):
-        attributes: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
+        attributes: dict[str, Any] = {"indices": [], "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (tuple, list)):
-        attributes = {"indices": (0, *indices_or_sections), "sections": 0}
+        attributes = {"indices": [0, *indices_or_sections], "sections": 0}
     else:
         raise AttributeValueError(
             "split_v2: indices_or_sections must be a whole number or a tuple."

@@ -10,11 +10,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mixnet.attribute import HIDDEN, hidden, node_attributes
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     IndexingError,
+    IndexTypeError,
     MXNetError,
     NotImplementedForSymbol,
     OperatorTypeError,
@@ -50,8 +53,8 @@ def arguments_printed(
     """Print the arguments of an inference that fails, as MXNet does; the error is raised again."""
     try:
         yield
-    except MXNetError:
-        if args and kwargs:  # refused before anything was inferred
+    except MXNetError as error:
+        if (args and kwargs) or type(error) is AttributeTypeError:  # before anything is inferred
             raise
         print(f"{method} error. Arguments:")
         for i, each in enumerate(args):
@@ -194,6 +197,10 @@ class Symbol:
                     f"There is no single output {index!r}; the outputs are {', '.join(names[-8:])}."
                 )
             return Symbol((self._heads[names.index(index)],))
+        if not isinstance(index, (int, np.integer)):
+            raise IndexTypeError(
+                f"symbol[{index!r}]: outputs are indexed by whole numbers, names and slices."
+            )
         if not -len(self._heads) <= index < len(self._heads):
             raise IndexingError(f"output {index} of a symbol with {len(self._heads)} output(s)")
         return Symbol((self._heads[index],))
@@ -250,7 +257,7 @@ class Symbol:
     # ---- composition --------------------------------------------------------------------------
 
     def __call__(self, *args: Symbol, name: str | None = None, **kwargs: Symbol) -> Symbol:
-        """The same graph with symbols in place of variables, by position or by name."""
+        """A copy of the graph with symbols in place of variables, by position or by name."""
         variables = [n for n in self.graph.nodes if n.is_variable]
         if args and kwargs:
             raise AttributeTypeError(
@@ -267,6 +274,15 @@ class Symbol:
                     f"compose: there is no variable {key!r}; the symbol has {', '.join(by_name)}."
                 )
             substitutes[by_name[key]] = value
+        return self._copied(substitutes, name)
+
+    def _copied(self, substitutes: Mapping[Node, Symbol], name: str | None = None) -> Symbol:
+        """The symbol with nodes of its own, so that attributes set on one are not the other's.
+
+        Args:
+            substitutes: symbols in place of variables.
+            name: of the node of the output.
+        """
         replaced: dict[Node, Entry | Node] = {}
 
         def moved(entry: Entry) -> Entry:
@@ -277,8 +293,6 @@ class Symbol:
         for node in self.graph.nodes:
             if node in substitutes:
                 replaced[node] = substitutes[node]._entry()
-            elif node.is_variable:
-                replaced[node] = node
             else:
                 copied = node.replaced(tuple(moved(entry) for entry in node.inputs))
                 if name and node in heads and len(heads) == 1:
@@ -333,6 +347,8 @@ class Symbol:
         Under numpy shapes, which may be ``()`` and have extents 0, unknown is None and -1.
         """
         shapes = self._known_by_name("infer_shape", "shapes", args, kwargs)
+        if not is_np_shape():
+            shapes = {name: shape for name, shape in shapes.items() if shape != ()}
         shapes_inferred = self._inferred("shapes", shapes).shapes
         unknown = None if is_np_shape() else ()
 
@@ -511,10 +527,10 @@ class Symbol:
         return self.optimize_for(backend)
 
     def __copy__(self) -> Symbol:
-        return Symbol(self._heads)
+        return self._copied({})
 
     def __deepcopy__(self, memo: Any) -> Symbol:
-        return Symbol(self._heads)
+        return self._copied({})
 
     def __reduce__(self) -> tuple[Any, ...]:
         return load_json, (self.tojson(remove_amp_cast=False),)
@@ -611,7 +627,7 @@ def Variable(
                 f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
             )
     for key, value in (
-        ("shape", shape if shape is None or isinstance(shape, int) else tuple(shape)),
+        ("shape", shape),
         ("lr_mult", lr_mult),
         ("wd_mult", wd_mult),
     ):

@@ -210,3 +210,37 @@ def test_attributes_that_the_operator_does_not_have(
     else:
         with pytest.raises(MXNetError, match=rf"Node 'out': .*{attribute}"):
             mx.sym.load_json(text)
+
+
+def test_outputs_that_nobody_sees_are_counted() -> None:
+    """Numbers of MXNet 1.9.1."""
+    x = mx.sym.Variable("x")
+    made = [
+        (mx.sym.Dropout(x, p=0.5), 2),
+        (mx.sym.Pooling(x, kernel=(2, 2)), 2),
+        (mx.sym.Pooling(x, kernel=(2, 2), pool_type="avg"), 1),
+        (mx.sym.Pooling(x, kernel=(2, 2), layout="NHWC"), 1),
+        (mx.sym.LRN(x, nsize=3), 2),
+        (mx.sym.sort(x), 2),
+        (mx.sym.topk(x, k=1, ret_typ="value"), 2),
+        (mx.sym.topk(x, k=1), 1),
+        (mx.sym.LeakyReLU(x, act_type="rrelu"), 2),
+        (mx.sym.LeakyReLU(x), 1),
+        (mx.sym.linalg.slogdet(x), 4),
+    ]
+    for symbol, outputs in made:
+        assert json.loads(symbol.tojson())["node_row_ptr"] == [0, 1, 1 + outputs]
+
+
+def test_casts_of_outputs_stay() -> None:
+    x = mx.sym.Variable("x")
+    relu = mx.sym.relu(mx.sym.amp_cast(x, dtype="float16", name="half"), name="relu")
+    whole = mx.sym.amp_cast(relu, dtype="float32", name="whole")
+    both = mx.sym.Group([whole, mx.sym.exp(whole, name="exp")])
+    nodes = json.loads(both.tojson())["nodes"]
+    assert [(each["name"], each["inputs"]) for each in nodes] == [
+        ("x", []),
+        ("relu", [[0, 0, 0]]),
+        ("whole", [[1, 0, 0]]),
+        ("exp", [[1, 0, 0]]),
+    ]

@@ -188,8 +188,29 @@ def test_errors() -> None:
     for none in (None, []):
         with pytest.raises(AssertionError):
             NDArrayIter(none)
-    with pytest.raises(mx.base.ShapeError, match=r"'data' has 10 samples, 'softmax_label' has 9"):
-        NDArrayIter(X, Y[:9])
+    for single in (np.array(3.0), [1.0, 2.0]):
+        with pytest.raises(IndexError, match="single number"):
+            NDArrayIter(single)
+
+
+def test_fewer_labels_than_data() -> None:
+    """As in MXNet, an error at the batch that needs them, or at once to shuffle."""
+    iterator = NDArrayIter(X, Y[:5], 3)
+    assert iterator.provide_label == [("softmax_label", (3,))]
+    assert next(iterator).label[0].asnumpy().tolist() == [0, 1, 2]
+    with pytest.raises(mx.base.ShapeError, match=r"'data' has 10 samples, 'softmax_label' has 5"):
+        next(iterator)
+    with pytest.raises(IndexError, match=r"'softmax_label' has 9"):
+        NDArrayIter(X, Y[:9], shuffle=True)
+
+
+def test_unknown_handling_of_the_last_batch_drops_it() -> None:
+    for handle in ("PAD", None):
+        with pytest.warns(UserWarning, match="'pad', 'discard', 'roll_over'; samples"):
+            iterator = NDArrayIter(X, Y, 4, last_batch_handle=handle)  # type: ignore[arg-type]
+        for _ in range(2):
+            assert labels(iterator) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+            iterator.reset()
 
 
 def test_descriptions() -> None:

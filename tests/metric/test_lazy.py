@@ -266,6 +266,40 @@ def test_a_perplexity_beyond_numbers() -> None:
         made.get()
 
 
+def test_perplexity_takes_an_array_for_the_list_of_its_rows() -> None:
+    """Numbers of MXNet 1.9.1."""
+    label = nd.array([0, 1, 1])
+    rows = nd.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+    for made, pred, wanted in (
+        (metric.Perplexity(None), rows, 1.514),
+        (metric.Perplexity(None, axis=0), rows, 1.514),
+        (metric.Perplexity(1), rows, 1.111),
+        (metric.Perplexity(None), nd.array([0.9, 0.1, 0.4]), 3.029),
+    ):
+        made.update(label, pred)
+        assert made.get()[1] == pytest.approx(wanted, rel=1e-3)
+
+
+def test_errors_of_integers_are_means_of_floats() -> None:
+    """Numbers of MXNet 1.9.1: a difference wraps around, its square does not."""
+    label, pred = [[0, 1, 1]], [[1, 1, 0]]
+    for made, dtype, wanted in (
+        (metric.MAE(), "int32", 2 / 3),
+        (metric.MSE(), "int32", 2 / 3),
+        (metric.RMSE(), "int32", 0.81650),
+        (metric.RMSE(), "uint8", 147.2254),
+    ):
+        made.update([nd.array(label, dtype=dtype)], [nd.array(pred, dtype=dtype)])
+        assert made.get()[1] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_classes_beyond_int32_are_no_class() -> None:
+    for make in (nd.array, _pending):
+        made = metric.Accuracy()
+        made.update([make([3e9, 1e38, 5.0])], [make([2.0**31, -1e38, 5.0])])
+        assert made.get()[1] == 1.0
+
+
 def test_f1_tells_precision_recall_and_counts() -> None:
     made = metric.F1(average="micro")
     label, pred = nd.array([0, 1, 1, 1, 0]), nd.array([1, 1, 1, 0, 0])

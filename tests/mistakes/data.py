@@ -17,11 +17,13 @@ from tests.mistakes.mistake import mistake
 MISTAKES = [
     # ---- iterators
     mistake("io.NDArrayIter('abc')", TypeError, "str", "numpy.array"),
-    mistake("io.NDArrayIter([1, 2, 3])", ShapeError, "_0_data", "first axis"),
+    mistake("io.NDArrayIter([1, 2, 3])", IndexError, "_0_data", "first axis"),
     mistake("io.NDArrayIter(None)", AssertionError, "'data'", "must be data"),
     mistake("io.NDArrayIter(numpy.ones((2, 3)), batch_size=0)", ValueError, "0", "batch_size"),
     mistake("io.NDArrayIter(numpy.ones((2, 3)), batch_size='a')", TypeError, "'a'", "batch_size"),
-    mistake("io.NDArrayIter(numpy.ones((5, 3)), numpy.ones(2))", ShapeError, "2", "5 samples"),
+    mistake(
+        "list(io.NDArrayIter(numpy.ones((5, 3)), numpy.ones(2)))", ShapeError, "2", "5 samples"
+    ),
     mistake("batches().getdata()", AssertionError, "no batch", "next()"),
     mistake(
         "io.CSVIter(data_csv='nothing.csv', data_shape=(3,), batch_size=2)",

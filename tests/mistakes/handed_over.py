@@ -166,12 +166,6 @@ MISTAKES = [
         "num_workers must be a number",
     ),
     mistake(
-        "io.NDArrayIter(numpy.ones((8, 3)), batch_size=4, last_batch_handle='keep')",
-        AttributeValueError,
-        "'keep'",
-        "'pad', 'discard', 'roll_over'",
-    ),
-    mistake(
         "recordio.pack((0, 1), b'x')",
         AttributeTypeError,
         "(0, 1)",

@@ -317,3 +317,10 @@ def test_axes_repeated_as_those_of_another_array() -> None:
     for right, extent in ((1, 5), (0, 3), (-2, 3)):
         repeated = nd.broadcast_like(column, wide, lhs_axes=(1,), rhs_axes=(right,))
         assert repeated.asnumpy().tolist() == [[1] * extent, [2] * extent]
+
+
+def test_len_without_axes_is_an_index_error() -> None:
+    with pytest.raises(IndexError, match="without axes"):
+        len(nd.array(3))
+    with pytest.raises(TypeError, match="without axes"):
+        len(mx.np.array(3.0))

@@ -108,7 +108,9 @@ def sentences_step_by_step() -> Made:
 def sentences_in_one_operator() -> Made:
     words = sym.Embedding(data(), input_dim=11, output_dim=5)
     cell = mx.rnn.FusedRNNCell(4, num_layers=2, mode="lstm", bidirectional=True, prefix="lstm_")
-    outputs, _ = cell.unroll(4, words, layout="NTC", merge_outputs=True)
+    steps = sym.SwapAxis(words, dim1=0, dim2=1)
+    outputs, _ = cell.unroll(4, steps, layout="TNC", merge_outputs=True)
+    outputs = sym.SwapAxis(outputs, dim1=0, dim2=1)
     return dense(outputs, 3, flatten=False), {"data": (2, 4)}, {"data": 11}
 
 

@@ -14,6 +14,8 @@ import mixnet as mx
 from mixnet import nd
 from tests.parity.cases import recurrent as cases
 
+pytestmark = pytest.mark.filterwarnings("ignore:FusedRNNCell computes in the layout TNC")
+
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 FACTS = json.loads((FIXTURES / "recurrent.json").read_text())
 ARRAYS = np.load(FIXTURES / "recurrent.npz")
@@ -69,6 +71,17 @@ def test_a_fused_cell_is_its_cells(mode: str) -> None:
     np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), atol=1e-6)
     with pytest.raises(mx.MXNetError, match="no number of inputs gives"):
         fused.unpack_weights({"f_parameters": nd.zeros((size + 1,))})
+
+
+def test_layouts_and_states_of_a_fused_cell() -> None:
+    fused = mx.rnn.FusedRNNCell(3, mode="lstm", prefix="f_")
+    with pytest.warns(UserWarning, match="layout TNC"):
+        fused.unroll(2, x)
+    fused.unroll(2, x, layout="TNC")  # without a warning, which would be an error
+    with pytest.raises(AssertionError, match="Unsupported layout"):
+        fused.unroll(2, [x, x], layout="XYZ")
+    with pytest.raises(IndexError, match="0 states for mode 'lstm'"):
+        fused.unroll(2, x, begin_state=[], layout="TNC")
 
 
 def test_parameters_are_shared() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -329,3 +330,54 @@ def test_children_of_several_outputs_of_a_node_are_listed_once() -> None:
         (a * a, ["a", "a"]),
     ):
         assert symbol.get_children().list_outputs() == children
+
+
+def test_copies_have_nodes_of_their_own() -> None:
+    x = mx.sym.Variable("x")
+    fc = mx.sym.FullyConnected(x, num_hidden=2, name="fc")
+    for copied in (copy.copy(fc), copy.deepcopy(fc), fc(x=mx.sym.Variable("x"))):
+        copied._set_attr(__mood__="1")
+        copied.get_internals()["fc_weight"]._set_attr(lr_mult="2")
+        assert fc.attr("__mood__") is None
+        assert fc.get_internals()["fc_weight"].attr("lr_mult") is None
+        assert copied.attr("num_hidden") == "2"
+    other = fc(x=mx.sym.Variable("y"), name="g")
+    assert mx.sym.Group([fc, other]).list_arguments() == [
+        *("x", "fc_weight", "fc_bias"),
+        *("y", "fc_weight", "fc_bias"),
+    ]
+
+
+def test_an_unknown_shape_is_inferred() -> None:
+    x = mx.sym.Variable("x")
+    fc = mx.sym.FullyConnected(x, num_hidden=4, name="fc")
+    assert fc.infer_shape(x=(2, 3), fc_weight=()) == ([(2, 3), (4, 3), (4,)], [(2, 4)], [])
+    assert fc.infer_shape_partial(x=()) == ([(), (), ()], [()], [])
+    with pytest.warns(UserWarning, match="cannot be inferred"):
+        assert fc.infer_shape(x=()) == (None, None, None)
+    with mx.np_shape(True):
+        assert (x + 1).infer_shape(x=()) == ([()], [()], [])
+
+
+def test_what_is_no_index_and_no_dict_of_arrays(capsys: pytest.CaptureFixture[str]) -> None:
+    x = mx.sym.Variable("x")
+    with pytest.raises(TypeError, match="whole numbers"):
+        x[1.5]
+    for wrong in (None, 3, nd.ones((1,))):
+        with pytest.raises(TypeError, match="args must be a list of arrays or a dict"):
+            x.bind(mx.cpu(), wrong)
+    with pytest.raises(TypeError, match="tuple of whole numbers"):
+        x.infer_shape(x=3)
+    assert capsys.readouterr().out == ""
+
+
+def test_names_and_texts_of_outputs() -> None:
+    x = mx.sym.Variable("x")
+    kinds = {"value": ["t_output0"], "indices": ["t_output"], "both": ["t_output0", "t_output1"]}
+    for kind, names in kinds.items():
+        top = mx.sym.topk(x, k=1, ret_typ=kind, name="t")
+        assert [each for one in top for each in one.list_outputs()] == names[: len(top)]
+    assert '"indices": "[0, 1, 2]"' in mx.sym.split_v2(x, (1, 2)).tojson()
+    assert '"indices": "[]"' in mx.sym.split_v2(x, 2).tojson()
+    assert mx.sym.Variable("v", shape=[2, 3]).attr("__shape__") == "[2, 3]"
+    assert mx.sym.Variable("v", shape=[2, 3]).infer_shape()[0] == [(2, 3)]

@@ -249,6 +249,10 @@ def _topk_outputs(ret_typ: str) -> int:
     return 2 if ret_typ == "both" else 1
 
 
+def _topk_names(ret_typ: str) -> list[str]:
+    return ["output0", "output1"] if ret_typ in ("both", "value") else ["output"]
+
+
 @op(
     "topk",
     booleans=False,
@@ -260,6 +264,7 @@ def _topk_outputs(ret_typ: str) -> int:
         others=lambda attributes: attributes["dtype"],
     ),
     outputs=_topk_outputs,
+    output_names=_topk_names,
     precision="full",
     aliases=["_npx_topk"],
 )
