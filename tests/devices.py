@@ -25,6 +25,6 @@ def run_again_on_four_devices(path: str, *options: str) -> None:
     environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", path, *options],
-        env=environment, cwd=ROOT, capture_output=True, text=True,
+        env=environment, cwd=ROOT, capture_output=True, text=True, timeout=240
     )  # fmt: skip
     assert done.returncode == 0, done.stdout

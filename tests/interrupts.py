@@ -30,6 +30,6 @@ def run_apart(tests: Path) -> None:
     options = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
     command = [sys.executable, "-m", "pytest", *options, "--assert=plain", str(tests)]
     root = Path(__file__).parents[1]
-    run = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=280)
     assert run.returncode == 0, run.stdout + run.stderr
     assert " passed" in run.stdout and "skipped" not in run.stdout

@@ -22,6 +22,7 @@ def run(code: str, **environment: str) -> str:
         capture_output=True,
         text=True,
         check=True,
+        timeout=240,
     )
     return done.stdout.strip()
 

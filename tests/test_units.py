@@ -118,7 +118,11 @@ def test_the_page_writes_the_same() -> None:
         spans.map(([a, b]) => ticks(a, b))]));
     """
     run = subprocess.run(
-        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True
+        ["node", "--input-type=module", "-e", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=240,
     )
     *texts, marks = json.loads(run.stdout)
     functions = [

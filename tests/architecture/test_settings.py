@@ -54,5 +54,6 @@ def test_switches_do_what_they_say(variable: str, expected: int) -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=240,
     )
     assert int(found.stdout) == expected

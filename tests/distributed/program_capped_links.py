@@ -29,7 +29,7 @@ class CannotMakeHosts(Exception):
 
 
 def command(*arguments: str) -> None:
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=240)
     if done.returncode:
         raise CannotMakeHosts(f"{' '.join(arguments)}: {done.stderr.strip() or done.returncode}")
 

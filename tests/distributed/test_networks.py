@@ -31,7 +31,7 @@ needs_root = pytest.mark.skipif(
 
 
 def ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True)
+    subprocess.run(["ip", *arguments], check=True, timeout=60)
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def two_hosts() -> Iterator[list[str]]:
         yield names
     finally:
         for name in names:
-            subprocess.run(["ip", "netns", "del", name], check=False)
-        subprocess.run(["ip", "link", "del", "mxtest"], check=False)
+            subprocess.run(["ip", "netns", "del", name], check=False, timeout=60)
+        subprocess.run(["ip", "link", "del", "mxtest"], check=False, timeout=60)
 
 
 @needs_root
@@ -108,7 +108,9 @@ def slow_links() -> dict[str, Any]:
                 f"makes network namespaces with a limit, for which {tool} is missing (util-linux, "
                 "iproute2)"
             )
-    allowed = subprocess.run([*_UNSHARE, "true"], capture_output=True, text=True, check=False)
+    allowed = subprocess.run(
+        [*_UNSHARE, "true"], capture_output=True, text=True, check=False, timeout=60
+    )
     if allowed.returncode:
         pytest.skip(f"namespaces of a user are not allowed here: {allowed.stderr.strip()}")
     program = [sys.executable, "-m", "tests.distributed.program_capped_links", str(MEGABITS)]

@@ -19,6 +19,7 @@ from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.scheduler import free_port
 from mixnet.distributed.tls import SETTINGS, Wire, context
 from tests.distributed.launching import ROOT
+from tests.waiting import join
 
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 
@@ -38,7 +39,7 @@ _ASYNC = (
 
 
 def _openssl(*arguments: object) -> None:
-    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True, timeout=60)
 
 
 def _authority(folder: Path) -> dict[str, str]:
@@ -123,6 +124,7 @@ def test_a_scheduler_of_another_job(
     for name, value in certificates.items():
         monkeypatch.setenv(name, value)
     with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
 
         def serve() -> None:
             with pytest.raises(OSError):
@@ -133,7 +135,7 @@ def test_a_scheduler_of_another_job(
         with pytest.raises(JobError, match=r"rank 1 on .* cannot trust the scheduler at 127.0.0.1:\d+: "
                            r"its certificate is not of this job"):  # fmt: skip
             Member(Job(2, "127.0.0.1", server.getsockname()[1], 1))
-        thread.join()
+        join(thread)
 
 
 def test_settings(
@@ -174,8 +176,7 @@ def test_lines_of_several_threads() -> None:
     for thread in threads:
         thread.start()
     assert sorted(reader.readline() for _ in sent) == sorted(sent)
-    for thread in threads:
-        thread.join()
+    join(*threads)
     with pytest.raises(TimeoutError):
         reader.readline(0.01)
     writer.close()

@@ -63,6 +63,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         capture_output=True,
         text=True,
         check=False,
+        timeout=240,
     )
     assert found.returncode == 0, found.stderr
     return json.loads(found.stdout.splitlines()[-1])

@@ -20,7 +20,7 @@ def submit(script: str, results: Path, epochs: int, **environment: str) -> str:
         cwd=ROOT,
         env={**os.environ, "PATH": bin_first, "PYTHONPATH": str(ROOT), "VENV": "none", "USER": "somebody",
              "RESULTS": str(results), "EPOCHS": str(epochs), "MIXNET_CACHE_DIR": "off", **environment},
-        capture_output=True, text=True, check=False,
+        capture_output=True, text=True, check=False, timeout=240
     )  # fmt: skip
     assert found.returncode == 0, found.stderr[-2000:]
     return found.stdout
@@ -38,7 +38,9 @@ def test_a_job_that_is_submitted_again_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("script", ["slurm.sh", "sge.sh", "pbs.sh", "train.sh"])
 def test_a_script_is_bash(script: str) -> None:
     path = ROOT / "docs" / "cluster" / script
-    found = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["bash", "-n", str(path)], capture_output=True, text=True, check=False, timeout=60
+    )
     assert found.returncode == 0, found.stderr
     assert script == "train.sh" or ". docs/cluster/train.sh" in path.read_text()
 
@@ -48,6 +50,8 @@ def test_a_script_is_bash(script: str) -> None:
 )
 def test_a_script_of_many_workers_is_bash(script: str) -> None:
     path = ROOT / "docs" / "cluster" / script
-    found = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True, check=False)
+    found = subprocess.run(
+        ["bash", "-n", str(path)], capture_output=True, text=True, check=False, timeout=60
+    )
     assert found.returncode == 0, found.stderr
     assert script == "workers.sh" or "START=" in path.read_text()

@@ -24,6 +24,7 @@ import pytest
 import mixnet as mx
 from mixnet.gluon import nn
 from tests.own_thread import in_own_thread
+from tests.waiting import join
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "other-languages.md"
 MODULES = Path(
@@ -71,7 +72,9 @@ def test_node(network: Any) -> None:
     (folder / "predict.mjs").write_text(_program("Node", "js"))
     (folder / "node_modules").symlink_to(MODULES)
     command = ["node", "predict.mjs", "net.onnx"]
-    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=240
+    )
     assert run.returncode == 0, run.stderr
     np.testing.assert_allclose(json.loads(run.stdout), scores, rtol=1e-4, atol=1e-5)
 
@@ -100,7 +103,7 @@ def test_browser(network: Any) -> None:
                 browser.close()
         finally:
             server.shutdown()
-            thread.join()
+            join(thread)
     np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
 
 
@@ -108,7 +111,12 @@ def _commands(heading: str, folder: Path) -> str:
     """Run the commands below a heading, as they stand on the page; what the last one says."""
     (commands,) = re.findall(r"```\n(.*?)```", _section(heading), re.DOTALL)
     run = subprocess.run(
-        ["sh", "-ec", commands], cwd=folder, capture_output=True, text=True, check=False
+        ["sh", "-ec", commands],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
     )
     assert run.returncode == 0, run.stderr
     return run.stdout
@@ -117,7 +125,10 @@ def _commands(heading: str, folder: Path) -> str:
 def _has_cpp() -> bool:
     if shutil.which("g++") is None or shutil.which("pkg-config") is None:
         return False
-    return subprocess.run(["pkg-config", "--exists", "opencv4"], check=False).returncode == 0
+    return (
+        subprocess.run(["pkg-config", "--exists", "opencv4"], check=False, timeout=60).returncode
+        == 0
+    )
 
 
 @pytest.mark.skipif(

@@ -39,7 +39,12 @@ def test_everything_that_is_installed_for_the_notebooks_is_pinned() -> None:
     pytest.importorskip("jupyterlab", reason="pip install '.[lab]'")
     code = "import pin, json; print(json.dumps(sorted(pin.needed())))"
     found = subprocess.run(
-        [sys.executable, "-c", code], cwd=FILE.parent, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=FILE.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
     )
     if found.returncode:
         pytest.skip(f"needs mixnet[lab] and packaging installed: {found.stderr.splitlines()[-1]}")
@@ -67,6 +72,7 @@ def test_repo2docker_takes_what_is_in_binder() -> None:
         capture_output=True,
         text=True,
         check=False,
+        timeout=240,
     )
     told = found.stdout + found.stderr
     assert found.returncode == 0, told[-2000:]

@@ -50,7 +50,9 @@ def test_names_of_the_walks_are_defined_in_the_files_that_they_link_to() -> None
 
 def test_the_walks_count_calls_as_they_are() -> None:
     script = [sys.executable, "-m", "tests.docs.count_walks"]
-    output = subprocess.run(script, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        script, cwd=ROOT, capture_output=True, text=True, check=True, timeout=240
+    ).stdout
     counted = [int(line.split()[1].replace(",", "")) for line in output.splitlines()]
     written = [
         int(re.search(r"([\d,]+) calls", walk)[1].replace(",", ""))  # type: ignore[index]

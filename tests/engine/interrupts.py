@@ -187,7 +187,9 @@ class Wrong:
         raise ValueError("of another kind")
 Wrong()
 """
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=240
+    )
     assert found.stdout == "interrupted\n"
     assert "KeyboardInterrupt" not in found.stderr
     assert "ValueError: of another kind" in found.stderr

@@ -518,7 +518,7 @@ def test_quick_work_starts_where_it_becomes_ready(threaded: Engine) -> None:
     before: list[threading.Thread] = []
 
     def work() -> None:
-        gate.wait()
+        assert gate.wait(60)
         before.append(threading.current_thread())
 
     threaded.push(work, (), (var,), "copy")
@@ -548,7 +548,9 @@ def test_the_end_of_the_process_asks_too() -> None:
         "    ends[0](ValueError('given up'))\n"
         "engine.push_async(ends.append, (), (Var('v'),), on_wait=ask)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0 and "nobody waited for it: ValueError: given up" in done.stderr
 
 

@@ -33,7 +33,7 @@ for (const { path, numbers } of JSON.parse(readFileSync(process.argv[2], "utf8")
 def node(*arguments: str) -> str:
     """What a program that Node runs prints; a module's text, and its arguments."""
     command = ["node", "--input-type=module", "-e", *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert run.returncode == 0, run.stderr
     return run.stdout
 

@@ -64,7 +64,7 @@ def test_a_process_that_has_only_jax_runs_it_with_any_batch(tmp_path: Path) -> N
     }
     run = subprocess.run(
         [sys.executable, "-P", "-c", ALONE, str(tmp_path)],
-        capture_output=True, text=True, check=False, env=environment, cwd=tmp_path,
+        capture_output=True, text=True, check=False, env=environment, cwd=tmp_path, timeout=240
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     for name, wanted in zip(("two", "five"), expected, strict=True):

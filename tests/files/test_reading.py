@@ -18,6 +18,7 @@ from mixnet.files.reading import FileBytes, MemoryBytes, content_of, lines_of, r
 from mixnet.image.record_source import Records
 from mixnet.recordio import MXRecordIO
 from tests.image.files import write_records
+from tests.waiting import join
 
 ROOT = Path(__file__).parents[2]
 
@@ -194,6 +195,5 @@ def test_many_threads_read_one_file(tmp_path: Path) -> None:
         threads = [threading.Thread(target=read, args=(i,)) for i in range(4)]
         for each in threads:
             each.start()
-        for each in threads:
-            each.join()
+        join(*threads)
     assert not wrong

@@ -19,6 +19,7 @@ import mixnet as mx
 from mixnet.base import FileError, MissingFileError, MXNetError
 from mixnet.files import whole_file
 from mixnet.files.whole_file import read_whole, write_whole
+from tests.waiting import next_line
 
 fcntl = pytest.importorskip("fcntl", reason="files are locked by POSIX systems")
 
@@ -95,6 +96,7 @@ def test_a_full_file_system(tmp_path: Path) -> None:
         ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)],
         capture_output=True,
         check=False,
+        timeout=60,
     )
     if mounted.returncode:
         pytest.skip("only root may mount a small file system")
@@ -106,7 +108,7 @@ def test_a_full_file_system(tmp_path: Path) -> None:
         assert mx.nd.load(path)[0].sum().asscalar() == 1000
         assert _names(folder) == ["f.params"]
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", str(folder)], check=True, timeout=60)
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.EIO])
@@ -164,7 +166,7 @@ def test_what_a_killed_process_leaves_goes_with_the_next_save(tmp_path: Path) ->
     foreign.write_bytes(b"")
     try:
         os.kill(processes[0].pid, signal.SIGKILL)  # type: ignore[arg-type]
-        processes[0].join()
+        processes[0].join(60)
         write_whole(path, b"whole")
         # The other one is still at it.
         left = set(_names(tmp_path)) - {path.name, foreign.name}
@@ -172,7 +174,7 @@ def test_what_a_killed_process_leaves_goes_with_the_next_save(tmp_path: Path) ->
     finally:
         for process in processes:
             process.kill()
-            process.join()
+            process.join(60)
     write_whole(path, b"whole")
     assert _names(tmp_path) == sorted([foreign.name, path.name])
 
@@ -200,15 +202,14 @@ def test_saves_that_are_killed_or_interrupted(tmp_path: Path, how: signal.Signal
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
+        assert next_line(process) == "ready\n"
         time.sleep(0.3 + 0.11 * round_)
         process.send_signal(how)
         try:
             process.wait(30)
         finally:
             process.kill()
-            process.communicate()
+            process.communicate(timeout=60)
         found = mx.nd.load(path)["a"].asnumpy()
         assert found.min() == found.max()
         if how is signal.SIGINT:

@@ -94,7 +94,7 @@ def _in_process(work: Sequence[Work], seed: int) -> tuple[list[tuple[str, int, s
                     at, since = now, time.monotonic()
                 elif time.monotonic() - since > (HANGS if at else _START):
                     worker.kill()
-                    worker.wait()
+                    worker.wait(30)
         at = progress.read_bytes()
         text = errors.read_text(errors="replace")[-3000:]
         rows = [json.loads(line) for line in findings.read_text().splitlines()]

@@ -18,6 +18,7 @@ import mixnet as mx
 from mixnet import nd
 from mixnet.gluon.model_zoo import model_store, vision
 from tests.parity.cases import recurrent as cases
+from tests.waiting import join
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 FACTS = json.loads((FIXTURES / "recurrent.json").read_text())["nets"]
@@ -98,7 +99,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     monkeypatch.setenv("MXNET_GLUON_REPO", f"http://127.0.0.1:{server.server_port}")
     yield folder
     server.shutdown()
-    thread.join()
+    join(thread)
     server.server_close()
 
 

@@ -13,6 +13,7 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.gluon import utils
+from tests.waiting import join
 
 CONTENT = bytes(range(256)) * 40
 SHA1 = hashlib.sha1(CONTENT).hexdigest()
@@ -105,7 +106,7 @@ def server():
     yield f"http://127.0.0.1:{running.server_port}"
     running.shutdown()
     running.server_close()
-    thread.join()
+    join(thread)
 
 
 def test_a_download_is_checked_and_kept(server: str, tmp_path: Path, capsys) -> None:

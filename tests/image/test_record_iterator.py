@@ -22,6 +22,7 @@ from mixnet.io import ImageRecordIter
 from mixnet.recordio import MXIndexedRecordIO
 from tests.image.files import write_records
 from tests.interrupts import press
+from tests.waiting import next_line
 
 FIXTURES = Path(__file__).parents[1] / "parity" / "fixtures"
 RECORDED = np.load(FIXTURES / "augment.npz")
@@ -292,8 +293,7 @@ def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
     root = str(Path(mx.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "batch\n"
+    assert next_line(process) == "batch\n"
     said = press(process)
     assert said.endswith("interrupted\n")
     assert process.returncode == 0

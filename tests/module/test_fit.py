@@ -17,6 +17,7 @@ import pytest
 import mixnet as mx
 from tests.interrupts import press
 from tests.module.networks import bound, mlp, samples
+from tests.waiting import next_line
 
 LINES = """\
 Epoch[0] Batch [0-2] Speed accuracy=0.500000 cross-entropy=1.071139
@@ -189,9 +190,8 @@ def test_interrupting_a_training_leaves_nothing_half_done(tmp_path: Path) -> Non
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     try:
-        assert process.stdout.readline() == "batch\n"
+        assert next_line(process) == "batch\n"
         time.sleep(0.2)
         output = press(process)
     finally:

@@ -12,7 +12,7 @@ def test_the_file_is_what_the_class_has() -> None:
     # In a process of its own: other tests declare operators.
     program = "from mixnet.ndarray.build_installed import text; print(text(), end='')"
     made = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240
     ).stdout
     assert PATH.read_text(encoding="utf-8") == made, (
         "methods of arrays have changed; run python -m mixnet.ndarray.build_installed"

@@ -65,6 +65,7 @@ def test_lesson_1_counts_what_its_runs_compile() -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=240,
     )
     first, second, third = (json.loads(line) for line in run.stdout.splitlines())
     text = the("01_arrays_and_laziness", 'Recording ("writing down")').source

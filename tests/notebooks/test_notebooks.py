@@ -164,7 +164,7 @@ def test_the_command_runs_notebooks_and_names_the_cell_that_fails(tmp_path: Path
     paths = [str(tmp_path / f"{name}.ipynb") for name in ("bad", "good")]
     out = tmp_path / "out"
     command = [sys.executable, str(FOLDER / "run.py"), *paths, "--out", str(out)]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert process.returncode == 1, process.stdout + process.stderr
     assert f"A cell of {paths[0]} failed:" in process.stderr
     assert "ZeroDivisionError" in process.stderr

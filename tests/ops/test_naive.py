@@ -44,7 +44,9 @@ def test_every_operator(tmp_path: Path) -> None:
     for mode in ("NaiveEngine", "ThreadedEnginePerDevice"):
         out = tmp_path / f"{mode}.npz"
         environment = {**os.environ, "MXNET_ENGINE_TYPE": mode, "PYTHONPATH": os.getcwd()}
-        subprocess.run([sys.executable, "-c", PROGRAM, str(out)], env=environment, check=True)
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(out)], env=environment, check=True, timeout=240
+        )
         results.append(np.load(out))
     naive, lazy = results
     assert naive.files == lazy.files and len(lazy.files) > 250

@@ -99,7 +99,12 @@ def test_attacks_are_refused() -> None:
     """In a process of their own: what they were made for ends it."""
     given = json.dumps([(b"\x80\x04" + each).hex() for each in ATTACKS.values()])
     found = subprocess.run(
-        [sys.executable, "-c", RUN], input=given, capture_output=True, text=True, check=False
+        [sys.executable, "-c", RUN],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
     )
     said = dict(line.split(" ", 1) for line in found.stdout.splitlines())
     assert [name for i, name in enumerate(ATTACKS) if said.get(str(i)) != "refused"] == []

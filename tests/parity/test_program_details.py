@@ -167,7 +167,7 @@ mx.profiler.set_state("run")
 (mx.nd.ones(3) + 1).wait_to_read()
 mx.profiler.set_state({state!r})
 """
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
 
 

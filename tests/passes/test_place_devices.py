@@ -276,7 +276,12 @@ def test_an_lstm_over_four_devices() -> None:
     root = Path(__file__).parents[2]
     environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(root)}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, cwd=root, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr
 

@@ -55,7 +55,9 @@ def test_what_some_jax_has_as_one_primitive_is_interpreted(function: Any) -> Non
 
 def test_parts_of_a_jaxpr_do_not_load_pallas() -> None:
     code = "import sys, mixnet.private_jax.jaxprs; print([m for m in sys.modules if 'pallas' in m][:1])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
+    )
     assert found.stdout.strip() == "[]", "mixnet loads Pallas: it starts slower"
 
 
@@ -145,7 +147,7 @@ os._exit(0)  # a client whose service ends before it ends the process
 
 def test_a_service_introduces_clients() -> None:
     found = subprocess.run(
-        [sys.executable, "-c", _ALONE], capture_output=True, text=True, check=False
+        [sys.executable, "-c", _ALONE], capture_output=True, text=True, check=False, timeout=240
     )
     assert found.stdout.strip() == "1", f"jobs of processes cannot start: {found.stderr[-2000:]}"
 

@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.process.collector import collector_paused
+from tests.waiting import join
 
 
 def test_nothing_is_collected_inside():
@@ -53,7 +54,7 @@ def test_threads_that_build_at_the_same_time():
         pass
     assert not gc.isenabled(), "the other thread still builds"
     leave.set()
-    thread.join()
+    join(thread)
     assert gc.isenabled()
 
 

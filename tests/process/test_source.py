@@ -137,7 +137,12 @@ def test_the_setting_turns_lines_on_everywhere(tmp_path: Path) -> None:
     root = str(Path(mx.__file__).parents[1])
     environment["PYTHONPATH"] = root
     found = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, env=environment, check=True
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=True,
+        timeout=240,
     )
     assert found.stdout.strip() == "3"
 

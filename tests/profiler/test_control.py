@@ -16,6 +16,7 @@ import pytest
 
 from mixnet import autograd, engine, gluon, nd, profiler, sym
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from tests.waiting import join
 
 
 def operators() -> dict[str, dict[str, Any]]:
@@ -178,8 +179,7 @@ def test_operations_of_all_threads(config: dict) -> None:
     ]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    join(*threads)
     assert counts() == {"_ones": 20, "tanh": 20}
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from mixnet import profiler
 from mixnet.base import AttributeTypeError, AttributeValueError
+from tests.waiting import join
 
 
 @pytest.fixture
@@ -101,8 +102,7 @@ def test_a_counter_of_several_threads(domain: profiler.Domain) -> None:
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    join(*threads)
     assert [e["value"] for e in events("value")] == list(range(1, 2001))
     assert len({e["thread"] for e in events("value")}) == 4
 

@@ -17,6 +17,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from tests.line_interrupts import interrupted
+from tests.waiting import join
 
 # An interrupt in a finalizer cannot be raised; Python tells of it, and goes on.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -184,7 +185,7 @@ def test_real_interrupts_of_a_training_loop() -> None:
             train(thread)
         except KeyboardInterrupt:
             pass
-        thread.join()
+        join(thread)
         fresh_results_are_right("after a signal")
     predicted = net(data).asnumpy()
     weights = [p.data().asnumpy() for p in net.collect_params().values()]

@@ -16,6 +16,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.engine import timeline
+from tests.waiting import join
 
 
 def in_threads(count: int, work) -> None:
@@ -100,7 +101,7 @@ def test_waitall_waits_for_other_threads_too() -> None:
     nd.waitall()
     assert made[0]._value.array is not None
     done.set()
-    thread.join()
+    join(thread)
 
 
 def test_a_loop_that_is_not_read_is_held_back() -> None:
@@ -435,8 +436,7 @@ def test_nothing_is_lost_while_others_hand_over_what_is_recorded(
     finally:
         done.set()
         sys.setswitchinterval(interval)
-        for thread in others:
-            thread.join()
+        join(*others)
 
 
 def test_a_finalizer_that_records_disturbs_nothing() -> None:

@@ -671,7 +671,7 @@ def test_the_cache_on_disk_takes_no_part(tmp_path: Path) -> None:
     }  # fmt: skip
     command = [sys.executable, str(program)]
     for _ in range(2):
-        subprocess.run(command, env=environment, check=True)
+        subprocess.run(command, env=environment, check=True, timeout=240)
     assert folder.is_dir()
     assert not [each for each in folder.iterdir() if "jit_called" in each.name]
 

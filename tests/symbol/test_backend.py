@@ -22,6 +22,7 @@ from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.devices.to_device import to_device
 from mixnet.symbol.backend import backend_of
 from tests.encoder import Encoder
+from tests.waiting import join
 
 DATA = np.random.RandomState(0).randn(4, 6).astype("float32")
 
@@ -140,8 +141,7 @@ def test_openvino_several_threads_outputs_and_shapes() -> None:
     threads = [threading.Thread(target=work, args=(rows,)) for rows in (2, 2, 3)]
     for each in threads:
         each.start()
-    for each in threads:
-        each.join()
+    join(*threads)
     assert results == {2: True, 3: True}
 
 
@@ -471,8 +471,7 @@ def test_threads_that_read_the_same_results(twice: Any) -> None:
         threads = [threading.Thread(target=target, args=args) for target, args in work]
         for each in threads:
             each.start()
-        for each in threads:
-            each.join()
+        join(*threads)
     assert not problems
 
 

@@ -96,7 +96,7 @@ def test_the_script_for_ssh_runs_the_program_and_ends_it(hosts: str, tmp_path: P
         assert (
             shell.stdout.read() == "it is a b\n"
         )  # the connection stands until the program has ended
-        assert shell.wait() == 3
+        assert shell.wait(60) == 3
     plan = Plan(("sleep", "60"), 1, folder=str(tmp_path))
     begin = time.monotonic()
     with subprocess.Popen(
@@ -188,7 +188,9 @@ def test_over_ssh(
     port, sshd = free_port("127.0.0.1"), shutil.which("sshd")
     for name in ("host", "user"):
         subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True
+            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name],
+            check=True,
+            timeout=60,
         )
     (tmp_path / "known").write_text(f"[127.0.0.1]:{port} {(tmp_path / 'host.pub').read_text()}")
     (tmp_path / "config").write_text(
@@ -203,7 +205,9 @@ def test_over_ssh(
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     try:
         while subprocess.run(
-            [*launchers.SSH, "-p", str(port), "127.0.0.1", "true"], stderr=subprocess.DEVNULL
+            [*launchers.SSH, "-p", str(port), "127.0.0.1", "true"],
+            stderr=subprocess.DEVNULL,
+            timeout=60,
         ).returncode:
             time.sleep(0.1)
         (tmp_path / "hosts").write_text(f"127.0.0.1:{port}\n")

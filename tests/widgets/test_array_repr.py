@@ -118,7 +118,9 @@ def test_the_hook_is_there_once_and_only_with_views() -> None:
         "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; "
         "print(len(display.FORMS))"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
+    )
     assert found.stdout.split() == ["0", "1"]
 
 

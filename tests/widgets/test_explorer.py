@@ -34,7 +34,7 @@ def in_page(cases: list[list[Any]]) -> list[Any]:
     code = RUN % json.dumps(COMPUTE.as_uri())
     run = subprocess.run(
         ["node", "--input-type=module", "-e", code],
-        input=json.dumps(cases), capture_output=True, text=True, check=True,
+        input=json.dumps(cases), capture_output=True, text=True, check=True, timeout=240
     )  # fmt: skip
     return json.loads(run.stdout)
 
@@ -153,7 +153,11 @@ const [payload, state] = {json.dumps([view.payload, view.state])};
 console.log(JSON.stringify(sceneOf(payload, state).out));
 """
     run = subprocess.run(
-        ["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True
+        ["node", "--input-type=module", "-e", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=240,
     )
     close(json.loads(run.stdout), view.result())
 

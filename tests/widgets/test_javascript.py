@@ -19,7 +19,9 @@ needs_node = pytest.mark.skipif(
 def test_front_end() -> None:
     tests = sorted(map(str, (SOURCES / "test").glob("*.test.mjs")))
     assert tests
-    run = subprocess.run(["node", "--test", *tests], cwd=SOURCES, capture_output=True, text=True)
+    run = subprocess.run(
+        ["node", "--test", *tests], cwd=SOURCES, capture_output=True, text=True, timeout=240
+    )
     assert run.returncode == 0, run.stdout + run.stderr
 
 
@@ -29,7 +31,9 @@ def test_front_end() -> None:
     reason="needs esbuild: (cd widgets && npm ci)",
 )
 def test_bundles_are_built_from_the_sources(tmp_path: Path) -> None:
-    subprocess.run(["node", "build.mjs", "--out", str(tmp_path)], cwd=SOURCES, check=True)
+    subprocess.run(
+        ["node", "build.mjs", "--out", str(tmp_path)], cwd=SOURCES, check=True, timeout=240
+    )
     committed = ROOT / "mixnet" / "widgets" / "static"
     built = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert set(built) == {path.name for path in committed.iterdir()}, "npm run build"

@@ -318,7 +318,7 @@ print(json.dumps([made, runs, view.payload["note"], message]))
 def test_measured_on_several_cpu_devices_of_one_process() -> None:
     environment = {key: value for key, value in os.environ.items() if key != "MIXNET_CPU_DEVICES"}
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True,
-                          env={**environment, "PYTHONPATH": str(ROOT)})  # fmt: skip
+                          env={**environment, "PYTHONPATH": str(ROOT)}, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
     made, (run,), note, message = json.loads(done.stdout.splitlines()[-1])
     assert made[0] == ["cpu(0)", "cpu(1)", "cpu(2)", "cpu(3)"] and len(made) == 3

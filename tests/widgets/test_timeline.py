@@ -125,6 +125,7 @@ def test_the_page_finds_the_same() -> None:
         text=True,
         check=True,
         cwd=ROOT / "widgets",
+        timeout=240,
     )
     for run, (edges, path) in zip(runs, json.loads(found.stdout), strict=True):
         assert sorted(map(tuple, edges)) == sorted(dependencies(run))

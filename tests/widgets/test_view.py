@@ -189,5 +189,7 @@ def test_mixnet_without_views_does_not_load_them() -> None:
         "import sys, mixnet; print(any(m.startswith('mixnet.widgets') for m in sys.modules)); "
         "mixnet.widgets.View"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
+    )
     assert found.stdout.strip() == "False"

@@ -18,6 +18,7 @@ from mixnet import autograd, gluon, nd
 from mixnet.base import GradientError, MXNetError
 from mixnet.runtime.devices import meeting
 from tests.devices import run_again_on_four_devices
+from tests.waiting import join
 
 ROOT = Path(__file__).parents[3]
 CONTEXTS = [mx.cpu(i) for i in range(4)]
@@ -153,8 +154,7 @@ def test_threads_that_call_one_device_each(layer: gluon.Block) -> None:
     threads = [threading.Thread(target=call, args=(place,)) for place in (0, 1)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    join(*threads)
     np.testing.assert_allclose(np.concatenate(found), expected(), atol=1e-4)
 
 
@@ -241,7 +241,7 @@ def test_the_naive_engine_says_what_to_do() -> None:
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT,
-        env={**os.environ, "MXNET_ENGINE_TYPE": "NaiveEngine"},
+        env={**os.environ, "MXNET_ENGINE_TYPE": "NaiveEngine"}, timeout=240
     )  # fmt: skip
     assert "Use MXNET_ENGINE_TYPE=ThreadedEngine" in done.stderr
 

@@ -390,6 +390,6 @@ for _ in range(2):
 def test_opencv_has_one_thread_in_a_worker_whoever_imports_it() -> None:
     pytest.importorskip("cv2")
     command = [sys.executable, "-c", THREADS_OF_OPENCV]
-    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     expected = "False [[[1.0], [1.0]]]\nTrue [[[1.0], [1.0]]]\n"
     assert process.stdout == expected, process.stdout + process.stderr

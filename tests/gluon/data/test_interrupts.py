@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import next_line
+
 ROOT = Path(__file__).parents[3]
 
 if not Path("/proc/self/task").exists():
@@ -69,10 +71,9 @@ def test_real_interrupts_one_after_the_other() -> None:
         [sys.executable, "-c", textwrap.dedent(PROGRAM)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert process.stdout is not None
     try:
         for turn in range(12):
-            assert process.stdout.readline() == "go\n"
+            assert next_line(process) == "go\n"
             time.sleep(chance.uniform(0.1, 0.6))
             for _ in range(1 + turn % 2):
                 os.kill(process.pid, signal.SIGINT)

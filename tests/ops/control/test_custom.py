@@ -313,7 +313,7 @@ with mx.engine.using("NaiveEngine"):
         print(error)
 """
     found = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240
     )
     assert found.stdout == "Custom: 'refuses' raised ValueError: no negative numbers\n"
     assert found.stderr == ""
@@ -573,6 +573,10 @@ class HalvingProp(mx.operator.CustomOpProp):
 print(mx.nd.Custom(mx.nd.array([1, 2], dtype="int32"), op_type="halving").asnumpy().tolist())
 """
     run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-c", program],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
     )
     assert (run.stdout, run.returncode) == ("[1, 2]\n", 0), run.stderr

@@ -28,6 +28,7 @@ def process(**variables: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=True,
+        timeout=240,
     )
 
 

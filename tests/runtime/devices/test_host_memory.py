@@ -44,6 +44,7 @@ def test_a_large_block_comes_from_what_was_freed() -> None:
             capture_output=True,
             text=True,
             check=True,
+            timeout=240,
         )
         faults[kept] = int(ran.stdout)
     assert faults["0"] > 16 * max(1, faults["1"])
@@ -70,6 +71,7 @@ def test_what_nothing_uses_is_returned() -> None:
         capture_output=True,
         text=True,
         check=True,
+        timeout=240,
     )
     freed, some, returned, again = ran.stdout.split()
     assert (some, again) == ("True", "False")

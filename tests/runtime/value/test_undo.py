@@ -10,6 +10,7 @@ import pytest
 from mixnet import nd
 from mixnet.ndarray.sparse import row_sparse_array
 from mixnet.runtime.value.undo import all_or_nothing
+from tests.waiting import join
 
 
 class Counts:
@@ -83,7 +84,7 @@ def test_what_another_thread_has_written_since_stays() -> None:
         array.__iadd__(1)
         thread = threading.Thread(target=lambda: array.__iadd__(10))
         thread.start()
-        thread.join()
+        join(thread)
         fail()
 
     with pytest.raises(ZeroDivisionError):

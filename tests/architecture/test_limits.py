@@ -1,0 +1,46 @@
+"""No test waits without limit for another process or thread: a run that hangs says nothing."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import TESTS
+
+PROGRAMS = ("benchmarks", "parity/record")  # a person starts these, and sees them
+
+
+def without_limit(source: str) -> Iterator[str]:
+    """Calls that wait until another process or thread has ended, however long that takes."""
+    for call in ast.walk(ast.parse(source)):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            continue
+        given = {each.arg for each in call.keywords}
+        owner = ast.unparse(call.func.value)
+        runs = owner == "subprocess" and call.func.attr in ("run", "check_output")
+        waits = call.func.attr == "join" and not call.args and not given
+        waits |= call.func.attr == "communicate" and len(call.args) < 2
+        waits |= call.func.attr == "wait" and "process" in owner and not call.args
+        if (runs or waits) and not given & {"timeout", None}:
+            yield f"line {call.lineno}: {ast.unparse(call)[:100]}"
+
+
+def test_what_is_started_has_a_limit() -> None:
+    found = {}
+    for path in sorted(TESTS.rglob("*.py")):
+        name = path.relative_to(TESTS).as_posix()
+        calls = [] if name.startswith(PROGRAMS) else list(without_limit(path.read_text("utf-8")))
+        if calls:
+            found[name] = calls
+    assert not found, "pass timeout=, or use tests/waiting.py"
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [("subprocess.run(['a'])", 1), ("subprocess.run(['a'], timeout=9)", 0), ("thread.join()", 1),
+     ("thread.join(9)", 0), ("process.wait()", 1), ("process.communicate('a', timeout=9)", 0)],
+)  # fmt: skip
+def test_it_finds(code: str, count: int) -> None:
+    assert len(list(without_limit(code))) == count

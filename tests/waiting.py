@@ -1,0 +1,39 @@
+"""Waiting for other threads and processes, never without limit: the error says what did not end."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from typing import IO, Any
+
+SECONDS = 120.0
+
+
+def join(*threads: threading.Thread, seconds: float = SECONDS) -> None:
+    """Wait until these threads have ended."""
+    until = time.monotonic() + seconds
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    running = [thread.name for thread in threads if thread.is_alive()]
+    assert not running, f"did not end in {seconds:.0f} s: {', '.join(running)}"
+
+
+def next_line(process: subprocess.Popen[Any], seconds: float = SECONDS) -> Any:
+    """The next line that a process writes, which is killed if it writes none in time."""
+    stream: IO[Any] | None = process.stdout
+    assert stream is not None
+    ended = threading.Event()
+
+    def kill() -> None:
+        ended.set()
+        process.kill()
+
+    timer = threading.Timer(seconds, kill)
+    timer.start()
+    try:
+        line = stream.readline()
+    finally:
+        timer.cancel()
+    assert not ended.is_set(), f"{process.args} wrote no line in {seconds:.0f} s"
+    return line
