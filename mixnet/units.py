@@ -1,14 +1,17 @@
 """Bytes, seconds and counts for people: one rule for every text, axis and table.
 
 Three digits, and the unit that leaves one to three of them before the point. Units are powers of
-1,000, for bytes
-too: 1 kB is 1,000 bytes, 1 MB is 1,000,000. ``widgets/src/core/format.js`` writes the same texts.
+1,000, for bytes too: 1 kB is 1,000 bytes, 1 MB is 1,000,000. A minute and more has two units, as on a clock:
+``1 h 23 min``. ``widgets/src/core/format.js`` writes the same texts.
 """
 
 from __future__ import annotations
 
 import math
 import re
+
+_LONG = (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1))
+_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
 
 
 def size_text(size: float) -> str:
@@ -19,14 +22,23 @@ def size_text(size: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Seconds: ``12.3 µs``, ``4.5 ms``, ``1.2 s``."""
+    """Seconds: ``12.3 µs``, ``4.5 ms``, ``1.2 s``, ``1 min 30 s``, ``2 h``, ``1 d 4 h``."""
     if seconds == 0:
         return "0 s"
+    if 59.95 <= abs(seconds) < math.inf:
+        return _long_time_text(seconds)
     for scale, unit in ((1e-6, "ns"), (1e-3, "µs"), (1, "ms")):
         number = digits(seconds / scale * 1000)
         if abs(float(number)) < 1000:
             return f"{number} {unit}"
     return f"{digits(seconds)} s"
+
+
+def _long_time_text(seconds: float) -> str:
+    sign, whole = "-" if seconds < 0 else "", math.floor(abs(seconds) + 0.5)
+    unit, size, smaller, part = next(each for each in _LONG if whole >= each[1])
+    many, rest = divmod(math.floor(whole / part + 0.5), size // part)
+    return f"{sign}{many:,} {unit}" + (f" {rest} {smaller}" if rest else "")
 
 
 def count_text(number: float, of: str = "") -> str:
@@ -76,6 +88,18 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     step *= next(factor for factor in (1, 2, 5, 10, 20) if span / (step * factor) <= most)
     first = math.ceil(low / step - 1e-9)
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def time_ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """The same for seconds: from a second on, steps that are round on a clock."""
+    span = high - low
+    if not span > most:
+        return ticks(low, high, most)
+    step = next((each for each in _STEPS if span / each <= most), None)
+    if step is None:
+        return [86400 * day for day in ticks(low / 86400, high / 86400, most)]
+    first = math.ceil(low / step - 1e-9)
+    return [float(k * step) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
 def _plural(of: str) -> str:

@@ -23,6 +23,7 @@ from typing import Any, Protocol
 
 from mixnet import config
 from mixnet.base import MXNetError
+from mixnet.units import time_text
 
 ORDER = (
     "array",  # contents of all arrays: compared with what was read, and replaced
@@ -215,7 +216,7 @@ def report() -> str:
             lines.append(f"  holds {', '.join(locks)}")
         if number in waits_for:
             event, since = waits_for[number]
-            lines.append(f"  waits for {event}, for {time.monotonic() - since:.1f} s")
+            lines.append(f"  waits for {event}, for {time_text(time.monotonic() - since)}")
         lines += [line.rstrip() for line in traceback.format_stack(frame)]
     return "\n".join(lines)
 

@@ -1,6 +1,6 @@
 // ScalingView: measured points, the fitted model, the ideal line, and what the sliders make of it.
 import { button, h, s, select, slider, tableOf } from "./core/dom.js";
-import { bytes, count, digits, fitted, howMany, percent, seconds, signedPercent, ticks } from "./core/format.js";
+import { bytes, count, digits, fitted, howMany, percent, seconds, signedPercent, ticks, timeTicks } from "./core/format.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
 import { exchanges } from "./scaling/exchanges.js";
@@ -14,7 +14,7 @@ const OLDER = { samples: { value: 6, log: true }, price: { value: 1 } };
 const WAYS = {
   throughput: ["samples per second", (speed) => speed],
   efficiency: ["efficiency", (speed, n, one) => speed / n / one],
-  epoch: ["seconds per epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).seconds],
+  epoch: ["time per epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).seconds],
   cost: ["cost per epoch", (speed, n, one, { samples, price }) => epoch(speed, n, samples, price).cost],
 };
 const LABELS = { samples: "samples per epoch", price: "price per device hour", servers: "parameter servers", jitter: "worker jitter",  devices: "devices", batch: "batch per device", bytes: "gradients", bandwidth: "bandwidth", latency: "latency", overlap: "overlap", compression: "compression" };
@@ -130,7 +130,7 @@ export default view("ScalingView", (ctx) => {
     const y = (level) => H - BOTTOM - (level / top) * (H - TOP - BOTTOM);
     const text = (tx, ty, content, anchor = "middle") => s("text", { x: tx, y: ty, "text-anchor": anchor, class: "mx-dimtext" }, content);
     const parts = [s("rect", { x: LEFT, y: TOP, width: W - LEFT - RIGHT, height: H - TOP - BOTTOM, class: "mx-frame" })];
-    for (const level of ticks(0, top / 1.05)) {
+    for (const level of (isTime ? timeTicks : ticks)(0, top / 1.05)) {
       parts.push(s("line", { x1: LEFT, x2: W - RIGHT, y1: y(level), y2: y(level), class: "mx-grid" }), text(LEFT - 5, y(level) + 4, shownLevel(level), "end"));
     }
     const every = Math.max(1, Math.ceil(most / 12));

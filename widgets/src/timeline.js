@@ -1,6 +1,6 @@
 // EngineTimeline: lanes of threads, bars of operations; the dependencies of the one that is selected; replay.
 import { button, freshId, h, slider } from "./core/dom.js";
-import { fitted, howMany, seconds, short, ticks } from "./core/format.js";
+import { fitted, howMany, seconds, short, timeTexts, timeTicks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { why } from "./core/why.js";
@@ -8,12 +8,12 @@ import { EVENTS, adjacency, criticalPath, edges, endOf, events, heldBy, lastEven
 import { AXIS, BAR, firstAfter, layout, visible } from "./timeline/layout.js";
 
 export const LETTERS = "CKIMO", WORDS = ["compute", "copy", "I/O", "communication", "other"];
-const time = (ns) => (ns ? seconds(ns / 1e9) : "0");
+const time = (ns) => seconds(ns / 1e9);
 const LISTED = 200; // entries of the list of operations
 const REPLAY = 10; // seconds of a whole replay
 
 export default view("EngineTimeline", (ctx) => {
-  let runs, laid, span, graphs, all, colours, matches = [], near = null, playing = 0, taken = [];
+  let runs, laid, span, graphs, all, colours, matches = [], near = null, playing = 0, taken = [], seen; // seen: the selection that was brought into sight
   const graph = (r) => {
     const found = (graphs[r] ??= {});
     if (!found.edges) {
@@ -130,7 +130,10 @@ export default view("EngineTimeline", (ctx) => {
       canvas.canvas.style.cursor = at ? "pointer" : "";
       if (at && !playing) ctx.say(line(at));
     },
-    pick: (at) => ctx.choose({ selected: at }),
+    pick(at) {
+      seen = JSON.stringify(at); // it is where the pointer is
+      ctx.choose({ selected: at });
+    },
     key(event) {
       const done = {
         n: () => go(1), p: () => go(-1), d: dependency, c: () => critical.click(),
@@ -166,12 +169,12 @@ export default view("EngineTimeline", (ctx) => {
     g.textBaseline = "middle";
     g.strokeStyle = colours.line;
     g.lineWidth = 0.5;
-    const times = ticks(Math.max(t0, 0), Math.min(t1, span), Math.max(Math.floor(size.width / 110), 2));
+    const times = timeTicks(Math.max(t0, 0) / 1e9, Math.min(t1, span) / 1e9, Math.max(Math.floor(size.width / 110), 2));
     g.globalAlpha = 0.6;
     for (const t of times) {
       g.beginPath();
-      g.moveTo(px(t), low + AXIS);
-      g.lineTo(px(t), high);
+      g.moveTo(px(t * 1e9), low + AXIS);
+      g.lineTo(px(t * 1e9), high);
       g.stroke();
     }
     g.globalAlpha = 1;
@@ -220,10 +223,10 @@ export default view("EngineTimeline", (ctx) => {
     g.fillRect(0, 0, size.width, AXIS - 2);
     g.fillStyle = colours.dim;
     g.font = "11px system-ui, sans-serif";
-    for (const t of times) {
-      const text = time(t), wide = g.measureText(text).width; // the last one stands before its line where there is no room behind it
-      g.fillText(text, px(t) + 3 + wide > size.width ? px(t) - wide - 3 : px(t) + 3, 10);
-    }
+    timeTexts(times).forEach((text, k) => {
+      const x = px(times[k] * 1e9), wide = g.measureText(text).width; // the last one stands before its line where there is no room behind it
+      g.fillText(text, x + 3 + wide > size.width ? x - wide - 3 : x + 3, 10);
+    });
     if (now < Infinity) {
       g.strokeStyle = g.fillStyle = colours.hot;
       g.lineWidth = 1.5;
@@ -365,9 +368,10 @@ export default view("EngineTimeline", (ctx) => {
     const s = ctx.state.selected, at = s ? list.findIndex(([r, i]) => r === s[0] && i === s[1]) : by > 0 ? -1 : 0;
     choose(list[(at + by + list.length) % list.length]);
   }
-  function choose(at) {
-    ctx.choose({ selected: at });
-    const [r, i] = at, { ops } = runs[r], lane = laid.runs[r].lanes[ops.lane[i]];
+  const choose = (at) => ctx.choose({ selected: at });
+  // Whoever selected it: by a key, in the list, in another view, in Python.
+  function reveal([r, i]) {
+    const { ops } = runs[r], lane = laid.runs[r].lanes[ops.lane[i]];
     canvas.reveal({ x: startOf(ops, i) / 1000, y: lane.y, width: ops.ran[i] / 1000, height: lane.height });
   }
   function dependency() {
@@ -478,6 +482,9 @@ export default view("EngineTimeline", (ctx) => {
     else if (state.query) ctx.say(`${matches.length} found`);
     else ctx.say(runs.map(note).join("; "));
     canvas.redraw();
+    const selected = JSON.stringify(chosen ?? null);
+    if (selected !== seen && valid) reveal(chosen);
+    seen = selected;
   };
 
   function note(run, r) {

@@ -14,6 +14,7 @@ from typing import Any
 from mixnet import config
 from mixnet.base import CompileWarning
 from mixnet.ops.operator import Operator
+from mixnet.units import time_text
 
 # user's line and device -> how many it compiled, the last key, and how often each change made another needed
 _programs: dict[tuple[str, Any], list[Any]] = {}
@@ -74,7 +75,7 @@ def _tell(source: str | None, key: tuple[Any, ...], start: float) -> None:
     kinds = ", ".join(name for name, _ in names.most_common(3))
     seconds = time.perf_counter() - start
     print(
-        f"mixnet: compiling {kinds}{where}: {seconds:.0f} s so far; it is done once.",
+        f"mixnet: compiling {kinds}{where}: {time_text(round(seconds))} so far; it is done once.",
         file=sys.stderr,
         flush=True,
     )

@@ -15,7 +15,7 @@ from mixnet.base import OutOfMemoryError
 from mixnet.context import Context
 from mixnet.process.source import Source, source_lines, user_source
 from mixnet.runtime.value.state import state
-from mixnet.units import size_text
+from mixnet.units import size_text, time_text
 
 if TYPE_CHECKING:
     pass
@@ -218,7 +218,7 @@ class MemoryLog:
 
     def __str__(self) -> str:
         at, size = self.peak()
-        lines = [f"peak {size_text(size)} after {at:.3f} s, held by"]
+        lines = [f"peak {size_text(size)} after {time_text(at)}, held by"]
         lines += [f"  {each}" for each in self.alive(at)[:SHOWN]]
         return "\n".join(lines) + "\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from mixnet.units import ticks, time_text
+from mixnet.units import time_text, time_ticks
 from mixnet.widgets.svg import Svg, fitted, text_width
 from mixnet.widgets.timeline.data import KINDS, Run
 
@@ -31,10 +31,10 @@ def picture(runs: list[Run], label: str, width: float = WIDTH, waits: bool = Tru
     span = max([run["span"] for run in runs] + [1])
     scale = (width - 2 * LEFT) / span
     _legend(svg, runs, waits)
-    for tick in ticks(0, span, int(width / 115)):
-        x = LEFT + tick * scale
+    for tick in time_ticks(0, span / 1e9, int(width / 115)):
+        x = LEFT + tick * 1e9 * scale
         svg.add(f'<path class="s-line" opacity="0.4" d="M{x:.1f},40V{height - 6}"/>')
-        text = time_text(tick / 1e9) if tick else "0"
+        text = time_text(tick)
         before = x + 3 + text_width(text, 10) > width  # no room behind its line
         svg.text(x + (-3 if before else 3), 50, text, "f-dim", 10, "end" if before else "start")
     y = 58.0

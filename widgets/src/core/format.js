@@ -1,5 +1,5 @@
 // Numbers for people, by one rule, which is that of mixnet/units.py: three digits, and the unit that leaves one to
-// three of them before the point; units are powers of 1,000, for bytes too.
+// three of them before the point; units are powers of 1,000, for bytes too. A minute and more has two units.
 const scaled = (number, units) => {
   for (const unit of units.slice(0, -1)) {
     const text = digits(number);
@@ -30,9 +30,16 @@ function plural(of) {
 
 export function seconds(time) {
   if (time === 0) return "0 s";
+  if (time < 0) return `-${seconds(-time)}`;
+  if (time >= 59.95 && time < Infinity) {
+    const whole = Math.round(time);
+    const [unit, size, smaller, part] = [["d", 24, "h", 3600], ["h", 60, "min", 60], ["min", 60, "s", 1]].find((each) => whole >= each[1] * each[3]);
+    const parts = Math.round(whole / part), rest = parts % size;
+    return `${((parts - rest) / size).toLocaleString("en-US")} ${unit}${rest ? ` ${rest} ${smaller}` : ""}`;
+  }
   for (const [scale, unit] of [[1e-6, "ns"], [1e-3, "µs"], [1, "ms"]]) {
     const number = digits((time / scale) * 1000);
-    if (Math.abs(number) < 1000) return `${number} ${unit}`;
+    if (number < 1000) return `${number} ${unit}`;
   }
   return `${digits(time)} s`;
 }
@@ -69,6 +76,21 @@ export function ticks(low, high, most = 5) {
   const found = [];
   for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k += 1) found.push(k * step);
   return found;
+}
+
+// The same for seconds: from a second on, steps that are round on a clock.
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+export function timeTicks(low, high, most = 5) {
+  const span = high - low;
+  if (!(span > most)) return ticks(low, high, most);
+  const step = STEPS.find((each) => span / each <= most);
+  return step ? ticks(low / step, high / step, span / step).map((k) => k * step) : ticks(low / 86400, high / 86400, most).map((day) => day * 86400);
+}
+
+// Texts of times along an axis: what three digits cannot tell apart is told by its distance from the first.
+export function timeTexts(times) {
+  const texts = times.map(seconds);
+  return new Set(texts).size === texts.length ? texts : times.map((t, k) => (k ? `+${seconds(t - times[0])}` : texts[0]));
 }
 
 export function short(text, length) {

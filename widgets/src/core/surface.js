@@ -17,7 +17,7 @@ export function surface(ctx, options) {
   const canvas = h("canvas", { tabindex: "0", role: "img", "aria-label": label, class: "mx-canvas", "data-pans": axes, style: `height:${height}px` });
   ctx.stage.append(canvas);
   const g = canvas.getContext("2d");
-  let camera = null, size = { width: 0, height: 0 }, frame = 0, moved = false; // moved: looks where somebody wanted
+  let camera = null, size = { width: 0, height: 0 }, frame = 0, moved = false, sought = null; // moved: looks where somebody wanted
   const self = {
     canvas,
     drawTime: 0, // milliseconds of the last drawing: what the tests of speed read
@@ -38,9 +38,9 @@ export function surface(ctx, options) {
       camera = clampCamera(next, bounds(), size, axes);
       self.redraw();
     },
-    // Brings a box of the world into sight, without zooming.
+    // Brings a box of the world into sight, without zooming; before there is a picture, with the first one.
     reveal(box, own = false) {
-      if (!camera) return;
+      if (!camera) return void (sought = [box, own]);
       const left = (box.x - camera.x) * camera.kx, top = (box.y - camera.y) * camera.ky;
       const right = left + box.width * camera.kx, bottom = top + box.height * camera.ky;
       let { x, y } = camera;
@@ -65,6 +65,11 @@ export function surface(ctx, options) {
     }
     size = { width, height: tall };
     camera ??= fitCamera(bounds(), size, axes);
+    if (sought) {
+      const [box, own] = sought;
+      sought = null;
+      self.reveal(box, own);
+    }
     const began = performance.now();
     g.setTransform(scale, 0, 0, scale, 0, 0);
     g.clearRect(0, 0, width, tall);
