@@ -37,6 +37,12 @@ def scores(symbol, arguments, states):
     return bound.forward()[0].asnumpy()
 
 
+def largest(symbol, arguments, states):
+    inside = symbol.get_internals()
+    sums = [name for name in inside.list_outputs() if name.endswith("output") and "_add_" in name]
+    return [scores(inside[name], arguments, states).max() for name in sums]
+
+
 results = {"floats": scores(symbol, arguments, states)}
 for dtype in ("auto", "int8"):
     results["ours " + dtype] = scores(*mx.model.load_checkpoint(folder + "/" + dtype, 0))
@@ -46,6 +52,7 @@ for dtype in ("auto", "int8"):
         quantize_mode="smart", quantize_granularity="channel-wise", num_calib_examples=256,
     )
     results["own " + dtype] = scores(*own)
+    results["largest " + dtype] = largest(*own)
 np.savez(folder + "/results.npz", **results)
 """
 
@@ -68,7 +75,20 @@ def write(folder: Path) -> dict[str, Any]:
         small.hybridize()
         scores[dtype] = small(mx.nd.array(data)).asnumpy()
         small.export(str(folder / dtype))
+        scores[f"largest {dtype}"] = largest_sums(folder / dtype, data)
     return scores
+
+
+def largest_sums(file: Path, data: np.ndarray) -> np.ndarray:
+    """The largest integer of each convolution with a fused sum."""
+    symbol, arguments, states = mx.model.load_checkpoint(str(file), 0)
+    inside = symbol.get_internals()
+    sums = [name for name in inside.list_outputs() if name.endswith("output") and "_add_" in name]
+    given = {**arguments, "data": mx.nd.array(data)}
+    bound = mx.sym.Group([inside[name] for name in sums]).bind(
+        mx.cpu(), given, aux_states=states, grad_req="null"
+    )
+    return np.array([each.asnumpy().max() for each in bound.forward()])
 
 
 def main() -> None:
@@ -91,6 +111,8 @@ def main() -> None:
         print(
             f"{dtype}, from float32: MXNet {apart(own, floats)}, mixnet {apart(here[dtype], floats)}"
         )
+        there_, here_ = (each[f"largest {dtype}"].tolist() for each in (there, here))
+        print(f"{dtype}, largest integers of fused sums: MXNet {there_}, mixnet {here_}")
 
 
 if __name__ == "__main__":

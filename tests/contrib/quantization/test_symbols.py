@@ -135,6 +135,19 @@ def test_numbers_are_near_the_floats(fused: bool, mode: str) -> None:
     assert error < 0.05 * np.abs(expected.asnumpy()).max()
 
 
+def test_a_sum_with_signed_integers_uses_all_of_uint8() -> None:
+    """MXNet 1.9.1 cuts such a sum at 127, half of its range."""
+    x = mx.sym.Variable("data")
+    total = relu(conv(x, "conv") + conv(x, "shortcut"), "relu")
+    symbol, arguments, states = quantized(total)
+    inside = symbol.get_internals()
+    (name,) = [each for each in inside.list_outputs() if each.endswith("add_act_0_output")]
+    given = {**arguments, "data": mx.nd.array(DATA)}
+    found = inside[name].bind(mx.cpu(), given, aux_states=states).forward()[0]
+    assert found.dtype == np.uint8
+    assert found.max().asscalar() == 255
+
+
 def test_a_saved_symbol_computes_the_same(tmp_path: Any) -> None:
     found, given, moving = quantized(residual())
     found.save(str(tmp_path / "q.json"))
