@@ -32,12 +32,14 @@ _MOST_OUTPUTS = {
     "_contrib_BatchNormWithReLU": 4, "_linalg_slogdet": 4, "_npi_norm": 4,
 }
 # fmt: on
-_WHERE_MORE: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "LeakyReLU": lambda given: given["act_type"] == "rrelu",
-    "Pooling": lambda given: given["pool_type"] == "max" and given["layout"] in _CHANNELS_FIRST,
-    "topk": lambda given: given["ret_typ"] == "value",
-}
 _CHANNELS_FIRST = (None, "NCW", "NCHW", "NCDHW")
+_WHERE_MORE: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "LeakyReLU": lambda attributes: attributes["act_type"] == "rrelu",
+    "Pooling": lambda attributes: (
+        attributes["pool_type"] == "max" and attributes["layout"] in _CHANNELS_FIRST
+    ),
+    "topk": lambda attributes: attributes["ret_typ"] == "value",
+}
 
 
 def to_json(graph: Graph) -> str:

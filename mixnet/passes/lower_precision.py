@@ -199,19 +199,19 @@ def remove_casts(graph: Graph) -> Graph:
         return graph
 
     last = {entry.node for entry in graph.heads}
-    kept: dict[Node, Node] = {}
+    copies: dict[Node, Node] = {}
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node | tuple[Entry, ...]:
         if node.op.name not in ("amp_cast", "amp_multicast"):
             return node.replaced(inputs)
         if node in last:
-            kept[node] = node.replaced(inputs)
+            copies[node] = node.replaced(inputs)
         return inputs
 
     rebuilt = graph.rebuild(change)
     heads = zip(graph.heads, rebuilt.heads, strict=True)
     return rebuilt.with_heads(
-        tuple(Entry(kept[a.node], a.index) if a.node in kept else b for a, b in heads)
+        tuple(Entry(copies[a.node], a.index) if a.node in copies else b for a, b in heads)
     )
 
 

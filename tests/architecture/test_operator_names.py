@@ -24,6 +24,7 @@ FOLDERS = {
 }
 EXCEPTIONS = {
     "contrib/amp/lists/symbol_fp16.py": "names that MXNet lists apart from the operator that they stand for",
+    "graph/symbol_json.py": "outputs that MXNet's files count and only MXNet has: masks, workspaces",
     "ndarray/sparse_array.py": "methods that sparse arrays do not have",
     "numpy/elementwise.py": "declares functions of mx.np, each with its text",
     "numpy/ndarray.py": "methods of mx.np arrays that are functions of mx.np",

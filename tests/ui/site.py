@@ -72,6 +72,8 @@ def build(folder: Path) -> Path:
     (folder / "_static").symlink_to(ROOT / "docs" / "_static")
     out = folder / "out"
     command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(folder), str(out)]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    process = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=240
+    )
     assert process.returncode == 0, process.stderr
     return out

@@ -92,7 +92,9 @@ def trust(server: Server, name: str) -> None:
     base = server.folder.parent
     folders = {f"JUPYTER_{kind.upper()}_DIR": str(base / kind) for kind in ("config", "data")}
     command = [sys.executable, "-m", "jupyter", "trust", str(server.folder / name)]
-    subprocess.run(command, env={**os.environ, **folders}, check=True, capture_output=True)
+    subprocess.run(
+        command, env={**os.environ, **folders}, check=True, capture_output=True, timeout=120
+    )
 
 
 def test_jupyterlab_shows_its_pictures_unless_it_trusts_it(

@@ -1,12 +1,14 @@
 """Sums and copies over several devices of the process, as engine tasks.
 
 The arrays of a group, one for each device, become the shards of one array on a mesh, which XLA's
-collectives reduce: nothing passes through the host, and a bucket of groups is one program.
+collectives reduce: nothing passes through the host, and a bucket of groups is one program. CPU devices
+share the memory of the host, where their sums need no program
+(:mod:`mixnet.runtime.interpret.exchange`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, reduce
 from typing import Any
 
@@ -29,6 +31,19 @@ _SMALL_BYTES = 1 << 16  # arrays below travel together in one message
 _cpu_exchanges = Var("exchanges between devices of the CPU")
 
 Groups = list[list[Value]]
+Rows = list[list[Any]]
+
+HostExchange = Callable[[Exchange, Rows, Sequence[Context]], Rows | None]
+_interpreter: HostExchange | None = None
+
+
+def interpret_by(interpreter: HostExchange) -> None:
+    """Ask this function first about exchanges between CPU devices; where it gives None, a program runs.
+
+    It stands in a later room.
+    """
+    global _interpreter
+    _interpreter = interpreter
 
 
 class LastExchange:
@@ -93,7 +108,7 @@ def run_on_mesh(
     def work(arrays: list[Any]) -> list[Any]:
         rows = [arrays[i : i + count] for i in range(0, len(arrays), count)]
         with jax.enable_x64(True):
-            return [each for row in on_mesh(exchange, rows, devices) for each in row]
+            return [each for row in exchanged(exchange, rows, contexts) for each in row]
 
     specs = [value.spec for value in sources]
     turns = exchange_variables(devices)
@@ -113,7 +128,20 @@ def exchange_variables(devices: Sequence[Any]) -> tuple[Var, ...]:
     return ()
 
 
-def on_mesh(exchange: Exchange, rows: list[list[Any]], devices: tuple[Any, ...]) -> list[Any]:
+def exchanged(exchange: Exchange, rows: Rows, contexts: Sequence[Context]) -> Rows:
+    """Run ``exchange`` on rows of inputs, one array per context; returns rows of results.
+
+    In a task that writes ``exchange_variables`` of their devices.
+    """
+    results = None
+    if _interpreter is not None and all(each.device.platform == "cpu" for each in contexts):
+        results = _interpreter(exchange, rows, contexts)
+    if results is None:
+        results = on_mesh(exchange, rows, tuple(context.device for context in contexts))
+    return results
+
+
+def on_mesh(exchange: Exchange, rows: Rows, devices: tuple[Any, ...]) -> Rows:
     """Run ``exchange`` on rows of inputs, one array per device; returns rows of results.
 
     In a task that writes ``exchange_variables(devices)``.

@@ -46,7 +46,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.schema.over_devices import Exchange
 from mixnet.process import locks
-from mixnet.runtime.devices.collective import exchange_variables, on_mesh
+from mixnet.runtime.devices.collective import exchange_variables, exchanged
 from mixnet.runtime.value.later import Later, arrays_of, variables_of
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value, check_pending
@@ -142,11 +142,11 @@ class Meeting:
                 part.done(self._error)
 
     def _results(self, parts: Sequence[_Part]) -> list[Any]:
-        devices = tuple(part.result.spec.context.device for part in parts)
+        contexts = [part.result.spec.context for part in parts]
         contributions = [arrays_of(part.values, self.name) for part in parts]
         rows = [list(row) for row in zip(*contributions, strict=True)]
         with jax.enable_x64(True):  # per thread; workers start with JAX's default
-            return on_mesh(self.exchange, rows, devices)[0]
+            return exchanged(self.exchange, rows, contexts)[0]
 
     def _report_absent(self, seconds: float) -> None:
         """Abort, while a thread waits for a result, if the other devices will not arrive."""
