@@ -97,9 +97,7 @@ def _run(
         stream, first = next_draw(
             context or values[0].spec.context,
             op.draws(statics),
-            lambda: [
-                op.demands(statics, [(v.spec.shape, v.spec.dtype) for v in values], len(scalars))
-            ],
+            lambda: [op.demands(statics, [(v.spec.shape, v.spec.dtype) for v in values], scalars)],
         )
         values, scalars = (*values, stream), (*scalars, first)
     if op.takes_key and not arrays:

@@ -25,6 +25,7 @@ class Computed(Parametrized):
     booleans: bool
     takes_stream: bool
     draws_as_mxnet: bool
+    draws_by_value: bool
     draws_on_numpy: str | None
     _gradient: Callable[..., Any] | None = None
 
@@ -76,18 +77,22 @@ class Computed(Parametrized):
         return (*gradients, *[None] * (len(arrays) - len(gradients)))
 
     def demands(
-        self, statics: Statics, known: Sequence[tuple[tuple[int, ...], np.dtype]], scalars: int
+        self,
+        statics: Statics,
+        known: Sequence[tuple[tuple[int, ...], np.dtype]],
+        scalars: Sequence[float],
     ) -> tuple[Demand, ...]:
         """What the host draws for a call.
 
         Args:
             statics: attributes, bound.
             known: shape and dtype of each array; without the stream.
-            scalars: how many numbers are inputs; without that of the draw.
+            scalars: the numbers that are inputs; without that of the draw.
         """
         if not self.draws_as_mxnet:
             return (KEY_DEMAND,)
-        return _demands(self, statics, tuple(known), scalars)
+        numbers = tuple(scalars) if self.draws_by_value else (0.0,) * len(scalars)
+        return _demands(self, statics, tuple(known), numbers)
 
     def drawn_on_numpy(
         self, statics: Statics, scalars: Sequence[Any], count: int, key: DrawnForHost
@@ -220,23 +225,25 @@ def _demands(
     op: Computed,
     statics: Statics,
     known: tuple[tuple[tuple[int, ...], np.dtype], ...],
-    scalars: int,
+    scalars: tuple[float, ...],
 ) -> tuple[Demand, ...]:
     demands: list[Demand] = []
+    values = [np.float64(each) for each in scalars]
 
     def run(*inputs: Any) -> Any:
-        arrays, numbers = inputs[: len(known)], inputs[len(known) :]
+        arrays, numbers = inputs[: len(known)], inputs[len(known) :] or values
         try:
             return op._call(statics, arrays, numbers, cast(Any, Asked()))
         except AnswerError as answer:  # JAX would look through its traceback
             demands.extend(answer.demands)
             return ()
 
-    if op.draws_on_numpy and not known:
-        run(*[np.float64(0)] * scalars)
+    if (op.draws_on_numpy or op.draws_by_value) and not known:
+        run()
         return tuple(demands)
     inputs = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
-    inputs += [jax.ShapeDtypeStruct((), np.dtype(np.float64))] * scalars
+    if not op.draws_by_value:
+        inputs += [jax.ShapeDtypeStruct((), np.dtype(np.float64))] * len(scalars)
     with jax.enable_x64(True), jax.disable_jit():
         jax.eval_shape(run, *inputs)
     return tuple(demands)

@@ -73,6 +73,8 @@ class Op(Computed):
             its own, so that rounding in one element does not change the others.
         draws_as_mxnet: whether the function accepts numbers of MXNet's generators in place of a key, see
             :mod:`mixnet.ops.generators.source`.
+        draws_by_value: whether the values of its numbers decide how much MXNet draws. They are NumPy's where
+            the function is asked what it draws.
         draws_on_numpy: attribute with the shape of the result, for an operator whose calls without arrays can
             be divided into calls for parts of the shape. These compute with NumPy if their numbers and
             draws are NumPy's.
@@ -143,6 +145,7 @@ class Op(Computed):
         draws: Callable[..., int] | None = None,
         draws_apart: bool = False,
         draws_as_mxnet: bool = False,
+        draws_by_value: bool = False,
         draws_on_numpy: str | None = None,
         keeps_outputs: bool = False,
         flops: int | None = None,
@@ -188,6 +191,7 @@ class Op(Computed):
         self._shares = shares
         self.draws_apart = draws_apart
         self.draws_as_mxnet = draws_as_mxnet
+        self.draws_by_value = draws_by_value
         self.draws_on_numpy = draws_on_numpy
         self.keeps_outputs = keeps_outputs
         self.flops = flops

@@ -198,7 +198,7 @@ class Operator:
         """How many numbers of the stream of random numbers a call takes."""
         return int(self.takes_key)
 
-    def demands(self, statics: Statics, known: Any, scalars: int) -> Any:
+    def demands(self, statics: Statics, known: Any, scalars: Sequence[float]) -> Any:
         """What the host draws for a call."""
         return ()
 

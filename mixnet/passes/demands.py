@@ -28,7 +28,7 @@ def demands_of(
             continue
         arrays = [specs[entry] for entry in node.inputs]
         arrays.pop(-1 if node.op.key is None else node.op.key)
-        own = node.op.demands(node.statics, tuple(arrays), len(node.scalars) - 1)
+        own = node.op.demands(node.statics, tuple(arrays), node.scalars[:-1])
         first = int(node.scalars[-1])
         if node.op.graph is None:
             demands[first] = own

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+
+from mixnet.ops.generators import attempts
 
 STREAMS = 1024
 _FEWEST = 64  # numbers that MXNet draws from a stream, before it takes one more
 LENGTH, _DISTANCE = 624, 397  # words of a state, and what a new one is mixed with
 _SEED_FACTOR = 127
-_SINGLE = np.dtype(np.float32)
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _ONE, _TWICE, _MINUS_TWO = np.float32(1), np.float32(2), np.float32(-2)
 _FEW_PAIRS = 4
 _PAIRS = 1 << 16  # that are tried at a time
@@ -264,6 +267,42 @@ class Generator:
             1,
             lambda first, end, count: _pairs(self._many, (first, end), count, dtype, both=False),
         )
+
+    def shared_attempts(
+        self, draw: attempts.Draw, count: int, parameters: Sequence[Any], dtype: np.dtype = _SINGLE
+    ) -> np.ndarray:
+        """Numbers of the many generators that are drawn until they are accepted.
+
+        Args:
+            draw: such a number, see :mod:`mixnet.ops.generators.attempts`.
+            count: of numbers.
+            parameters: of the distribution; each one number, or one for each.
+            dtype: of the uniform numbers: float32 or float64.
+        """
+        number = 0
+
+        def part(first: int, end: int, each: int) -> np.ndarray:
+            nonlocal number
+            begin, number = number, number + (end - first) * each
+            shape = (end - first, each)
+            own = [of[begin:number].reshape(shape) if np.ndim(of) else of for of in parameters]
+            with np.errstate(invalid="ignore", over="ignore"):
+                return attempts.drawn(
+                    draw, own, self._many, (first, end), shape, uniform, LENGTH, dtype
+                )
+
+        return self._divided(count, 1, part)
+
+    def gamma(self, count: int, alpha: Any, scale: Any, dtype: np.dtype = _SINGLE) -> np.ndarray:
+        """Gamma numbers of the single generator; parameters as :func:`attempts.gamma_in_rounds`."""
+
+        def normal(count: int) -> np.ndarray:
+            return _pairs(self._one, (0, 1), count, _DOUBLE, both=False).reshape(-1)
+
+        def share(count: int) -> np.ndarray:
+            return uniform(self.words(2 * count), _DOUBLE)
+
+        return attempts.gamma_in_rounds(count, alpha, scale, share, normal, dtype)
 
     def _divided(
         self, count: int, each: int, draw: Callable[[int, int, int], np.ndarray]

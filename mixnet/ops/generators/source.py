@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
-from mixnet.ops.generators import mersenne
+from mixnet.ops.generators import attempts, mersenne
 
 _HEAD = 2  # words before the places of the draws
 _SHORTEST = 4  # words of a table
@@ -36,12 +36,14 @@ class Demand(NamedTuple):
         numbers: how many.
         each: words for a number.
         places: how many there are to choose from.
+        parameters: of the distribution, for numbers that are drawn until they are accepted.
     """
 
     kind: str
     numbers: int
     each: int
     places: int = 0
+    parameters: tuple[float, ...] = ()
 
     @property
     def size(self) -> int:
@@ -57,6 +59,14 @@ def _normal_kind(each: int) -> np.dtype:
     return _DOUBLE if each == 2 else _SINGLE
 
 
+def _accepted(draw: attempts.Draw) -> Callable[[mersenne.Generator, Demand], np.ndarray]:
+    def numbers(source: mersenne.Generator, demand: Demand) -> np.ndarray:
+        dtype = _normal_kind(demand.each)
+        return _as_words(source.shared_attempts(draw, demand.numbers, demand.parameters, dtype))
+
+    return numbers
+
+
 _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
     "key": lambda source, demand: source.key(),
     "words": lambda source, demand: source.words(demand.size),
@@ -67,6 +77,13 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
     "shared normal": lambda source, demand: _as_words(
         source.shared_normal(demand.numbers, _normal_kind(demand.each))
     ),
+    "gamma": lambda source, demand: _as_words(
+        source.gamma(demand.numbers, *demand.parameters, _normal_kind(demand.each))
+    ),
+    "shared gamma": _accepted(attempts.gamma),
+    "shared poisson": _accepted(attempts.poisson),
+    "shared negative binomial": _accepted(attempts.negative_binomial),
+    "shared generalized negative binomial": _accepted(attempts.generalized_negative_binomial),
     "order": lambda source, demand: source.order(demand.numbers),
     "order of rows": lambda source, demand: source.order_of_rows(demand.numbers),
     "choice": lambda source, demand: source.choice(demand.places, demand.numbers),
@@ -211,10 +228,30 @@ def _uniform_of(drawn: Any, shape: Sequence[int], kind: np.dtype) -> Any:
 
 def normal(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = False) -> Any:
     """Standard normal numbers of the host's generators, float32 or float64."""
+    return _numbers(key, "shared normal" if shared else "normal", shape, dtype)
+
+
+def accepted(key: Any, kind: str, shape: Sequence[int], dtype: DTypeLike, *parameters: Any) -> Any:
+    """Numbers of the host's generators that are drawn until they are accepted.
+
+    Args:
+        key: see :func:`is_drawn_by_host`.
+        kind: of the distribution, see ``_KINDS``.
+        shape: of the numbers.
+        dtype: float32 or float64.
+        parameters: of the distribution, of NumPy where the operator is asked what it draws.
+    """
+    # MXNet keeps numbers that are parameters in float32.
+    asked = tuple(float(np.float32(each)) for each in parameters) if isinstance(key, Asked) else ()
+    return _numbers(key, kind, shape, dtype, asked)
+
+
+def _numbers(
+    key: Any, name: str, shape: Sequence[int], dtype: DTypeLike, parameters: tuple[float, ...] = ()
+) -> Any:
     kind = np.dtype(dtype)
     words_of_one = kind.itemsize // 4
-    name = "shared normal" if shared else "normal"
-    (drawn,) = key.take(Demand(name, math.prod(shape), words_of_one))
+    (drawn,) = key.take(Demand(name, math.prod(shape), words_of_one, 0, parameters))
     if isinstance(drawn, np.ndarray):
         return drawn.view(kind).reshape(shape)
     if words_of_one == 2:

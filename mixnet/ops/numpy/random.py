@@ -106,6 +106,15 @@ def _weibull(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, a: jax.Arra
     return _standard_exponential(key, shape, dtype) ** (1 / a)
 
 
+def _gamma(
+    key: jax.Array, shape: Sequence[int], dtype: DTypeLike, alpha: jax.Array, scale: jax.Array
+) -> Any:
+    """Gamma numbers of shape ``alpha`` and scale ``beta``."""
+    if source.is_drawn_by_host(key):
+        return source.accepted(key, "gamma", shape, dtype, alpha, scale)
+    return gamma(key, shape, dtype, alpha, scale)
+
+
 def _array_inputs(names: Sequence[str]) -> Callable[..., tuple[str, ...]]:
     """Which arrays a call takes: one for each of these parameters that is not a number."""
 
@@ -168,8 +177,14 @@ def _declare(
         *inputs: jax.Array, size: Any, ctx: str, key: Any, dtype: Any = None, **attributes: Any
     ) -> Any:
         dtype = floating(name, dtype)
-        # MXNet's single generator draws float32 whatever the result is.
-        working = np.dtype(np.float32) if source.is_drawn_by_host(key) else working_dtype(dtype)
+        working = working_dtype(dtype)
+        if source.is_drawn_by_host(key):
+            if draw is not _gamma:
+                working = np.dtype(np.float32)  # whatever the result is
+            elif inputs and inputs[0] is not None:
+                key = source.key_of(
+                    key
+                )  # how much MXNet draws is not known before the parameters are
         values = [parameter(each, working) for each in _parameters(name, attributes, inputs)]
         shape = _full_shape(name, size, values, batch)
         return draw(key, shape, working, *values).astype(dtype)
@@ -194,7 +209,8 @@ def _declare(
     # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
     outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
     declared = op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
-                  differentiable=differentiable, draws_apart=True, draws_as_mxnet=draw is not gamma,
+                  differentiable=differentiable, draws_apart=True, draws_as_mxnet=True,
+                  draws_by_value=draw is _gamma,
                   draws_on_numpy="size" if draw in (_uniform, _normal) else None)(drawn)  # fmt: skip
     declared.infer_outputs(results)
 
@@ -208,7 +224,7 @@ _declare("_npi_uniform", _uniform, _ENDS, dtypes=True, differentiable=False)
 _declare("_npi_uniform_n", _uniform, _ENDS, dtypes=True, batch=True, differentiable=False)
 _declare("_npi_normal", _normal, _PLACE, dtypes=True)
 _declare("_npi_normal_n", _normal, _PLACE, dtypes=True, batch=True)
-_declare("_npi_gamma", gamma, _GAMMA, dtypes=True, differentiable=False)
+_declare("_npi_gamma", _gamma, _GAMMA, dtypes=True, differentiable=False)
 _declare("_npi_gumbel", _gumbel, _PLACE)
 _declare("_npi_logistic", _logistic, _PLACE)
 _declare("_npi_exponential", _exponential, _SCALE)

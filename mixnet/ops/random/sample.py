@@ -121,6 +121,8 @@ def gamma(
     key: jax.Array, shape: Sequence[int], dtype: DTypeLike, alpha: jax.Array, beta: jax.Array
 ) -> Any:
     """Gamma numbers of shape ``alpha`` and scale ``beta``."""
+    if source.is_drawn_by_host(key):
+        return source.accepted(key, "shared gamma", shape, dtype, alpha, beta)
     return beta * rejection.standard_gamma(key, alpha, shape, dtype)
 
 
@@ -133,6 +135,8 @@ def exponential(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, lam: jax
 
 def poisson(key: jax.Array, shape: Sequence[int], dtype: DTypeLike, lam: jax.Array) -> Any:
     """Poisson numbers of mean ``lam``."""
+    if source.is_drawn_by_host(key):
+        return source.accepted(key, "shared poisson", shape, np.float32, lam)
     return rejection.poisson(key, lam, shape, dtype)
 
 
@@ -140,6 +144,8 @@ def negative_binomial(
     key: jax.Array, shape: Sequence[int], dtype: DTypeLike, k: jax.Array, p: jax.Array
 ) -> Any:
     """Failures before success number ``k``, where each try succeeds with probability ``p``."""
+    if source.is_drawn_by_host(key):
+        return source.accepted(key, "shared negative binomial", shape, np.float32, k, p)
     first, second = jax.random.split(key)
     return poisson(second, shape, dtype, gamma(first, shape, dtype, k, (1 - p) / p))
 
@@ -148,6 +154,9 @@ def generalized_negative_binomial(
     key: jax.Array, shape: Sequence[int], dtype: DTypeLike, mu: jax.Array, alpha: jax.Array
 ) -> Any:
     """Counts of mean ``mu`` and variance ``mu + alpha mu²``."""
+    if source.is_drawn_by_host(key):
+        kind = "shared generalized negative binomial"
+        return source.accepted(key, kind, shape, np.float32, mu, alpha)
     first, second = jax.random.split(key)
     spread = jnp.where(alpha > 0, alpha, 1)
     mixed = gamma(first, shape, dtype, 1 / spread, mu * spread)
@@ -164,8 +173,9 @@ class Distribution:
         arrays: the parameters' names where they are arrays, if other names.
         check: makes from an operator's name what checks parameters that must go together.
         alias: one more name of ``_random_NAME``.
-        as_mxnet: whether ``draw`` takes MXNet's generators in place of a key.
-        on_numpy: whether it computes with NumPy where they are given as NumPy's.
+        by_attempts: whether MXNet draws until it accepts a number, so the parameters decide how many words it
+            takes.
+        on_numpy: whether ``draw`` computes with NumPy where it is given NumPy's numbers.
     """
 
     draw: Callable[..., Any]
@@ -173,7 +183,7 @@ class Distribution:
     arrays: Sequence[str] = ()
     check: Callable[[str], Callable[..., None] | None] = lambda name: None
     alias: str | None = None
-    as_mxnet: bool = False
+    by_attempts: bool = False
     on_numpy: bool = False
 
 
@@ -198,23 +208,29 @@ def _whole(name: str) -> Callable[..., None]:
 DISTRIBUTIONS = {
     "uniform": Distribution(
         uniform, {"low": (Scalar, 0.0), "high": (Scalar, 1.0)}, check=_rising,
-        alias="uniform", as_mxnet=True, on_numpy=True,
+        alias="uniform", on_numpy=True,
     ),
     "normal": Distribution(
         normal, {"loc": (Scalar, 0.0), "scale": (PositiveScalar, 1.0)}, ("mu", "sigma"),
-        alias="normal", as_mxnet=True, on_numpy=True,
+        alias="normal", on_numpy=True,
     ),
-    "gamma": Distribution(gamma, {"alpha": (PositiveScalar, 1.0), "beta": (PositiveScalar, 1.0)}),
-    "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}, as_mxnet=True),
-    "poisson": Distribution(poisson, {"lam": (NonNegativeScalar, 1.0)}),
+    "gamma": Distribution(
+        gamma, {"alpha": (PositiveScalar, 1.0), "beta": (PositiveScalar, 1.0)},
+        by_attempts=True,
+    ),
+    "exponential": Distribution(exponential, {"lam": (PositiveScalar, 1.0)}),
+    "poisson": Distribution(
+        poisson, {"lam": (NonNegativeScalar, 1.0)}, by_attempts=True,
+    ),
     "negative_binomial": Distribution(
         negative_binomial,
         {"k": (NonNegativeScalar, 1), "p": (Annotated[Scalar, Range(above=0, high=1)], 1.0)},
-        check=_whole,
+        check=_whole, by_attempts=True,
     ),
     "generalized_negative_binomial": Distribution(
         generalized_negative_binomial,
         {"mu": (NonNegativeScalar, 1.0), "alpha": (NonNegativeScalar, 1.0)},
+        by_attempts=True,
     ),
 }  # fmt: skip
 
@@ -250,7 +266,8 @@ def _drawn(
     dtype: DTypeLike,
     parameters: Any,
 ) -> Any:
-    working = drawn_dtype(key, dtype)
+    # By attempts, MXNet draws half precision in float32.
+    working = working_dtype(dtype) if distribution.by_attempts else drawn_dtype(key, dtype)
     values = [parameter(each, working) for each in parameters]
     drawn = distribution.draw(key, shape, working, *values)
     if isinstance(drawn, np.ndarray):
@@ -283,6 +300,8 @@ def _declare(name: str, distribution: Distribution) -> None:
         if len({each.shape for each in arrays}) > 1:
             shapes = " and ".join(str(each.shape) for each in arrays)
             raise ShapeError(f"{sample}: parameters of shapes {shapes}; give them the same shape.")
+        if distribution.by_attempts and source.is_drawn_by_host(key):
+            key = source.key_of(key)  # how much MXNet draws is not known before the parameters are
         placed = [each.reshape(each.shape + (1,) * len(shape)) for each in arrays]
         return _drawn(distribution, key, arrays[0].shape + tuple(shape), dtype, placed)
 
@@ -291,12 +310,12 @@ def _declare(name: str, distribution: Distribution) -> None:
     check = distribution.check
     aliases = [f"random_{name}", *filter(None, [distribution.alias])]
     common: dict[str, Any] = {"differentiable": False, "draws_apart": True}
-    common["draws_as_mxnet"] = distribution.as_mxnet
+    common |= {"draws_as_mxnet": True, "draws_by_value": distribution.by_attempts}
     of_numbers = op(
         random,
         aliases=aliases,
         check=check(random),
-        draws_on_numpy="shape" if distribution.on_numpy else None,
+        draws_on_numpy="shape" if distribution.on_numpy or distribution.by_attempts else None,
         **common,
     )(draw)
 

@@ -103,7 +103,7 @@ class GraphOp(Operator):
         return 0 if self.key is None else draws_of(self.graph.inputs[self.key])
 
     def demands(
-        self, statics: Statics, known: tuple[Known, ...], scalars: int
+        self, statics: Statics, known: tuple[Known, ...], scalars: Sequence[float]
     ) -> list[tuple[Demand, ...]]:
         """What the host draws for each draw."""
         assert self.key is not None
@@ -396,7 +396,7 @@ def draw_for(op: GraphOp, values: Sequence[Value], context: Context) -> tuple[Va
         context: to run on.
     """
     known = tuple((each.spec.shape, each.spec.dtype) for each in values)
-    return next_draw(context, op.draws(), lambda: op.demands((), known, 0))
+    return next_draw(context, op.draws(), lambda: op.demands((), known, ()))
 
 
 def _record_operators(

@@ -54,6 +54,35 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
         yield random.multinomial(chances, shape=10)
 
     @program
+    def gammas() -> Any:
+        for dtype in ("float32", "float64", "float16"):
+            for alpha, size in ((2.5, 5), (0.3, 70), (1.0, 9), (200.0, 3)):
+                yield random.gamma(alpha, 1.7, shape=(size,), dtype=dtype)
+            yield random.uniform(shape=(2,))
+        yield random.gamma(2.5, 1.7, shape=(70000,))
+        yield random.gamma_like(nd.ones((3, 2)), alpha=0.7, beta=2)
+        yield random.uniform(shape=(2,))
+
+    @program
+    def poissons() -> Any:
+        for dtype in ("float32", "float64", "float16"):
+            for mean, size in ((0, 3), (0.7, 70), (11.9, 5), (12, 70), (300, 5)):
+                yield random.poisson(mean, shape=(size,), dtype=dtype)
+            yield random.uniform(shape=(2,))
+        for mean in (4, 30, 1e5):
+            yield random.poisson(mean, shape=(70000,))
+        yield random.uniform(shape=(2,))
+
+    @program
+    def negative_binomials() -> Any:
+        for dtype in ("float32", "float64", "float16"):
+            for k, p in ((3, 0.4), (0, 0.5), (4, 1), (30, 0.2)):
+                yield random.negative_binomial(k, p, shape=(70,), dtype=dtype)
+            for mean, spread in ((2.5, 0.4), (3, 0), (20, 2)):
+                yield random.generalized_negative_binomial(mean, spread, shape=(70,), dtype=dtype)
+            yield random.uniform(shape=(2,))
+
+    @program
     def shuffled() -> Any:
         yield random.shuffle(nd.arange(30))
         yield random.shuffle(nd.arange(20).reshape((10, 2)))

@@ -93,12 +93,16 @@ def test_an_interrupt_comes_after_a_draw_not_within_it(monkeypatch: pytest.Monke
 
 
 def test_whoever_draws_otherwise_does_not_disturb_mxnets_numbers() -> None:
+    def draw() -> list[float]:
+        with mx.autograd.record():
+            return mx.nd.LeakyReLU(-mx.nd.ones(3), act_type="rrelu").asnumpy().tolist()
+
     mx.random.seed(5)
-    first = mx.nd.random.gamma(2, 2, shape=(3,)).asnumpy()
+    first = draw()
     assert mx.nd.random.uniform(shape=(1,)).asnumpy() == np.float32(0.8607373)
     mx.random.seed(5)
-    assert mx.nd.random.gamma(2, 2, shape=(3,)).asnumpy().tolist() == first.tolist()
-    assert mx.nd.random.gamma(2, 2, shape=(3,)).asnumpy().tolist() != first.tolist()
+    assert draw() == first
+    assert draw() != first
 
 
 def test_threefry_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,3 +113,12 @@ def test_threefry_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_RANDOM", "dice")
     with pytest.raises(MXNetError, match=r"MIXNET_RANDOM='dice'.*mxnet, threefry"):
         mx.nd.random.uniform(shape=(1,))
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(5, [1.9583629, 2.9449527]), (70, [4.3212843, 0.83053464])]
+)
+def test_gamma_numbers_of_numpy(size: int, expected: list[float]) -> None:
+    mx.random.seed(5)
+    numbers = mx.np.random.gamma(2.5, 1.7, size=(size,)).asnumpy()
+    np.testing.assert_allclose(numbers[:2], expected, rtol=1e-6)
