@@ -78,7 +78,9 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
         source.shared_normal(demand.numbers, _normal_kind(demand.each))
     ),
     "gamma": lambda source, demand: _as_words(
-        source.gamma(demand.numbers, *demand.parameters, _normal_kind(demand.each))
+        source.gamma(
+            demand.numbers, demand.parameters[0], demand.parameters[1], _normal_kind(demand.each)
+        )
     ),
     "shared gamma": _accepted(attempts.gamma),
     "shared poisson": _accepted(attempts.poisson),
