@@ -244,8 +244,9 @@ def accepted(key: Any, kind: str, shape: Sequence[int], dtype: DTypeLike, *param
         parameters: of the distribution, of NumPy where the operator is asked what it draws.
     """
     # MXNet keeps numbers that are parameters in float32.
-    asked = tuple(float(np.float32(each)) for each in parameters) if isinstance(key, Asked) else ()
-    return _numbers(key, kind, shape, dtype, asked)
+    is_asked = isinstance(key, Asked)
+    constants = tuple(float(np.float32(each)) for each in parameters) if is_asked else ()
+    return _numbers(key, kind, shape, dtype, constants)
 
 
 def _numbers(

@@ -182,9 +182,8 @@ def _declare(
             if draw is not _gamma:
                 working = np.dtype(np.float32)  # whatever the result is
             elif inputs and inputs[0] is not None:
-                key = source.key_of(
-                    key
-                )  # how much MXNet draws is not known before the parameters are
+                # How much MXNet draws is not known before the parameters are.
+                key = source.key_of(key)
         values = [parameter(each, working) for each in _parameters(name, attributes, inputs)]
         shape = _full_shape(name, size, values, batch)
         return draw(key, shape, working, *values).astype(dtype)
