@@ -155,9 +155,9 @@ def gamma(
         level = np.log(1 - _exactly(numbers[place[tried]]))
         place[tried] += 1
         accepted = level < _bound(normal, cube, third[tried])
-        found = tried[accepted]
-        drawn[found] = third[found] * cube[accepted] * beta[found]
-        waits[found] = False
+        passed = tried[accepted]
+        drawn[passed] = third[passed] * cube[accepted] * beta[passed]
+        waits[passed] = False
         active = active[waits[active] & (place[active] < last[active])]
     place[waits] = last[waits] + 1
     less = np.flatnonzero(small & (place > places) & ~waits)
@@ -348,11 +348,11 @@ def gamma_in_rounds(
         chance, further = chance[good], further[good]
         cube = _cube(z, slope[tried])
         accepted = np.log(chance) < _bound(z, cube, third[tried])
-        found = tried[accepted]
-        number = third[found] * cube[accepted]
-        power = _single_power(further[accepted], 1 / alpha[found])
-        drawn[found] = np.where(small[found], number * power, number)
-        missing = np.setdiff1d(missing, found, assume_unique=True)
+        passed = tried[accepted]
+        number = third[passed] * cube[accepted]
+        power = _single_power(further[accepted], 1 / alpha[passed])
+        drawn[passed] = np.where(small[passed], number * power, number)
+        missing = np.setdiff1d(missing, passed, assume_unique=True)
     return (drawn * scale).astype(dtype)
 
 
