@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,13 @@ def _outputs(node: Node, specs: dict[Entry, Known]) -> list[dict[str, Any]]:
     outputs: list[dict[str, Any]] = []
     while (entry := Entry(node, len(outputs))) in specs:
         shape, dtype = specs[entry]
-        size = math.prod(shape) * np.dtype(dtype).itemsize
-        outputs.append({"shape": list(shape), "dtype": np.dtype(dtype).name, "bytes": size})
+        name, itemsize = _name_and_size(dtype)
+        outputs.append({"shape": list(shape), "dtype": name, "bytes": math.prod(shape) * itemsize})
     return outputs
+
+
+@cache
+def _name_and_size(dtype: Any) -> tuple[str, int]:
+    """NumPy spells the name of a dtype anew each time it is asked for."""
+    dtype = np.dtype(dtype)
+    return dtype.name, dtype.itemsize

@@ -18,7 +18,6 @@ from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
 from mixnet.gluon.trace import flatten
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.onnx.load.import_model import load_model
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
 from mixnet.stages.recording import complete
 from mixnet.stages.stages import Stages, stages
@@ -113,6 +112,8 @@ def _of_file(
         raise AttributeTypeError(
             f"look: {path!r} ends in {ending or 'nothing'}; expected .json (a symbol) or .onnx."
         )
+    from mixnet.onnx.load.import_model import load_model  # 50 ms that other targets need not wait
+
     shapes = {name: tuple(getattr(each, "shape", each)) for name, each in named.items()}
     symbol, arguments, states, names, _ = load_model(path, shapes)
     parameters = {**arguments, **states}
