@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -9,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -17,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.ui.reading import NOTE_TEXTS
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -31,6 +35,8 @@ SETTINGS = {
     "@jupyter-widgets/jupyterlab-manager/plugin": {"saveState": True},
 }
 TOKEN = "token-of-the-tests"
+VIEWPORT = {"width": 1280, "height": 1100}
+TIMEOUT = 60_000.0  # milliseconds
 
 
 def missing() -> str | None:
@@ -48,14 +54,19 @@ def missing() -> str | None:
     return None
 
 
+# Modules whose tests need notebook servers. One worker runs them, with a browser and both servers;
+# another one, with a browser of its own, runs the tests of pages from files.
+SERVED = {"test_board", "test_course", "test_notebooks", "test_saved", "test_vscode"}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reason = missing()
     folder = str(Path(__file__).parent) + os.sep
     for item in items:
         if str(item.path).startswith(folder):
-            # One worker: a server and a browser are shared, and two cores are not more.
-            item.add_marker(pytest.mark.xdist_group("ui"))
+            group = "ui with servers" if item.path.stem in SERVED else "ui"
+            item.add_marker(pytest.mark.xdist_group(group))
             if reason is not None:
                 item.add_marker(pytest.mark.skip(reason=reason))
 
@@ -68,6 +79,48 @@ class Server:
     folder: Path
 
 
+LIMIT = 300.0  # seconds that a test may wait for its page
+
+
+def end_browsers(kind: str) -> None:
+    """Kill the processes of this process's browsers whose command line has ``kind`` in it."""
+    import psutil
+
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if "chrom" in process.name() and any(kind in each for each in process.cmdline()):
+                process.kill()
+        except psutil.Error:
+            continue
+
+
+@contextlib.contextmanager
+def limited(what: str, kind: str = "--type=renderer", seconds: float = LIMIT) -> Iterator[None]:
+    """End what waits for a page longer than this.
+
+    Playwright waits without limit for the value of a script and for a page to close. Without the
+    process that draws it, a page has crashed, which Playwright raises.
+    """
+
+    def end() -> None:
+        print(f"\n{what} did not end in {seconds:.0f} s: its page is ended", file=sys.__stderr__)
+        end_browsers(kind)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    with limited(item.nodeid, seconds=getattr(item.module, "SECONDS", LIMIT)):
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
@@ -75,13 +128,15 @@ def browser() -> Iterator[Any]:
     with sync_playwright() as play:
         opened = play.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield opened
-        opened.close()
+        with limited("closing the browser", "", 60):
+            opened.close()
 
 
 @pytest.fixture(scope="session")
 def context(browser: Any) -> Iterator[Any]:
     """All pages share it: the megabytes of JupyterLab's scripts are read and compiled once."""
-    opened = browser.new_context(viewport={"width": 1280, "height": 1100})
+    opened = browser.new_context(viewport=VIEWPORT)
+    opened.set_default_timeout(TIMEOUT)
     yield opened
     opened.close()
 
@@ -113,18 +168,34 @@ def serve(kind: str, base: Path) -> Iterator[Server]:
     process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     url = f"http://127.0.0.1:{port}"
     try:
-        for _ in range(600):
-            assert process.poll() is None, (base / "log").read_text()
-            try:
-                urllib.request.urlopen(f"{url}/api?token={TOKEN}", timeout=2)
-                break
-            except OSError:
-                time.sleep(0.1)
+        answers(f"{url}/api?token={TOKEN}", process, base / "log")
         yield Server(url, root)
     finally:
-        process.terminate()
-        process.wait(20)
+        end(process)
         log.close()
+
+
+def answers(url: str, process: subprocess.Popen[bytes], log: Path, seconds: float = 120) -> None:
+    """Wait until a server answers."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        assert process.poll() is None, log.read_text()
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError(f"{process.args} did not answer in {seconds:.0f} s:\n{log.read_text()}")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a server to end, which ends its kernels, and kill it if it does not."""
+    process.terminate()
+    try:
+        process.wait(30)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(30)
 
 
 @pytest.fixture(scope="session")
@@ -150,7 +221,7 @@ class Watched:
         if not AXE.is_file():
             pytest.skip("needs axe-core: (cd widgets && npm ci)")
         self.page.evaluate(AXE.read_text())
-        found = self.page.evaluate("(s) => axe.run(s)", selector)
+        found = within(self.page, "(s) => axe.run(s)", selector)
         return [
             f"{each['id']}: {each['help']} ({node['html'][:200]})"
             for each in found["violations"]
@@ -159,10 +230,49 @@ class Watched:
         ]
 
     def failed(self, name: str) -> None:
-        """Keep a picture of the page of a test that failed."""
+        """Keep a picture of the page of a test that failed, if the page can still be drawn."""
+        from playwright.sync_api import Error
+
         shots = ROOT / "build" / "ui"
         shots.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=str(shots / f"{name}.png".replace("/", "_")))
+        with contextlib.suppress(Error):
+            self.page.screenshot(path=str(shots / f"{name}.png".replace("/", "_")), timeout=10_000)
+
+
+# Playwright waits for the promise of a script without limit: a command of JupyterLab that asks
+# something in a dialog never ends.
+_WITHIN = """async ([argument, seconds]) => {
+  const work = %s;
+  let timer;
+  const late = new Promise((_, fail) => {
+    timer = setTimeout(() => fail(new Error(`no answer in ${seconds} s: ${work}`)), 1000 * seconds);
+  });
+  try {
+    return await Promise.race([late, work(argument)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}"""
+
+
+def within(page: Any, script: str, argument: Any = None, seconds: float = 60) -> Any:
+    """The value of a function of JavaScript, which may be a promise that never ends."""
+    return page.evaluate(_WITHIN % script, [argument, seconds])
+
+
+# Views draw in the next frame, and anew when their size changes.
+_SETTLES = """async () => {
+  const ends = (move) => move.effect.getComputedTiming().endTime !== Infinity;
+  const moves = document.getAnimations().filter(ends);
+  await Promise.allSettled(moves.map((each) => each.finished));
+  for (let frames = 0; frames < 4; frames++) await new Promise(requestAnimationFrame);
+}"""
+
+
+def settle(page: Any) -> None:
+    """Wait until what moves has come to rest and the views have drawn what changed."""
+    for frame in page.frames:
+        within(frame, _SETTLES)
 
 
 def watch(page: Any) -> Watched:
@@ -189,15 +299,52 @@ def watch(page: Any) -> Watched:
     return watched
 
 
-@pytest.fixture
-def watched(context: Any, request: pytest.FixtureRequest) -> Iterator[Watched]:
-    """A fresh page; a picture is kept when its test fails."""
-    watched = watch(context.new_page())
+@pytest.fixture(scope="session")
+def pages(context: Any) -> Iterator[dict[str, Watched]]:
+    """Pages that tests use in turn: a new one takes longer than most of what they show."""
+    lent: dict[str, Watched] = {}
+    yield lent
+    for each in lent.values():
+        each.page.close()
+
+
+def lend(
+    pages: dict[str, Watched], context: Any, request: pytest.FixtureRequest, script: str
+) -> Iterator[Watched]:
+    """A page as if it were new. When its test fails, a picture is kept and the page is replaced."""
+    if script not in pages:
+        pages[script] = watch(context.new_page())
+        pages[script].page.add_init_script(script)
+    lent = pages[script]
+    lent.page.bring_to_front()  # a page behind another one draws once a second
+    lent.page.set_viewport_size(VIEWPORT)
+    lent.page.emulate_media(color_scheme="null")
     failures = request.session.testsfailed
-    yield watched
+    yield lent
     if request.session.testsfailed > failures:
-        watched.failed(request.node.name)
-    watched.page.close()
+        lent.failed(request.node.name)
+        pages.pop(script).page.close()
+    else:
+        lent.page.set_default_timeout(TIMEOUT)
+        lent.page.goto("about:blank")
+        lent.outside.clear()
+        lent.errors.clear()
+
+
+@pytest.fixture
+def watched(
+    context: Any, pages: dict[str, Watched], request: pytest.FixtureRequest
+) -> Iterator[Watched]:
+    """A page that reaches this machine alone."""
+    yield from lend(pages, context, request, "")
+
+
+@pytest.fixture
+def noting(
+    context: Any, pages: dict[str, Watched], request: pytest.FixtureRequest
+) -> Iterator[Watched]:
+    """The same; its canvases note the texts that they draw, which :func:`unreadable` reads."""
+    yield from lend(pages, context, request, NOTE_TEXTS)
 
 
 @pytest.fixture(scope="session")

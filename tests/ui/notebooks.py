@@ -6,7 +6,7 @@ from typing import Any
 
 import nbformat
 
-from tests.ui.conftest import TOKEN, Server
+from tests.ui.conftest import TOKEN, Server, within
 
 IDLE = "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 
@@ -27,8 +27,8 @@ def open_in(page: Any, server: Server, name: str) -> None:
     """Open a notebook and wait for its kernel."""
     lab = (server.folder.parent / "settings").exists() and "lab" in server.folder.parent.name
     place = f"lab/tree/{name}?token={TOKEN}&reset" if lab else f"notebooks/{name}?token={TOKEN}"
-    page.goto(f"{server.url}/{place}")
-    page.wait_for_function(IDLE, timeout=60_000)
+    page.goto(f"{server.url}/{place}", wait_until="commit")
+    page.wait_for_function(IDLE, timeout=120_000)
 
 
 # The notebook moves the focus once more after its last cell: wait until it rests.
@@ -42,11 +42,17 @@ RESTS = """async () => {
 }"""
 
 
+ERRORS = """() => [...jupyterapp.shell.currentWidget.context.model.cells]
+  .flatMap((cell) => cell.outputs?.toJSON() ?? [])
+  .filter((output) => output.output_type === 'error').map((output) => output.evalue)"""
+
+
 def run_all(page: Any) -> None:
     """Run all cells; returns when they have run and the focus rests."""
-    page.evaluate("async () => { await jupyterapp.commands.execute('notebook:run-all-cells') }")
+    command(page, "notebook:run-all-cells", seconds=120)
+    assert page.evaluate(ERRORS) == []
     page.locator(".jp-OutputArea .mx").first.wait_for(timeout=60_000)
-    page.evaluate(RESTS)
+    within(page, RESTS)
 
 
 FILL = """(source) => {
@@ -62,8 +68,15 @@ def fill(page: Any, source: str) -> None:
     page.wait_for_function("() => !document.querySelector('.jp-OutputArea .mx')")
 
 
-def command(page: Any, name: str, **arguments: Any) -> None:
-    """One of JupyterLab's commands."""
-    page.evaluate(
-        "async ([n, a]) => { await jupyterapp.commands.execute(n, a) }", [name, arguments]
+def command(page: Any, name: str, seconds: float = 60, **arguments: Any) -> None:
+    """One of JupyterLab's commands, which has to end in so many seconds."""
+    script = "async ([n, a]) => { await jupyterapp.commands.execute(n, a) }"
+    within(page, script, [name, arguments], seconds)
+
+
+def restart(page: Any) -> None:
+    """A new kernel, which knows nothing of the notebook's views."""
+    within(
+        page,
+        "async () => { await jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart() }",
     )

@@ -90,7 +90,7 @@ FIND = """(root) => {
 
 
 def unreadable(page: Any, selector: str) -> list[str]:
-    """What cannot be read below an element, one line each. The page needs :data:`NOTE_TEXTS`
-    from its start.
+    """What cannot be read below an element, one line each. The page has to be of the
+    fixture ``noting``.
     """
     return list(page.locator(selector).first.evaluate(FIND))

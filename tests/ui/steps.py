@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.ui.conftest import settle
+
 STEPS: dict[str, Steps] = {}
 
 
@@ -192,7 +194,7 @@ def playground(page: Any, view: Any) -> None:
     train = bar.get_by_label("1 step: train")
     if train.count():  # Python answers
         train.click()
-        bar.locator("output", has_text="4 steps").wait_for(timeout=20_000)
+        bar.locator("output", has_text="4 steps").wait_for(timeout=60_000)
         assert "not finite" not in bar.inner_text()
 
 
@@ -329,7 +331,7 @@ def puzzle_fusion(page: Any, view: Any) -> None:
 
 def drag(page: Any, box: Any, right: float, down: float) -> None:
     """Drag an element by so many pixels."""
-    page.wait_for_timeout(200)  # until it has come to rest
+    settle(page)
     area = box.bounding_box()
     x, y = area["x"] + area["width"] / 2, area["y"] + area["height"] / 2
     page.mouse.move(x, y)
@@ -340,7 +342,7 @@ def drag(page: Any, box: Any, right: float, down: float) -> None:
 
 def onto(page: Any, box: Any, other: Any) -> None:
     """Drag an element onto another."""
-    page.wait_for_timeout(200)
+    settle(page)
     from_, to = box.bounding_box(), other.bounding_box()
     drag(page, box, to["x"] - from_["x"], to["y"] - from_["y"])
 

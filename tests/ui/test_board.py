@@ -38,10 +38,12 @@ def test_buttons(lab: Server, watched: Watched) -> None:
         return view.get_by_role("button", name=name)
 
     button("pause the training").click()
-    view.locator('.mx-status[data-status="pause"]').wait_for(timeout=20_000)
+    view.locator('.mx-status[data-status="pause"]').wait_for(timeout=60_000)
     assert status.inner_text() == "paused" and button("pause the training").is_disabled()
-    page.wait_for_timeout(300)
-    before = step_of(view)
+    before = -1
+    while (shown := step_of(view)) != before:  # what was sent before the pause
+        before = shown
+        page.wait_for_timeout(300)
     button("one step").click()
     page.wait_for_function(
         "(n) => document.querySelector('.mx-side td:nth-child(2)').textContent === String(n)",
@@ -52,10 +54,10 @@ def test_buttons(lab: Server, watched: Watched) -> None:
     button("resume the training").click()
     page.wait_for_function(
         "() => document.querySelector('.mx-side td:nth-child(3)').textContent === '0.0098'",
-        timeout=20_000,
+        timeout=60_000,
     )
     button("stop the training").click()
-    view.locator('.mx-status[data-status="stop"]').wait_for(timeout=20_000)
+    view.locator('.mx-status[data-status="stop"]').wait_for(timeout=60_000)
     assert all(button(f"{name} the training").is_disabled() for name in ("pause", "resume", "stop"))
     assert watched.axe(".jp-OutputArea .mx") == []
     assert watched.outside == [] and watched.errors == []

@@ -14,16 +14,18 @@ import nbformat
 import pytest
 
 from mixnet.widgets import live
-from tests.ui.conftest import ROOT, Server, Watched
-from tests.ui.notebooks import command, open_in
-from tests.ui.reading import FIND, NOTE_TEXTS
+from tests.ui.conftest import ROOT, Server, Watched, settle
+from tests.ui.notebooks import command, open_in, restart
+from tests.ui.reading import FIND
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 EVERY = bool(os.environ.get("MIXNET_TEST_COURSE"))
 OPENED = [] if EVERY else [NOTEBOOKS[0]]
 RUN = NOTEBOOKS if EVERY else [NOTEBOOKS[2]]
-TALL = {"width": 1280, "height": 40_000}  # all outputs are in the page
-MINUTES = 8
+# All outputs are in the page; every frame costs as much as it is high.
+TALL = {"width": 1280, "height": 40_000 if EVERY else 15_000}
+MINUTES = 6 if EVERY else 3
+SECONDS = 60 * MINUTES  # that a test may wait for its page
 # How many pictures of outputs cannot be seen.
 UNSEEN = """() => [...document.querySelectorAll('.jp-OutputArea-output img')].filter(
   (img) => img.checkVisibility()
@@ -34,6 +36,9 @@ DONE = """() => {
     && [...widget.context.model.cells].filter((c) => c.type === 'code' && c.sharedModel.source.trim())
       .every((c) => c.executionCount);
 }"""
+# Every view that ran has taken the place of its picture.
+ALIVE = """() => [...document.querySelectorAll('.jp-OutputArea .mx-static')]
+  .every((each) => each.querySelector(':scope > div > .mx'))"""
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +61,7 @@ def reads(page: Any, path: Path) -> None:
         arg=figures,
         timeout=30_000,
     )
-    page.wait_for_function(f"() => ({UNSEEN})() === 0", timeout=20_000)
+    page.wait_for_function(f"() => ({UNSEEN})() === 0", timeout=60_000)
     shown = page.locator(".jp-Notebook").inner_text()
     assert "Error displaying widget" not in shown and "Javascript Error" not in shown
 
@@ -76,18 +81,16 @@ def opens(lab: Server, watched: Watched, course: str, path: Path) -> None:
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.stem)
 def test_it_opens_runs_is_saved_and_opened_again(
-    lab: Server, watched: Watched, course: str, path: Path
+    lab: Server, noting: Watched, course: str, path: Path
 ) -> None:
-    page, name = watched.page, f"{course}/{path.name}"
-    page.add_init_script(NOTE_TEXTS)
-    opens(lab, watched, course, path)
+    page, name = noting.page, f"{course}/{path.name}"
+    opens(lab, noting, course, path)
     page.set_default_timeout(MINUTES * 60_000)
-    page.evaluate(
-        "async () => { await jupyterapp.commands.execute('notebook:clear-all-cell-outputs') }"
-    )
-    page.evaluate("async () => { await jupyterapp.commands.execute('notebook:run-all-cells') }")
+    command(page, "notebook:clear-all-cell-outputs")
+    command(page, "notebook:run-all-cells", seconds=SECONDS)
     page.wait_for_function(DONE, timeout=MINUTES * 60_000)
-    page.wait_for_timeout(500)
+    page.wait_for_function(ALIVE)
+    settle(page)
     views = page.locator(".jp-OutputArea .mx").all()
     assert views
     found = {i: view.evaluate(FIND) for i, view in enumerate(views)}
@@ -98,10 +101,8 @@ def test_it_opens_runs_is_saved_and_opened_again(
     outputs = [each for cell in saved.cells for each in cell.get("outputs", [])]
     assert not [each for each in outputs if each.output_type == "error"]
     assert not [each for each in outputs if live.MIME in each.get("data", {})]
-    page.evaluate(
-        "async () => { await jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart() }"
-    )
+    restart(page)
     page.goto("about:blank")
     open_in(page, lab, name)
     reads(page, lab.folder / name)
-    assert watched.errors == []
+    assert noting.errors == []

@@ -20,8 +20,8 @@ from mixnet.widgets import (
     TrainingBoard,
     View,
 )
-from tests.ui.conftest import Watched
-from tests.ui.reading import NOTE_TEXTS, unreadable
+from tests.ui.conftest import Watched, settle
+from tests.ui.reading import unreadable
 
 LONG = ("a_rather_long_name_" * 11)[:200]
 WIDE = "W" * 200
@@ -117,19 +117,18 @@ VIEWS: tuple[Callable[[], View], ...] = (
 
 
 @pytest.mark.parametrize("make", VIEWS, ids=lambda make: make.__name__)
-def test_extremes_can_be_read(watched: Watched, tmp_path: Path, make: Callable[[], View]) -> None:
-    view, page = make(), watched.page
+def test_extremes_can_be_read(noting: Watched, tmp_path: Path, make: Callable[[], View]) -> None:
+    view, page = make(), noting.page
     (tmp_path / "a.svg").write_text(view.svg(), encoding="utf-8")
     page.goto((tmp_path / "a.svg").as_uri())
     assert page.evaluate(FIND_IN_PICTURE) == []
     view.to_html(tmp_path / "a.html")
-    page.add_init_script(NOTE_TEXTS)
     for width in (1000, 600):
         page.set_viewport_size({"width": width, "height": 900})
         if width == 1000:
             page.goto((tmp_path / "a.html").as_uri())
-            page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
-        page.wait_for_timeout(250)
+            page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
+        settle(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
         assert unreadable(page, ".mx") == [], width
-    assert watched.errors == []
+    assert noting.errors == []

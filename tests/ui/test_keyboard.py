@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.conftest import Watched
+from tests.ui.conftest import Watched, settle
 from tests.widgets.examples import EXAMPLES
 
 FOCUSED = """() => {
@@ -65,12 +65,12 @@ def test_by_keys_alone(watched: Watched, tmp_path: Path, name: str) -> None:
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())
     view = page.locator(".mx-static[data-ready] > div > .mx")
-    view.wait_for(timeout=20_000)
+    view.wait_for(timeout=60_000)
     for target, keys, expected in WALKS[name]:
         reach(page, target)
         for key in keys.split():
             page.keyboard.press(key)
-            page.wait_for_timeout(40)
+            settle(page)
             assert page.evaluate(FOCUSED) is not None, f"{key} on {target} loses the focus"
         assert expected in view.inner_text(), (target, view.inner_text())
     assert watched.errors == []

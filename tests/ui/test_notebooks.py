@@ -5,12 +5,13 @@ follows the theme.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.ui.conftest import Server, Watched, watch
+from tests.ui.conftest import Server, Watched, settle, watch
 from tests.ui.notebooks import command, fill, open_in, run_all, write
 from tests.ui.steps import STEPS
 from tests.widgets.examples import EXAMPLES
@@ -68,7 +69,8 @@ def wait_until_told(server: Server, page: Any, name: str, key: str, value: Any) 
     """Wait until Python was told of a state with this entry (``...``: of any value)."""
     path = server.folder / f"{name}.json"
     last: Any = None
-    for _ in range(100):
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
         text = path.read_text() if path.exists() else ""
         last = json.loads(text) if text else {}
         if key in last and (value is ... or last[key] == value):
@@ -95,7 +97,7 @@ def test_view(server: Server, notebook: Watched, name: str) -> None:
         "(was) => getComputedStyle(document.querySelector('.mx')).backgroundColor !== was",
         arg=light,
     )
-    page.wait_for_timeout(300)
+    settle(page)
     assert notebook.axe(".jp-OutputArea .mx") == []
     assert notebook.outside == []
     assert notebook.errors == []
@@ -124,5 +126,5 @@ def test_an_error_of_python_is_shown_in_the_view(notebook: Watched) -> None:
     run_all(page)
     view = page.locator(".jp-OutputArea .mx-static > div > .mx")
     view.get_by_role("button", name="run the pending operations").click(timeout=60_000)
-    view.get_by_role("status").filter(has_text="✗").wait_for(timeout=20_000)
+    view.get_by_role("status").filter(has_text="✗").wait_for(timeout=60_000)
     assert "no value" in view.get_by_role("status").inner_text()

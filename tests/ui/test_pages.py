@@ -8,7 +8,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.widgets import ScalingView
-from tests.ui.conftest import Watched
+from tests.ui.conftest import Watched, settle
 from tests.ui.steps import STEPS
 from tests.widgets.examples import EXAMPLES
 
@@ -24,10 +24,10 @@ def test_page(watched: Watched, tmp_path: Path, name: str) -> None:
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())
     view = page.locator(".mx-static[data-ready] > div > .mx")
-    view.wait_for(timeout=20_000)
+    view.wait_for(timeout=60_000)
     STEPS[name](page, view)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(200)
+    settle(page)
     assert watched.axe("body") == []
     assert watched.outside == [] and watched.errors == []
 
@@ -53,7 +53,7 @@ def test_an_exchange_of_too_many_leaves_no_picture_without_a_name(
     ScalingView([], model=model, topology=many).to_html(tmp_path / "a.html")
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
+    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
     devices = page.get_by_label("devices", exact=True)
     devices.focus()
     devices.press("End")

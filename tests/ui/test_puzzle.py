@@ -15,7 +15,7 @@ def test_in_an_iframe(watched: Watched, tmp_path: Path) -> None:
     (tmp_path / "slide.html").write_text(f"<!DOCTYPE html><title>slide</title>{slide}")
     watched.page.goto((tmp_path / "slide.html").as_uri())
     inside = watched.page.frame_locator("iframe")
-    inside.locator(".mx-static[data-ready]").wait_for(timeout=20_000)
+    inside.locator(".mx-static[data-ready]").wait_for(timeout=60_000)
     drag(watched.page, inside.locator("[data-item]").nth(7), 0, 400)
     assert "last at 0 B" in inside.locator(".mx-line").inner_text()
     assert watched.outside == [] and watched.errors == []
@@ -27,7 +27,7 @@ def test_with_a_finger(browser, tmp_path: Path) -> None:
     context = browser.new_context(has_touch=True, viewport={"width": 800, "height": 700})
     page = context.new_page()
     page.goto((tmp_path / "puzzle.html").as_uri())
-    page.locator(".mx-static[data-ready]").wait_for(timeout=20_000)
+    page.locator(".mx-static[data-ready]").wait_for(timeout=60_000)
     box = page.locator("[data-item]").nth(5).bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     touch = context.new_cdp_session(page)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.ui.conftest import Watched
-from tests.ui.reading import NOTE_TEXTS, unreadable
+from tests.ui.reading import unreadable
 
 LONG = "a rather long line of text that has no room"
 BOX = "width:90px;white-space:nowrap;"
@@ -28,9 +28,8 @@ PAGE = (
         (f"<p>{LONG}</p><p style='{BOX}overflow:hidden' title='{LONG}'>{LONG}</p>", None),
     ],
 )  # fmt: skip
-def test_it_finds(watched: Watched, tmp_path: Path, content: str, kind: str | None) -> None:
+def test_it_finds(noting: Watched, tmp_path: Path, content: str, kind: str | None) -> None:
     (tmp_path / "a.html").write_text(PAGE.format(content), encoding="utf-8")
-    watched.page.add_init_script(NOTE_TEXTS)
-    watched.page.goto((tmp_path / "a.html").as_uri())
-    found = unreadable(watched.page, ".mx")
+    noting.page.goto((tmp_path / "a.html").as_uri())
+    found = unreadable(noting.page, ".mx")
     assert any(each.startswith(kind) for each in found) if kind else found == [], found

@@ -9,7 +9,7 @@ import pytest
 
 from mixnet.widgets import live
 from tests.ui.conftest import Server, Watched
-from tests.ui.notebooks import command, open_in, run_all, write
+from tests.ui.notebooks import command, open_in, restart, run_all, write
 from tests.widgets.examples import EXAMPLES
 
 SHOW = "from tests.widgets.examples import EXAMPLES\nEXAMPLES[{name!r}]()"
@@ -26,13 +26,6 @@ def save(page: Any) -> None:
     page.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
 
 
-def restart(page: Any) -> None:
-    """A new kernel, which knows nothing of the views."""
-    page.evaluate(
-        "async () => { await jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart() }"
-    )
-
-
 def live_views(page: Any) -> None:
     """Wait until every output has its live view."""
     page.wait_for_function(
@@ -47,7 +40,7 @@ def reopened(page: Any, server: Server, name: str) -> None:
     page.wait_for_function(
         f"() => {{ const all = ({WIDTHS})(); return all.length === {len(NAMES)} && "
         f"all.every((w) => w > 50) }}",
-        timeout=30_000,
+        timeout=60_000,
     )
     assert "Error displaying widget" not in page.locator("body").inner_text()
 

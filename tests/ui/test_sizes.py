@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mixnet.widgets import EngineTimeline, TrainingBoard
-from tests.ui.conftest import ROOT, Watched
-from tests.ui.reading import NOTE_TEXTS, unreadable
+from tests.ui.conftest import ROOT, Watched, settle
+from tests.ui.reading import unreadable
 from tests.widgets.examples import EXAMPLES
 
 WIDTHS = (600, 1000, 1600)
@@ -39,13 +39,13 @@ def draw(page: Any, name: str) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        page.wait_for_timeout(120)
+        settle(page)
         page.screenshot(path=str(PICTURES / f"{name}-{theme}.png"), full_page=True)
 
 
 @pytest.mark.parametrize("answered", [False, True], ids=["as shown", "answered"])
 @pytest.mark.parametrize("name", sorted(EXAMPLES))
-def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str, answered: bool) -> None:
+def test_all_text_can_be_read(noting: Watched, tmp_path: Path, name: str, answered: bool) -> None:
     if answered and name not in ANSWERED:
         pytest.skip("it has nothing to open")
     view = EXAMPLES[name]()
@@ -53,45 +53,43 @@ def test_all_text_can_be_read(watched: Watched, tmp_path: Path, name: str, answe
         view.choose(**ANSWERED[name])
         name = f"{name}-answered"
     view.to_html(tmp_path / "a.html")
-    page = watched.page
-    page.add_init_script(NOTE_TEXTS)
+    page = noting.page
     found = {}
     page.set_viewport_size({"width": WIDTHS[-1], "height": 900})
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
+    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
     for width in reversed(WIDTHS):  # shrinking refits
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(250)
+        settle(page)
         if answered:
             page.evaluate(OPEN)
-            page.wait_for_timeout(100)
+            settle(page)
         found[width] = unreadable(page, ".mx")
         if os.environ.get("MIXNET_TEST_PICTURES"):
             draw(page, f"{name}-{width}")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
     if answered:
-        assert watched.axe("body") == []
+        assert noting.axe("body") == []
     assert {width: each for width, each in found.items() if each} == {}
-    assert watched.errors == []
+    assert noting.errors == []
 
 
-def test_long_names_stay_in_their_view(watched: Watched, tmp_path: Path) -> None:
+def test_long_names_stay_in_their_view(noting: Watched, tmp_path: Path) -> None:
     board = TrainingBoard("net")
     board.log(**{"loss_" * 20: 0.5, "short": 1.0})
     board.to_html(tmp_path / "a.html")
-    page = watched.page
-    page.add_init_script(NOTE_TEXTS)
+    page = noting.page
     page.set_viewport_size({"width": 500, "height": 900})
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
-    page.wait_for_timeout(250)
+    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
+    settle(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert unreadable(page, ".mx") == []
 
 
 @pytest.mark.parametrize("at_end", [False, True], ids=["first", "last"])
 def test_a_name_between_operations_at_an_edge(
-    watched: Watched, tmp_path: Path, at_end: bool
+    noting: Watched, tmp_path: Path, at_end: bool
 ) -> None:
     """The variable that joins two short operations at an edge of the picture is named inside it."""
     spans = [("write", "first", 0), ("between", "second", 4_000), ("read", "first", 8_000)]
@@ -107,12 +105,11 @@ def test_a_name_between_operations_at_an_edge(
     view = EngineTimeline([*rows, whole])
     view.choose(selected=[0, 1])
     view.to_html(tmp_path / "a.html")
-    page = watched.page
-    page.add_init_script(NOTE_TEXTS)
+    page = noting.page
     page.set_viewport_size({"width": 600, "height": 900})
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=20_000)
-    page.wait_for_timeout(250)
+    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
+    settle(page)
     drawn = page.evaluate(
         "[...document.querySelectorAll('canvas')].flatMap(textsOf).map((t) => t.text)"
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.conftest import Watched
+from tests.ui.conftest import Watched, settle
 
 
 def test_a_view_in_a_sphinx_page(watched: Watched, site: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_narrow_page_has_what_is_wide(watched: Watched, site: Path, name: str)
     page = watched.page
     page.set_viewport_size({"width": 600, "height": 900})
     page.goto((site / f"{name}.html").as_uri())
-    page.wait_for_timeout(300)
+    settle(page)
     outside = "document.scrollingElement.scrollWidth - innerWidth"
     assert page.evaluate(outside) <= 0
     assert page.locator("pre[tabindex='0']").count() == (name == "index")
@@ -58,5 +58,5 @@ def test_a_narrow_page_has_what_is_wide(watched: Watched, site: Path, name: str)
 def test_pages_have_contrast(watched: Watched, site: Path, name: str, theme: str) -> None:
     watched.page.emulate_media(color_scheme=theme)
     watched.page.goto((site / f"{name}.html").as_uri())
-    watched.page.wait_for_timeout(300)
+    settle(watched.page)
     assert [each for each in watched.axe("body") if each.startswith("color-contrast")] == []

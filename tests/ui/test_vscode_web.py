@@ -11,8 +11,6 @@ import os
 import shutil
 import socket
 import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,7 @@ import nbformat
 import pytest
 
 from tests.own_thread import in_own_thread
-from tests.ui.conftest import CHROMIUM, FLAGS, ROOT
+from tests.ui.conftest import CHROMIUM, FLAGS, ROOT, answers, end
 from tests.ui.test_vscode import saved
 from tests.widgets.examples import EXAMPLES
 
@@ -63,17 +61,10 @@ def editor(folder: Path, tmp_path: Path) -> Iterator[str]:
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
-            for _ in range(300):
-                assert process.poll() is None, (tmp_path / "log").read_text()
-                try:
-                    urllib.request.urlopen(address, timeout=5)
-                    break
-                except OSError:
-                    time.sleep(0.1)
+            answers(address, process, tmp_path / "log")
             yield address
         finally:
-            process.terminate()
-            process.wait(20)
+            end(process)
 
 
 def pictures(play: Any, profile: Path, address: str, name: str, count: int) -> list[list[int]]:
