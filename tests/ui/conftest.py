@@ -215,6 +215,7 @@ class Watched:
     page: Any
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    crashed: bool = False
 
     def axe(self, selector: str) -> list[str]:
         """Serious and critical findings of axe-core below an element."""
@@ -294,6 +295,10 @@ def watch(page: Any) -> Watched:
         if "blob:" in stack or "/static/" not in stack:
             watched.errors.append(f"{error}\n{stack}")
 
+    def crash(_: Any) -> None:
+        watched.crashed = True
+
+    page.on("crash", crash)
     page.on("pageerror", complaint)
     page.on("console", lambda line: line.type == "error" and watched.errors.append(line.text))
     return watched
@@ -312,6 +317,8 @@ def lend(
     pages: dict[str, Watched], context: Any, request: pytest.FixtureRequest, script: str
 ) -> Iterator[Watched]:
     """A page as if it were new. When its test fails, a picture is kept and the page is replaced."""
+    if script in pages and pages[script].crashed:
+        pages.pop(script).page.close()
     if script not in pages:
         pages[script] = watch(context.new_page())
         pages[script].page.add_init_script(script)
