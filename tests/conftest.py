@@ -60,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _Failures:
-    """Names a failure when it happens: a run that is stopped before its summary has still told."""
+    """Names a failure when it happens: a run that is stopped before its summary has named it too."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -71,9 +71,11 @@ class _Failures:
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if report.failed and terminal is not None:
             crash = getattr(report.longrepr, "reprcrash", None)
-            told = str(crash.message if crash is not None else report.longrepr).partition("\n")[0]
-            seconds = f"{time.monotonic() - self._start:.0f} s, took {report.duration:.0f} s"
-            terminal.write(f"\n{report.when} of {report.nodeid} after {seconds}: {told[:300]}\n")
+            message = str(crash.message if crash is not None else report.longrepr).partition("\n")[
+                0
+            ]
+            times = f"{time.monotonic() - self._start:.0f} s, took {report.duration:.0f} s"
+            terminal.write(f"\n{report.when} of {report.nodeid} after {times}: {message[:300]}\n")
 
 
 def _compile_quickly() -> None:

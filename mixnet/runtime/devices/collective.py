@@ -38,9 +38,9 @@ _interpreter: HostExchange | None = None
 
 
 def interpret_by(interpreter: HostExchange) -> None:
-    """Ask this function first about exchanges between CPU devices; where it gives None, a program runs.
+    """Register what computes exchanges between CPU devices; where it returns None, a program runs.
 
-    It stands in a later room.
+    The interpreter registers itself, as this module may not import it.
     """
     global _interpreter
     _interpreter = interpreter

@@ -24,6 +24,8 @@ TASKS = {
     "LeNet, step": ("steps", "step", ((64, 1, 28, 28),), "step_torch"),
     "perceptron, hybridized step": ("steps", "step", ((64, 784), True), None),
     "LeNet, hybridized step": ("steps", "step", ((64, 1, 28, 28), True), None),
+    "perceptron on two contexts": ("steps", "step_on_two", (), None),
+    "perceptron on two contexts, compressed": ("steps", "step_on_two", (True,), None),
     "LSTM of 35 steps": ("sequences", "unrolled", (35,), "unrolled_torch"),
     "LSTM of 70 steps": ("sequences", "unrolled", (70,), "unrolled_torch"),
     "LSTM of 10 lengths": ("sequences", "unrolled", tuple(range(26, 36)), "unrolled_torch"),

@@ -34,6 +34,25 @@ def step(mx, shape, hybridize=False):
     return value.mean().asscalar()
 
 
+def step_on_two(mx, compress=False):
+    """The same on two CPU contexts, whose gradients the store sums; the loss of the first half."""
+    contexts = [mx.cpu(0), mx.cpu(1)]
+    net = _network(mx, PERCEPTRON)
+    net.initialize(mx.init.Xavier(), ctx=contexts)
+    compression = {"type": "2bit", "threshold": 0.5} if compress else None
+    trainer = mx.gluon.Trainer(
+        net.collect_params(), "sgd", {"learning_rate": 0.1}, compression_params=compression
+    )
+    loss = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+    batch = mx.nd.random.uniform(shape=PERCEPTRON), mx.nd.arange(64) % 10
+    x, y = (mx.gluon.utils.split_and_load(each, contexts) for each in batch)
+    with mx.autograd.record():
+        values = [loss(net(part), labels) for part, labels in zip(x, y)]  # noqa: B905
+    mx.autograd.backward(values)
+    trainer.step(64)
+    return values[0].mean().asscalar()
+
+
 def step_torch(torch, shape):
     """The same in PyTorch."""
     nn = torch.nn
