@@ -215,7 +215,15 @@ class Watched:
     page: Any
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    crashed: bool = False
+
+    def answers(self) -> bool:
+        """Whether the page has a process that runs its scripts; the news of a crash comes late."""
+        from playwright.sync_api import Error
+
+        try:
+            return bool(self.page.evaluate("true"))
+        except Error:
+            return False
 
     def axe(self, selector: str) -> list[str]:
         """Serious and critical findings of axe-core below an element."""
@@ -295,10 +303,6 @@ def watch(page: Any) -> Watched:
         if "blob:" in stack or "/static/" not in stack:
             watched.errors.append(f"{error}\n{stack}")
 
-    def crash(_: Any) -> None:
-        watched.crashed = True
-
-    page.on("crash", crash)
     page.on("pageerror", complaint)
     page.on("console", lambda line: line.type == "error" and watched.errors.append(line.text))
     return watched
@@ -317,7 +321,7 @@ def lend(
     pages: dict[str, Watched], context: Any, request: pytest.FixtureRequest, script: str
 ) -> Iterator[Watched]:
     """A page as if it were new. When its test fails, a picture is kept and the page is replaced."""
-    if script in pages and pages[script].crashed:
+    if script in pages and not pages[script].answers():
         pages.pop(script).page.close()
     if script not in pages:
         pages[script] = watch(context.new_page())
