@@ -106,14 +106,17 @@ SETTINGS: dict[str, Setting] = {
         Setting("MIXNET_LAYOUT", _one_of("auto", "xla", "off"), "auto",
             "auto: image operators run with channels last, convolutions with oneDNN where XLA supports it; "
             "xla: the same without oneDNN; off: the layout as written."),
+        Setting("MIXNET_TF32", _one_of("convolutions", "all", "off"), "convolutions",
+            "Which products of float32 a GPU may round to TF32 (10 bits): convolutions, as in MXNet and "
+            "PyTorch; all; off: none. Read when a program is compiled."),
         Setting("MIXNET_KEEP_MEMORY", _flag, True,
             "Reuse host memory that a program frees for the next one, instead of returning it to the system "
             "(Linux)."),
         Setting("MIXNET_COMPILE_WARNING", int, 50,
             "Programs that one line of code may compile before mixnet warns (0: never)."),
         Setting("MIXNET_INTERPRET", _flag, True,
-            "Run programs on CPUs without the compiler until compiling pays off; 0: compile every program "
-            "before it runs."),
+            "Run programs without the compiler, on the host, until compiling pays off; 0: compile every "
+            "program before it runs."),
         Setting("MIXNET_RANDOM", _one_of("mxnet", "threefry"), "mxnet",
             "Random numbers on CPUs: mxnet, those that MXNet draws from the same seed, or threefry, which "
             "programs compute themselves, on GPUs as on CPUs."),

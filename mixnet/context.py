@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -226,6 +227,15 @@ def _run_in_calling_thread() -> None:
         jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
+def _grow_gpu_memory() -> None:
+    """Let JAX allocate memory of a GPU as it is needed, as MXNet does: notebooks share GPUs.
+
+    JAX would take three quarters of it, even for a program that uses the CPU alone. A user's setting stays.
+    """
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+
 _run_in_calling_thread()
+_grow_gpu_memory()
 if config.get("MIXNET_CPU_DEVICES"):
     set_cpu_devices(config.get("MIXNET_CPU_DEVICES"))

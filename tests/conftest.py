@@ -57,6 +57,13 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Failures(config), "failures-at-once")
     _compile_quickly()
+    context = os.environ.get(
+        "MIXNET_TEST_CONTEXT"
+    )  # as gpu(0): where arrays of tests are by default
+    if context:
+        mx.test_utils.set_default_context(mx.context.as_context(context))
+        if context.startswith("cpu"):
+            jax.config.update("jax_default_device", "cpu")
 
 
 class _Failures:

@@ -69,6 +69,7 @@ def test_without_a_gpu() -> None:
 def test_a_program_on_a_cpu_has_run_when_its_call_returns() -> None:
     code = """
 import jax, jax.numpy as jnp
+jax.config.update("jax_default_device", "cpu")
 matrix = jnp.ones((1500, 1500))
 product = jax.jit(jnp.dot)
 product(matrix, matrix).block_until_ready()

@@ -18,6 +18,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.create import array
 from mixnet.ndarray.params_file import save
+from mixnet.ops.tracing.tensor_cores import products_for
 
 PLATFORMS = ("cpu", "cuda", "tpu")
 """For which a program is written by default: all in one file."""
@@ -197,7 +198,8 @@ def _exported(
 ) -> export.Exported:
     function.__name__ = "network"
     try:
-        return export.export(jax.jit(function), platforms=list(platforms))(*structs)
+        with products_for("cpu" if list(platforms) == ["cpu"] else "gpu"):
+            return export.export(jax.jit(function), platforms=list(platforms))(*structs)
     except MXNetError:
         raise
     except Exception as error:  # what no platform's compiler can be given

@@ -20,6 +20,7 @@ from mixnet.passes.changes import changes
 from mixnet.passes.facts import Known
 from mixnet.runtime.compile.lower import lower, scopes
 from mixnet.runtime.compile.options import compiler_options, options_to_read
+from mixnet.runtime.compile.scope import compiling_for
 from mixnet.runtime.record.record import array_of
 from mixnet.stages import hlo
 from mixnet.stages.fusion import VIEWS, Group, groups, scope_in
@@ -134,7 +135,7 @@ def compile_program(recording: Recording, run: bool) -> Program:
     times = program.times
     times["record"] = recording.seconds
     times["passes"] = sum(step.seconds for step in recording.steps)
-    with jax.enable_x64(True), jax.default_device(device), compiled_anew():
+    with compiling_for(device), compiled_anew():
         start = time.perf_counter()
         options = compiler_options(graph, device.platform)
         if not run:

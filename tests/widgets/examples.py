@@ -137,7 +137,7 @@ def timeline() -> View:
             row = {"number": 3 * i + k, "name": f"{name} {i}", "resource": resource, "thread": thread,
                    "priority": 0, "source": "train.py:7", "error": None}  # fmt: skip
             if name == "step":
-                row["how"] = ["compiled", "platform", 12, 0.0, 0.0, 0]
+                row["how"] = ["compiled", "setting", 12, 0.0, 0.0, 0]
             reads = [[], [[f"batch {i}", 1]], [[f"copied {i}", 1]]][k]
             written = [[f"batch {i}", 1], [f"copied {i}", 1], ["weights", i + 1]][k]
             rows.append({**row, **time, "reads": reads, "writes": [written]})

@@ -3,7 +3,9 @@
 XLA multiplies by the inverse of a constant or of a number that is repeated, turns ``a / sqrt(b)`` into
 ``a * rsqrt(b)`` and ``(a / b) / c`` into ``a / (b * c)``. The result then is off by a unit in the last
 place, and ``floor(x / 7)`` by a whole one. What a program divides is divided here: on a CPU both sides
-stand behind a barrier while XLA simplifies, which is gone again before it fuses.
+stand behind a barrier while XLA simplifies, which is gone again before it fuses. XLA's programs for
+GPUs divide float32 with an error of two units, and a barrier would keep them from fusing, so the error is
+corrected.
 """
 
 from __future__ import annotations
@@ -35,6 +37,23 @@ def _behind_barrier(x: jax.Array, y: jax.Array) -> Any:
     return jax.lax.div(*jax.lax.optimization_barrier((x, y)))
 
 
+def _corrected(x: jax.Array, y: jax.Array) -> Any:
+    """A quotient on a GPU: its remainder, which float64 holds exactly, gives what it lacks.
+
+    Dividing in float64 would not do: LLVM knows that two rounded quotients are equal, and divides float32.
+    """
+    if x.dtype == jnp.float64:
+        return jax.lax.div(x, y)
+    if x.dtype != jnp.float32:
+        return jax.lax.div(x.astype(jnp.float32), y.astype(jnp.float32)).astype(x.dtype)
+    rough = jax.lax.div(x, y)
+    with jax.enable_x64(True):
+        wide_x, wide_y, wide_rough = (each.astype(jnp.float64) for each in (x, y, rough))
+        remainder = (wide_x - wide_rough * wide_y).astype(jnp.float32)
+    lacking = jax.lax.div(remainder, y)
+    return jnp.where(jnp.isfinite(lacking), rough + lacking, rough)
+
+
 def _tangent_of_divisor(tangent: jax.Array, out: jax.Array, x: jax.Array, y: jax.Array) -> Any:
     return -_quotient.bind(tangent * out, y)
 
@@ -62,6 +81,10 @@ mlir.register_lowering(_quotient, mlir.lower_fun(jax.lax.div, multiple_results=F
 mlir.register_lowering(
     _quotient, mlir.lower_fun(_behind_barrier, multiple_results=False), platform="cpu"
 )
+for _platform in ("cuda", "rocm"):
+    mlir.register_lowering(
+        _quotient, mlir.lower_fun(_corrected, multiple_results=False), platform=_platform
+    )
 ad.defjvp2(
     _quotient,
     lambda tangent, out, x, y: _quotient.bind(tangent, y),

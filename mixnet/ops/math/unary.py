@@ -72,6 +72,18 @@ def _(primals: jax.Array, tangents: jax.Array) -> Any:
     return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
 
 
+@jax.custom_jvp
+def _arccosh(data: jax.Array) -> Any:
+    """Its derivative is 0 at both infinities."""
+    return jnp.arccosh(data)
+
+
+@_arccosh.defjvp
+def _(primals: jax.Array, tangents: jax.Array) -> Any:
+    (data,), (tangent,) = primals, tangents
+    return _arccosh(data), tangent * jax.lax.rsqrt((data - 1) * (data + 1))
+
+
 @dataclass(frozen=True, eq=False)
 class Unary:
     """A function of every element, from which an operator is made.
@@ -145,7 +157,7 @@ UNARY = {
     "cosh": Unary(jnp.cosh, "Hyperbolic cosine.", precision="full"),
     "tanh": Unary(jnp.tanh, "Hyperbolic tangent.", bfloat16="any", storage=ZERO_STAYS, activation=True),
     "arcsinh": Unary(jnp.arcsinh, "Inverse hyperbolic sine.", storage=ZERO_STAYS),
-    "arccosh": Unary(jnp.arccosh, "Inverse hyperbolic cosine."),
+    "arccosh": Unary(_arccosh, "Inverse hyperbolic cosine."),
     "arctanh": Unary(jnp.arctanh, "Inverse hyperbolic tangent.", precision="full", storage=ZERO_STAYS),
     "degrees": Unary(jnp.degrees, "Radians to degrees.", storage=ZERO_STAYS),
     "radians": Unary(jnp.radians, "Degrees to radians.", storage=ZERO_STAYS),

@@ -17,6 +17,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from mixnet.ops.tracing.tensor_cores import of_convolutions
+
 Pads = Sequence[tuple[int, int]]
 
 
@@ -52,6 +54,7 @@ def convolve(
         rhs_dilation=dilate,
         dimension_numbers=order,
         feature_group_count=groups,
+        precision=of_convolutions(),
     )
 
 
@@ -112,5 +115,6 @@ def convolve_spread(
         lhs_dilation=spread,
         rhs_dilation=dilate,
         feature_group_count=groups,
+        precision=of_convolutions(),
     )
     return out[(..., *(slice(m, None) for m in more))] if any(more) else out

@@ -18,6 +18,7 @@ from jax.sharding import SingleDeviceSharding
 
 from mixnet.context import Context
 from mixnet.private_jax.programs import bare_call
+from mixnet.runtime.compile.scope import compiling_for
 from mixnet.runtime.value.value import Spec
 
 MOST_MAPS = 25_000
@@ -89,5 +90,5 @@ def compile_for(
         keep_unused=True,
         compiler_options=dict(options or {}),
     )
-    with jax.enable_x64(True), jax.default_device(device):
+    with compiling_for(device):
         return bare_call(jitted.lower(*structs).compile())

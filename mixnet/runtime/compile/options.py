@@ -8,6 +8,9 @@ import jax
 
 from mixnet.graph.graph import Graph
 from mixnet.ops.lowering.lowering import Lowering
+from mixnet.ops.operator import Operator
+from mixnet.ops.registry import OPERATORS
+from mixnet.passes.differentiate import BackwardOp
 
 # XLA's CPU backend hands parts of a program to YNNPACK: sums over columns run eight times faster
 # there, matrix products alike, but convolutions at 0.6 of the speed of XLA's own.
@@ -33,6 +36,30 @@ def chosen_options() -> dict[str, str]:
     except jax.errors.JaxRuntimeError:
         return {}
     return _CHOSEN
+
+
+QUICK = {"gpu": {"xla_gpu_autotune_level": "0"}}
+"""Options to compile a program sooner that runs slower, by platform.
+
+For each product and convolution of a GPU's program, XLA runs several algorithms to find the fastest, which
+takes most of the time of compiling.
+"""
+
+
+def quick_options(graph: Graph, platform: str) -> dict[str, str]:
+    """Those for a graph, if they make a difference to it."""
+    quick = QUICK.get(platform)
+    if quick is None or not any(_is_product(node.op) for node in graph.nodes):
+        return {}
+    return quick
+
+
+def _is_product(op: Operator | None) -> bool:
+    if op is None:
+        return False
+    declared = OPERATORS.get((op.forward if isinstance(op, BackwardOp) else op).name)
+    rule = None if declared is None else declared.flops_rule
+    return rule is not None and rule.is_product
 
 
 def options_to_read(platform: str) -> dict[str, str]:

@@ -27,7 +27,14 @@ from mixnet.runtime.compile.ahead import compile_for
 from mixnet.runtime.devices.to_device import to_device
 from mixnet.runtime.interpret import on_numpy
 from mixnet.runtime.interpret.on_numpy.pieces import PIECE, in_pieces
-from mixnet.runtime.interpret.on_numpy.work import OF_PROGRAM, OF_RULE, Cost, elementwise, total
+from mixnet.runtime.interpret.on_numpy.work import (
+    OF_PROGRAM,
+    OF_RULE,
+    Cost,
+    away_from_device,
+    elementwise,
+    total,
+)
 from mixnet.runtime.interpret.patience import WHOLE_SECONDS
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
@@ -71,6 +78,9 @@ class _Operation(NamedTuple):
 class Interpreter:
     """A segment's program as a list of steps, called like a compiled one.
 
+    Arrays on a GPU are copied to the host and the results back: that takes microseconds, compiling for
+    a GPU seconds.
+
     ``cost`` estimates the seconds of a run, and of compiling it. ``is_python``: all that it does is
     to call Python, which a compiled program would do no quicker.
 
@@ -102,6 +112,12 @@ class Interpreter:
         self._steps, costs, python = writer.steps(heads, context)
         self.cost = total([*costs, Cost(0, 0, WHOLE_SECONDS)])
         self.is_python = python == len(self._steps) > 0
+        self._copies = context.device.platform != "cpu"
+        if self._copies:
+            moved = [*leaves, *self._specs]
+            self.cost = away_from_device(
+                self.cost, len(moved), sum([each.nbytes for each in moved])
+            )
         self._run: Callable[..., Sequence[Any]] | None = None
         self._has_run = False
 
@@ -114,6 +130,10 @@ class Interpreter:
         if self._has_run and self._run is None:
             self._run = _written_out(self._steps, len(arrays), self._heads)
         self._has_run = True
+        if self._copies:
+            for array in arrays:
+                if not isinstance(array, np.ndarray):
+                    array.copy_to_host_async()  # all of them at once; below, one waits for each
         host_arrays = [np.asarray(array) for array in arrays]
         results = on_numpy.quietly(self._run or self._stepwise, scalars, host_arrays)
         return [to_device(each, spec) for each, spec in zip(results, self._specs, strict=True)]
@@ -242,7 +262,7 @@ def runner_of(
     op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int, context: Context
 ) -> Runner:
     """The way to run an operator on such inputs: on NumPy, or compiled separately if NumPy cannot."""
-    key = (op, statics, inputs, scalars)
+    key = (op, statics, inputs, scalars, context.device_typeid)
     runner = _runners.get(key)
     if runner is None:
         rule = ON_HOST.get(op.name)

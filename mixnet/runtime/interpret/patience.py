@@ -19,6 +19,13 @@ WHOLE_SECONDS = 0.05
 MOST_WORK = 1.0
 """Estimated seconds of a run from which a program is compiled before it, if that saves time in this run."""
 
+MOST_WORK_AWAY = 0.3
+"""The same for a program of a GPU, which can be compiled quickly (:mod:`mixnet.runtime.compile.options`)."""
+EARLIER = 8
+"""By this factor, a program of a GPU is compiled earlier: a machine with a GPU has processors to spare for
+that, and what it does meanwhile takes many times as long as on the GPU.
+"""
+
 _LEAST_WORK = 1e-5  # seconds of a run, however little it does
 
 _on: bool = config.get("MIXNET_INTERPRET")
@@ -33,12 +40,17 @@ def interpreted_runs(cost: Cost) -> int:
     if not _on:
         return 0
     runs = int(cost.compiling / max(cost.saving, _LEAST_WORK))
+    if cost.is_away:
+        return max(runs // EARLIER, 1) if runs and cost.work <= MOST_WORK_AWAY else 0
     return runs if cost.work > MOST_WORK else max(runs, 1)
 
 
 def runs_meanwhile(cost: Cost) -> int:
-    """The number of interpreted runs while a program is compiled in the background, with a margin of 2."""
-    return max(int(2 * cost.compiling / max(cost.work, _LEAST_WORK)), 1)
+    """The number of interpreted runs while a program is compiled in the background, with a margin of 2 if it
+    uses the processors that the compiler needs.
+    """
+    margin = 1 if cost.is_away else 2
+    return max(int(margin * cost.compiling / max(cost.work, _LEAST_WORK)), 1)
 
 
 def interprets() -> bool:

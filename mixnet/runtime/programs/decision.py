@@ -16,9 +16,8 @@ class Decision(NamedTuple):
             ``by operator`` (a compiled program for each operation).
         because: what decided it: ``worth`` (compiling costs more than the runs so far), ``runs``
             (a compiled program would have saved as much in them), ``slow`` (compiling saves more than
-            it costs in a long first run), ``platform`` (nothing is interpreted there), ``setting``
-            (everything is compiled), ``python`` (another library computes it, so there is
-            nothing to compile).
+            it costs in a long first run), ``setting`` (everything is compiled), ``python``
+            (another library computes it, so there is nothing to compile).
         operations: of the program.
         work: estimate of the seconds of an interpreted run; 0 where it was not estimated.
         compiling: estimate of the seconds that compiling takes; 0 where it was not estimated.
@@ -100,7 +99,6 @@ def sentence(decision: Decision | list[Any]) -> str:
         f"compiling costs: {estimate}",
         "slow": f"before its first run: {estimate}, and a run above a second is not interpreted if it "
         "would be shorter by more than compiling takes",
-        "platform": "before its first run: only programs of CPUs are interpreted",
         "setting": "before its first run: MIXNET_INTERPRET=0 or mx.runtime.compiling_at_once() asks for that",
     }
     return f"It was compiled, {one} as one program, {reasons[because]}."

@@ -17,6 +17,7 @@ from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.record.host import copied
 from mixnet.runtime.record.record import array_of
 from mixnet.runtime.value.later import later
+from mixnet.runtime.value.memory import late_failure
 from mixnet.runtime.value.state import is_on_host, state
 from mixnet.runtime.value.value import Spec, Value
 
@@ -45,7 +46,11 @@ def wait_for(value: Value, reason: str) -> None:
         reason: counted if a pending segment runs for it.
     """
     if type(value) is not HostValue or value.host_array is None:
-        wait(array_of(value, reason))
+        array = array_of(value, reason)
+        try:
+            wait(array)
+        except jax.errors.JaxRuntimeError as error:
+            raise late_failure(error, value.spec.context) from error
 
 
 def to_host(value: Value, reason: str) -> np.ndarray:
@@ -64,7 +69,10 @@ def to_host(value: Value, reason: str) -> np.ndarray:
             return np.array(data)
     array = array_of(value, reason)
     if not timeline.on:
-        return read(array)
+        try:
+            return read(array)
+        except jax.errors.JaxRuntimeError as error:
+            raise late_failure(error, value.spec.context) from error
     arrays: list[np.ndarray] = []
     reads = () if value.var is None else (value.var,)
     current.engine.push_sync(

@@ -10,6 +10,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+import jax
+
 from mixnet import config
 from mixnet.base import MXNetError
 from mixnet.context import Context
@@ -21,6 +23,7 @@ from mixnet.runtime.devices.in_flight import in_flight
 from mixnet.runtime.devices.meeting import is_over_others, meet_on_tape
 from mixnet.runtime.record.segment import Segment
 from mixnet.runtime.value.call import is_on_several_cpus, make_call
+from mixnet.runtime.value.memory import late_failure
 from mixnet.runtime.value.state import pending_segments, state
 from mixnet.runtime.value.value import Value, check_pending
 
@@ -273,7 +276,10 @@ def wait_for_all() -> None:
     """
     hand_over_all("waitall")
     current.engine.wait_for_all()
-    in_flight.wait()
+    try:
+        in_flight.wait()
+    except jax.errors.JaxRuntimeError as error:
+        raise late_failure(error, None) from error
 
 
 def array_of(value: Value, reason: str = "value read") -> Any:

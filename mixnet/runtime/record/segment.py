@@ -562,10 +562,9 @@ class Segment:
                 error = source.var.error if source is not None else None
                 errors[-1 - i] = error or MXNetError("The value of an input was lost.")
                 failed_leaves[-1 - i] = value
-                with jax.enable_x64(True):  # a placeholder; no remaining output depends on it
-                    self.leaves[i] = Value(
-                        value.spec, jnp.zeros(value.spec.shape, value.spec.dtype)
-                    )
+                spec = value.spec  # a placeholder; no remaining output depends on it
+                with jax.enable_x64(True), jax.default_device(spec.context.device):
+                    self.leaves[i] = Value(spec, jnp.zeros(spec.shape, spec.dtype))
         slot = 0
         for call, *places in self.program:
             failed = next((errors[place] for place in places if place in errors), None)

@@ -383,8 +383,32 @@ def call_graph(
         wrt = tuple(i for i, value in enumerate(inputs) if value.node is not None)
         if wrt:
             op = op.for_backward(wrt)
+    if len(op.graph.nodes) >= LARGE:
+        _push_makers(inputs)
     outputs = record(op, (), scalars, inputs, None if inputs else context)
     return outputs[:count], outputs[count : count + len(op.states)]
+
+
+LARGE = 100
+"""Nodes of a graph that takes long to compile."""
+MAKERS = 8
+"""Operations that may have made the inputs of a graph."""
+
+
+def _push_makers(inputs: Sequence[Value]) -> None:
+    """Push the few pending operations that made an input, as by drawing it.
+
+    As a part of the graph's program they would be compiled with it, and the next call, for inputs that
+    are made otherwise, would compile it again.
+    """
+    for value in inputs:
+        segment = value.segment
+        if segment is None or value.node is not None or segment.finished:
+            continue
+        entries = segment.entries
+        if len(entries) <= MAKERS and all(entry[0][0].op.graph is None for entry in entries):
+            segment.finish("before a large graph", wait=False)
+        return
 
 
 def draw_for(op: GraphOp, values: Sequence[Value], context: Context) -> tuple[Value, float]:

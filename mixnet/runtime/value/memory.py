@@ -6,12 +6,13 @@ import time
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from itertools import count as counting
 from typing import TYPE_CHECKING, Any
 
 import jax
 
-from mixnet.base import OutOfMemoryError
+from mixnet.base import MXNetError, OutOfMemoryError
 from mixnet.context import Context
 from mixnet.process.source import Source, source_lines, user_source
 from mixnet.runtime.value.state import state
@@ -38,7 +39,8 @@ def _buffers(device: jax.Device) -> list[tuple[jax.Array, int]]:
     """Live arrays with their bytes on a device (on all if it is None)."""
     buffers = []
     pointers: set[int] = set()
-    for array in jax.live_arrays():
+    platforms = {"cpu", jax.default_backend()} if device is None else {device.platform}
+    for array in chain.from_iterable(map(jax.live_arrays, platforms)):
         if array.is_deleted():
             continue
         # The pointer identifies shared buffers. Only a computed array on one device has one; empty
@@ -294,6 +296,21 @@ def explained_shortage(error: Exception, context: Context, line: str | None) -> 
     )
     shortage.__cause__ = error
     return shortage
+
+
+def late_failure(error: Exception, context: Context | None) -> Exception:
+    """What is raised for a program that failed on its device after XLA had returned.
+
+    Args:
+        error: XLA's.
+        context: where the program ran; None if that is not known.
+    """
+    if context is not None:
+        shortage = explained_shortage(error, context, None)
+        if shortage is not error:
+            return shortage
+    where = "A program" if context is None else f"A program on {context}"
+    return MXNetError(f"{where} failed while it ran: {_first_line(str(error).strip())}")
 
 
 def _first_line(reason: str) -> str:

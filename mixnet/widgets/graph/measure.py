@@ -17,6 +17,7 @@ from mixnet.passes.facts import Known
 from mixnet.passes.plan_memory import plan_memory
 from mixnet.runtime.compile.lower import lower, scopes
 from mixnet.runtime.compile.options import compiler_options
+from mixnet.runtime.compile.scope import compiling_for
 from mixnet.stages import hlo
 from mixnet.stages.fusion import groups
 from mixnet.stages.program import compiled_anew
@@ -58,7 +59,7 @@ def _times(graph: Graph, inputs: Sequence[Known]) -> dict[str, float]:
     specs = specs_of(graph, inputs)
     known: dict[Any, float] = {}
     times: dict[str, float] = {}
-    with jax.enable_x64(True):
+    with compiling_for(current_context().device):
         for node in graph.nodes:
             if node.is_variable or node.op.calls_python:
                 continue
@@ -103,8 +104,9 @@ def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
     """By operation the piece of the compiled program that it ends in, of several the last one."""
     function = lower(_with_numbers(graph))
     structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]
-    with jax.enable_x64(True), compiled_anew():
-        options = compiler_options(graph, current_context().device.platform)
+    device = current_context().device
+    with compiling_for(device), compiled_anew():
+        options = compiler_options(graph, device.platform)
 
         def call(*arrays: Any) -> Any:
             return function(arrays, ())

@@ -13,6 +13,7 @@ from mixnet.graph.graph import Graph
 from mixnet.passes.facts import Known
 from mixnet.runtime.compile.lower import lower, scopes
 from mixnet.runtime.compile.options import options_to_read
+from mixnet.runtime.compile.scope import compiling_for
 from mixnet.stages import hlo
 from mixnet.stages.fusion import groups
 from mixnet.stages.program import Program
@@ -72,7 +73,7 @@ def pieces_of_graph(pictured: Pictured, graph: Graph, inputs: Sequence[Known]) -
     structs = [jax.ShapeDtypeStruct(shape, np.dtype(dtype)) for shape, dtype in inputs]
     function = lower(graph)
     device = current_context().device
-    with jax.enable_x64(True), jax.default_device(device):
+    with compiling_for(device):
         options = options_to_read(device.platform)
         jitted = jax.jit(lambda *a: function(a, ()), keep_unused=True, compiler_options=options)
         text = jitted.lower(*structs).compile().as_text()

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from mixnet.base import AttributeTypeError
+from mixnet.context import current_context
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.block.compose import Composition
@@ -20,6 +21,7 @@ from mixnet.passes.lifetimes import EXTERNAL, Array
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
 from mixnet.process.source import known_as, source_lines
 from mixnet.runtime.compile.lower import lower
+from mixnet.runtime.compile.scope import compiling_for
 from mixnet.stages.graph_data import part_of
 from mixnet.symbol.binding import requests_by_name
 from mixnet.symbol.memory import graph_to_plan, recompute_mode
@@ -317,7 +319,8 @@ def _by_xla(plan: MemoryPlan, requested: bool | None) -> dict[str, Any]:
     graph, arrays = plan.schedule.graph, plan.schedule.arrays
     inputs = [next(a for e, a in arrays.items() if e.node is node) for node in graph.inputs]
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in inputs]
-    with jax.enable_x64(True):
+    device = current_context().device
+    with compiling_for(device):
         compiled = jax.jit(lower(graph)).lower(structs).compile()
     analysis = compiled.memory_analysis()
     if analysis is None:
@@ -329,6 +332,6 @@ def _by_xla(plan: MemoryPlan, requested: bool | None) -> dict[str, Any]:
         "xla_temp": temporaries,
         "xla_args": int(analysis.argument_size_in_bytes),
         "outputs": outputs,
-        "platform": jax.default_backend(),
+        "platform": device.platform,
         "note": "XLA's own: temporaries and outputs of the compiled program, in its order, after fusion",
     }

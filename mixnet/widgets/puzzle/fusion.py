@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 import jax
 
+from mixnet.context import current_context
 from mixnet.ops.tracing.dataflow import MATERIALISED, program
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.runtime.compile.lower import lower, scopes
+from mixnet.runtime.compile.scope import compiling_for
 from mixnet.stages import hlo
 from mixnet.stages.fusion import groups
 from mixnet.stages.program import compiled_anew
@@ -179,7 +181,7 @@ def _by_xla(payload: dict[str, Any], pieces: list[Piece]) -> dict[str, Any]:
     of its program.
     """
     items = payload["items"]
-    means = f"XLA's fusion for {jax.default_backend()}; XLA runs mixnet's graphs"
+    means = f"XLA's fusion for {current_context().device.platform}; XLA runs mixnet's graphs"
     # A library call may leave its bias to the kernel behind it: it counts where its product is.
     own = {n for piece in pieces if piece.is_library for n in piece.items}
     place, again = [-1 - number for number in range(len(items))], []
@@ -215,7 +217,7 @@ def xla_groups(items: Items, plan: MemoryPlan) -> list[Piece]:
     inputs = [next(a for e, a in arrays.items() if e.node is node) for node in graph.inputs]
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in inputs]
     function = lower(graph)
-    with jax.enable_x64(True), compiled_anew():
+    with compiling_for(current_context().device), compiled_anew():
         text = (
             jax.jit(lambda *arrays: function(arrays, ()), keep_unused=True)
             .lower(*structs)

@@ -9,6 +9,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import gluon, nd
+from mixnet.ops.math import quotient as module
 from mixnet.ops.math.quotient import quotient
 from mixnet.runtime.interpret.on_numpy import compiled
 
@@ -68,3 +69,28 @@ def test_numpy_runs_it_alike() -> None:
     x, y = np.asarray([1, 0, -1], np.float32), np.asarray([3, 0, 0], np.float32)
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(run(x, y)[0], x / y)
+
+
+def test_a_gpus_rough_quotient_is_corrected(monkeypatch: pytest.MonkeyPatch) -> None:
+    def two_units_off(x: jax.Array, y: jax.Array) -> jax.Array:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            exact = np.asarray(x) / np.asarray(y)
+        return jnp.asarray(np.nextafter(np.nextafter(exact, np.float32(0)), np.float32(0)))
+
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 20_000)).astype(np.float32) * np.float32(100)
+    x[:7] = [np.inf, 1, 0, np.nan, -np.inf, 5, 41]
+    y[:7] = [1, np.inf, 0, 1, np.inf, 0, 41]
+    monkeypatch.setattr(module.jax.lax, "div", two_units_off)
+    found = np.asarray(module._corrected(jnp.asarray(x), jnp.asarray(y)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        np.testing.assert_array_equal(found, x / y)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_gpus_program_of_every_dtype(dtype: str) -> None:
+    struct = jax.ShapeDtypeStruct((3,), dtype)
+    with jax.enable_x64(True):
+        text = jax.jit(quotient).trace(struct, struct).lower(lowering_platforms=("cuda",)).as_text()
+    assert text.count("stablehlo.divide") == {"float16": 1, "float32": 2, "float64": 1}[dtype]
+    assert "barrier" not in text

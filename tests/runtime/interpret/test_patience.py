@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mixnet.runtime.interpret import patience
-from mixnet.runtime.interpret.on_numpy.work import Cost
+from mixnet.runtime.interpret.on_numpy.work import Cost, away_from_device
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,20 @@ from mixnet.runtime.interpret.on_numpy.work import Cost
         (Cost(work=4.0, saving=3.0, compiling=2.9), 0),
         (Cost(work=4.0, saving=1.4, compiling=2.9), 2),  # more work than compiling, yet no gain
         (Cost(work=0.0, saving=0.0, compiling=0.1), 10_000),
+        (Cost(work=0.04, saving=0.04, compiling=4.0, is_away=True), 12),
+        (Cost(work=0.2, saving=0.2, compiling=1.0, is_away=True), 1),
+        (Cost(work=0.2, saving=0.2, compiling=0.1, is_away=True), 0),
+        (Cost(work=0.5, saving=0.5, compiling=9.0, is_away=True), 0),  # compiled quickly
     ],
 )
 def test_a_program_is_compiled_when_that_pays(cost: Cost, runs: int) -> None:
     assert patience.interpreted_runs(cost) == pytest.approx(runs, abs=1 if runs > 100 else 0)
+
+
+def test_a_program_of_a_gpu_copies_and_takes_longer_to_compile() -> None:
+    near = Cost(work=0.001, saving=0.0005, compiling=0.1)
+    away = away_from_device(near, arrays=10, nbytes=10_000_000)
+    assert away.work == away.saving == pytest.approx(0.001 + 10 * 1e-5 + 0.001)
+    assert away.compiling == pytest.approx(0.3)
+    assert patience.runs_meanwhile(away) == int(away.compiling / away.work)
+    assert patience.runs_meanwhile(near) == 200

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mixnet as mx
-from mixnet.runtime.trace.graph_op import graph_op
+from mixnet.runtime.trace.graph_op import LARGE, graph_op
 
 
 def graph(number: float = 2.0, name: str = "y", statics: int = 1):
@@ -50,3 +50,18 @@ def test_graphs_that_call_python_keep_to_themselves() -> None:
 
     y = mx.sym.Custom(mx.sym.Variable("x"), op_type="doubles_for_graph_op", name="c")
     assert graph_op(y.graph, "g") is not graph_op(y.graph, "g")
+
+
+def test_what_draws_the_input_of_a_large_graph_is_a_program_of_its_own() -> None:
+    def call(layers: int) -> dict[str, int]:
+        net = mx.gluon.nn.HybridSequential()
+        net.add(*[mx.gluon.nn.Activation("relu") for _ in range(layers)])
+        net.hybridize()
+        net(mx.nd.zeros((2,))).wait_to_read()
+        mx.runtime.reset_counters()
+        net(mx.nd.random.uniform(shape=(2,)) * 2).wait_to_read()
+        flushes: dict[str, int] = mx.runtime.counters()["flushes"]
+        return flushes
+
+    assert call(LARGE) == {"before a large graph": 1, "wait_to_read": 1}
+    assert call(3) == {"wait_to_read": 1}

@@ -13,6 +13,8 @@ import pytest
 import mixnet as mx
 from mixnet import nd
 from mixnet.base import MXNetError, OutOfMemoryError
+from mixnet.runtime.devices.in_flight import in_flight
+from mixnet.runtime.record import copy as copies
 
 KB = 250  # elements of float32
 
@@ -196,3 +198,35 @@ def test_the_last_log_is_kept_and_holds_no_array() -> None:
     assert last_log() is log
     del a
     assert all(each.died is not None for each in log.allocations if each.name == "_ones")
+
+
+OUT = (
+    "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 64.00TiB with allocator GPU_0_bfc."
+)
+
+
+@pytest.mark.parametrize("way", ["wait", "read"])
+def test_a_gpu_that_runs_out_of_memory_after_the_call(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> None:
+        raise jax.errors.JaxRuntimeError(text)
+
+    array = ready(KB)
+    monkeypatch.setattr(copies, way, fail)
+    use = array.wait_to_read if way == "wait" else array.asnumpy
+    text = OUT
+    with pytest.raises(OutOfMemoryError, match=r"cpu\(0\) has no memory left.*allocate 64.00TiB"):
+        use()
+    text = "INTERNAL: something broke"
+    with pytest.raises(MXNetError, match=r"A program on cpu\(0\) failed while it ran: INTERNAL"):
+        use()
+
+
+def test_waiting_for_all_names_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise jax.errors.JaxRuntimeError(OUT)
+
+    monkeypatch.setattr(in_flight, "wait", fail)
+    with pytest.raises(MXNetError, match="A program failed while it ran: Out of memory"):
+        nd.waitall()

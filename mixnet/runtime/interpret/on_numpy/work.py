@@ -43,11 +43,13 @@ class Cost(NamedTuple):
         work: of one interpreted run.
         saving: by which a compiled run is shorter.
         compiling: of the compiler, for what this adds to a program.
+        is_away: whether the program is a GPU's, and only interpreted runs use the host's processors.
     """
 
     work: float
     saving: float
     compiling: float
+    is_away: bool = False
 
 
 def cost(jaxpr: Any) -> Cost:
@@ -75,6 +77,24 @@ def elementwise(equations: int, elements: int, in_pieces: bool = False) -> Cost:
     seconds = equations * 2e-6
     moving = equations * elements * (_SECONDS_IN_CACHE if in_pieces else 1e-9)
     return Cost(seconds + moving, seconds + _BYTES_SAVED * moving, equations * _COMPILE_SECONDS)
+
+
+_BYTES_MOVED_A_SECOND = 1e10
+_SECONDS_OF_A_COPY = 1e-5
+_COMPILE_FACTOR = 3.0
+"""Of compiling for a GPU, where XLA also tries which of several algorithms is fastest."""
+
+
+def away_from_device(cost: Cost, arrays: int, nbytes: int) -> Cost:
+    """Estimates for a program whose arrays are on a GPU: they are copied, and running there takes no time.
+
+    Args:
+        cost: the same for arrays on the host.
+        arrays: how many inputs and results.
+        nbytes: of all of them.
+    """
+    work = cost.work + arrays * _SECONDS_OF_A_COPY + nbytes / _BYTES_MOVED_A_SECOND
+    return Cost(work, work, _COMPILE_FACTOR * cost.compiling, is_away=True)
 
 
 def total(costs: Sequence[Cost], rounds: int = 1) -> Cost:

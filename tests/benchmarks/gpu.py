@@ -1,0 +1,276 @@
+"""Programs on one GPU, beside PyTorch: python -m tests.benchmarks.gpu [names...]
+
+Each figure comes from a fresh process without compiled programs from before: seconds until the first result,
+again, and of one step after thirty. PyTorch runs eagerly, with its defaults; float16 is its automatic mixed
+precision with channels last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.benchmarks.fresh import figures_of
+
+PROGRAM = """
+import json, sys, time
+start = time.perf_counter()
+from tests.benchmarks import gpu
+print("FIGURES", json.dumps(gpu.figures({name!r}, {library!r}, start)))
+"""
+
+
+def perceptron(nn: Any) -> tuple[Any, tuple[int, ...]]:
+    """A network and the shape of its batch."""
+    net = nn.HybridSequential()
+    net.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(10))
+    return net, (64, 784)
+
+
+def lenet(nn: Any) -> tuple[Any, tuple[int, ...]]:
+    """The same."""
+    net = nn.HybridSequential()
+    net.add(nn.Conv2D(20, 5, activation="relu"), nn.MaxPool2D(2, 2))
+    net.add(nn.Conv2D(50, 5, activation="relu"), nn.MaxPool2D(2, 2), nn.Flatten())
+    net.add(nn.Dense(500, activation="relu"), nn.Dense(10))
+    return net, (64, 1, 28, 28)
+
+
+def zoo(name: str, batch: int) -> Callable[[Any], tuple[Any, tuple[int, ...]]]:
+    """A network of the model zoo."""
+
+    def make(_: Any) -> tuple[Any, tuple[int, ...]]:
+        from mixnet.gluon.model_zoo import vision
+
+        return vision.get_model(name, classes=1000), (batch, 3, 224, 224)
+
+    return make
+
+
+def training(make: Any, hybridize: bool, dtype: str = "float32") -> Callable[[], float]:
+    """A step of training in mixnet, which returns its loss."""
+    import mixnet as mx
+
+    net, shape = make(mx.gluon.nn)
+    with mx.gpu(0):
+        net.initialize(mx.init.Xavier())
+        x, y = mx.nd.random.uniform(shape=shape), mx.nd.arange(shape[0]) % 10
+        if dtype != "float32":
+            net(x[:1])
+            net.cast(dtype)
+            x = x.astype(dtype)
+    if hybridize:
+        net.hybridize()
+    settings = {"learning_rate": 0.01, "multi_precision": dtype != "float32"}
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", settings)
+    loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
+
+    def step() -> float:
+        with mx.autograd.record():
+            loss = loss_of(net(x), y)
+        loss.backward()
+        trainer.step(shape[0])
+        return float(loss.mean().asscalar())
+
+    return step
+
+
+def prediction(make: Any, hybridize: bool, dtype: str = "float32") -> Callable[[], float]:
+    """A prediction in mixnet, which returns one score."""
+    import mixnet as mx
+
+    net, shape = make(mx.gluon.nn)
+    with mx.gpu(0):
+        net.initialize(mx.init.Xavier())
+        x = mx.nd.random.uniform(shape=shape)
+        if dtype != "float32":
+            net(x[:1])
+            net.cast(dtype)
+            x = x.astype(dtype)
+    if hybridize:
+        net.hybridize()
+    return lambda: float(net(x)[0, 0].asscalar())
+
+
+def cell() -> Callable[[], float]:
+    """Twenty different operations on small arrays."""
+    import mixnet as mx
+    from tests.benchmarks.first_results import cell as source
+
+    def run() -> float:
+        with mx.gpu(0):
+            return float(source.run(mx)[1].sum())
+
+    return run
+
+
+def chain() -> Callable[[], float]:
+    """A hundred operations on an array of 32 x 32."""
+    import mixnet as mx
+
+    x = mx.nd.ones((32, 32), ctx=mx.gpu(0))
+
+    def run() -> float:
+        y = x
+        for _ in range(50):
+            y = mx.nd.tanh(y * 1.01)
+        return float(y[0, 0].asscalar())
+
+    return run
+
+
+def _torch_network(name: str) -> tuple[Any, tuple[int, ...]]:
+    import torch
+
+    nn = torch.nn
+    if name == "perceptron":
+        layers = [
+            nn.Linear(784, 256),
+            nn.ReLU(),
+            nn.Linear(256, 128),
+            nn.ReLU(),
+            nn.Linear(128, 10),
+        ]
+        return nn.Sequential(*layers), (64, 784)
+    if name == "lenet":
+        images = [nn.Conv2d(1, 20, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU()]
+        rows = [nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10)]
+        layers = [*images, nn.MaxPool2d(2), nn.Flatten(), *rows]
+        return nn.Sequential(*layers), (64, 1, 28, 28)
+    import torchvision
+
+    return torchvision.models.get_model(name), (64, 3, 224, 224)
+
+
+def torch_training(name: str, half: bool = False, train: bool = True) -> Callable[[], float]:
+    """The same in PyTorch."""
+    import torch
+
+    net, shape = _torch_network(name)
+    net = net.cuda()
+    x, y = torch.rand(shape, device="cuda"), torch.arange(shape[0], device="cuda") % 10
+    if half:
+        net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+
+    def step() -> float:
+        with torch.autocast("cuda", torch.float16, enabled=half):
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return float(loss)
+
+    def predict() -> float:
+        with torch.no_grad(), torch.autocast("cuda", torch.float16, enabled=half):
+            return float(net(x)[0, 0])
+
+    return step if train else predict
+
+
+def torch_cell() -> Callable[[], float]:
+    """The same in PyTorch."""
+    import torch
+
+    from tests.benchmarks.first_results import cell as source
+
+    torch.set_default_device("cuda")
+    numpy = torch.Tensor.numpy
+    torch.Tensor.numpy = lambda array: numpy(array.cpu())
+    return lambda: float(source.run_torch(torch)[1].sum())
+
+
+def torch_chain() -> Callable[[], float]:
+    """The same in PyTorch."""
+    import torch
+
+    x = torch.ones(32, 32, device="cuda")
+
+    def run() -> float:
+        y = x
+        for _ in range(50):
+            y = torch.tanh(y * 1.01)
+        return float(y[0, 0])
+
+    return run
+
+
+TASKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    "cell of 20 operations": (cell, torch_cell),
+    "chain of 100 operations": (chain, torch_chain),
+    "perceptron, step": (lambda: training(perceptron, False), lambda: torch_training("perceptron")),
+    "LeNet, step": (lambda: training(lenet, False), lambda: torch_training("lenet")),
+    "LeNet, hybridized step": (lambda: training(lenet, True), lambda: torch_training("lenet")),
+    "ResNet-50, prediction": (
+        lambda: prediction(zoo("resnet50_v1", 64), True),
+        lambda: torch_training("resnet50", train=False),
+    ),
+    "ResNet-50, step": (lambda: training(zoo("resnet50_v1", 64), True), lambda: torch_training("resnet50")),
+    "ResNet-50, imperative step": (
+        lambda: training(zoo("resnet50_v1", 64), False),
+        lambda: torch_training("resnet50"),
+    ),
+    "ResNet-50, step, float16": (
+        lambda: training(zoo("resnet50_v1", 64), True, "float16"),
+        lambda: torch_training("resnet50", half=True),
+    ),
+}  # fmt: skip
+
+
+def figures(name: str, library: str, start: float) -> dict[str, float]:
+    """Figures of a task in this process.
+
+    Args:
+        name: of the task.
+        library: ``mixnet`` or ``torch``.
+        start: when the process began to import.
+    """
+    run = TASKS[name][library == "torch"]()
+    ready = time.perf_counter()
+    run()
+    first = time.perf_counter()
+    run()
+    again = time.perf_counter()
+    began = time.monotonic()
+    runs = 0
+    while runs < 30 and time.monotonic() - began < 10:
+        run()
+        runs += 1
+    times = []
+    for _ in range(10):
+        before = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - before)
+    return {
+        "import": ready - start,
+        "first": first - ready,
+        "again": again - first,
+        "later": sorted(times)[len(times) // 2],
+    }
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--only", choices=("mixnet", "torch"))
+    options = parser.parse_args()
+    for name in TASKS:
+        if options.names and not any(each in name for each in options.names):
+            continue
+        for library in (options.only,) if options.only else ("mixnet", "torch"):
+            source = PROGRAM.format(name=name, library=library)
+            try:
+                result = figures_of(sys.executable, source, MIXNET_CACHE_DIR="off")
+            except RuntimeError as error:
+                print(f"| {name} | {library} | {str(error)[-1500:]} |", flush=True)
+                continue
+            text = " | ".join(f"{each} {seconds:.4f}" for each, seconds in result.items())
+            print(f"| {name} | {library} | {text} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,65 @@
+"""Programs that are compiled quickly first, where XLA has options for that, and for speed behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import nd
+from mixnet.runtime.compile import options
+from mixnet.runtime.interpret import patience
+from mixnet.runtime.programs import executable_cache
+
+
+@pytest.fixture(autouse=True)
+def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, str]]]:
+    """The options of every program; each is compiled before its first run, and CPUs have a quick way."""
+    seen: list[dict[str, str]] = []
+    real = executable_cache.compile_for
+
+    def noted(*arguments: Any) -> Any:
+        seen.append(dict(arguments[-1]))
+        return real(*arguments)
+
+    monkeypatch.setattr(executable_cache, "compile_for", noted)
+    monkeypatch.setattr(patience, "interpreted_runs", lambda cost: 0)
+    monkeypatch.setitem(options.QUICK, "cpu", {"xla_backend_optimization_level": "0"})
+    nd.waitall()
+    executable_cache.clear()
+    yield seen
+    executable_cache.clear()
+
+
+def test_a_product_is_compiled_twice(compiled: list[dict[str, str]]) -> None:
+    x = nd.array([[1.0, 2.0], [3.0, 4.0]])
+    x.wait_to_read()
+    runs = executable_cache.QUICK_RUNS + executable_cache.QUICK_RUNS_MEANWHILE
+    numbers = []
+    for run in range(runs + 2):
+        result = nd.dot(x, x)
+        numbers.append(result.asnumpy())
+        assert len(compiled) == 1 or run >= executable_cache.QUICK_RUNS - 1
+    assert compiled == [{"xla_backend_optimization_level": "0"}, {}]
+    assert len({each.tobytes() for each in numbers}) == 1
+    np.testing.assert_array_equal(numbers[0], [[7, 10], [15, 22]])
+
+
+def test_nothing_else_is(compiled: list[dict[str, str]]) -> None:
+    x = nd.array([1.0, 2.0])
+    x.wait_to_read()
+    for _ in range(executable_cache.QUICK_RUNS + executable_cache.QUICK_RUNS_MEANWHILE + 2):
+        (nd.exp(x) * 2).wait_to_read()
+    assert compiled == [{}]
+
+
+def test_compiling_at_once_is_for_speed(compiled: list[dict[str, str]]) -> None:
+    x = nd.ones((2, 2))
+    x.wait_to_read()
+    before = len(compiled)
+    with mx.runtime.compiling_at_once():
+        nd.dot(x, x).wait_to_read()
+    assert compiled[before:] == [{}]
