@@ -33,7 +33,11 @@ def products_for(platform: str) -> Iterator[None]:
         platform: that the program is compiled for, as JAX names it.
     """
     setting = config.get("MIXNET_TF32")
-    if platform == "cpu" or setting == "all" or jax.config.jax_default_matmul_precision is not None:
+    if (
+        platform == "cpu"
+        or setting == "all"
+        or jax.config.values["jax_default_matmul_precision"] is not None
+    ):
         yield
         return
     before = _current.rounds_convolutions
