@@ -10,7 +10,7 @@ import numpy as np
 
 from mixnet.base import UnknownDTypeError
 
-bfloat16 = np.dtype(ml_dtypes.bfloat16)
+bfloat16: np.dtype = np.dtype(ml_dtypes.bfloat16)
 
 # Codes as MXNet 1.9.1 writes them into .params files.
 CODES: dict[np.dtype, int] = {

@@ -92,7 +92,8 @@ class Monitor:
 
 
 def _root_mean_square(array: NDArray) -> NDArray:
-    return ndarray.norm(array) / math.sqrt(array.size)
+    mean: NDArray = ndarray.norm(array) / math.sqrt(array.size)
+    return mean
 
 
 def _text(name: str, values: Any) -> str:

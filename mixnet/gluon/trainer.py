@@ -179,7 +179,8 @@ class Trainer:
         alone = len(self._contexts) < 2 and not self._contains_sparse_weight
         if alone and "dist" not in kvstore and kvstore != "horovod":
             return None
-        return create_kvstore(kvstore)
+        created: KVStoreBase = create_kvstore(kvstore)
+        return created
 
     def _is_better_on_store(self, kvstore: Any) -> bool:
         if self._contains_sparse_weight:
@@ -254,7 +255,8 @@ class Trainer:
     @property
     def learning_rate(self) -> float:
         """The current learning rate."""
-        return self.optimizer.learning_rate
+        rate: float = self.optimizer.learning_rate
+        return rate
 
     def set_learning_rate(self, lr: float) -> None:
         """Change the learning rate; this does not recompile anything."""

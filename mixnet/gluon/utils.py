@@ -371,7 +371,7 @@ def _brief_print_list(lst: Sequence[Any], limit: int = 7) -> str:
 
 def _get_repo_url() -> str:
     """Where Gluon's data sets and weights are downloaded from: the setting MXNET_GLUON_REPO."""
-    url = config.get("MXNET_GLUON_REPO")
+    url: str = config.get("MXNET_GLUON_REPO")
     return url if url.endswith("/") else url + "/"
 
 

@@ -120,7 +120,8 @@ def _order_of_draws(graph: Graph) -> dict[str, Any]:
 def _subgraphs(node: Node) -> tuple[SubGraph, ...]:
     if node.op is None or "subgraphs" not in node.op.attributes:
         return ()
-    return node.op.keywords(node.statics)["subgraphs"]
+    subgraphs: tuple[SubGraph, ...] = node.op.keywords(node.statics)["subgraphs"]
+    return subgraphs
 
 
 def versions(node: Node) -> list[int]:

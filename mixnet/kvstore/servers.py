@@ -108,7 +108,8 @@ class Servers:
             raise JobError(
                 f"{caller}: {peer} refuses our certificate ({refusal(error)}). {HOW}"
             ) from None
-        return connection
+        opened: Bytes = connection
+        return opened
 
     # ---- tasks ------------------------------------------------------------------------------------
 

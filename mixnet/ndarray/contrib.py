@@ -307,17 +307,20 @@ def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any
 
 def isnan(data: NDArray) -> NDArray:
     """1 where not a number, else 0."""
-    return data != data
+    true: NDArray = data != data
+    return true
 
 
 def isinf(data: NDArray) -> NDArray:
     """1 where infinite, else 0."""
-    return data.abs() == math.inf
+    true: NDArray = data.abs() == math.inf
+    return true
 
 
 def isfinite(data: NDArray) -> NDArray:
     """1 where neither infinite nor NaN, else 0."""
-    return data.abs() < math.inf
+    true: NDArray = data.abs() < math.inf
+    return true
 
 
 def rand_zipfian(

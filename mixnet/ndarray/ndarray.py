@@ -442,7 +442,7 @@ class NDArray(Installed):
         """The same storage, outside the tape: a constant for autograd."""
         return self._view(0, self.shape, detached=True)
 
-    def _zeros_as(self, stype: str) -> Any:
+    def _zeros_as(self, stype: str) -> NDArray:
         """Zeros of this shape in another storage type; ``mixnet.ndarray.sparse`` installs it."""
         raise NotImplementedError
 
@@ -459,7 +459,8 @@ class NDArray(Installed):
     # ---- waiting and leaving ------------------------------------------------------------------
 
     def _array(self, reason: str = "value read") -> jax.Array:
-        return array_of(self._read(), reason)
+        array: jax.Array = array_of(self._read(), reason)
+        return array
 
     def wait_to_read(self) -> None:
         """Wait until the value is computed; raises the error if the computation failed."""

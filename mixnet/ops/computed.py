@@ -107,7 +107,8 @@ class Computed(Parametrized):
         """
         keywords = self.keywords(statics, scalars)
         keywords.update({self.draws_on_numpy or "": (count,), KEY: key})
-        return self.function(**keywords)
+        numbers: np.ndarray = self.function(**keywords)
+        return numbers
 
     def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: jax.Array) -> tuple:
         keywords = self.keywords(statics, scalars)

@@ -95,6 +95,8 @@ class Operator:
     """What it wants beside bfloat16, where that is something else."""
     shape_constraint: Constraint | None = None
     """How shapes of arrays and results depend on each other, for inference that goes back."""
+    measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
+    """The number of elements of the result from values, where the shape depends on them."""
     shaped_by: str | None = None
     family: Family | None = None
     activation: Activation = None

@@ -127,11 +127,12 @@ def simple_bind(
     ) -> NDArray:
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
-        array = known.get(name)
+        array: NDArray | None = known.get(name)
         if array is not None and array.shape == shape and array._spec.dtype == dtype:
             if array.context is where and array.stype == storage.get(name, "default"):
                 return array
-        return sparse.zeros(storage.get(name, "default"), shape, where, dtype)
+        zeros: NDArray = sparse.zeros(storage.get(name, "default"), shape, where, dtype)
+        return zeros
 
     buffer = {} if shared_buffer is None else shared_buffer
     arguments, gradients = {}, {}

@@ -660,7 +660,7 @@ def Variable(
     return Symbol((Entry(node),))
 
 
-def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
+def Group(symbols: Sequence[Symbol], create_fn: Callable[[list[Entry]], Symbol] = Symbol) -> Symbol:
     """A symbol with the outputs of all ``symbols``, of the class ``create_fn``."""
     listed = symbols if isinstance(symbols, (list, tuple)) else []
     if not listed or any(not isinstance(each, Symbol) for each in listed):

@@ -145,7 +145,10 @@ def numeric_grad(
         for name, value in (aux_states or {}).items():
             executor.aux_dict[name][:] = value
         executor.forward(is_train=use_forward_train)
-        return np.sum([each.asnumpy().astype(np.float64).sum() for each in executor.outputs])
+        summed: np.ndarray = np.sum(
+            [each.asnumpy().astype(np.float64).sum() for each in executor.outputs]
+        )
+        return summed
 
     values = {name: np.array(_asnumpy(each)) for name, each in location.items()}
     gradients = {}
@@ -276,8 +279,10 @@ def _weighted(part: Symbol, weight: Symbol, sym: Symbol) -> Symbol:
     from mixnet import symbol
 
     if isinstance(part, symbol.numpy._Symbol):
-        return symbol.numpy.sum(part * weight.as_np_ndarray())
-    return symbol.sum(part * weight)
+        number: Symbol = symbol.numpy.sum(part * weight.as_np_ndarray())
+        return number
+    total: Symbol = symbol.sum(part * weight)
+    return total
 
 
 def check_symbolic_forward(
@@ -322,7 +327,8 @@ def check_symbolic_forward(
     for name, expect, actual in zip(names, references, executor.outputs, strict=False):
         labels = (f"EXPECTED_{name}", f"FORWARD_{name}")
         assert_almost_equal(_as(expect, dtype), actual, rtol, atol, labels, equal_nan=equal_nan)
-    return executor.outputs
+    outputs: list[NDArray] = executor.outputs
+    return outputs
 
 
 def _as(value: object, dtype: Any) -> np.ndarray:

@@ -116,7 +116,8 @@ def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 def _shape_of(sample: Any) -> tuple[int, ...] | str:
     try:
-        return np.shape(sample)
+        shape: tuple[int, ...] = np.shape(sample)
+        return shape
     except ValueError:
         return "that differ within one"
 

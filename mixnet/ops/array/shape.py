@@ -612,7 +612,8 @@ def _image(data: Any, name: str) -> tuple[int, int, int, int]:
         raise ShapeError(
             f"{name}: data {data.shape} must have four axes: batch, channels, height, width."
         )
-    return data.shape
+    shape: tuple[int, int, int, int] = data.shape
+    return shape
 
 
 @op("depth_to_space", booleans=False, method=True, flops=0)

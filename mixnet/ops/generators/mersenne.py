@@ -211,7 +211,8 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray:
         """The next words of the single generator."""
-        return self._one.take(0, 1, count)[0]
+        words: np.ndarray = self._one.take(0, 1, count)[0]
+        return words
 
     def normal(self, count: int, dtype: np.dtype = _SINGLE) -> np.ndarray:
         """Standard normal numbers of the single generator, which uses both numbers of a pair."""
@@ -353,18 +354,21 @@ def below(extents: np.ndarray, words: Callable[[int], np.ndarray]) -> list[int]:
         drawn[first:-1] = drawn[first + 1 :]
         drawn[-1:] = words(1)
         rejected = drawn >= limits
-    return (drawn // scaling).tolist()
+    numbers: list[int] = (drawn // scaling).tolist()
+    return numbers
 
 
 def uniform(words: np.ndarray, dtype: np.dtype = _SINGLE) -> np.ndarray:
     """Numbers in [0, 1) from one word each, or two for float64."""
     if dtype == np.float64:
         low, high = words[0::2].astype(np.float64), words[1::2].astype(np.float64)
-        return np.minimum((low + high * 2.0**32) / 2.0**64, np.nextafter(1.0, 0.0))
+        doubles: np.ndarray = np.minimum((low + high * 2.0**32) / 2.0**64, np.nextafter(1.0, 0.0))
+        return doubles
     below_1 = np.nextafter(np.float32(1), np.float32(0))
-    numbers = words.astype(np.float32)
+    numbers: np.ndarray = words.astype(np.float32)
     numbers *= np.float32(2.0**-32)
-    return np.minimum(numbers, below_1, out=numbers)
+    np.minimum(numbers, below_1, out=numbers)
+    return numbers
 
 
 def _pairs(

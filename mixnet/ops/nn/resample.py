@@ -59,8 +59,9 @@ def _cubic(fraction: np.ndarray) -> np.ndarray:
 
 def _lanczos(fraction: np.ndarray) -> np.ndarray:
     distance = fraction - np.arange(-3, 5)
-    weight = np.sinc(distance) * np.sinc(distance / 4)
-    return weight / weight.sum(1, keepdims=True)
+    weight: np.ndarray = np.sinc(distance) * np.sinc(distance / 4)
+    weight /= weight.sum(1, keepdims=True)
+    return weight
 
 
 def centred(extent: int, out: int) -> np.ndarray:

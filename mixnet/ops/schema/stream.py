@@ -27,7 +27,8 @@ _PLACE = np.array([0, 0, 1], np.uint32)
 
 def is_table(stream: Any) -> bool:
     """Whether it is a table of numbers that the host has drawn, see :mod:`mixnet.ops.generators.source`."""
-    return stream.shape != STREAM_SPEC[0]
+    shape: tuple[int, ...] = stream.shape
+    return shape != STREAM_SPEC[0]
 
 
 def advanced(stream: Any, draws: Any) -> Any:

@@ -256,8 +256,9 @@ def program(op: Operator, statics: Statics, inputs: Sequence[Known], scalars: in
         inputs: shapes and dtypes of its arrays.
         scalars: how many numbers are inputs too.
     """
-    if op.program is not None:
-        return op.program
+    known: Program | None = op.program
+    if known is not None:
+        return known
     inputs = tuple(inputs)
     key = (op, statics, inputs, scalars)
     if key not in _programs:

@@ -280,7 +280,8 @@ def broadcast(
 
     def work(arrays: list[Any]) -> list[Any]:
         with jax.enable_x64(True):
-            return jax.device_put([arrays[place[i]] for i, _ in pending], devices)
+            copied: list[Any] = jax.device_put([arrays[place[i]] for i, _ in pending], devices)
+        return copied
 
     moved = later(
         "broadcast", [values[i] for i in numbers], specs, work, "communication", priority, "copy"

@@ -50,6 +50,7 @@ class Program:
     """
 
     __slots__ = ("call", "change", "decision", "runs")
+    call: Callable[..., Any]  # None until it is compiled
 
     def __init__(
         self,

@@ -224,7 +224,8 @@ def next_draw(
         demands: what the host draws for each of them; by default they are threefry's.
     """
     if is_tracing():
-        return state.trace.next_draw(context, count)
+        draw: tuple[Value, float] = state.trace.next_draw(context, count)
+        return draw
     if not count:
         return _stream_of(context).value, 0.0
     if demands is not None and context.device_type != "gpu":
