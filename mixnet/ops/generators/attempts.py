@@ -34,7 +34,8 @@ class Uniforms(NamedTuple):
 
     def end(self, places: np.ndarray) -> np.ndarray:
         """The place behind the last number of the row of each place."""
-        return places - places % self.width + self.width - _BEHIND
+        ends: np.ndarray = places - places % self.width + self.width - _BEHIND
+        return ends
 
 
 class Draw(Protocol):
@@ -204,13 +205,15 @@ def _above(
 
 def _cube(normal: np.ndarray, slope: np.ndarray) -> np.ndarray:
     root = 1 + slope * normal
-    return root * root * root
+    cube: np.ndarray = root * root * root
+    return cube
 
 
 def _bound(normal: np.ndarray, cube: np.ndarray, third: np.ndarray) -> np.ndarray:
     """What the logarithm of a uniform number must be below, for a gamma number to be accepted."""
     normal, cube, third = _exactly(normal), _exactly(cube), _exactly(third)
-    return 0.5 * normal * normal + third * (1 - cube + np.log(cube))
+    bound: np.ndarray = 0.5 * normal * normal + third * (1 - cube + np.log(cube))
+    return bound
 
 
 def poisson(uniforms: Uniforms, places: np.ndarray, mean: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -353,10 +356,12 @@ def gamma_in_rounds(
         power = _single_power(further[accepted], 1 / alpha[passed])
         drawn[passed] = np.where(small[passed], number * power, number)
         missing = np.setdiff1d(missing, passed, assume_unique=True)
-    return (drawn * scale).astype(dtype)
+    samples: np.ndarray = (drawn * scale).astype(dtype)
+    return samples
 
 
 def _single_power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """A power of single precision, as exactly as the C library computes it."""
     power = _exactly(base.astype(np.float32)) ** _exactly(exponent.astype(np.float32))
-    return power.astype(np.float32)
+    rounded: np.ndarray = power.astype(np.float32)
+    return rounded
