@@ -92,8 +92,8 @@ class Monitor:
 
 
 def _root_mean_square(array: NDArray) -> NDArray:
-    mean: NDArray = ndarray.norm(array) / math.sqrt(array.size)
-    return mean
+    root: NDArray = ndarray.norm(array) / math.sqrt(array.size)
+    return root
 
 
 def _text(name: str, values: Any) -> str:

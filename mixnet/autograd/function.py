@@ -70,8 +70,8 @@ class _FunctionBackward(Operator):
                 f"one gradient for each input."
             )
         if gradient.shape == spec.shape and gradient.dtype == spec.dtype:
-            as_it_is: Value = gradient._read()
-            return as_it_is
+            value: Value = gradient._read()
+            return value
         zeros = find("_zeros")
         statics, _ = zeros.bind({"shape": spec.shape, "dtype": spec.dtype.name})
         target = gradient._wrap(record_operation(zeros, statics, (), (), spec.context)[0])
@@ -82,8 +82,8 @@ class _FunctionBackward(Operator):
                 f"{self.forward.name}.backward returned a gradient of shape {gradient.shape} for an input "
                 f"of shape {spec.shape}; return one that broadcasts to it."
             ) from None
-        assigned: Value = target._read()
-        return assigned
+        value = target._read()
+        return value
 
 
 class Function:

@@ -26,8 +26,7 @@ class _Exit:
         if scope is None:
             return lambda scope, *_: _restore(scope._before)
         restore = functools.partial(_restore, scope._before)
-        attributes: Any = restore  # which objects of this class have
-        attributes.left = _Left(scope._before)
+        restore.left = _Left(scope._before)  # type: ignore[attr-defined]
         return restore
 
 

@@ -307,20 +307,20 @@ def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any
 
 def isnan(data: NDArray) -> NDArray:
     """1 where not a number, else 0."""
-    true: NDArray = data != data
-    return true
+    flags: NDArray = data != data
+    return flags
 
 
 def isinf(data: NDArray) -> NDArray:
     """1 where infinite, else 0."""
-    true: NDArray = data.abs() == math.inf
-    return true
+    flags: NDArray = data.abs() == math.inf
+    return flags
 
 
 def isfinite(data: NDArray) -> NDArray:
     """1 where neither infinite nor NaN, else 0."""
-    true: NDArray = data.abs() < math.inf
-    return true
+    flags: NDArray = data.abs() < math.inf
+    return flags
 
 
 def rand_zipfian(

@@ -50,7 +50,7 @@ class Program:
     """
 
     __slots__ = ("call", "change", "decision", "runs")
-    call: Callable[..., Any]  # None until it is compiled
+    call: Callable[..., Any]
 
     def __init__(
         self,

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Abstract, Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, shape_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
