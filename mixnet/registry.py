@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from mixnet.base import CheckError, did_you_mean
+
+Base = TypeVar("Base")
 
 _registries: dict[type, dict[str, type]] = {}
 
@@ -85,7 +87,7 @@ def _parsed(text: str, nickname: str) -> tuple[str, dict[str, Any]]:
     )
 
 
-def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_create_func(base_class: type[Base], nickname: str) -> Callable[..., Base]:
     """A function that makes an instance from a name.
 
     Args:
@@ -94,7 +96,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     """
     registry = _registries.setdefault(base_class, {})
 
-    def create(*args: Any, **kwargs: object) -> Any:
+    def create(*args: Any, **kwargs: object) -> Base:
         name, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
         if isinstance(name, base_class):
             if args or kwargs:
@@ -120,7 +122,8 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
                 + did_you_mean(name, registry, "There are {}.")
                 + f" Register one of your own with {nickname}.register first."
             )
-        return registry[key](*args, **kwargs)
+        instance: Base = registry[key](*args, **kwargs)
+        return instance
 
     create.__doc__ = (
         f"A {nickname} from its name and arguments, from JSON as ``str`` gives it, or as it is."

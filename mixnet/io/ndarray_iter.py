@@ -67,7 +67,7 @@ class NDArrayIter(DataIter):
                     f"NDArrayIter: {name!r} is a single number; give an array whose first axis counts "
                     f"the samples, numpy.array([...])."
                 )
-        self.num_data = sources[0][1].shape[0]
+        self.num_data: int = sources[0][1].shape[0]
         if shuffle:
             for name, source in sources:
                 if source.shape[0] < self.num_data:

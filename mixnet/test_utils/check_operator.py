@@ -507,7 +507,7 @@ def check_consistency(
     equal_nan: bool = False,
     use_uniform: bool = False,
     rand_type: Any = np.float64,
-) -> dict[str, NDArray]:
+) -> Mapping[str, NDArray]:
     """Raise unless a symbol gives the same numbers on several contexts and in several dtypes.
 
     Args:
@@ -553,7 +553,7 @@ def check_consistency(
             executor.backward(executor.outputs)
     dtypes = [np.dtype(each.outputs[0].dtype) for each in executors]
     finest = int(np.argmax([each.itemsize for each in dtypes]))
-    truth: Any = ground_truth
+    truth: Mapping[str, NDArray] | None = ground_truth
     if truth is None:
         truth = {**executors[finest].output_dict, **_gradients(executors[finest])}
     for number, executor in enumerate(executors):

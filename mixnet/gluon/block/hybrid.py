@@ -455,7 +455,8 @@ class HybridBlock(TracedBlock):
                 return composition.symbol
             traced = self._trace([leaf._spec for leaf in leaves], structure, False)
         elif self._cached_graph:
-            return self._cached_graph[1]
+            symbol: Symbol = self._cached_graph[1]
+            return symbol
         elif not self._cache:
             raise StateError(
                 "The network has not been traced yet: call hybridize(), then call the network "

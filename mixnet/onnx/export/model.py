@@ -256,7 +256,8 @@ def to_model(
 def _ir_version(opset: int) -> int:
     """The oldest format version that supports an operator set, which the most runtimes can read."""
     helper = onnx_package().helper
-    return max(7, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+    least: int = helper.find_min_ir_version_for([helper.make_opsetid("", opset)])
+    return max(7, least)
 
 
 def _drop_unread(builder: Builder) -> None:

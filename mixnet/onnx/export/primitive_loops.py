@@ -13,6 +13,7 @@ from mixnet.private_jax.equation import Equation
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
+    from mixnet.onnx.export.builder import Builder
 
 
 def _body(low: Lowering) -> tuple[Any, Lowering]:
@@ -32,7 +33,7 @@ def _own(inner: Any, names: list[str]) -> list[str]:
     return [inner.Identity(each) for each in names]
 
 
-def _any(b: Any, holds: str, rank: int) -> str:
+def _any(b: Builder, holds: str, rank: int) -> str:
     """Whether any of several loops continues."""
     return (
         b.cast(b.reduce("ReduceMax", b.cast(holds, np.int32), range(rank), False), bool)
@@ -81,7 +82,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     again, *after = _own(inner, [again, *after])
     inner.outputs = [(again, np.dtype(bool), [])]
     _declare(low, inner, atoms, after, True)
-    return b.add("Loop", ("", running, *carry), len(carry), {"body": inner})
+    return b.add_several("Loop", ("", running, *carry), len(carry), {"body": inner})
 
 
 @rule("scan")
@@ -107,8 +108,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     inner.outputs = [(inner.Identity(condition), np.dtype(bool), [])]
     _declare(low, inner, params["jaxpr"].jaxpr.outvars, after, True)
     starts = (low.scalar(params["length"]), b.constant(np.asarray(True)), *carry)
-    results = b.add("Loop", starts, len(after), {"body": inner})
-    results = [results] if len(after) == 1 else results
+    results = b.add_several("Loop", starts, len(after), {"body": inner})
     if params["reverse"]:
         results = [
             *results[:carried],
@@ -130,7 +130,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
 
 def _branch(
     low: Lowering,
-    b: Any,
+    b: Builder,
     equation: Equation,
     which: str,
     dtype: DTypeLike,
@@ -158,5 +158,5 @@ def _branch(
     before = low.inside(no).run(first, operands)
     for inner, names in ((yes, after), (no, before)):
         _declare(low, inner, equation.outvars, _own(inner, names), True)
-    results = b.add("If", (chosen,), len(equation.outvars), {"then_branch": yes, "else_branch": no})
-    return [results] if len(equation.outvars) == 1 else results
+    outputs = len(equation.outvars)
+    return b.add_several("If", (chosen,), outputs, {"then_branch": yes, "else_branch": no})

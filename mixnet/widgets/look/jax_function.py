@@ -251,7 +251,8 @@ def _flops(equation: Equation) -> int:
         return 2 * out * sums
     if name == "conv_general_dilated":
         kernel = equation.invars[1].aval.shape
-        return 2 * out * math.prod(kernel) // kernel[params["dimension_numbers"].rhs_spec[0]]
+        filters: int = kernel[params["dimension_numbers"].rhs_spec[0]]
+        return 2 * out * math.prod(kernel) // filters
     if name == "scan":
         return int(params["length"]) * sum(map(_flops, params["jaxpr"].jaxpr.eqns))
     if name.startswith(("reduce_", "arg")):
