@@ -363,13 +363,13 @@ class Trainer:
             ) from None
 
     def _check_and_rescale_grad(self, scale: float) -> None:
-        if self._update_on_kvstore and self._distributed and self._kv_initialized:
-            if self._optimizer.rescale_grad != scale:
-                raise UserWarning(
-                    "Possible change in the `batch_size` from previous `step` detected. Optimizer "
-                    "gradient normalizing factor will not change w.r.t new batch_size when "
-                    "update_on_kvstore=True and when distributed kvstore is used."
-                )
+        is_fixed = self._update_on_kvstore and self._distributed and self._kv_initialized
+        if is_fixed and self._optimizer.rescale_grad != scale:
+            raise UserWarning(
+                "Possible change in the `batch_size` from previous `step` detected. Optimizer "
+                "gradient normalizing factor will not change w.r.t new batch_size when "
+                "update_on_kvstore=True and when distributed kvstore is used."
+            )
         self._optimizer.rescale_grad = scale
 
     def _learned(self) -> list[tuple[int, Parameter]]:

@@ -288,9 +288,9 @@ class _Reader:
         inputs = tuple(self.entry(each, nodes) for each in rows)
         if self.is_older:
             attrs = {hidden(key): value for key, value in attrs.items()}
-        if self.written_by <= _WHOLE_BY_DEFAULT and op in ("argmax", "argmin"):
-            if attrs.get("axis") == "-1":
-                del attrs["axis"]
+        whole_by_default = self.written_by <= _WHOLE_BY_DEFAULT and op in ("argmax", "argmin")
+        if whole_by_default and attrs.get("axis") == "-1":
+            del attrs["axis"]
         if op == "null":
             if inputs:
                 raise self.wrong("a variable has no inputs")

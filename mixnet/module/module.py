@@ -530,9 +530,9 @@ class Module(BaseModule):
             return (array.shape[0] * count, *array.shape[1:])
 
         shapes = tuple(whole(each) for each in first.data)
-        if shapes == tuple(tuple(each.shape) for each in self._data_shapes):
-            if self._label_shapes is not None or not self._labels_of_symbol:
-                return self._data_shapes, self._label_shapes
+        has_labels = self._label_shapes is not None or not self._labels_of_symbol
+        if has_labels and shapes == tuple(tuple(each.shape) for each in self._data_shapes):
+            return self._data_shapes, self._label_shapes
         data = getattr(first, "provide_data", None) or [
             DataDesc(each.name, shape, each.dtype, each.layout)
             for each, shape in zip(self._data_shapes, shapes, strict=False)

@@ -128,10 +128,16 @@ def simple_bind(
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
         array: NDArray | None = known.get(name)
-        if array is not None and array.shape == shape and array._spec.dtype == dtype:
-            if array.context is where and array.stype == storage.get(name, "default"):
-                return array
-        zeros: NDArray = sparse.zeros(storage.get(name, "default"), shape, where, dtype)
+        stype = storage.get(name, "default")
+        if (
+            array is not None
+            and array.shape == shape
+            and array._spec.dtype == dtype
+            and array.context is where
+            and array.stype == stype
+        ):
+            return array
+        zeros: NDArray = sparse.zeros(stype, shape, where, dtype)
         return zeros
 
     buffer = {} if shared_buffer is None else shared_buffer

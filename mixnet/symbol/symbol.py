@@ -621,11 +621,10 @@ def Variable(
                 f"Variable {name!r}: attribute {key}={setting!r} must be a string; give {str(setting)!r}."
             )
     attrs = node_attributes(attr)
-    if stype is not None:
-        if stype not in STORAGE:
-            raise AttributeValueError(
-                f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
-            )
+    if stype is not None and stype not in STORAGE:
+        raise AttributeValueError(
+            f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
+        )
     for key, value in (
         ("shape", shape),
         ("lr_mult", lr_mult),

@@ -56,12 +56,11 @@ def softmax_output(
     Source: MXNet operator ``SoftmaxOutput``.
     """
     count = data.size // data.shape[1 if multi_output and data.ndim > 1 else -1]
-    if preserve_shape or multi_output or data.ndim <= 2:
-        if label.size < count:
-            raise ShapeError(
-                f"SoftmaxOutput: label {label.shape} has {label.size} class numbers, data {data.shape} "
-                f"needs {count}."
-            )
+    if label.size < count and (preserve_shape or multi_output or data.ndim <= 2):
+        raise ShapeError(
+            f"SoftmaxOutput: label {label.shape} has {label.size} class numbers, data {data.shape} "
+            f"needs {count}."
+        )
     if multi_output:
         return softmax_along(data, 1)
     if preserve_shape:

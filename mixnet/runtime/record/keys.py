@@ -228,9 +228,12 @@ def next_draw(
         return draw
     if not count:
         return _stream_of(context).value, 0.0
-    if demands is not None and context.device_type != "gpu":
-        if config.get("MIXNET_RANDOM") == "mxnet":
-            return _on_host.draw(demands(), context), 0.0
+    if (
+        demands is not None
+        and context.device_type != "gpu"
+        and config.get("MIXNET_RANDOM") == "mxnet"
+    ):
+        return _on_host.draw(demands(), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 
