@@ -499,7 +499,7 @@ _COMPARISONS = {
 }
 
 
-def _compared(method: Callable[..., Any], otherwise: bool) -> Any:
+def _compared(method: Callable[..., Any]) -> Any:
     def compare(self: Any, other: Operand) -> Any:
         if other is None or isinstance(other, (str, list, tuple, complex)):
             # a plain False would be mistaken for a result
@@ -543,8 +543,8 @@ def _install(cls: Any) -> None:
             setattr(cls, f"__i{name}__", operation.inplace_method())
     for name, operation in _COMPARISONS.items():
         setattr(cls, f"__{name}__", operation.method())
-    cls.__eq__ = _compared(cls.__eq__, False)
-    cls.__ne__ = _compared(cls.__ne__, True)
+    cls.__eq__ = _compared(cls.__eq__)
+    cls.__ne__ = _compared(cls.__ne__)
     cls.__hash__ = object.__hash__
 
     def matmul(self: Any, other: Operand) -> Any:

@@ -220,7 +220,7 @@ def check_numeric_gradient(
     projections = [f"__random_proj{i or ''}" for i in range(len(out_shapes))]
     weights = [Variable(each) for each in projections]
     parts = [sym[i] for i in range(len(out_shapes))]
-    heads = [_weighted(part, weight, sym) for part, weight in zip(parts, weights, strict=True)]
+    heads = [_weighted(part, weight) for part, weight in zip(parts, weights, strict=True)]
     whole = Group(heads) if len(heads) > 1 else heads[0]
     for name, shape in zip(projections, out_shapes, strict=True):
         # Away from zero: a gradient times nothing shows nothing.
@@ -275,7 +275,7 @@ def _random_like(like: NDArray) -> np.ndarray:
     return np.asarray(random_arrays(like.shape), like.dtype)
 
 
-def _weighted(part: Symbol, weight: Symbol, sym: Symbol) -> Symbol:
+def _weighted(part: Symbol, weight: Symbol) -> Symbol:
     from mixnet import symbol
 
     if isinstance(part, symbol.numpy._Symbol):
@@ -404,7 +404,7 @@ def check_symbolic_backward(
         ctx, args=arguments, args_grad=gradients, aux_states=states, grad_req=requests
     )
     executor.forward(is_train=True)
-    executor.backward(_heads(sym, out_grads, executor, ctx, dtype))
+    executor.backward(_heads(sym, out_grads, ctx, dtype))
     actual = {name: executor.grad_dict[name] for name in gradients}
     for name, expect in references.items():
         request = requests[name]
@@ -424,7 +424,6 @@ def check_symbolic_backward(
 def _heads(
     sym: Symbol,
     out_grads: Sequence[Any] | Mapping[str, Any] | None,
-    executor: Executor,
     ctx: Context,
     dtype: DTypeLike,
 ) -> Any:

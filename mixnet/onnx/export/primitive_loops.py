@@ -21,7 +21,7 @@ def _body(low: Lowering) -> tuple[Any, Lowering]:
     return inner, low.inside(inner)
 
 
-def _declare(low: Lowering, inner: Any, atoms: Any, names: list[str], outputs: bool) -> None:
+def _declare(inner: Any, atoms: Any, names: list[str], outputs: bool) -> None:
     declared = inner.outputs if outputs else inner.inputs
     for name, atom in zip(names, atoms, strict=True):
         dims = [int(e) if isinstance(e, int) else None for e in atom.aval.shape]
@@ -69,7 +69,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
     inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
     names = [inner.fresh(f"{b.scope}/carried") for _ in carry]
-    _declare(low, inner, atoms, names, False)
+    _declare(inner, atoms, names, False)
     after = inside.run(params["body_jaxpr"], [*body_consts, *names])
     if rank:  # several loops side by side: one that is over keeps its values
         (holds,) = inside.run(test, [*test_consts, *names])
@@ -81,7 +81,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     again = _any(inner, holds, rank)
     again, *after = _own(inner, [again, *after])
     inner.outputs = [(again, np.dtype(bool), [])]
-    _declare(low, inner, atoms, after, True)
+    _declare(inner, atoms, after, True)
     return b.add_several("Loop", ("", running, *carry), len(carry), {"body": inner})
 
 
@@ -99,14 +99,14 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
     names = [inner.fresh(f"{b.scope}/carried") for _ in carry]
     atoms = equation.invars[consts : consts + carried]
-    _declare(low, inner, atoms, names, False)
+    _declare(inner, atoms, names, False)
     at = number
     if params["reverse"]:
         at = inner.Sub(inside.scalar(params["length"] - 1), number)
     slices = [inner.Gather(each, at, axis=0) for each in stacked]
     after = _own(inner, inside.run(params["jaxpr"], [*fixed, *names, *slices]))
     inner.outputs = [(inner.Identity(condition), np.dtype(bool), [])]
-    _declare(low, inner, params["jaxpr"].jaxpr.outvars, after, True)
+    _declare(inner, params["jaxpr"].jaxpr.outvars, after, True)
     starts = (low.scalar(params["length"]), b.constant(np.asarray(True)), *carry)
     results = b.add_several("Loop", starts, len(after), {"body": inner})
     if params["reverse"]:
@@ -157,6 +157,6 @@ def _branch(
     )
     before = low.inside(no).run(first, operands)
     for inner, names in ((yes, after), (no, before)):
-        _declare(low, inner, equation.outvars, _own(inner, names), True)
+        _declare(inner, equation.outvars, _own(inner, names), True)
     outputs = len(equation.outvars)
     return b.add_several("If", (chosen,), outputs, {"then_branch": yes, "else_branch": no})

@@ -335,11 +335,11 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
         aligned[place] = atom.aval.shape[axis]
     before = tuple(atom.aval.shape)
     if tuple(aligned) != before:
-        x = _with_ones(low, x, before, aligned, places)
+        x = _with_ones(low, x, aligned, places)
     return x if tuple(aligned) == tuple(shape) else low.b.Expand(x, low.shape(shape))
 
 
-def _with_ones(low: Lowering, x: str, before: Any, aligned: list[Any], places: Any) -> str:
+def _with_ones(low: Lowering, x: str, aligned: list[Any], places: Any) -> str:
     new = [i for i in range(len(aligned)) if i not in places]
     return low.b.Unsqueeze(x, new) if new else x
 
