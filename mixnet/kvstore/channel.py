@@ -46,6 +46,11 @@ class Channel:
         self._error = ""  # of the last command
         self._unconfirmed: deque[tuple[int, tuple[Any, ...]]] = deque()
 
+    @property
+    def unsafe(self) -> int:
+        """The number of commands that are not in the server's database yet."""
+        return len(self._unconfirmed)
+
     def do(self, command: str, store: int, content: object) -> None:
         """Execute a command on the server, exactly once.
 
