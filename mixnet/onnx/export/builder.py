@@ -64,21 +64,11 @@ class Builder:
 
     def fresh(self, base: str) -> str:
         """``base``, with a number appended if another value has that name."""
-        name, number = base, 0
-        while name in self._used:
-            number += 1
-            name = f"{base}_{number}"
-        self._used.add(name)
-        return name
+        return _unused(base, self._used)
 
     def fresh_step(self, base: str) -> str:
         """A name for a node, numbered where another has it: a layer that is called twice is two nodes."""
-        name, number = base, 0
-        while name in self._steps_used:
-            number += 1
-            name = f"{base}_{number}"
-        self._steps_used.add(name)
-        return name
+        return _unused(base, self._steps_used)
 
     def body(self) -> Builder:
         """An empty graph nested in this one."""
@@ -233,6 +223,16 @@ class Builder:
             doc_string=doc or None,
             value_info=[info(each) for each in self.infos],
         )
+
+
+def _unused(base: str, used: set[str]) -> str:
+    """``base``, with a number appended if it is used; from now on it is."""
+    name, number = base, 0
+    while name in used:
+        number += 1
+        name = f"{base}_{number}"
+    used.add(name)
+    return name
 
 
 def _node(step: Step) -> Any:
