@@ -346,7 +346,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Whether one element is true."""
+        """Whether any element is true."""
         return self._function("any")(self, axis, keepdims, out)
 
     def max(

@@ -134,7 +134,7 @@ def dstack(arrays: Sequence[Operand]) -> Any:
 
 
 def column_stack(tup: Sequence[Operand]) -> Any:
-    """1-D arrays as columns, matrices joined."""
+    """1-D arrays as columns, and matrices, joined side by side."""
     return call("_npi_column_stack", *tup)
 
 

@@ -394,7 +394,7 @@ class HybridBlock(TracedBlock):
             raise problem from None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """Outputs from inputs, with operators from ``F``; parameters come by name."""
+        """Outputs from inputs, with operators from ``F``; parameters are passed by name."""
         raise NotDefinedError(
             f"{type(self).__name__} defines neither forward(self, x) nor "
             f"hybrid_forward(self, F, x, ...)."

@@ -283,7 +283,7 @@ class Parameter:
             own = fresh and context is contexts[0]
             self._arrays[context] = data if own else data.copyto(context)
             self._mark(self._arrays[context])
-        flush("initialize")  # the first step shall be the same program as the second
+        flush("initialize")  # so that the first step is the same program as the second
 
     def _load_init(
         self,
@@ -637,7 +637,7 @@ class Parameter:
                 each.grad[:] = 0
 
     def var(self) -> Symbol:
-        """A variable for it."""
+        """A symbol variable for the parameter."""
         if self._var is None:
             self._var = Variable(
                 self.name,

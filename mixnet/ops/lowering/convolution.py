@@ -346,7 +346,7 @@ def weight_gradient(
         )
     # A convolution in which channels and batch change places. XLA would fuse what the two come
     # from, back to the last convolution, into their transposes: all of it computed again, element
-    # by element across the memory. Only the transposes stand apart: what is left inside such a
+    # by element across the memory. Only the transposes are separate: what is left inside such a
     # call is not brought into the form that XLA's fast convolution needs.
     by_channel = not_inlined(lambda each: jnp.transpose(each, (3, 1, 2, 0)), data)
     by_place = not_inlined(lambda each: jnp.transpose(each, (1, 2, 0, 3)), head)

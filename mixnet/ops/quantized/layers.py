@@ -681,13 +681,13 @@ def quantized_rnn(
 
 
 def _rounded_weights(parameters: Any, shapes: Any) -> Any:
-    """The parameters of a recurrent network with weights that int8 can tell apart."""
+    """The parameters of a recurrent network, its weights rounded to the steps of int8."""
     parts, at = {}, 0
     for which, shape in shapes:
         parts[which] = parameters[at : at + math.prod(shape)].reshape(shape)
         at += math.prod(shape)
     if at != parameters.shape[0]:
-        return parameters  # RNN tells which shape is expected
+        return parameters  # RNN's error names the expected shape
     for _, *side in [which for which in parts if which[0] == "i2h"]:
         rows = ["i2h", "h2h"]
         end = jnp.max(

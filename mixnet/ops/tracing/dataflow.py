@@ -59,8 +59,8 @@ class Program:
         specs: shape and dtype of every value.
         constants: values that are there from the start.
         steps: what is computed, in order.
-        inputs: numbers of the values that come in.
-        outputs: numbers of the values that go out.
+        inputs: numbers of the input values.
+        outputs: numbers of the output values.
     """
 
     def __init__(

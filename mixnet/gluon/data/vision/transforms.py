@@ -180,7 +180,7 @@ class HybridRandomApply(HybridSequential):
 
 
 class ToTensor(_OnHost, HybridBlock):
-    """Convert images with values up to 255 to float32 up to 1, channels first."""
+    """Convert images with values from 0 to 255 to float32 from 0 to 1, channels first."""
 
     takes_batches = True
 
