@@ -25,7 +25,7 @@ from mixnet.base import (
     SizeError,
     UnknownAttributeError,
 )
-from mixnet.context import Context, as_context
+from mixnet.context import Context
 from mixnet.dtype import CODES, as_dtype, as_numbers, bfloat16
 from mixnet.ops.registry import find
 from mixnet.runtime.devices.host_value import part_on_host
@@ -263,11 +263,6 @@ class NDArray(Installed):
                 if link is None:
                     link = self._link = Link()
         return link
-
-    def _base(self) -> Any:
-        """The array that owns the storage: of a view another one, else this."""
-        link = self._link
-        return self if link is None or link.base is None else link.base
 
     def _written_to(self, whole: Value, value: Value) -> Value:
         """The content of a view's base, ``whole``, with ``value`` where the view is."""
@@ -677,13 +672,6 @@ def as_value(source: int | Sequence[int], like: Spec) -> Value:
 
 def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray:
     return cls._wrap(from_host(data, context))
-
-
-def from_source(
-    source: int | Sequence[int], context: Context | None, dtype: np.dtype, cls: type[NDArray]
-) -> Any:
-    """An array with a copy of host data."""
-    return cls._wrap(from_host(np.asarray(source, dtype), as_context(context)))
 
 
 # ``mx.nd.ndarray`` is one file in MXNet; everything except the class is in other files here.

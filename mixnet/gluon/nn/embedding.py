@@ -57,7 +57,7 @@ class Embedding(HybridBlock):
         )
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, weight: Tensor) -> Any:
-        """Rows at ``x``."""
+        """The rows of the table at ``x``."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:

@@ -70,7 +70,7 @@ class _BlockV1(HybridBlock):
             self.downsample.add(_conv1x1(channels, stride, in_channels), nn.BatchNorm())
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The block's function of the inputs."""
+        """The result of the convolutions plus the shortcut."""
         body = self.body(x)
         shortcut = x if self.downsample is None else self.downsample(x)
         total = body + shortcut if self._body_first else shortcut + body
@@ -171,7 +171,7 @@ class BasicBlockV2(HybridBlock):
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The block's function of the inputs."""
+        """The result of the convolutions plus the shortcut."""
         shortcut = x
         x = F.Activation(self.bn1(x), act_type="relu")
         if self.downsample is not None:
@@ -210,7 +210,7 @@ class BottleneckV2(HybridBlock):
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The block's function of the inputs."""
+        """The result of the convolutions plus the shortcut."""
         shortcut = x
         x = F.Activation(self.bn1(x), act_type="relu")
         if self.downsample is not None:
