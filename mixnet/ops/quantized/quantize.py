@@ -132,7 +132,7 @@ def quantize_v2(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """Floats as integers of 8 bits, with the range that was measured before or else the data's.
+    """Floats as integers of 8 bits, in the given range, by default that of the data.
 
     ``auto`` means ``uint8`` where ``min_calib_range`` is given and not below 0, else ``int8``.
 
@@ -170,10 +170,10 @@ def quantize_v2(
 def quantize_asym(
     data, *, min_calib_range: float | None = None, max_calib_range: float | None = None
 ):
-    """Floats as ``uint8``: the least becomes 0 and the greatest 255.
+    """Floats as ``uint8``: the ends of the given range, by default that of the data, become 0 and 255.
 
     Args:
-        data: float. Its range is the given one, or else that of the data.
+        data: float.
 
     Returns:
         The integers ``data * scale + shift``, then scale and shift, ``(1,)`` each.
@@ -229,7 +229,7 @@ def requantize(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """Sums in int32 as integers of 8 bits, with the range measured before or else the data's.
+    """int32 sums as integers of 8 bits, in the given range, by default that of the data.
 
     ``auto`` means ``uint8`` where ``min_calib_range`` is given and not below 0, else ``int8``.
 
