@@ -44,8 +44,7 @@ _ROOT = os.path.join(data_dir(), "embeddings")
 
 def register(embedding_cls: Kind) -> Kind:
     """Decorator: make a class of embeddings known to :func:`create` by its name in lower case."""
-    registered: Kind = registry.get_register_func(_TokenEmbedding, "token embedding")(embedding_cls)
-    return registered
+    return registry.get_register_func(_TokenEmbedding, "token embedding")(embedding_cls)
 
 
 def create(embedding_name: str, **kwargs: object) -> Any:
