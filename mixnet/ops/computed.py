@@ -55,8 +55,8 @@ class Computed(Parametrized):
     ) -> tuple[tuple[Any, ...], Callable[[Arrays], list[Any]]] | None:
         """Outputs, and gradients of the arrays from those of all outputs, by the declared rule.
 
-        Gradients are None where there are none. None if no rule is declared, or if one needs the outputs of
-        the very call.
+        A gradient is None where there is none. The result is None if no rule is declared, or if the rule
+        needs the outputs of this very call.
         """
         if self._gradient is None or self.keeps_outputs:
             return None

@@ -126,7 +126,7 @@ def data_gradient_method(method: str, window: Mapping[str, Any], extents: Sequen
     """The fastest method for the gradient of the data.
 
     Args:
-        method: who computes the convolution.
+        method: that of the convolution.
         window: ``kernel``, ``stride``, ``dilate``, ``pad`` and ``groups`` of the convolution.
         extents: of its data.
     """
@@ -369,7 +369,7 @@ def weight_gradient_method(
     batch: int,
     lies_last: bool = False,
 ) -> str:
-    """Who computes the gradient of a weight fastest.
+    """The fastest method for the gradient of a weight.
 
     ``dot`` for kernels of one element, which are a matrix product; ``onednn`` for groups with a
     stride, over which XLA's own convolution is slow; ``columns`` for other groups with a long one;
@@ -377,7 +377,7 @@ def weight_gradient_method(
     of networks.
 
     Args:
-        method: who computes the convolution.
+        method: that of the convolution.
         window: ``stride``, ``dilate`` and ``groups`` of the convolution.
         weight: ``(filters, channels / groups, height, width)``.
         batch: how many samples there are.

@@ -46,7 +46,7 @@ class ShapeFree(NamedTuple):
 
 
 def common_shape(inputs: Sequence[Known]) -> tuple[int, ...] | None:
-    """The shape that all inputs have which have axes; None where they differ.
+    """The shape of all inputs that have axes; None if they differ.
 
     An axis without elements is special to many operators: with one there is none. So are axes of extent 1,
     but those are the same in all shapes of a family.
