@@ -54,7 +54,7 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
 
 
 def _current() -> AttrScope:
-    scope = read(_scopes, "value")
+    scope: AttrScope | None = read(_scopes, "value")
     if scope is None:
         scope = AttrScope()
         write(_scopes, "value", scope)

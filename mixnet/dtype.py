@@ -10,7 +10,7 @@ import numpy as np
 
 from mixnet.base import UnknownDTypeError
 
-bfloat16 = np.dtype(ml_dtypes.bfloat16)
+bfloat16: np.dtype = np.dtype(ml_dtypes.bfloat16)
 
 # Codes as MXNet 1.9.1 writes them into .params files.
 CODES: dict[np.dtype, int] = {
@@ -98,8 +98,3 @@ def as_numbers(source: Any, dtype: np.dtype | None = None) -> np.ndarray:
         raise TypeError(f"{data.dtype} is not a data type of arrays.")
     with np.errstate(invalid="ignore", over="ignore"):  # what does not fit wraps, as everywhere
         return data.astype(dtype)
-
-
-def is_floating(dtype: np.dtype) -> bool:
-    """Whether values of ``dtype`` have gradients: float16, bfloat16, float32, float64."""
-    return dtype.kind == "f" or dtype == bfloat16

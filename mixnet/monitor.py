@@ -92,7 +92,8 @@ class Monitor:
 
 
 def _root_mean_square(array: NDArray) -> NDArray:
-    return ndarray.norm(array) / math.sqrt(array.size)
+    root: NDArray = ndarray.norm(array) / math.sqrt(array.size)
+    return root
 
 
 def _text(name: str, values: Any) -> str:

@@ -59,7 +59,7 @@ class Prefix(NameManager):
 
 def current() -> NameManager:
     """The innermost name manager of this thread."""
-    manager = read(NameManager._current, "value")
+    manager: NameManager | None = read(NameManager._current, "value")
     if manager is None:
         manager = NameManager()
         write(NameManager._current, "value", manager)

@@ -333,7 +333,8 @@ class MXIndexedRecordIO(MXRecordIO):
     def tell(self) -> int:
         """Byte offset of the next record."""
         self._check_pid()
-        return self.handle.tell()
+        position: int = self.handle.tell()
+        return position
 
     def read_idx(self, idx: Any) -> bytes:
         """The record with a key.

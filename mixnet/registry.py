@@ -5,9 +5,25 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from mixnet.base import CheckError, did_you_mean
+
+Base = TypeVar("Base")
+Class = TypeVar("Class", bound=type)
+
+
+class Register(Protocol):
+    """Registers a class; it returns the class."""
+
+    def __call__(self, klass: Class, name: str | None = None) -> Class: ...
+
+
+class Alias(Protocol):
+    """A decorator that registers a class under several names."""
+
+    def __call__(self, *aliases: str) -> Callable[[Class], Class]: ...
+
 
 _registries: dict[type, dict[str, type]] = {}
 
@@ -17,7 +33,7 @@ def get_registry(base_class: type) -> dict[str, type]:
     return dict(_registries.setdefault(base_class, {}))
 
 
-def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_register_func(base_class: type, nickname: str) -> Register:
     """A function that registers subclasses, for use as a decorator.
 
     Args:
@@ -26,7 +42,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     """
     registry = _registries.setdefault(base_class, {})
 
-    def register(klass: type, name: str | None = None) -> type:
+    def register(klass: Class, name: str | None = None) -> Class:
         if not issubclass(klass, base_class):
             raise CheckError(
                 f"Only subclasses of {base_class.__name__} can be registered; {klass.__name__} is not one."
@@ -47,7 +63,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     return register
 
 
-def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_alias_func(base_class: type, nickname: str) -> Alias:
     """A function that registers a subclass under several names, for use as a decorator.
 
     Args:
@@ -56,8 +72,8 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
     """
     register = get_register_func(base_class, nickname)
 
-    def alias(*aliases: str) -> Callable[[type], type]:
-        def reg(klass: type) -> type:
+    def alias(*aliases: str) -> Callable[[Class], Class]:
+        def reg(klass: Class) -> Class:
             for name in aliases:
                 register(klass, name)
             return klass
@@ -85,7 +101,7 @@ def _parsed(text: str, nickname: str) -> tuple[str, dict[str, Any]]:
     )
 
 
-def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_create_func(base_class: type[Base], nickname: str) -> Callable[..., Base]:
     """A function that makes an instance from a name.
 
     Args:
@@ -94,7 +110,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     """
     registry = _registries.setdefault(base_class, {})
 
-    def create(*args: Any, **kwargs: object) -> Any:
+    def create(*args: Any, **kwargs: object) -> Base:
         name, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
         if isinstance(name, base_class):
             if args or kwargs:
@@ -120,7 +136,8 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
                 + did_you_mean(name, registry, "There are {}.")
                 + f" Register one of your own with {nickname}.register first."
             )
-        return registry[key](*args, **kwargs)
+        instance: Base = registry[key](*args, **kwargs)
+        return instance
 
     create.__doc__ = (
         f"A {nickname} from its name and arguments, from JSON as ``str`` gives it, or as it is."

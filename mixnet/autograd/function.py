@@ -70,7 +70,8 @@ class _FunctionBackward(Operator):
                 f"one gradient for each input."
             )
         if gradient.shape == spec.shape and gradient.dtype == spec.dtype:
-            return gradient._read()
+            value: Value = gradient._read()
+            return value
         zeros = find("_zeros")
         statics, _ = zeros.bind({"shape": spec.shape, "dtype": spec.dtype.name})
         target = gradient._wrap(record_operation(zeros, statics, (), (), spec.context)[0])
@@ -81,7 +82,8 @@ class _FunctionBackward(Operator):
                 f"{self.forward.name}.backward returned a gradient of shape {gradient.shape} for an input "
                 f"of shape {spec.shape}; return one that broadcasts to it."
             ) from None
-        return target._read()
+        value = target._read()
+        return value
 
 
 class Function:

@@ -25,8 +25,8 @@ class _Exit:
     def __get__(self, scope: RecordingScope | None, cls: type) -> Callable[..., None]:
         if scope is None:
             return lambda scope, *_: _restore(scope._before)
-        restore: Any = functools.partial(_restore, scope._before)
-        restore.left = _Left(scope._before)
+        restore = functools.partial(_restore, scope._before)
+        restore.left = _Left(scope._before)  # type: ignore[attr-defined]
         return restore
 
 

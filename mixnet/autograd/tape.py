@@ -283,7 +283,9 @@ class Tape:
             move_all([nodes[number] for number in plan.passed])
         return values
 
-    def _plan(self, head_gradients: Sequence[Value], variables: Sequence[Node]) -> Any:
+    def _plan(
+        self, head_gradients: Sequence[Value], variables: Sequence[Node]
+    ) -> tuple[plans.Plan, list[Value | None]] | None:
         """The plan of this tape's structure and the values of its first run; None if there is no plan."""
         nodes = self.nodes
         starts = [Node(None, name="head gradient") for _ in head_gradients]

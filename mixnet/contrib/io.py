@@ -63,7 +63,8 @@ class DataLoaderIter(DataIter):
 
     def getpad(self) -> int:
         """How many samples at the end of the batch were filled up."""
-        return self.batch_size - self._current_batch[0].shape[0]
+        missing: int = self.batch_size - self._current_batch[0].shape[0]
+        return missing
 
     def getindex(self) -> None:
         """Numbers of the samples; a loader does not tell."""

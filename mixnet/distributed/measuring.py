@@ -275,7 +275,8 @@ def _run(count: int, folder: str, timeout: float) -> dict[str, Any]:
             f"measure: the job of {count} workers failed (exit code {job.returncode}). It "
             f"printed:\n{_end_of(out)}"
         )
-    return json.loads(answer.read_text())
+    measured: dict[str, Any] = json.loads(answer.read_text())
+    return measured
 
 
 def _end_of(text: str) -> str:

@@ -92,7 +92,8 @@ class Member:
                 f"a mixnet scheduler, before the job began{reason}. Look at what it printed. It also ends a "
                 f"connection without a certificate of its job: {HOW}"
             )
-        return message["begin"]
+        begin: dict[str, Any] = message["begin"]
+        return begin
 
     def _say(self, **message: Any) -> None:
         with contextlib.suppress(OSError):  # _watch sees the end of the connection

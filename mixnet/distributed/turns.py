@@ -113,7 +113,8 @@ def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
         try:
             awaited = next(steps)
         except StopIteration as end:
-            return end.value
+            result: Result = end.value
+            return result
         while awaited and not happens(awaited, _CHECK_SECONDS):
             check()
 

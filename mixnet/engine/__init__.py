@@ -46,7 +46,8 @@ def _of_current(
 
     @wraps(method)
     def function(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        return getattr(current.engine, name)(*args, **kwargs)
+        bound: Callable[Parameters, Result] = getattr(current.engine, name)
+        return bound(*args, **kwargs)
 
     declared = inspect.signature(method)
     _, *rest = declared.parameters.values()

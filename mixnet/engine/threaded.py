@@ -261,11 +261,12 @@ class ThreadedEngine(Engine):
                 raise
 
     def _running(self) -> list[Task]:
+        tasks: list[Task]
         try:
-            return self._thread.tasks
+            tasks = self._thread.tasks
         except AttributeError:
-            self._thread.tasks = []
-            return self._thread.tasks
+            tasks = self._thread.tasks = []
+        return tasks
 
     def run_quietly(self, task: Task) -> None:
         try:

@@ -146,7 +146,8 @@ def _results(node: Node, values: dict[Entry, Any]) -> Sequence[Any]:
     inputs += inputs[:1] * len(node.op.labels)
     try:
         with jax.named_scope(node.name.replace("/", "_")):
-            return network.as_function(node)(*inputs)
+            results: Sequence[Any] = network.as_function(node)(*inputs)
+            return results
     except Exception as error:
         line = next(iter(str(error).splitlines()), type(error).__name__)
         raise refusal(

@@ -214,7 +214,7 @@ def _binary_cross_entropy(F: ModuleType, pred: Tensor, label: Tensor) -> Any:
 
 
 class SigmoidBinaryCrossEntropyLoss(Loss):
-    """Cross entropy of independent yes-or-no labels, mean over a sample.
+    """Binary cross entropy of independent labels, mean over a sample.
 
     Args:
         from_sigmoid: predictions are already probabilities.
@@ -270,7 +270,7 @@ SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
 class SoftmaxCrossEntropyLoss(Loss):
-    """Cross entropy of softmax with labels.
+    """Cross entropy of the softmax of predictions with labels, mean over a sample.
 
     Args:
         axis: axis of the classes.
@@ -321,7 +321,7 @@ SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
 class KLDivLoss(Loss):
-    """Kullback-Leibler divergence of the labels' distribution from the predicted one.
+    """Kullback-Leibler divergence of the labels' distribution from the predicted one, summed over a sample.
 
     Args:
         from_logits: predictions are already log probabilities.
@@ -349,7 +349,7 @@ class KLDivLoss(Loss):
         label: Tensor,
         sample_weight: Any = None,
     ) -> Any:
-        """The loss of every sample: a sum, as of a divergence."""
+        """The loss of every sample: the sum over its elements, not their mean."""
         if not self._from_logits:
             pred = F.log_softmax(pred, self._axis)
         loss = label * (F.log(label + 1e-12) - pred)
@@ -422,10 +422,10 @@ class CTCLoss(Loss):
 
 
 class HuberLoss(Loss):
-    """Squared difference where it is small, absolute difference beyond ``rho``.
+    """``(label - pred)² / (2 rho)`` up to ``rho``, ``|label - pred| - rho / 2`` beyond; mean over a sample.
 
     Args:
-        rho: the threshold between the two.
+        rho: the difference at which the square turns into a line.
         weight: factor of the loss.
         batch_axis: axis of the samples.
         kwargs: ``prefix``, ``params``.
@@ -451,7 +451,21 @@ class HuberLoss(Loss):
         return self._per_sample(F, loss, sample_weight)
 
 
-class HingeLoss(Loss):
+class _MarginLoss(Loss):
+    """Base of losses for predictions that miss a margin."""
+
+    def __init__(
+        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
+    ):
+        super().__init__(weight, batch_axis, **kwargs)
+        self._margin = margin
+
+    def _shortfall(self, F: Any, pred: Tensor, label: Tensor) -> Any:
+        """By how much each prediction misses the margin."""
+        return F.relu(self._margin - pred * _reshape_like(F, label, pred))
+
+
+class HingeLoss(_MarginLoss):
     """``max(0, margin - pred · label)`` for labels -1 and 1, mean over a sample.
 
     Args:
@@ -461,12 +475,6 @@ class HingeLoss(Loss):
         kwargs: ``prefix``, ``params``.
     """
 
-    def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
-    ):
-        super().__init__(weight, batch_axis, **kwargs)
-        self._margin = margin
-
     def hybrid_forward(
         self,
         F: Any,
@@ -475,11 +483,10 @@ class HingeLoss(Loss):
         sample_weight: Any = None,
     ) -> Any:
         """The loss of every sample."""
-        label = _reshape_like(F, label, pred)
-        return self._per_sample(F, F.relu(self._margin - pred * label), sample_weight)
+        return self._per_sample(F, self._shortfall(F, pred, label), sample_weight)
 
 
-class SquaredHingeLoss(Loss):
+class SquaredHingeLoss(_MarginLoss):
     """``max(0, margin - pred · label)²`` for labels -1 and 1, mean over a sample.
 
     Args:
@@ -489,12 +496,6 @@ class SquaredHingeLoss(Loss):
         kwargs: ``prefix``, ``params``.
     """
 
-    def __init__(
-        self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any
-    ):
-        super().__init__(weight, batch_axis, **kwargs)
-        self._margin = margin
-
     def hybrid_forward(
         self,
         F: Any,
@@ -503,8 +504,7 @@ class SquaredHingeLoss(Loss):
         sample_weight: Any = None,
     ) -> Any:
         """The loss of every sample."""
-        label = _reshape_like(F, label, pred)
-        loss = F.square(F.relu(self._margin - pred * label))
+        loss = F.square(self._shortfall(F, pred, label))
         return self._per_sample(F, loss, sample_weight)
 
 
@@ -576,7 +576,7 @@ class TripletLoss(Loss):
 
 
 class PoissonNLLLoss(Loss):
-    """Negative logarithm of the likelihood of counts, a mean over the whole batch.
+    """Negative log likelihood of counts under Poisson distributions, mean over the whole batch.
 
     Args:
         weight: factor of the loss.

@@ -179,7 +179,8 @@ class Trainer:
         alone = len(self._contexts) < 2 and not self._contains_sparse_weight
         if alone and "dist" not in kvstore and kvstore != "horovod":
             return None
-        return create_kvstore(kvstore)
+        created: KVStoreBase = create_kvstore(kvstore)
+        return created
 
     def _is_better_on_store(self, kvstore: Any) -> bool:
         if self._contains_sparse_weight:
@@ -254,7 +255,8 @@ class Trainer:
     @property
     def learning_rate(self) -> float:
         """The current learning rate."""
-        return self.optimizer.learning_rate
+        rate: float = self.optimizer.learning_rate
+        return rate
 
     def set_learning_rate(self, lr: float) -> None:
         """Change the learning rate; this does not recompile anything."""
@@ -361,13 +363,13 @@ class Trainer:
             ) from None
 
     def _check_and_rescale_grad(self, scale: float) -> None:
-        if self._update_on_kvstore and self._distributed and self._kv_initialized:
-            if self._optimizer.rescale_grad != scale:
-                raise UserWarning(
-                    "Possible change in the `batch_size` from previous `step` detected. Optimizer "
-                    "gradient normalizing factor will not change w.r.t new batch_size when "
-                    "update_on_kvstore=True and when distributed kvstore is used."
-                )
+        is_fixed = self._update_on_kvstore and self._distributed and self._kv_initialized
+        if is_fixed and self._optimizer.rescale_grad != scale:
+            raise UserWarning(
+                "Possible change in the `batch_size` from previous `step` detected. Optimizer "
+                "gradient normalizing factor will not change w.r.t new batch_size when "
+                "update_on_kvstore=True and when distributed kvstore is used."
+            )
         self._optimizer.rescale_grad = scale
 
     def _learned(self) -> list[tuple[int, Parameter]]:

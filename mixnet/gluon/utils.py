@@ -316,7 +316,7 @@ def _fetch_by_requests(url: str, part: str, verify_ssl: bool, have: int) -> None
     if answer.status_code not in (200, 206):
         raise OSError(f"the server answers {answer.status_code} {answer.reason or ''}".strip())
     if hasattr(answer.raw, "enforce_content_length"):
-        answer.raw.enforce_content_length = False  # it is checked below, when what came is written
+        answer.raw.enforce_content_length = False  # it is checked below, when the data is written
     count = 0
     with open(part, "ab" if have and answer.status_code == 206 else "wb") as file:
         for chunk in answer.iter_content(_CHUNK):
@@ -371,7 +371,7 @@ def _brief_print_list(lst: Sequence[Any], limit: int = 7) -> str:
 
 def _get_repo_url() -> str:
     """Where Gluon's data sets and weights are downloaded from: the setting MXNET_GLUON_REPO."""
-    url = config.get("MXNET_GLUON_REPO")
+    url: str = config.get("MXNET_GLUON_REPO")
     return url if url.endswith("/") else url + "/"
 
 

@@ -120,7 +120,8 @@ def _order_of_draws(graph: Graph) -> dict[str, Any]:
 def _subgraphs(node: Node) -> tuple[SubGraph, ...]:
     if node.op is None or "subgraphs" not in node.op.attributes:
         return ()
-    return node.op.keywords(node.statics)["subgraphs"]
+    subgraphs: tuple[SubGraph, ...] = node.op.keywords(node.statics)["subgraphs"]
+    return subgraphs
 
 
 def versions(node: Node) -> list[int]:
@@ -287,9 +288,9 @@ class _Reader:
         inputs = tuple(self.entry(each, nodes) for each in rows)
         if self.is_older:
             attrs = {hidden(key): value for key, value in attrs.items()}
-        if self.written_by <= _WHOLE_BY_DEFAULT and op in ("argmax", "argmin"):
-            if attrs.get("axis") == "-1":
-                del attrs["axis"]
+        whole_by_default = self.written_by <= _WHOLE_BY_DEFAULT and op in ("argmax", "argmin")
+        if whole_by_default and attrs.get("axis") == "-1":
+            del attrs["axis"]
         if op == "null":
             if inputs:
                 raise self.wrong("a variable has no inputs")

@@ -65,12 +65,8 @@ class Augmenter(WithArguments):
         raise NotDefinedError("Must override implementation.")
 
 
-class SequentialAug(Augmenter):
-    """A sequence of augmenters.
-
-    Args:
-        ts: list of augmenters.
-    """
+class _Augmenters(Augmenter):
+    """Augmenters that are called one after another."""
 
     def __init__(self, ts: list[Augmenter]):
         super().__init__()
@@ -79,6 +75,14 @@ class SequentialAug(Augmenter):
     def dumps(self) -> Any:
         """JSON of the name and of the parts."""
         return [self.__class__.__name__.lower(), [each.dumps() for each in self.ts]]
+
+
+class SequentialAug(_Augmenters):
+    """A sequence of augmenters.
+
+    Args:
+        ts: list of augmenters.
+    """
 
     def __call__(self, src: NDArray | np.ndarray) -> Any:
         for each in self.ts:
@@ -86,20 +90,12 @@ class SequentialAug(Augmenter):
         return src
 
 
-class RandomOrderAug(Augmenter):
+class RandomOrderAug(_Augmenters):
     """A sequence of augmenters in a random order, drawn for each image.
 
     Args:
         ts: list of augmenters.
     """
-
-    def __init__(self, ts: list[Augmenter]):
-        super().__init__()
-        self.ts = ts
-
-    def dumps(self) -> Any:
-        """JSON of the name and of the parts."""
-        return [self.__class__.__name__.lower(), [each.dumps() for each in self.ts]]
 
     def __call__(self, src: NDArray | np.ndarray) -> Any:
         random.shuffle(self.ts)
@@ -125,18 +121,22 @@ class ResizeAug(Augmenter):
         return resize_short(src, self.size, self.interp)
 
 
-class ForceResizeAug(Augmenter):
+class _SizedAugmenter(Augmenter):
+    """Gives images of one size, (width, height)."""
+
+    def __init__(self, size: Size, interp: int = 2):
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+
+class ForceResizeAug(_SizedAugmenter):
     """Resize to a given size, ignoring the aspect ratio.
 
     Args:
         size: (width, height).
         interp: interpolation code.
     """
-
-    def __init__(self, size: Size, interp: int = 2):
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: NDArray | np.ndarray) -> Any:
         h, w = src.shape[:2]
@@ -145,18 +145,13 @@ class ForceResizeAug(Augmenter):
         return imresize(src, width, height, interp=interpolation(self.interp, from_to))
 
 
-class RandomCropAug(Augmenter):
+class RandomCropAug(_SizedAugmenter):
     """Crop a rectangle at a random position.
 
     Args:
         size: (width, height).
         interp: interpolation code, used if the image is smaller.
     """
-
-    def __init__(self, size: Size, interp: int = 2):
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: NDArray | np.ndarray) -> Any:
         return random_crop(src, self.size, self.interp)[0]
@@ -191,18 +186,13 @@ class RandomSizedCropAug(Augmenter):
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
-class CenterCropAug(Augmenter):
+class CenterCropAug(_SizedAugmenter):
     """Crop the rectangle in the centre.
 
     Args:
         size: (width, height).
         interp: interpolation code, used if the image is smaller.
     """
-
-    def __init__(self, size: Size, interp: int = 2):
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: NDArray | np.ndarray) -> Any:
         return center_crop(src, self.size, self.interp)[0]

@@ -105,7 +105,8 @@ class DetRandomSelectAug(DetAugmenter):
         if random.random() < self.skip_prob:
             return src, label
         random.shuffle(self.aug_list)
-        return self.aug_list[0](src, label)
+        augmented: tuple[Any, np.ndarray] = self.aug_list[0](src, label)
+        return augmented
 
 
 class DetHorizontalFlipAug(DetAugmenter):
@@ -136,7 +137,8 @@ def _range(bounds: object) -> Range:
 def _areas(boxes: np.ndarray) -> np.ndarray:
     """Areas of boxes (left, top, right, bottom), 0 for empty boxes."""
     sides = np.maximum(0, boxes[:, 2:4] - boxes[:, :2])
-    return sides[:, 0] * sides[:, 1]
+    areas: np.ndarray = sides[:, 0] * sides[:, 1]
+    return areas
 
 
 def _usable(name: str, area: Range, least: float, aspect: Range) -> bool:

@@ -123,7 +123,7 @@ def samplers_of(settings: ImageDetRecordParameters) -> list[Sampler]:
     count = settings.num_crop_sampler
 
     def spread(name: str) -> tuple[Any, ...]:
-        values = getattr(settings, name)
+        values: tuple[Any, ...] = getattr(settings, name)
         if len(values) == 1:
             return values * count
         if len(values) != count:
@@ -149,7 +149,10 @@ def samplers_of(settings: ImageDetRecordParameters) -> list[Sampler]:
 
 
 def _area(boxes: np.ndarray) -> np.ndarray:
-    return np.maximum(boxes[:, 2] - boxes[:, 0], 0) * np.maximum(boxes[:, 3] - boxes[:, 1], 0)
+    areas: np.ndarray = np.maximum(boxes[:, 2] - boxes[:, 0], 0) * np.maximum(
+        boxes[:, 3] - boxes[:, 1], 0
+    )
+    return areas
 
 
 class DefaultDetAugmenter:
@@ -303,7 +306,8 @@ class DefaultDetAugmenter:
             inside = share > self.settings.emit_overlap_thresh
         out[:, 1:3] = np.clip((objects[:, 1:3] - box[:2]) / sides, 0, 1)
         out[:, 3:5] = np.clip((objects[:, 3:5] - box[:2]) / sides, 0, 1)
-        return out[inside]
+        emitted: np.ndarray = out[inside]
+        return emitted
 
 
 class DetectionSource(RecordSource):

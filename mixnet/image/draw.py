@@ -57,7 +57,8 @@ def of_seed(seed: int) -> Draws:
     def words(count: int) -> np.ndarray:
         if not twister:
             twister.append(Twister(seed % 2**32))
-        return twister[0].take(0, 1, count)[0]
+        numbers: np.ndarray = twister[0].take(0, 1, count)[0]
+        return numbers
 
     return Draws(words)
 

@@ -85,7 +85,7 @@ def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: Any) -> 
     if flag == 1 and to_rgb and hasattr(cv2, "IMREAD_COLOR_RGB"):
         # Red first straight from the decoder: no pass over the pixels to change their order.
         mode, to_rgb = cv2.IMREAD_COLOR_RGB, False
-    pixels = encoded.decode(content, mode)
+    pixels: np.ndarray = encoded.decode(content, mode)
     if to_rgb and pixels.ndim == 3:
         codes = {3: cv2.COLOR_BGR2RGB, 4: cv2.COLOR_BGRA2RGBA}
         pixels = cv2.cvtColor(pixels, codes[pixels.shape[2]])
@@ -166,7 +166,8 @@ def interpolation(
             return CUBIC
         return AREA if new_h < old_h and new_w < old_w else LINEAR
     if interp == 10:
-        return draw.randint(0, 4)
+        drawn: int = draw.randint(0, 4)
+        return drawn
     if interp not in (NEAREST, LINEAR, CUBIC, AREA, LANCZOS):
         raise AttributeValueError(f"Unknown interp method {interp}")
     return interp

@@ -226,7 +226,9 @@ class DefaultAugmenter:
             np.array([new_w, new_h], np.float32) - matrix[:, :2] @ np.array([w, h], np.float32)
         ) / 2
         code = interpolation(settings.inter_method, (h, w, int(new_h), int(new_w)), draw)
-        warped = warp(pixels, matrix, (int(new_w), int(new_h)), settings.fill_value, code)
+        warped: np.ndarray = warp(
+            pixels, matrix, (int(new_w), int(new_h)), settings.fill_value, code
+        )
         return warped if warped.ndim == 3 else warped[:, :, None]
 
     def _padded(self, pixels: np.ndarray) -> np.ndarray:
@@ -240,17 +242,20 @@ class DefaultAugmenter:
 
     def _cropped(self, pixels: np.ndarray, draw: Draws) -> np.ndarray:
         settings = self.settings
+        resized: np.ndarray
         if settings.random_resized_crop:
             area = self._random_area(pixels, draw)
             if area is not None:
-                return self._resize(area, self.height, self.width, draw)
+                resized = self._resize(area, self.height, self.width, draw)
+                return resized
         h, w = pixels.shape[:2]
         if self._squares:
             largest = settings.max_crop_size if settings.max_crop_size != -1 else min(h, w)
             least = settings.min_crop_size if settings.min_crop_size != -1 else largest
             side = min(draw.randint(min(least, largest), largest), h, w)
             square = self._placed(pixels, side, side, draw)
-            return self._resize(square, self.height, self.width, draw)
+            resized = self._resize(square, self.height, self.width, draw)
+            return resized
         if h < self.height or w < self.width:
             scale = max(self.height / h, self.width / w)
             new_h, new_w = max(self.height, int(h * scale)), max(self.width, int(w * scale))

@@ -262,7 +262,9 @@ class ImageSource(RecordSource):
             raise FileFormatError(
                 f"{settings.mean_img} has no array; delete it to compute it again."
             )
-        mean = next(iter(loaded.values() if isinstance(loaded, dict) else loaded)).asnumpy()
+        mean: np.ndarray = next(
+            iter(loaded.values() if isinstance(loaded, dict) else loaded)
+        ).asnumpy()
         if mean.shape != tuple(settings.data_shape):
             raise ShapeError(
                 f"{settings.mean_img} has a mean of shape {mean.shape}, data_shape is "

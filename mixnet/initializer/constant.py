@@ -86,7 +86,8 @@ class Bilinear(Initializer):
         center = (2 * half - 1 - half % 2) / (2.0 * half)
 
         def triangle(extent: int) -> np.ndarray:
-            return 1 - np.abs(np.arange(extent) / half - center)
+            distances: np.ndarray = np.abs(np.arange(extent) / half - center)
+            return 1 - distances
 
         window = triangle(arr.shape[2])[:, None] * triangle(arr.shape[3])
         arr[:] = np.broadcast_to(window, arr.shape).astype(arr.dtype)

@@ -309,19 +309,23 @@ class MXDataIter(DataIter):
 
     def getdata(self) -> NDArray:
         """Data of the batch."""
-        return self._of_current("data")
+        data: NDArray = self._of_current("data")
+        return data
 
     def getlabel(self) -> NDArray:
         """Labels of the batch."""
-        return self._of_current("label")
+        label: NDArray = self._of_current("label")
+        return label
 
     def getindex(self) -> np.ndarray:
         """Indices of the samples."""
-        return self._of_current("index")
+        index: np.ndarray = self._of_current("index")
+        return index
 
     def getpad(self) -> int:
         """Number of samples at the end of the batch that only fill it up."""
-        return self._of_current("pad")
+        pad: int = self._of_current("pad")
+        return pad
 
     def __del__(self) -> None:
         """Cancel prefetched batches."""

@@ -67,7 +67,7 @@ class NDArrayIter(DataIter):
                     f"NDArrayIter: {name!r} is a single number; give an array whose first axis counts "
                     f"the samples, numpy.array([...])."
                 )
-        self.num_data = sources[0][1].shape[0]
+        self.num_data: int = sources[0][1].shape[0]
         if shuffle:
             for name, source in sources:
                 if source.shape[0] < self.num_data:
@@ -172,7 +172,8 @@ class NDArrayIter(DataIter):
     def _numbers(self, begin: int, end: int) -> np.ndarray:
         """Row indices for these positions of the epoch."""
         numbers = np.arange(begin, end) % self.num_data
-        return numbers if self._order is None else self._order[numbers]
+        ordered: np.ndarray = numbers if self._order is None else self._order[numbers]
+        return ordered
 
     def _too_short(self, name: str, source: Any) -> str:
         return (

@@ -90,14 +90,16 @@ def take_rows(source: Any, rows: slice | np.ndarray) -> NDArray:
     """
     if isinstance(source, BaseSparseNDArray):
         if isinstance(rows, slice) and source.stype == "csr":
-            return source[rows].tostype("default")
+            dense: NDArray = source[rows].tostype("default")
+            return dense
         source = source.tostype("default")
     if not isinstance(source, NDArray):
         return array(_read_stored(source, rows), dtype=source.dtype)
     if source.context.device_type == "gpu":
         if isinstance(rows, slice):
             rows = np.arange(rows.start, rows.stop)
-        return source.take(array(rows, source.context, np.int64))
+        selected: NDArray = source.take(array(rows, source.context, np.int64))
+        return selected
     # On the host a batch costs one copy, straight into the buffer that XLA will read.
     host = np.asarray(array_of(source._read(), "batch"))
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)

@@ -202,12 +202,13 @@ class AsyncStore(InJob, LocalStore):
 
     def server_processes(self) -> list[int]:
         """Process ids of the servers, each on its machine."""
-        return self._servers.now(
+        processes: list[int] = self._servers.now(
             lambda: self._servers.each(
                 lambda number, channel: channel.ask("process"), range(self._servers.count)
             ),
             "process numbers",
         )
+        return processes
 
     def settle(self) -> None:
         """Fetch the states of the optimizer from the servers."""

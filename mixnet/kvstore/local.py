@@ -199,7 +199,8 @@ class LocalStore:
 
     def rows(self, key: Key, row_ids: Any) -> NDArray:
         """Rows of a row_sparse value by their numbers, 0 where one is not stored."""
-        return self.check(key)._rows_at(row_ids)
+        rows: NDArray = self.check(key)._rows_at(row_ids)
+        return rows
 
     def set_updater(self, updater: Updater) -> None:
         """Change values by ``updater(key, pushed, stored)`` from now on."""

@@ -24,7 +24,8 @@ def dumps(content: object) -> bytes:
         import cloudpickle
     except ImportError:
         return pickle.dumps(content, protocol=5)
-    return cloudpickle.dumps(content, protocol=5)
+    pickled: bytes = cloudpickle.dumps(content, protocol=5)
+    return pickled
 
 
 _CALL = Methods(Updater, "__call__")

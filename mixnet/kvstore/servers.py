@@ -94,10 +94,11 @@ class Servers:
         address = self.world.member.servers[number]
         peer = f"server {number} at {address[0]}:{address[1]}"
         caller = f"rank {self.world.rank}"
-        connection: Any = to_server(address, caller, peer)
+        connection = to_server(address, caller, peer)
+        typed: Any = connection  # it has the methods of a Connection that the challenges call
         try:
-            answer_challenge(connection, self._key)
-            deliver_challenge(connection, self._key)
+            answer_challenge(typed, self._key)
+            deliver_challenge(typed, self._key)
         except AuthenticationError:
             raise JobError(
                 f"The process that listens at {address[0]}:{address[1]} in place of server "

@@ -36,7 +36,8 @@ class _Alias(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, loader_state=(module, module.__spec__))
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return spec.loader_state[0]
+        module: ModuleType = spec.loader_state[0]
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__  # the import has put that of the alias in place of the module's own

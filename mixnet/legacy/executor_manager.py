@@ -118,7 +118,7 @@ def _bind_exec(
     if need_grad is True:
         need_grad = {name for name in names if name not in input_shapes}
     with_gradient: Container[str] = need_grad or ()
-    return sym.simple_bind(
+    executor: Executor = sym.simple_bind(
         ctx=ctx,
         grad_req={name: "write" if name in with_gradient else "null" for name in names},
         type_dict=dict(input_types or {}),
@@ -127,6 +127,7 @@ def _bind_exec(
         shared_buffer=shared_data_arrays,
         **input_shapes,
     )
+    return executor
 
 
 class DataParallelExecutorGroup:

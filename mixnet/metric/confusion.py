@@ -116,12 +116,14 @@ class PCC(EvalMetric):
     @property  # type: ignore[misc]
     def sum_metric(self) -> float:
         """The correlation times the number of updates."""
-        return _correlation(self.lcm) * self._num
+        total: float = _correlation(self.lcm) * self._num
+        return total
 
     @property  # type: ignore[misc]
     def global_sum_metric(self) -> float:
         """The correlation since the last ``reset`` times the number of updates."""
-        return _correlation(self.gcm) * self._global_num
+        total: float = _correlation(self.gcm) * self._global_num
+        return total
 
     def reset(self) -> None:
         """Start anew."""

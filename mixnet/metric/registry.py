@@ -33,7 +33,8 @@ def create(metric: MetricLike, *args: Any, **kwargs: object) -> EvalMetric:
         return _create("custommetric", metric, *args, **kwargs)
     if isinstance(metric, list):
         composite = _create("composite")
+        add = composite.add  # type: ignore[attr-defined]
         for each in metric:
-            composite.add(create(each, *args, **kwargs))
+            add(create(each, *args, **kwargs))
         return composite
     return _create(metric, *args, **kwargs)

@@ -218,8 +218,10 @@ class BucketingModule(BaseModule):
     def output_names(self) -> list[str]:
         """Names of the outputs."""
         if self.binded:
-            return self._curr_module.output_names
-        return self._call_sym_gen(self._default_bucket_key)[0].list_outputs()
+            module: Module = self._curr_module
+            return module.output_names
+        symbol: Symbol = self._call_sym_gen(self._default_bucket_key)[0]
+        return symbol.list_outputs()
 
     @property
     def data_shapes(self) -> Any:
@@ -310,7 +312,8 @@ class BucketingModule(BaseModule):
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Arrays of the states of the current bucket; for every state a list per device."""
         require(self, "binded", "params_initialized")
-        return self._curr_module.get_states(merge_multi_context=merge_multi_context)
+        module: Module = self._curr_module
+        return module.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: object = None) -> None:
         """Set the states of the current bucket to arrays or to one number."""
@@ -455,12 +458,14 @@ class BucketingModule(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last batch; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized")
-        return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
+        module: Module = self._curr_module
+        return module.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized", "inputs_need_grad")
-        return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
+        module: Module = self._curr_module
+        return module.get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False

@@ -36,7 +36,8 @@ def _place(source: NDArray, target: NDArray, axis: int, part: slice) -> None:
 def _cut(array: NDArray, axis: int, part: slice) -> NDArray:
     if axis == 0:
         return array[part]
-    return nd.slice_axis(array, axis=axis, begin=part.start, end=part.stop)
+    cut: NDArray = nd.slice_axis(array, axis=axis, begin=part.start, end=part.stop)
+    return cut
 
 
 def _load(sources: Sequence[Any], targets: Sequence[Any], axes: Sequence[int]) -> None:
@@ -470,7 +471,8 @@ class DataParallelExecutorGroup:
 
 
 def _name(described: Any) -> str:
-    return described[0]
+    name: str = described[0]
+    return name
 
 
 def _key(shapes: Sequence[Any]) -> tuple[Any, ...]:

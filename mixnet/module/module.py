@@ -179,7 +179,7 @@ class Module(BaseModule):
 
     def _reset_bind(self) -> None:
         self.binded = False
-        self._exec_group: Any = None
+        self._exec_group: Any = None  # a DataParallelExecutorGroup once it is bound
         self._data_shapes: Any = None
         self._label_shapes: Any = None
 
@@ -204,19 +204,22 @@ class Module(BaseModule):
     def data_shapes(self) -> list[DataDesc]:
         """Descriptions of the data."""
         require(self, "binded")
-        return self._data_shapes
+        shapes: list[DataDesc] = self._data_shapes
+        return shapes
 
     @property
     def label_shapes(self) -> list[DataDesc] | None:
         """Descriptions of the labels; None if it was bound without."""
         require(self, "binded")
-        return self._label_shapes
+        shapes: list[DataDesc] | None = self._label_shapes
+        return shapes
 
     @property
     def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Pairs of name and shape of the outputs."""
         require(self, "binded")
-        return self._exec_group.get_output_shapes()
+        group: DataParallelExecutorGroup = self._exec_group
+        return group.get_output_shapes()
 
     # ---- parameters -----------------------------------------------------------------------------
 
@@ -527,9 +530,9 @@ class Module(BaseModule):
             return (array.shape[0] * count, *array.shape[1:])
 
         shapes = tuple(whole(each) for each in first.data)
-        if shapes == tuple(tuple(each.shape) for each in self._data_shapes):
-            if self._label_shapes is not None or not self._labels_of_symbol:
-                return self._data_shapes, self._label_shapes
+        has_labels = self._label_shapes is not None or not self._labels_of_symbol
+        if has_labels and shapes == tuple(tuple(each.shape) for each in self._data_shapes):
+            return self._data_shapes, self._label_shapes
         data = getattr(first, "provide_data", None) or [
             DataDesc(each.name, shape, each.dtype, each.layout)
             for each, shape in zip(self._data_shapes, shapes, strict=False)
@@ -578,17 +581,20 @@ class Module(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last batch; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized")
-        return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
+        group: DataParallelExecutorGroup = self._exec_group
+        return group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data; merged over the devices, or a list per device for each."""
         require(self, "binded", "params_initialized", "inputs_need_grad")
-        return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
+        group: DataParallelExecutorGroup = self._exec_group
+        return group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         """Arrays of the states; for every state a list per device."""
         require(self, "binded", "params_initialized")
-        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
+        group: DataParallelExecutorGroup = self._exec_group
+        return group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: object = None) -> None:
         """Set the states to arrays, for every state a list per device, or to one number."""

@@ -263,12 +263,16 @@ class SequentialModule(BaseModule):
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last module; merged over the devices, or a list by device for each."""
         require(self, "binded", "params_initialized")
-        return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
+        outputs: list[Any] = self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
+        return outputs
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the data of the first module; merged, or a list by device for each."""
         require(self, "binded", "params_initialized", "inputs_need_grad")
-        return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
+        gradients: list[Any] = self._modules[0].get_input_grads(
+            merge_multi_context=merge_multi_context
+        )
+        return gradients
 
     def update_metric(
         self, eval_metric: MetricLike, labels: Sequence[NDArray], pre_sliced: bool = False

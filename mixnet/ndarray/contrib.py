@@ -19,7 +19,7 @@ from mixnet.ndarray.update import multi_lamb_update as multi_lamb_update
 from mixnet.ndarray.update import multi_mp_adamw_update as multi_mp_adamw_update
 from mixnet.ndarray.update import multi_mp_lamb_update as multi_mp_lamb_update
 from mixnet.ops.registry import find
-from mixnet.process.subroutine import checked_function, checked_pair, checked_turns
+from mixnet.process.subroutine import checked_function, checked_pair, checked_while_loop
 from mixnet.runtime.record.keys import drawing_apart
 from mixnet.runtime.trace.body import BodyTrace
 from mixnet.runtime.value.state import is_tracing
@@ -168,26 +168,20 @@ def while_loop(
     Raises:
         ValueError: no ``max_iterations``, or no loop variables.
     """
-    if max_iterations is None:
-        raise AttributeValueError("while_loop: pass max_iterations, the rows of the outputs.")
-    checked_function("while_loop", "cond", cond, "def cond(*loop_vars)")
-    checked_function("while_loop", "func", func, "def func(*loop_vars)")
-    max_iterations = checked_turns("while_loop", max_iterations)
+    turns = checked_while_loop(cond, func, max_iterations)
     variables, shape = _flat(loop_vars, "while_loop: loop_vars")
     if not variables:
         raise AttributeValueError(
             "while_loop: loop_vars is empty; give an array or a list of arrays."
         )
     if is_tracing():
-        return _traced_while(cond, func, variables, shape, max_iterations)
+        return _traced_while(cond, func, variables, shape, turns)
     current = list(loop_vars) if isinstance(loop_vars, (list, tuple)) else [loop_vars]
     single = isinstance(loop_vars, NDArray)
     collected: list[list[Any]] = []
     out_shape: Any = []
     with drawing_apart(variables[0].context):
-        while len(collected) < max_iterations and _is_true(
-            cond(*current), "while_loop: what cond returns"
-        ):
+        while len(collected) < turns and _is_true(cond(*current), "while_loop: what cond returns"):
             out, new = checked_pair("while_loop", "func", func(*current), STEP)
             leaves, out_shape = _flat([] if out is None else out, "while_loop: a step output")
             collected.append(leaves)
@@ -197,7 +191,7 @@ def while_loop(
                     f"while_loop: func returned {len(current)} loop variables, there are "
                     f"{1 if single else len(loop_vars)}."
                 )
-    stacked = [_padded(list(each), max_iterations) for each in zip(*collected, strict=True)]
+    stacked = [_padded(list(each), turns) for each in zip(*collected, strict=True)]
     return _nested(stacked, out_shape), current[0] if single else current
 
 
@@ -307,17 +301,20 @@ def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any
 
 def isnan(data: NDArray) -> NDArray:
     """1 where not a number, else 0."""
-    return data != data
+    flags: NDArray = data != data
+    return flags
 
 
 def isinf(data: NDArray) -> NDArray:
     """1 where infinite, else 0."""
-    return data.abs() == math.inf
+    flags: NDArray = data.abs() == math.inf
+    return flags
 
 
 def isfinite(data: NDArray) -> NDArray:
     """1 where neither infinite nor NaN, else 0."""
-    return data.abs() < math.inf
+    flags: NDArray = data.abs() < math.inf
+    return flags
 
 
 def rand_zipfian(

@@ -53,7 +53,7 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
         NotNumbersError: the source does not hold numbers.
     """
     if isinstance(source_array, NDArray):
-        result = source_array.copyto(as_context(ctx))
+        result: NDArray = source_array.copyto(as_context(ctx))
         return result if dtype is None else result.astype(dtype, copy=False)
     if getattr(source_array, "format", None) == "csr":  # a matrix of scipy
         return on_matrix[0](source_array, ctx, dtype)
@@ -80,7 +80,8 @@ def _filled(
             f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not support."
         )
     attributes = {"shape": shape, "dtype": as_dtype(dtype).name, "ctx": ctx, **more}
-    return invoke(find(op), (), attributes, out)
+    filled: NDArray = invoke(find(op), (), attributes, out)
+    return filled
 
 
 def zeros(
@@ -92,7 +93,8 @@ def zeros(
 ) -> NDArray:
     """An array of zeros of ``shape`` and ``dtype`` (float32 by default), dense or of ``stype``."""
     if stype not in (None, "default"):
-        return zeros(shape, ctx, dtype).tostype(stype)
+        sparse: NDArray = zeros(shape, ctx, dtype).tostype(stype)
+        return sparse
     return _filled("_zeros", shape, ctx, dtype, **kwargs)
 
 
@@ -142,7 +144,10 @@ def arange(
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     if stop is None:
         attributes |= {"start": 0.0, "stop": start}
-    return invoke(find("_arange"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
+    numbers: NDArray = invoke(
+        find("_arange"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx}
+    )
+    return numbers
 
 
 def linspace(
@@ -155,7 +160,10 @@ def linspace(
 ) -> NDArray:
     """``num`` evenly spaced numbers from ``start`` to ``stop``."""
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    return invoke(find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
+    numbers: NDArray = invoke(
+        find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx}
+    )
+    return numbers
 
 
 def eye(
@@ -167,12 +175,13 @@ def eye(
     **kwargs: Any,
 ) -> NDArray:
     """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
-    return invoke(
+    matrix: NDArray = invoke(
         find("_eye"),
         (),
         {"N": N, "M": M, "k": k, "ctx": ctx, "dtype": as_dtype(dtype).name},
         kwargs.get("out"),
     )
+    return matrix
 
 
 def from_numpy(
@@ -241,7 +250,8 @@ def moveaxis(
             f"moveaxis: source={source!r} and destination={destination!r} are not axes of an array of "
             f"shape {tensor.shape}; give the same number of each."
         ) from None
-    return invoke(find("transpose"), (tensor,), {"axes": tuple(moved)})
+    transposed: NDArray = invoke(find("transpose"), (tensor,), {"axes": tuple(moved)})
+    return transposed
 
 
 def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
@@ -255,7 +265,8 @@ def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) 
         raise CheckError(
             "concatenate takes a list of arrays with equal numbers of axes, one array at least."
         )
-    return invoke(find("Concat"), list(arrays), {"dim": axis})
+    joined: NDArray = invoke(find("Concat"), list(arrays), {"dim": axis})
+    return joined
 
 
 def waitall() -> None:
@@ -274,7 +285,10 @@ def to_dlpack_for_write(data: NDArray) -> Any:
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """One-hot rows for ``indices``, written to ``out``, which has a column for each category."""
-    return invoke(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype}, out)
+    rows: NDArray = invoke(
+        find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype}, out
+    )
+    return rows
 
 
 def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mixnet.files import pixels as encoded
@@ -43,7 +41,7 @@ def imdecode(
     x0, y0, x1, y1 = clip_rect
     if any(clip_rect):
         pixels = pixels[y0:y1, x0:x1]
-    image: Any = array(np.ascontiguousarray(pixels.transpose(2, 0, 1))[None])
+    image = array(np.ascontiguousarray(pixels.transpose(2, 0, 1))[None])
     if mean is not None:
         image = image - mean
     if out is None:
@@ -74,7 +72,7 @@ def imread(
     pixels = pixels.reshape(*pixels.shape[:2], -1)
     if flag and to_rgb:
         pixels = pixels[..., ::-1]
-    image: Any = array(np.ascontiguousarray(pixels), dtype=np.uint8)
+    image = array(np.ascontiguousarray(pixels), dtype=np.uint8)
     if out is None:
         return image
     out[:] = image

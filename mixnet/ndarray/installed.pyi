@@ -7,9 +7,9 @@ from typing import Any, Self
 
 class Installed:
     def Pad(self, *args: Any, **kwargs: Any) -> Any:
-        """The array with ``pad_width`` (before, after for each axis) elements around it."""
+        """The array with elements added around it: ``pad_width`` has two counts, before and after, for each axis."""
     def SwapAxis(self, *args: Any, **kwargs: Any) -> Any:
-        """Two axes exchanged."""
+        """The array with axes ``dim1`` and ``dim2`` exchanged."""
     @property
     def T(self) -> Any: ...
     def __abs__(self) -> Self: ...
@@ -74,17 +74,17 @@ class Installed:
     def argmax(self, *args: Any, **kwargs: Any) -> Any:
         """Position of the largest element along ``axis``."""
     def argmax_channel(self, *args: Any, **kwargs: Any) -> Any:
-        """Position of the largest element of every row."""
+        """Position of the largest element along axis 1."""
     def argmin(self, *args: Any, **kwargs: Any) -> Any:
         """Position of the smallest element along ``axis``."""
     def argsort(self, *args: Any, **kwargs: Any) -> Any:
-        """Positions that put the elements in order along ``axis``."""
+        """Positions of the elements in ascending or descending order along ``axis``, of ``dtype``."""
     def as_in_ctx(self, *args: Any, **kwargs: Any) -> Any:
         """This array if it is on ``context``, else a copy there."""
     def broadcast_axes(self, *args: Any, **kwargs: Any) -> Any:
-        """Each ``axis``, of extent one, repeated ``size`` times."""
+        """The array repeated ``size[i]`` times along each ``axis[i]``, which has extent one."""
     def broadcast_axis(self, *args: Any, **kwargs: Any) -> Any:
-        """Each ``axis``, of extent one, repeated ``size`` times."""
+        """The array repeated ``size[i]`` times along each ``axis[i]``, which has extent one."""
     def broadcast_like(self, *args: Any, **kwargs: Any) -> Any:
         """The array repeated along axes of extent one to the shape of ``other``."""
     def broadcast_to(self, *args: Any, **kwargs: Any) -> Any:
@@ -92,29 +92,29 @@ class Installed:
     def cbrt(self, *args: Any, **kwargs: Any) -> Any:
         """Cube root. Element by element."""
     def ceil(self, *args: Any, **kwargs: Any) -> Any:
-        """Next whole number above. Element by element."""
+        """Smallest whole number that is not below. Element by element."""
     def choose_element_0index(self, *args: Any, **kwargs: Any) -> Any:
-        """One element along ``axis`` for each position of the other axes."""
+        """One element along ``axis`` for each position on the other axes."""
     def clip(self, *args: Any, **kwargs: Any) -> Any:
-        """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them."""
+        """The array with values below ``a_min`` raised to it, and those above ``a_max`` lowered to that."""
     def cos(self, *args: Any, **kwargs: Any) -> Any:
         """Cosine of radians. Element by element."""
     def cosh(self, *args: Any, **kwargs: Any) -> Any:
         """Hyperbolic cosine. Element by element."""
     def crop(self, *args: Any, **kwargs: Any) -> Any:
-        """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open."""
+        """``data[begin[0]:end[0]:step[0], ...]``; None stands for an end of the axis."""
     @property
     def ctx(self) -> Any: ...
     def degrees(self, *args: Any, **kwargs: Any) -> Any:
         """Radians to degrees. Element by element."""
     def depth_to_space(self, *args: Any, **kwargs: Any) -> Any:
-        """Blocks of channels moved to blocks of height and width."""
+        """Blocks of channels moved into the spatial axes; the opposite of ``space_to_depth``."""
     @property
     def device(self) -> Any: ...
     def diag(self, *args: Any, **kwargs: Any) -> Any:
         """A diagonal of a matrix, or the matrix with this diagonal."""
     def dot(self, *args: Any, **kwargs: Any) -> Any:
-        """Sum over the last axis of the left and the first of the right array."""
+        """Sum of products over the last axis of the left and the first axis of the right array."""
     def erf(self, *args: Any, **kwargs: Any) -> Any:
         """Error function. Element by element."""
     def erfinv(self, *args: Any, **kwargs: Any) -> Any:
@@ -124,15 +124,15 @@ class Installed:
     def expand_dims(self, *args: Any, **kwargs: Any) -> Any:
         """With a new axis of extent one; with ``inplace`` on the same storage."""
     def expm1(self, *args: Any, **kwargs: Any) -> Any:
-        """Exponential less one. Element by element."""
+        """Exponential minus one. Element by element."""
     def fix(self, *args: Any, **kwargs: Any) -> Any:
         """Nearest whole number towards zero. Element by element."""
     def flatten(self, *args: Any, **kwargs: Any) -> Any:
         """All axes but the first joined; with ``inplace`` on the same storage."""
     def flip(self, *args: Any, **kwargs: Any) -> Any:
-        """Elements in opposite order along ``axis``."""
+        """The array with its elements in reverse order along ``axis``."""
     def floor(self, *args: Any, **kwargs: Any) -> Any:
-        """Next whole number below. Element by element."""
+        """Largest whole number that is not above. Element by element."""
     def gamma(self, *args: Any, **kwargs: Any) -> Any:
         """Gamma function. Element by element."""
     def gammaln(self, *args: Any, **kwargs: Any) -> Any:
@@ -142,7 +142,7 @@ class Installed:
     def log10(self, *args: Any, **kwargs: Any) -> Any:
         """Logarithm to base 10. Element by element."""
     def log1p(self, *args: Any, **kwargs: Any) -> Any:
-        """Natural logarithm of one more. Element by element."""
+        """Natural logarithm of one plus the number. Element by element."""
     def log2(self, *args: Any, **kwargs: Any) -> Any:
         """Logarithm to base 2. Element by element."""
     def log_softmax(self, *args: Any, **kwargs: Any) -> Any:
@@ -164,17 +164,17 @@ class Installed:
     def nansum(self, *args: Any, **kwargs: Any) -> Any:
         """Sum, NaN counted as 0. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
     def negative(self, *args: Any, **kwargs: Any) -> Any:
-        """Sign changed. Element by element."""
+        """Opposite sign. Element by element."""
     def norm(self, *args: Any, **kwargs: Any) -> Any:
-        """Sum of absolute values (``ord`` 1) or Euclidean length (2) along ``axis``."""
+        """Sum of absolute values (``ord`` 1) or Euclidean length (2) along ``axis``; of the whole array if None."""
     def one_hot(self, *args: Any, **kwargs: Any) -> Any:
-        """``on_value`` at each index of a new last axis of ``depth``, ``off_value`` elsewhere."""
+        """One-hot vectors: ``on_value`` at each index, ``off_value`` elsewhere."""
     def ones_like(self, *args: Any, **kwargs: Any) -> Any:
-        """Ones of the same shape and dtype."""
+        """Ones in the shape and dtype of ``data``."""
     def pad(self, *args: Any, **kwargs: Any) -> Any:
-        """The array with ``pad_width`` (before, after for each axis) elements around it."""
+        """The array with elements added around it: ``pad_width`` has two counts, before and after, for each axis."""
     def pick(self, *args: Any, **kwargs: Any) -> Any:
-        """One element along ``axis`` for each position of the other axes."""
+        """One element along ``axis`` for each position on the other axes."""
     def prod(self, *args: Any, **kwargs: Any) -> Any:
         """Product. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
     def radians(self, *args: Any, **kwargs: Any) -> Any:
@@ -186,13 +186,13 @@ class Installed:
     def relu(self, *args: Any, **kwargs: Any) -> Any:
         """max(x, 0). Element by element."""
     def repeat(self, *args: Any, **kwargs: Any) -> Any:
-        """Every element ``repeats`` times along ``axis``, of the flattened array for None."""
+        """Each element ``repeats`` times in a row along ``axis``; of the flattened array if that is None."""
     def reshape(self, *args: Any, **kwargs: Any) -> Any:
         """The same storage in another shape; -1 takes what remains, 0 keeps the axis."""
     def reshape_like(self, *args: Any, **kwargs: Any) -> Any:
-        """The left array with axes ``lhs_begin:lhs_end`` replaced by the right one's."""
+        """``lhs`` in the shape of ``rhs``; with limits, only its axes ``lhs_begin:lhs_end`` get those of ``rhs``."""
     def reverse(self, *args: Any, **kwargs: Any) -> Any:
-        """Elements in opposite order along ``axis``."""
+        """The array with its elements in reverse order along ``axis``."""
     def rint(self, *args: Any, **kwargs: Any) -> Any:
         """Nearest whole number, halves downwards. Element by element."""
     def round(self, *args: Any, **kwargs: Any) -> Any:
@@ -200,7 +200,7 @@ class Installed:
     def rsqrt(self, *args: Any, **kwargs: Any) -> Any:
         """One over the square root. Element by element."""
     def shape_array(self, *args: Any, **kwargs: Any) -> Any:
-        """The shape, as int64."""
+        """The shape of the array, int64 ``(number of axes,)``."""
     def sigmoid(self, *args: Any, **kwargs: Any) -> Any:
         """1 / (1 + exp(-x)). Element by element."""
     def sign(self, *args: Any, **kwargs: Any) -> Any:
@@ -210,27 +210,27 @@ class Installed:
     def sinh(self, *args: Any, **kwargs: Any) -> Any:
         """Hyperbolic sine. Element by element."""
     def size_array(self, *args: Any, **kwargs: Any) -> Any:
-        """Number of elements, as int64 of shape ``(1,)``."""
+        """The number of elements of the array, int64 ``(1,)``."""
     def slice(self, *args: Any, **kwargs: Any) -> Any:
-        """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open."""
+        """``data[begin[0]:end[0]:step[0], ...]``; None stands for an end of the axis."""
     def slice_assign(self, *args: Any, **kwargs: Any) -> Any:
         """Write ``rhs`` to the block between ``begin`` and ``end``; returns the array."""
     def slice_assign_scalar(self, *args: Any, **kwargs: Any) -> Any:
         """Write a number to the block between ``begin`` and ``end``; returns the array."""
     def slice_axis(self, *args: Any, **kwargs: Any) -> Any:
-        """``begin`` to ``end`` of one axis; None is its end."""
+        """The part of ``data`` from ``begin`` up to ``end`` along ``axis``; None for ``end`` is its end."""
     def slice_like(self, *args: Any, **kwargs: Any) -> Any:
-        """The first elements along ``axes`` (all by default), as many as ``shape_like`` has."""
+        """The first elements of ``data`` along ``axes`` (all by default), as many as ``shape_like`` has there."""
     def softmax(self, *args: Any, **kwargs: Any) -> Any:
         """exp(data / temperature), divided by its sum along ``axis``."""
     def softmin(self, *args: Any, **kwargs: Any) -> Any:
-        """``softmax`` of the negative."""
+        """``softmax`` of ``-data``."""
     def softsign(self, *args: Any, **kwargs: Any) -> Any:
         """x / (1 + |x|). Element by element."""
     def sort(self, *args: Any, **kwargs: Any) -> Any:
-        """Elements in order along ``axis``; of the flattened array for None."""
+        """The elements in order along ``axis``, of the flattened array if that is None; NaN come last."""
     def space_to_depth(self, *args: Any, **kwargs: Any) -> Any:
-        """Blocks of height and width moved to channels."""
+        """Blocks of the spatial axes moved into the channels; the opposite of ``depth_to_space``."""
     def split(self, *args: Any, **kwargs: Any) -> Any:
         """The array cut into ``num_outputs`` equal parts along ``axis``."""
     def split_v2(self, *args: Any, **kwargs: Any) -> Any:
@@ -246,15 +246,15 @@ class Installed:
     def sum_axis(self, *args: Any, **kwargs: Any) -> Any:
         """Sum. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
     def swapaxes(self, *args: Any, **kwargs: Any) -> Any:
-        """Two axes exchanged."""
+        """The array with axes ``dim1`` and ``dim2`` exchanged."""
     def take(self, *args: Any, **kwargs: Any) -> Any:
-        """Slices of ``a`` along ``axis`` at ``indices``, which are clipped or wrapped into range."""
+        """Slices of ``a`` along ``axis`` at ``indices``."""
     def tan(self, *args: Any, **kwargs: Any) -> Any:
         """Tangent of radians. Element by element."""
     def tanh(self, *args: Any, **kwargs: Any) -> Any:
         """Hyperbolic tangent. Element by element."""
     def tile(self, *args: Any, **kwargs: Any) -> Any:
-        """The whole array repeated ``reps`` times along each axis."""
+        """The whole array repeated ``reps[i]`` times along each axis ``i``."""
     def to_device(self, *args: Any, **kwargs: Any) -> Any:
         """This array if it is on ``context``, else a copy there."""
     def to_dlpack_for_read(self, *args: Any, **kwargs: Any) -> Any:
@@ -262,7 +262,7 @@ class Installed:
     def to_dlpack_for_write(self, *args: Any, **kwargs: Any) -> Any:
         """A DLPack capsule of the array's buffer; writes through it are seen by nobody else."""
     def topk(self, *args: Any, **kwargs: Any) -> Any:
-        """The ``k`` first elements in order along ``axis``: their values, positions, both, or a mask."""
+        """The ``k`` largest elements along ``axis``, or the smallest with ``is_ascend``."""
     def transpose(self, *args: Any, **kwargs: Any) -> Any:
         """The array with axes in another order, reversed by default."""
     def trunc(self, *args: Any, **kwargs: Any) -> Any:
@@ -270,4 +270,4 @@ class Installed:
     def wait_to_write(self, *args: Any, **kwargs: Any) -> Any:
         """Wait until the value is computed; raises the error if the computation failed."""
     def zeros_like(self, *args: Any, **kwargs: Any) -> Any:
-        """Zeros of the same shape and dtype."""
+        """Zeros in the shape and dtype of ``data``."""

@@ -135,7 +135,7 @@ def diag(self: NDArray, k: int = 0, **kwargs: object) -> Any:
 
 def slice_assign(
     self: NDArray,
-    rhs: NDArray,
+    rhs: NDArray | float,
     begin: Sequence[int | None],
     end: Sequence[int | None],
     step: Sequence[int | None],
@@ -155,10 +155,7 @@ def slice_assign_scalar(
     step: Sequence[int | None],
 ) -> Any:
     """Write a number to the block between ``begin`` and ``end``; returns the array."""
-    self[
-        tuple(slice(*each) for each in zip(begin, end, step or (1,) * len(begin), strict=True))
-    ] = value
-    return self
+    return slice_assign(self, value, begin, end, step)
 
 
 def split_v2(

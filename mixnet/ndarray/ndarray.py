@@ -25,7 +25,7 @@ from mixnet.base import (
     SizeError,
     UnknownAttributeError,
 )
-from mixnet.context import Context, as_context
+from mixnet.context import Context
 from mixnet.dtype import CODES, as_dtype, as_numbers, bfloat16
 from mixnet.ops.registry import find
 from mixnet.runtime.devices.host_value import part_on_host
@@ -264,11 +264,6 @@ class NDArray(Installed):
                     link = self._link = Link()
         return link
 
-    def _base(self) -> Any:
-        """The array that owns the storage: of a view another one, else this."""
-        link = self._link
-        return self if link is None or link.base is None else link.base
-
     def _written_to(self, whole: Value, value: Value) -> Value:
         """The content of a view's base, ``whole``, with ``value`` where the view is."""
         link = self._link
@@ -442,7 +437,7 @@ class NDArray(Installed):
         """The same storage, outside the tape: a constant for autograd."""
         return self._view(0, self.shape, detached=True)
 
-    def _zeros_as(self, stype: str) -> Any:
+    def _zeros_as(self, stype: str) -> NDArray:
         """Zeros of this shape in another storage type; ``mixnet.ndarray.sparse`` installs it."""
         raise NotImplementedError
 
@@ -459,7 +454,8 @@ class NDArray(Installed):
     # ---- waiting and leaving ------------------------------------------------------------------
 
     def _array(self, reason: str = "value read") -> jax.Array:
-        return array_of(self._read(), reason)
+        array: jax.Array = array_of(self._read(), reason)
+        return array
 
     def wait_to_read(self) -> None:
         """Wait until the value is computed; raises the error if the computation failed."""
@@ -676,13 +672,6 @@ def as_value(source: int | Sequence[int], like: Spec) -> Value:
 
 def _unpickle(cls: type[NDArray], data: np.ndarray, context: Context) -> NDArray:
     return cls._wrap(from_host(data, context))
-
-
-def from_source(
-    source: int | Sequence[int], context: Context | None, dtype: np.dtype, cls: type[NDArray]
-) -> Any:
-    """An array with a copy of host data."""
-    return cls._wrap(from_host(np.asarray(source, dtype), as_context(context)))
 
 
 # ``mx.nd.ndarray`` is one file in MXNet; everything except the class is in other files here.

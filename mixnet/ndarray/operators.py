@@ -222,7 +222,7 @@ class Binary:
                     return left
 
         def changed(left: NDArray, right: object) -> Value:
-            result = self(left, right)
+            result: NDArray = self(left, right)
             if result._value.spec is left._value.spec and not result._is_sparse:
                 return result._value
             if result.shape != left.shape:

@@ -318,7 +318,8 @@ class Reader:
             raise self.corrupted(f"{part}: {problem}")
         data = _wrapped(self.elements(stored, code, part))
         aux = tuple(_wrapped(self.elements(each, kind, part)) for kind, each in described)
-        array = (RowSparseNDArray if storage == 1 else CSRNDArray)._make(data, aux, shape)
+        cls: type[BaseSparseNDArray] = RowSparseNDArray if storage == 1 else CSRNDArray
+        array = cls._make(data, aux, shape)
         try:
             array._check_places()
         except MXNetError as error:

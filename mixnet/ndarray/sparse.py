@@ -157,7 +157,7 @@ def csr_matrix(
     if isinstance(arg1, tuple):
         return _csr_of_parts(arg1, shape, context, dtype)
     if isinstance(arg1, CSRNDArray) or _is_matrix(arg1):
-        matrix = array(arg1, context, dtype)
+        matrix: CSRNDArray = array(arg1, context, dtype)
     else:
         matrix = _of_dense("csr_matrix", arg1, context, dtype).tostype("csr")
     _check_shape("csr_matrix", matrix, shape)
@@ -280,7 +280,7 @@ def row_sparse_array(
     if isinstance(arg1, tuple):
         return _rows_of_parts(arg1, shape, context, dtype)
     if isinstance(arg1, RowSparseNDArray):
-        result = array(arg1, context, dtype)
+        result: RowSparseNDArray = array(arg1, context, dtype)
     else:
         dense = _of_dense("row_sparse_array", arg1, context, dtype)
         if not dense.shape:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class BaseSparseNDArray(NDArray):
     _variable: Value | None  # its dense counterpart on a tape
 
     @classmethod
-    def _make(cls, data: NDArray, aux: tuple[NDArray, ...], shape: tuple[int, ...]) -> Any:
+    def _make(cls, data: NDArray, aux: tuple[NDArray, ...], shape: tuple[int, ...]) -> Self:
         self = cls.__new__(cls)
         spec = data._spec
         self._value = Value(Spec.of(tuple(shape), spec.dtype, spec.context))
@@ -385,7 +385,8 @@ class CSRNDArray(BaseSparseNDArray):
 
     def _dense(self) -> NDArray:
         arrays = (self._data, self._aux[1], self._rows())
-        return invoke(find("_csr_to_dense"), arrays, {"shape": self.shape})
+        dense: NDArray = invoke(find("_csr_to_dense"), arrays, {"shape": self.shape})
+        return dense
 
     @classmethod
     def _from_dense(cls, dense: NDArray) -> CSRNDArray:
@@ -527,7 +528,8 @@ class RowSparseNDArray(BaseSparseNDArray):
         return "row_sparse"
 
     def _dense(self) -> NDArray:
-        return invoke(find("_rows_to_dense"), self._roomy, {"shape": self.shape})
+        dense: NDArray = invoke(find("_rows_to_dense"), self._roomy, {"shape": self.shape})
+        return dense
 
     def _replace(self, other: BaseSparseNDArray) -> None:
         room = getattr(other, "_room", None)
@@ -569,7 +571,8 @@ class RowSparseNDArray(BaseSparseNDArray):
         places = np.searchsorted(stored, rows)
         if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
             where = host_indices(places, self.context)
-            return invoke(find("_take_rows"), (self._data, where), {})
+            rows_read: NDArray = invoke(find("_take_rows"), (self._data, where), {})
+            return rows_read
         rows_read = invoke(
             find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {}
         )
@@ -579,7 +582,8 @@ class RowSparseNDArray(BaseSparseNDArray):
         mask = dense_array(
             inside.reshape(-1, *[1] * (self.ndim - 1)), self.context, self._spec.dtype
         )
-        return invoke(find("broadcast_mul"), (rows_read, mask), {})
+        masked: NDArray = invoke(find("broadcast_mul"), (rows_read, mask), {})
+        return masked
 
     def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
         """Store these rows, in place of those that were there."""
@@ -627,7 +631,8 @@ class RowSparseNDArray(BaseSparseNDArray):
         numbers = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
         rows = numbers.astype(np.int64).reshape(-1)
         if not self._aux[0].size:  # as in MXNet, none of them is stored then
-            return self.copy()
+            empty: RowSparseNDArray = self.copy()
+            return empty
         where = host_indices(rows, self.context)
         return type(self)._make(self._rows_at(rows), (where,), self.shape)
 

@@ -201,7 +201,8 @@ def _with_dense(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> An
 def _places(array: CSRNDArray) -> np.ndarray:
     """Positions of the stored values in the flattened matrix."""
     rows = np.repeat(np.arange(array.shape[0]), np.diff(array._aux[0].asnumpy()))
-    return rows * array.shape[1] + array._aux[1].asnumpy()
+    places: np.ndarray = rows * array.shape[1] + array._aux[1].asnumpy()
+    return places
 
 
 def _csr_at(data: NDArray, places: np.ndarray, shape: tuple[int, ...]) -> CSRNDArray:
@@ -259,7 +260,10 @@ def _csr_times(matrix: CSRNDArray, rhs: NDArray, transpose: bool) -> NDArray:
     if transpose:
         rows, columns = columns, rows
     extent = matrix.shape[1 if transpose else 0]
-    return invoke(find("_csr_dot"), (matrix._data, columns, rows, rhs), {"extent": extent})
+    product: NDArray = invoke(
+        find("_csr_dot"), (matrix._data, columns, rows, rhs), {"extent": extent}
+    )
+    return product
 
 
 @rule("dot")
@@ -489,7 +493,8 @@ def _update_all_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) 
 def _rows_at(array: NDArray, numbers: NDArray) -> NDArray:
     if isinstance(array, RowSparseNDArray):
         return array._rows_at(numbers.asnumpy())
-    return invoke(find("_take_rows"), (array, numbers), {})
+    rows: NDArray = invoke(find("_take_rows"), (array, numbers), {})
+    return rows
 
 
 def _put_rows(array: NDArray, numbers: NDArray, data: NDArray) -> None:

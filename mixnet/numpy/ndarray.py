@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as onp
 
@@ -21,6 +21,8 @@ from mixnet.runtime.value.value import from_host
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
     from mixnet.numpy.call import Operand
+
+Shared = TypeVar("Shared", bound=NDArray)
 
 
 def _wanted_shape(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, ...]:
@@ -60,7 +62,7 @@ class ndarray(NDArray):
         return invoke(op, arrays, attributes, out, cls)
 
     @classmethod
-    def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Any:
+    def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Self:
         if dtype is None and not isinstance(source, (onp.ndarray, onp.generic)):
             dtype = onp.float32
         target_dtype = None if dtype is None else as_dtype(dtype)
@@ -192,8 +194,10 @@ class ndarray(NDArray):
         return self._dispatch.function(func, args, kwargs)
 
     @classmethod
-    def _function(cls, name: str) -> Callable[..., Any]:
-        return cls._dispatch.namespace[name]
+    def _function(cls, name: str) -> Callable[..., Self]:
+        """A function of ``mx.np`` whose result is an array."""
+        function: Callable[..., Self] = cls._dispatch.namespace[name]
+        return function
 
     # ---- methods ------------------------------------------------------------------------------
 
@@ -308,7 +312,8 @@ class ndarray(NDArray):
 
     def nonzero(self) -> tuple[Self, ...]:
         """The indices of the elements that are not 0, an array for each axis."""
-        return self._function("nonzero")(self)
+        indices: tuple[Self, ...] = self._dispatch.namespace["nonzero"](self)
+        return indices
 
     def sort(self, axis: int = -1, kind: str | None = None, order: str | None = None) -> Self:
         """In rising order along ``axis``, as a new array."""
@@ -341,7 +346,7 @@ class ndarray(NDArray):
         out: NDArray | None = None,
         keepdims: bool = False,
     ) -> Self:
-        """Whether one element is true."""
+        """Whether any element is true."""
         return self._function("any")(self, axis, keepdims, out)
 
     def max(
@@ -433,12 +438,13 @@ def _check_c_order(name: str, order: str) -> None:
         raise OptionError(f"{name}: order={order!r} is not supported; only 'C' is.")
 
 
-def share(array: NDArray, cls: Any) -> Any:
+def share(array: NDArray, cls: type[Shared]) -> Shared:
     """A handle of another class on the storage of ``array``, with its place on the tape."""
     view = array._view(0, array.shape)
     shared = cls.__new__(cls)
     shared._value, shared._link = view._value, view._link
     if array._link is not None and array._link.mark is not None:
+        assert shared._link is not None  # a view has one
         shared._link.mark = array._link.mark
     return shared
 
@@ -493,7 +499,7 @@ _COMPARISONS = {
 }
 
 
-def _compared(method: Callable[..., Any], otherwise: bool) -> Any:
+def _compared(method: Callable[..., Any]) -> Any:
     def compare(self: Any, other: Operand) -> Any:
         if other is None or isinstance(other, (str, list, tuple, complex)):
             # a plain False would be mistaken for a result
@@ -537,8 +543,8 @@ def _install(cls: Any) -> None:
             setattr(cls, f"__i{name}__", operation.inplace_method())
     for name, operation in _COMPARISONS.items():
         setattr(cls, f"__{name}__", operation.method())
-    cls.__eq__ = _compared(cls.__eq__, False)
-    cls.__ne__ = _compared(cls.__ne__, True)
+    cls.__eq__ = _compared(cls.__eq__)
+    cls.__ne__ = _compared(cls.__ne__)
     cls.__hash__ = object.__hash__
 
     def matmul(self: Any, other: Operand) -> Any:

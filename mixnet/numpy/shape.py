@@ -134,7 +134,7 @@ def dstack(arrays: Sequence[Operand]) -> Any:
 
 
 def column_stack(tup: Sequence[Operand]) -> Any:
-    """1-D arrays as columns, matrices joined."""
+    """1-D arrays as columns, and matrices, joined side by side."""
     return call("_npi_column_stack", *tup)
 
 
@@ -171,10 +171,11 @@ def split(ary: Operand, indices_or_sections: int | Sequence[int], axis: int = 0)
         ValueError: the extent does not divide into that many parts.
     """
     if isinstance(indices_or_sections, (int, onp.integer)) and hasattr(ary, "shape"):
-        if indices_or_sections <= 0 or ary.shape[axis] % indices_or_sections:
+        parts, extent = indices_or_sections, ary.shape[axis]
+        if parts <= 0 or extent % parts:
             raise AttributeValueError(
-                f"split: axis {axis} of extent {ary.shape[axis]} does not divide into "
-                f"{indices_or_sections} equal parts; array_split makes parts of unequal extents."
+                f"split: axis {axis} of extent {extent} does not divide into "
+                f"{parts} equal parts; array_split makes parts of unequal extents."
             )
     return _cut(ary, indices_or_sections, axis)
 

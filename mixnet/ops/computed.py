@@ -55,8 +55,8 @@ class Computed(Parametrized):
     ) -> tuple[tuple[Any, ...], Callable[[Arrays], list[Any]]] | None:
         """Outputs, and gradients of the arrays from those of all outputs, by the declared rule.
 
-        Gradients are None where there are none. None if no rule is declared, or if one needs the outputs of
-        the very call.
+        A gradient is None where there is none. The result is None if no rule is declared, or if the rule
+        needs the outputs of this very call.
         """
         if self._gradient is None or self.keeps_outputs:
             return None
@@ -107,7 +107,8 @@ class Computed(Parametrized):
         """
         keywords = self.keywords(statics, scalars)
         keywords.update({self.draws_on_numpy or "": (count,), KEY: key})
-        return self.function(**keywords)
+        numbers: np.ndarray = self.function(**keywords)
+        return numbers
 
     def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: jax.Array) -> tuple:
         keywords = self.keywords(statics, scalars)

@@ -55,7 +55,7 @@ def with_attributes_of(
 
     Args:
         operator: the other one.
-        before: which of its attributes the function's own ones come before; by default they are the first.
+        before: which of its attributes the function's own ones precede; by default they are the first.
         kinds: annotations of attributes that are not as there.
     """
 

@@ -221,7 +221,6 @@ class Op(Computed):
         self._infer_inputs: Callable[..., Mapping[str, Any]] | None = None
         self._infer_dtypes: Callable[..., tuple[Sequence[Any], Sequence[Any]]] | None = None
         self.output_specs: Callable[[Statics, Sequence[Any]], list[Any]] | None = None
-        self.measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
         self.row_gradient: RowGradient | None = None
         self.check_known: Callable[..., None] | None = None
         self.checked_place = 0
@@ -462,7 +461,8 @@ class Op(Computed):
         """Name of the meeting of devices that a call takes part in, and how many they are."""
         if self.over_devices is None:
             return None
-        return self.answer(self.over_devices.parties, statics)
+        parties: tuple[str, int] | None = self.answer(self.over_devices.parties, statics)
+        return parties
 
     def changed(self, statics: Statics, num_inputs: int) -> dict[int, int]:
         """Those of the ``written`` inputs that this call gives another value."""

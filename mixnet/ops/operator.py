@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Arrays = Sequence[Any]
 Statics = tuple[Any, ...]
 Family = Literal["layer", "activation", "normalization", "pooling", "reshaping"]
-"""Kinds of layers that pictures of networks tell apart."""
+"""Kinds of layers that pictures of networks distinguish."""
 
 
 class FlopsRule(NamedTuple):
@@ -30,7 +30,7 @@ class FlopsRule(NamedTuple):
 
 
 class Operator:
-    """What can stand in a node, and all that graphs, passes and the runtime ask of it.
+    """What a node can compute, and all that graphs, passes and the runtime ask of it.
 
     As it stands here it has one output, no attributes, no states, no gradient and no randomness. A subclass
     has a ``name`` and ``apply``, and says what is otherwise; :class:`mixnet.ops.op.Op`
@@ -86,15 +86,15 @@ class Operator:
     """
     flops_rule: FlopsRule | None = None
     precision: str | None = None
-    """What it wants its inputs in under mixed precision: ``low``, ``full``, ``widest``; None for
-    what comes.
-    """
+    """Precision of its inputs under mixed precision: ``low``, ``full``, ``widest``; None for any."""
     full_where: Mapping[str, Sequence[str]] = {}
     """Attributes and the values with which it wants float32 under mixed precision."""
     bfloat16: str | None = None
     """What it wants beside bfloat16, where that is something else."""
     shape_constraint: Constraint | None = None
     """How shapes of arrays and results depend on each other, for inference that goes back."""
+    measure: Callable[[Mapping[str, Any], Mapping[str, Any]], int] | None = None
+    """The number of elements of the result from values, where the shape depends on them."""
     shaped_by: str | None = None
     family: Family | None = None
     activation: Activation = None

@@ -90,7 +90,8 @@ class Nadam(Optimizer):
         return self._zeros(weight), self._zeros(weight)
 
     def _momentum(self, t: int) -> float:
-        return self.beta1 * (1.0 - 0.5 * 0.96 ** (t * self.schedule_decay))
+        decay: float = 0.96 ** (t * self.schedule_decay)
+        return self.beta1 * (1.0 - 0.5 * decay)
 
     def _steps(self, index: Index, weight: NDArray, grad: NDArray, state: Any) -> list[Step]:
         """The rule of one step."""

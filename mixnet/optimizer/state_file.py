@@ -164,7 +164,7 @@ def _from_buffer(content: object, dtype: Any, shape: Any, order: Any) -> np.ndar
     return np.frombuffer(raw, dtype).reshape(shape, order=order).copy("K")
 
 
-def _encode(text: Any, encoding: Any) -> bytes:
+def _encode(text: str, encoding: object) -> bytes:
     """Bytes as old protocols write them."""
     if encoding not in ("latin1", "latin-1"):
         raise _broken(f"bytes are in encoding {_shown(encoding)}, not in latin1")

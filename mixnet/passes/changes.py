@@ -46,11 +46,6 @@ def changes(before: Graph, after: Graph) -> dict[str, list[Any]]:
     }
 
 
-def nothing_changed(difference: dict[str, list[Any]]) -> bool:
-    """Whether a difference is empty."""
-    return not any(difference.values())
-
-
 def _outer(name: str, removed: set[str]) -> str | None:
     """The node that is gone and that ``name`` is a part of: ``net`` of ``net/dense0``."""
     at = name.rfind("/")

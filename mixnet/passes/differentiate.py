@@ -99,7 +99,7 @@ class KeptBackwardOp(BackwardOp):
 
 def backward_node(node: Node, heads: Sequence[Entry | None], wrt: Sequence[int]) -> Node:
     """The node with the gradients of ``node``'s inputs ``wrt``, from those of its outputs."""
-    own = node.op.backward_node(node, heads, wrt)
+    own: Node | None = node.op.backward_node(node, heads, wrt)
     if own is not None:  # a whole graph knows its own backward graph
         return own.made_from(node)
     headed = tuple(i for i, head in enumerate(heads) if head is not None)

@@ -102,4 +102,6 @@ def _value(
     arrays = [each for each in constants if each is not None]
     if rewrites.constant is None or len(arrays) != len(constants):
         return None
-    return ask(rewrites.constant, op.keywords(node.statics, node.scalars), arrays)
+    keywords = op.keywords(node.statics, node.scalars)
+    value: np.ndarray | None = ask(rewrites.constant, keywords, arrays)
+    return value

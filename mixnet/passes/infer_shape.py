@@ -127,9 +127,7 @@ class Inference:
             return
         results = _results.get(call)
         if results is None:
-            self._looks_further = False
-            self._infer_call(node)
-            if not self._looks_further:
+            if self._infer_from_inputs(node):
                 self._remember(node, call)
             return
         for i, (shape, dtype) in enumerate(results):
@@ -147,9 +145,7 @@ class Inference:
             return
         known = _follows.get(call)
         if known is None:
-            self._looks_further = False
-            self._infer_call(node)
-            if not self._looks_further:
+            if self._infer_from_inputs(node):
                 if len(_follows) >= MOST_TRACES:
                     _follows.clear()
                 _follows[call] = [(self.shapes.get(e), self.dtypes.get(e)) for e in entries]
@@ -202,6 +198,12 @@ class Inference:
         if len(_results) >= MOST_TRACES:
             _results.clear()
         _results[call] = results
+
+    def _infer_from_inputs(self, node: Node) -> bool:
+        """Add what follows at one node; whether it follows from the node's own inputs and outputs."""
+        self._looks_further = False
+        self._infer_call(node)
+        return not self._looks_further
 
     def _infer_call(self, node: Node) -> None:
         names = self._argument_names(node)

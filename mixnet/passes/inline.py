@@ -38,7 +38,8 @@ def inline(graph: Graph, facts: Facts | None = None) -> Graph:
 
 
 def _inner(node: Node) -> Graph | None:
-    return None if node.op is None else node.op.graph
+    graph: Graph | None = None if node.op is None else node.op.graph
+    return graph
 
 
 def _expand(

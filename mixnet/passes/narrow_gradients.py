@@ -36,8 +36,9 @@ class NarrowBackwardOp(Operator):
     """
 
     variadic = "what is read"
+    program: Program
 
-    def __init__(self, forward: Any, program: Program):
+    def __init__(self, forward: Operator, program: Program):
         super().__init__()
         self.name = f"_backward_{forward.name}"
         self.forward, self.program = forward, program

@@ -102,7 +102,7 @@ def _rebuilt(
             for i in range(node.op.num_outputs(node.statics, len(node.inputs))):
                 moved_to[Entry(node, i)] = Entry(copied, i)
             return
-        part, outside = _part(groups[number], heads[number], number)
+        part, outside = _part(groups[number], heads[number])
         node = make(Part(part, tuple(moved(e) for e in outside), number))
         for i, head in enumerate(heads[number]):
             moved_to[head] = Entry(node, i)
@@ -113,7 +113,7 @@ def _rebuilt(
     return graph.with_heads(moved(head) for head in graph.heads)
 
 
-def _part(members: list[Node], heads: list[Entry], number: int) -> tuple[Graph, list[Entry]]:
+def _part(members: list[Node], heads: list[Entry]) -> tuple[Graph, list[Entry]]:
     inside: dict[Node, Node] = {}
     variables: dict[Entry, Node] = {}
 

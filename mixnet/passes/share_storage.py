@@ -66,10 +66,10 @@ def make_storages(schedule: Schedule, inplace: bool) -> list[Storage]:
                 continue
             source = step.reads.get(step.same[index]) if inplace and index in step.same else None
             storage = home.get(source) if source is not None else None
-            if source is not None and source.kind in ("argument", "view"):
-                if array.kind == "internal":  # an output is a separate array
-                    array.kind = "view"
-                    continue
+            of_argument = source is not None and source.kind in ("argument", "view")
+            if of_argument and array.kind == "internal":  # an output is a separate array
+                array.kind = "view"
+                continue
             if storage is None or (storage.holds_output and array.kind == "output"):
                 rest.append((index, array))
             else:

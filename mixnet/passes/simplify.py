@@ -104,7 +104,8 @@ def known_dtype(entry: Entry, inputs: Mapping[Node, Known]) -> np.dtype | None:
         if node.is_variable:
             return inputs[node][1] if node in inputs else None
         if node.op.name == "Cast":
-            return np.dtype(_attributes(node)["dtype"])
+            dtype: str = _attributes(node)["dtype"]
+            return np.dtype(dtype)
         if not node.op.rewrites.keeps_dtype or entry.index:
             return None
         entry = node.inputs[0]

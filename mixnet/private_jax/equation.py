@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
+
+import numpy as np
+
+
+class Abstract(Protocol):
+    """What is known of an array before it is computed."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    ndim: int
+
+    def update(self, *, shape: tuple[int, ...]) -> Any:
+        """The same with another shape."""
+
+
+class Atom(Protocol):
+    """A variable or literal of a jaxpr."""
+
+    aval: Abstract
 
 
 class Equation(Protocol):
@@ -17,8 +37,8 @@ class Equation(Protocol):
 
     primitive: Any
     params: dict[str, Any]
-    invars: Any
-    outvars: Any
+    invars: Sequence[Atom]
+    outvars: Sequence[Atom]
 
     def replace(self, *args: Any, **changes: Any) -> Any:
         """A copy with some parts replaced."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 
-def coordinator(timeout: int = 60) -> str:
+def coordinator() -> str:
     """``address:port`` of the first process of a job, as Slurm or Open MPI name it.
 
     JAX knows it, and has no public function that only tells.
     """
     from jax._src.clusters import ClusterEnv
 
+    seconds = 60
     detected = ClusterEnv.auto_detect_unset_distributed_params(
-        None, None, None, None, None, timeout
+        None, None, None, None, None, seconds
     )
     return str(detected[0])
 

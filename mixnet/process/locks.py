@@ -75,7 +75,7 @@ _lasting: weakref.WeakSet[Any] = weakref.WeakSet()  # all others: these are ther
 def make(name: str) -> Lock:
     """A lock that guards what ``ORDER`` says of ``name``."""
     if not checked:
-        lock: Any = _thread.RLock()  # threading.RLock is a function of Python that calls it
+        lock: Lock = _thread.RLock()  # threading.RLock is a function of Python that calls it
     else:
         lock = CheckedLock(name, ORDER.index(name))
     if name not in _of_one_object:

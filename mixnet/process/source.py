@@ -136,10 +136,13 @@ def user_source(making: Any = None) -> Source | None:
     layer: Source | None = None
     while frame is not None and frame is not _state.boundary:
         code = frame.f_code
-        if making is not None and code.co_name == "__init__":
-            if frame.f_locals.get(code.co_varnames[0]) is making:
-                frame = frame.f_back
-                continue
+        if (
+            making is not None
+            and code.co_name == "__init__"
+            and frame.f_locals.get(code.co_varnames[0]) is making
+        ):
+            frame = frame.f_back
+            continue
         is_program = _state.boundary is not None and code.co_filename.startswith(_NETWORKS)
         if is_program or is_users(code.co_filename):
             return Source(code.co_filename, frame.f_lineno, code.co_qualname, layer)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
-from mixnet.base import AttributeKindError, AttributeTypeError, checked_count
+from mixnet.base import AttributeKindError, AttributeTypeError, AttributeValueError, checked_count
 
 
 def checked_function(owner: str, name: str, function: object, example: str) -> Any:
@@ -48,19 +49,23 @@ def _kind(value: object) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
 
 
-def checked_turns(owner: str, value: Any) -> int:
-    """How many turns a loop makes at most.
+def checked_while_loop(cond: Any, func: Any, max_iterations: Any) -> int:
+    """How many turns a ``while_loop`` makes at most; raises unless its functions are functions.
 
     Raises:
-        AttributeTypeError: it is no whole number; a text is an AttributeKindError.
-        AttributeValueError: it is below 1.
+        AttributeTypeError: a function is not callable, or the number is no whole number; a text is an
+            AttributeKindError.
+        AttributeValueError: there is no number, or it is below 1.
     """
-    try:
-        turns = value if isinstance(value, str) else int(value)
-    except (TypeError, ValueError):
-        turns = value
+    if max_iterations is None:
+        raise AttributeValueError("while_loop: pass max_iterations, the rows of the outputs.")
+    checked_function("while_loop", "cond", cond, "def cond(*loop_vars)")
+    checked_function("while_loop", "func", func, "def func(*loop_vars)")
+    turns = max_iterations
     if isinstance(turns, str):
         raise AttributeKindError(
-            f"{owner}: max_iterations must be a whole number, not {turns!r:.60}."
+            f"while_loop: max_iterations must be a whole number, not {turns!r:.60}."
         )
-    return checked_count(f"{owner}: max_iterations", turns)
+    with contextlib.suppress(TypeError, ValueError):
+        turns = int(turns)
+    return checked_count("while_loop: max_iterations", turns)

@@ -179,7 +179,8 @@ def bytes_alive(context: Context) -> int:
     device = context.device
     stats = device.memory_stats()
     if stats:
-        return stats["bytes_in_use"]
+        in_use: int = stats["bytes_in_use"]
+        return in_use
     total = 0
     for array in jax.live_arrays(device.platform):
         if not array.is_deleted():

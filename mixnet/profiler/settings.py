@@ -72,7 +72,7 @@ def _optional_path(value: object) -> str | None:
     return None if value is None else _path(value)
 
 
-def _process(value: Any) -> str:
+def _process(value: str) -> str:
     check_process("set_config", value)
     return value
 

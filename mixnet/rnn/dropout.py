@@ -54,5 +54,6 @@ class DropoutCell(BaseRNNCell):
         self.reset()
         steps, _ = steps_of(length, inputs, layout, merge_outputs)
         if isinstance(steps, Symbol):
-            return self(steps, [])
+            dropped: tuple[Any, list[Any]] = self(steps, [])
+            return dropped
         return super().unroll(length, steps, begin_state, layout, merge_outputs)

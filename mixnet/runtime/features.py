@@ -119,7 +119,7 @@ def feature_list() -> list[Feature]:
     return [Feature(name, value) for name, value in enabled.items()]
 
 
-class Features(OrderedDict):  # type: ignore[type-arg]
+class Features(OrderedDict[str, Feature]):
     """The features by name; one object in a process."""
 
     instance: Features | None = None

@@ -44,7 +44,8 @@ class Recorded:
     @property
     def operations(self) -> tuple[Any, ...]:
         """Pairs of calls and slots, see ``Segment``."""
-        return self.key[0]
+        operations: tuple[Any, ...] = self.key[0]
+        return operations
 
 
 class HeldSegment(Segment):

@@ -87,7 +87,8 @@ class Program:
     @property
     def graph(self) -> dict[str, Any]:
         """The graph that is compiled: the one after the last pass."""
-        return self.steps[-1]["graph"]
+        graph: dict[str, Any] = self.steps[-1]["graph"]
+        return graph
 
     def link(self, node: str) -> dict[str, Any]:
         """The link of a node of the last graph.

@@ -183,7 +183,8 @@ def spelled_out(symbol: Symbol) -> tuple[Symbol, dict[str, Any]]:
             return node.replaced(inputs)
         graph, arrays = node.op.keywords(node.statics)["part"].spelled_out(node.name, inputs)
         stored.update(arrays)
-        return graph.heads
+        heads: tuple[Entry, ...] = graph.heads
+        return heads
 
     if not any(node.op is not None and node.op.name == _PART for node in symbol.graph.nodes):
         return symbol, {}

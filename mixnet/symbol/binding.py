@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
@@ -73,6 +75,13 @@ def bind(
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
+def _is_like(
+    array: NDArray, shape: tuple[int, ...], context: Context, dtype: np.dtype, stype: str
+) -> bool:
+    same = array.shape == shape and array._spec.dtype == dtype
+    return same and array.context is context and array.stype == stype
+
+
 def simple_bind(
     self: Symbol,
     ctx: Context | None = None,
@@ -127,11 +136,12 @@ def simple_bind(
     ) -> NDArray:
         where = groups.get(group[name] or "", context)
         dtype = as_dtype(by_node.get(name) or "float32")
-        array = known.get(name)
-        if array is not None and array.shape == shape and array._spec.dtype == dtype:
-            if array.context is where and array.stype == storage.get(name, "default"):
-                return array
-        return sparse.zeros(storage.get(name, "default"), shape, where, dtype)
+        array: NDArray | None = known.get(name)
+        stype = storage.get(name, "default")
+        if array is not None and _is_like(array, shape, where, dtype, stype):
+            return array
+        zeros: NDArray = sparse.zeros(stype, shape, where, dtype)
+        return zeros
 
     buffer = {} if shared_buffer is None else shared_buffer
     arguments, gradients = {}, {}

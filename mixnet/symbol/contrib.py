@@ -15,7 +15,7 @@ from mixnet.graph.subgraph import SubGraph
 from mixnet.name import current as current_names
 from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
-from mixnet.process.subroutine import checked_function, checked_pair, checked_turns
+from mixnet.process.subroutine import checked_function, checked_pair, checked_while_loop
 from mixnet.symbol.namespace import below
 from mixnet.symbol.operators import apply
 from mixnet.symbol.symbol import Symbol, output_name
@@ -226,11 +226,7 @@ def while_loop(
     Raises:
         ValueError: no ``max_iterations``, or no loop variables.
     """
-    if max_iterations is None:
-        raise AttributeValueError("while_loop: pass max_iterations, the rows of the outputs.")
-    checked_function("while_loop", "cond", cond, "def cond(*loop_vars)")
-    checked_function("while_loop", "func", func, "def func(*loop_vars)")
-    max_iterations = checked_turns("while_loop", max_iterations)
+    turns = checked_while_loop(cond, func, max_iterations)
     variables, shape = _flat(loop_vars, "while_loop: loop_vars")
     if not variables:
         raise AttributeValueError(
@@ -271,7 +267,7 @@ def while_loop(
     attributes = {
         "num_outputs": split + len(variables),
         "num_out_data": split,
-        "max_iterations": max_iterations,
+        "max_iterations": turns,
         "cond_input_locs": [order.index(node.name) for node in condition.inputs],
         "func_input_locs": [order.index(node.name) for node in loop.inputs],
         "func_var_locs": loop.places(names),

@@ -621,11 +621,10 @@ def Variable(
                 f"Variable {name!r}: attribute {key}={setting!r} must be a string; give {str(setting)!r}."
             )
     attrs = node_attributes(attr)
-    if stype is not None:
-        if stype not in STORAGE:
-            raise AttributeValueError(
-                f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
-            )
+    if stype is not None and stype not in STORAGE:
+        raise AttributeValueError(
+            f"Variable {name!r}: stype={stype!r} is not one of {', '.join(STORAGE)}."
+        )
     for key, value in (
         ("shape", shape),
         ("lr_mult", lr_mult),
@@ -660,7 +659,7 @@ def Variable(
     return Symbol((Entry(node),))
 
 
-def Group(symbols: Sequence[Symbol], create_fn: Any = Symbol) -> Symbol:
+def Group(symbols: Sequence[Symbol], create_fn: Callable[[list[Entry]], Symbol] = Symbol) -> Symbol:
     """A symbol with the outputs of all ``symbols``, of the class ``create_fn``."""
     listed = symbols if isinstance(symbols, (list, tuple)) else []
     if not listed or any(not isinstance(each, Symbol) for each in listed):

@@ -145,7 +145,10 @@ def numeric_grad(
         for name, value in (aux_states or {}).items():
             executor.aux_dict[name][:] = value
         executor.forward(is_train=use_forward_train)
-        return np.sum([each.asnumpy().astype(np.float64).sum() for each in executor.outputs])
+        summed: np.ndarray = np.sum(
+            [each.asnumpy().astype(np.float64).sum() for each in executor.outputs]
+        )
+        return summed
 
     values = {name: np.array(_asnumpy(each)) for name, each in location.items()}
     gradients = {}
@@ -217,7 +220,7 @@ def check_numeric_gradient(
     projections = [f"__random_proj{i or ''}" for i in range(len(out_shapes))]
     weights = [Variable(each) for each in projections]
     parts = [sym[i] for i in range(len(out_shapes))]
-    heads = [_weighted(part, weight, sym) for part, weight in zip(parts, weights, strict=True)]
+    heads = [_weighted(part, weight) for part, weight in zip(parts, weights, strict=True)]
     whole = Group(heads) if len(heads) > 1 else heads[0]
     for name, shape in zip(projections, out_shapes, strict=True):
         # Away from zero: a gradient times nothing shows nothing.
@@ -272,12 +275,14 @@ def _random_like(like: NDArray) -> np.ndarray:
     return np.asarray(random_arrays(like.shape), like.dtype)
 
 
-def _weighted(part: Symbol, weight: Symbol, sym: Symbol) -> Symbol:
+def _weighted(part: Symbol, weight: Symbol) -> Symbol:
     from mixnet import symbol
 
     if isinstance(part, symbol.numpy._Symbol):
-        return symbol.numpy.sum(part * weight.as_np_ndarray())
-    return symbol.sum(part * weight)
+        number: Symbol = symbol.numpy.sum(part * weight.as_np_ndarray())
+        return number
+    total: Symbol = symbol.sum(part * weight)
+    return total
 
 
 def check_symbolic_forward(
@@ -322,7 +327,8 @@ def check_symbolic_forward(
     for name, expect, actual in zip(names, references, executor.outputs, strict=False):
         labels = (f"EXPECTED_{name}", f"FORWARD_{name}")
         assert_almost_equal(_as(expect, dtype), actual, rtol, atol, labels, equal_nan=equal_nan)
-    return executor.outputs
+    outputs: list[NDArray] = executor.outputs
+    return outputs
 
 
 def _as(value: object, dtype: Any) -> np.ndarray:
@@ -398,7 +404,7 @@ def check_symbolic_backward(
         ctx, args=arguments, args_grad=gradients, aux_states=states, grad_req=requests
     )
     executor.forward(is_train=True)
-    executor.backward(_heads(sym, out_grads, executor, ctx, dtype))
+    executor.backward(_heads(sym, out_grads, ctx, dtype))
     actual = {name: executor.grad_dict[name] for name in gradients}
     for name, expect in references.items():
         request = requests[name]
@@ -418,7 +424,6 @@ def check_symbolic_backward(
 def _heads(
     sym: Symbol,
     out_grads: Sequence[Any] | Mapping[str, Any] | None,
-    executor: Executor,
     ctx: Context,
     dtype: DTypeLike,
 ) -> Any:
@@ -501,7 +506,7 @@ def check_consistency(
     equal_nan: bool = False,
     use_uniform: bool = False,
     rand_type: Any = np.float64,
-) -> dict[str, NDArray]:
+) -> Mapping[str, NDArray]:
     """Raise unless a symbol gives the same numbers on several contexts and in several dtypes.
 
     Args:
@@ -547,7 +552,7 @@ def check_consistency(
             executor.backward(executor.outputs)
     dtypes = [np.dtype(each.outputs[0].dtype) for each in executors]
     finest = int(np.argmax([each.itemsize for each in dtypes]))
-    truth: Any = ground_truth
+    truth: Mapping[str, NDArray] | None = ground_truth
     if truth is None:
         truth = {**executors[finest].output_dict, **_gradients(executors[finest])}
     for number, executor in enumerate(executors):

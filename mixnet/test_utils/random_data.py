@@ -79,7 +79,8 @@ def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
 
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
     """A matrix whose row ``i`` has ``i`` everywhere."""
-    return arange(0, rows, dtype=dtype).reshape(rows, 1).broadcast_to((rows, columns))
+    matrix: NDArray = arange(0, rows, dtype=dtype).reshape(rows, 1).broadcast_to((rows, columns))
+    return matrix
 
 
 def get_identity_mat(size: int) -> NDArray:
@@ -307,14 +308,16 @@ def new_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
     """A random matrix of ``n`` rows with real eigenvalues: Q T Q', T a triangle (Schur)."""
     q = new_orthonormal_matrix_2d(n)
     triangle = np.triu(np.random.uniform(-10.0, 10.0, (n, n)), 1) + np.diag(_eigenvalues(n))
-    return q @ triangle @ q.T
+    matrix: np.ndarray = q @ triangle @ q.T
+    return matrix
 
 
 def new_sym_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
     """A random symmetric matrix of ``n`` rows: Q D Q', D a diagonal."""
     q = new_orthonormal_matrix_2d(n)
-    matrix = q @ np.diag(_eigenvalues(n)) @ q.T
-    return (matrix + matrix.T) / 2
+    matrix: np.ndarray = q @ np.diag(_eigenvalues(n)) @ q.T
+    matrix = (matrix + matrix.T) / 2
+    return matrix
 
 
 def _batch(shape: Sequence[int], make: Callable[[int], np.ndarray]) -> np.ndarray:

@@ -50,7 +50,7 @@ def effective_dtype(dat: Any) -> np.dtype:
     It is the array's own, but float16 for float32 arrays on GPUs that multiply matrices in TF32,
     which has float16's ten bits of fraction.
     """
-    dtype = np.dtype(dat.dtype)
+    dtype: np.dtype = np.dtype(dat.dtype)
     if (
         dtype == np.float32
         and isinstance(dat, NDArray)
@@ -73,7 +73,7 @@ def get_tolerance(dat: Any, tol: Any, default_tol: Mapping[np.dtype, float]) -> 
     if isinstance(tol, numbers.Number):
         return tol  # type: ignore[return-value]
     dtype = np.dtype("float64") if isinstance(dat, numeric_types) else effective_dtype(dat)
-    tolerances = {} if tol is None else tol
+    tolerances: Mapping[np.dtype, float] = {} if tol is None else tol
     return tolerances.get(dtype, default_tol[dtype])
 
 

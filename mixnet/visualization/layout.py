@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 GAP_X, GAP_Y, LINE = 22.0, 26.0, 9.0
+MARGIN = 10
 Point = tuple[float, float]
 
 
@@ -30,7 +31,6 @@ class Layout:
 def layered(
     sizes: Sequence[tuple[float, float]],
     edges: Sequence[tuple[int, int]],
-    margin: float = 10,
     weights: Sequence[float] | None = None,
 ) -> Layout:
     """Boxes in rows, every edge from a row to a lower one, no edge through a box.
@@ -41,11 +41,10 @@ def layered(
     Args:
         sizes: width and height of each box.
         edges: pairs of boxes, the upper one first.
-        margin: room around everything.
         weights: the more, the straighter; 1 for each edge by default.
     """
     if not sizes:
-        return Layout(2 * margin, 2 * margin, [], [])
+        return Layout(2 * MARGIN, 2 * MARGIN, [], [])
     count = len(sizes)
     turned = _turned(count, edges)
     pairs = [(b, a) if turn else (a, b) for (a, b), turn in zip(edges, turned, strict=True)]
@@ -71,9 +70,9 @@ def layered(
     x = _places(rows, half, links, count)
     low = min(x[i] - half[i] for i in range(len(half)))
     high = max(x[i] + half[i] for i in range(len(half)))
-    x = [each - low + margin for each in x]
+    x = [each - low + MARGIN for each in x]
     tops, bottoms = [], []
-    y = margin
+    y: float = MARGIN
     for row in rows:
         tops.append(y)
         y += max((sizes[i][1] for i in row if i < count), default=0.0)
@@ -92,7 +91,7 @@ def layered(
         path += [(x[b] + ends[number], tops[level[b]])] * 2
         paths.append(path[::-1] if turned[number] else path)
     corners = [(x[i] - half[i], tops[level[i]]) for i in range(count)]
-    return Layout(high - low + 2 * margin, y - GAP_Y + margin, corners, paths)
+    return Layout(high - low + 2 * MARGIN, y - GAP_Y + MARGIN, corners, paths)
 
 
 def curve(path: Sequence[Point]) -> str:

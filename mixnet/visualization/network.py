@@ -165,7 +165,8 @@ def _digraph() -> Any:
         def render(self, *args: Any, **kwargs: object) -> str:
             """Write the source and the picture; returns the path of the picture."""
             try:
-                return super().render(*args, **kwargs)
+                rendered: str = super().render(*args, **kwargs)
+                return rendered
             except graphviz.ExecutableNotFound:
                 if self._drawing is None:
                     raise
@@ -189,7 +190,8 @@ def _digraph() -> Any:
                 return {"image/svg+xml": self._repr_svg_()}
 
         def _repr_svg_(self) -> str:
-            return self.pipe(format="svg", encoding="utf-8")
+            svg: str = self.pipe(format="svg", encoding="utf-8")
+            return svg
 
     Network.__name__ = Network.__qualname__ = "Digraph"
     return Network

@@ -345,7 +345,8 @@ def _weights(payload: dict[str, Any], state: dict[str, Any]) -> np.ndarray:
     scores = scores / math.sqrt(queries.shape[1])
     q, k = np.mgrid[: len(queries), : len(keys)]
     hidden = {"none": k < 0, "causal": k > q, "length": k >= state["length"]}[state["mask"]]
-    return nd.softmax(nd.array(np.where(hidden, -np.inf, scores))).asnumpy()
+    weights: np.ndarray = nd.softmax(nd.array(np.where(hidden, -np.inf, scores))).asnumpy()
+    return weights
 
 
 def _heat(picture: Svg, x: float, y: float, side: int, values: np.ndarray) -> None:

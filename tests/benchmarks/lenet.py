@@ -9,6 +9,7 @@ import numpy as np
 import mixnet as mx
 from mixnet import autograd, gluon
 from mixnet.gluon import nn
+from tests.benchmarks.networks.convolutional import lenet
 from tests.benchmarks.timing import interleaved
 
 BATCH, RATE = 64, 0.01
@@ -16,16 +17,7 @@ BATCH, RATE = 64, 0.01
 
 def make() -> nn.HybridSequential:
     """LeNet for 28x28 pictures."""
-    net = nn.HybridSequential()
-    net.add(
-        nn.Conv2D(20, 5, activation="relu"),
-        nn.MaxPool2D(2, 2),
-        nn.Conv2D(50, 5, activation="relu"),
-        nn.MaxPool2D(2, 2),
-        nn.Flatten(),
-        nn.Dense(500, activation="relu"),
-        nn.Dense(10),
-    )
+    net = lenet(mx, (1, 28, 28), 10)
     net.initialize(mx.init.Xavier())
     return net
 

@@ -35,23 +35,25 @@ def test_a_job_that_is_submitted_again_goes_on(tmp_path: Path) -> None:
     assert (tmp_path / "lenet-0002.params").exists()
 
 
-@pytest.mark.parametrize("script", ["slurm.sh", "sge.sh", "pbs.sh", "train.sh"])
-def test_a_script_is_bash(script: str) -> None:
+def text_of_bash(script: str) -> str:
+    """A script's text, once Bash has parsed it."""
     path = ROOT / "docs" / "cluster" / script
-    found = subprocess.run(
+    parsed = subprocess.run(
         ["bash", "-n", str(path)], capture_output=True, text=True, check=False, timeout=60
     )
-    assert found.returncode == 0, found.stderr
-    assert script == "train.sh" or ". docs/cluster/train.sh" in path.read_text()
+    assert parsed.returncode == 0, parsed.stderr
+    return path.read_text()
+
+
+@pytest.mark.parametrize("script", ["slurm.sh", "sge.sh", "pbs.sh", "train.sh"])
+def test_a_script_is_bash(script: str) -> None:
+    text = text_of_bash(script)
+    assert script == "train.sh" or ". docs/cluster/train.sh" in text
 
 
 @pytest.mark.parametrize(
     "script", ["slurm-workers.sh", "sge-workers.sh", "pbs-workers.sh", "workers.sh"]
 )
 def test_a_script_of_many_workers_is_bash(script: str) -> None:
-    path = ROOT / "docs" / "cluster" / script
-    found = subprocess.run(
-        ["bash", "-n", str(path)], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert found.returncode == 0, found.stderr
-    assert script == "workers.sh" or "START=" in path.read_text()
+    text = text_of_bash(script)
+    assert script == "workers.sh" or "START=" in text

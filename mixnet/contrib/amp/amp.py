@@ -74,20 +74,27 @@ def list_lp16_fp32_ops(target_dtype: DTypeLike) -> list[str]:
 
 def list_conditional_fp32_ops(target_dtype: DTypeLike) -> list[tuple[str, str, list[str]]]:
     """Operators that need float32 with certain values of an attribute: name, attribute, values."""
-    lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
-    return lists.CONDITIONAL_FP32_FUNCS
+    return (
+        symbol_fp16.CONDITIONAL_FP32_FUNCS
+        if _is_half(target_dtype)
+        else symbol_bf16.CONDITIONAL_FP32_FUNCS
+    )
 
 
 def list_widest_type_cast(target_dtype: DTypeLike) -> list[str]:
     """Names of operators whose inputs all get the widest precision among them."""
-    lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
-    return lists.WIDEST_TYPE_CASTS
+    return (
+        symbol_fp16.WIDEST_TYPE_CASTS if _is_half(target_dtype) else symbol_bf16.WIDEST_TYPE_CASTS
+    )
 
 
 def list_loss_output_functions(target_dtype: DTypeLike) -> list[str]:
     """Names of operators that are a loss with a gradient of their own."""
-    lists = symbol_fp16 if _is_half(target_dtype) else symbol_bf16
-    return lists.LOSS_OUTPUT_FUNCTIONS
+    return (
+        symbol_fp16.LOSS_OUTPUT_FUNCTIONS
+        if _is_half(target_dtype)
+        else symbol_bf16.LOSS_OUTPUT_FUNCTIONS
+    )
 
 
 def list_lp16_use_fp32_params(target_dtype: DTypeLike) -> dict[str, list[str]] | None:
@@ -170,7 +177,7 @@ def _as_trainer(optimizer_or_trainer: object) -> Trainer:
 
 
 def _scaler(trainer: Trainer) -> LossScaler:
-    scaler = trainer._amp_loss_scaler
+    scaler: LossScaler | None = trainer._amp_loss_scaler
     if scaler is None:
         raise MXNetError(
             "The Trainer does not scale the loss yet: call amp.init_trainer(trainer) first."

@@ -149,7 +149,9 @@ def quantize_model_mkldnn(**options: Any) -> tuple[Symbol, dict[str, NDArray], d
     return _checked("quantize_model_mkldnn", True, **options)
 
 
-def _checked(name: str, fused: bool, **options: Any) -> Any:
+def _checked(
+    name: str, fused: bool, **options: Any
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     _check_symbol(name, options["sym"])
     kinds = ("quantized_dtype", "quantize_mode", "quantize_granularity")
     check(name, options["ctx"], **{each: options[each] for each in kinds})

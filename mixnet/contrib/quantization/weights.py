@@ -117,4 +117,5 @@ def _whole(weight: np.ndarray, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 def _packed(whole: np.ndarray) -> np.ndarray:
     """Two numbers of 4 bits in a byte, the first in the low half."""
     even = np.pad(whole, ((0, 0), (0, whole.shape[1] % 2))) + HALF
-    return (even[:, ::2] | (even[:, 1::2] << 4)).astype(np.uint8)
+    packed: np.ndarray = (even[:, ::2] | (even[:, 1::2] << 4)).astype(np.uint8)
+    return packed

@@ -394,7 +394,7 @@ class HybridBlock(TracedBlock):
             raise problem from None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
-        """Outputs from inputs, with operators from ``F``; parameters come by name."""
+        """Outputs from inputs, with operators from ``F``; parameters are passed by name."""
         raise NotDefinedError(
             f"{type(self).__name__} defines neither forward(self, x) nor "
             f"hybrid_forward(self, F, x, ...)."
@@ -455,7 +455,8 @@ class HybridBlock(TracedBlock):
                 return composition.symbol
             traced = self._trace([leaf._spec for leaf in leaves], structure, False)
         elif self._cached_graph:
-            return self._cached_graph[1]
+            symbol: Symbol = self._cached_graph[1]
+            return symbol
         elif not self._cache:
             raise StateError(
                 "The network has not been traced yet: call hybridize(), then call the network "

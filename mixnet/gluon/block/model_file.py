@@ -97,7 +97,7 @@ def load_model(block: Block, prefix: str) -> None:
     restore(block, described, "", "")
     if all(own == saved for saved, own in places.items()):
         block.load_parameters(f"{prefix}-model.params")
-    else:  # children are kept under other names than when it was saved
+    else:  # children have other names than when it was saved
         _fill(block, f"{prefix}-model.params", places)
     for each, name in names:
         each._name = name

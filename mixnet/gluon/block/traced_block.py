@@ -48,7 +48,7 @@ class TracedBlock(Block):
         self.__dict__.update(self._no_graphs())
 
     def _no_graphs(self) -> dict[str, Any]:
-        """The attributes that graphs are kept in, as they are before the first call."""
+        """The attributes that hold graphs, as before the first call."""
         return {"_cache": {}, "_compositions": {}, "_cached_graph": ()}
 
     def __getstate__(self) -> dict[str, Any]:

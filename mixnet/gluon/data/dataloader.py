@@ -116,7 +116,8 @@ def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 def _shape_of(sample: Any) -> tuple[int, ...] | str:
     try:
-        return np.shape(sample)
+        shape: tuple[int, ...] = np.shape(sample)
+        return shape
     except ValueError:
         return "that differ within one"
 
@@ -272,8 +273,8 @@ class _MultiWorkerIter:
 class _Whole:
     """Scope around calls of a loader's workers: an interrupt stops all of them.
 
-    If another one comes while they are being ended, the next epoch finds that something was under way
-    and starts others.
+    If another one arrives while they are being stopped, the next epoch sees that a call was under way, and
+    starts new workers.
     """
 
     def __init__(self, loader: DataLoader):
@@ -367,7 +368,7 @@ class DataLoader:
             batchify_fn = default_mp_batchify_fn if self._num_workers else default_batchify_fn
         self._batchify_fn = batchify_fn
         self._worker_pool: Any = None
-        self._under_way = 0  # calls of workers that have not come to their end
+        self._under_way = 0  # calls of workers that have not ended
         self._epochs = 0
         self._iter: _MultiWorkerIter | None = None
         self.auto_reload = auto_reload

@@ -31,7 +31,7 @@ class Dataset:
         raise NotDefinedError(f"{type(self).__name__} does not define __len__.")
 
     def filter(self, fn: Callable[[Any], Any]) -> Dataset:
-        """The samples for which ``fn(sample)`` is true; it is called for all of them now."""
+        """The samples for which ``fn(sample)`` is true; it is called for all samples now."""
         return _SampledDataset(self, FilterSampler(fn, self))
 
     def shard(self, num_shards: int, index: int) -> Dataset:
@@ -54,7 +54,7 @@ class Dataset:
         return _SampledDataset(self, SequentialSampler(count))
 
     def sample(self, sampler: Sampler) -> Dataset:
-        """The samples at the indices of ``sampler``, in its order, which is evaluated once, now.
+        """The samples at the indices that ``sampler`` yields, in that order; it is iterated once, now.
 
         Raises:
             TypeError: it is not a sampler.

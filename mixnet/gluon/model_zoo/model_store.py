@@ -64,7 +64,7 @@ _model_sha1 = {
 apache_repo_url = "https://apache-mxnet.s3-accelerate.dualstack.amazonaws.com/"
 
 FOLDER = os.path.join(base.data_dir(), "models")
-"""Where the files are kept: ``models`` in ``MXNET_HOME``, by default ``~/.mxnet``."""
+"""Where the files are stored: ``models`` in ``MXNET_HOME``, by default ``~/.mxnet``."""
 
 
 def short_hash(name: str) -> str:

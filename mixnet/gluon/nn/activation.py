@@ -113,7 +113,7 @@ class SELU(HybridBlock):
 
 
 class GELU(HybridBlock):
-    """x · Φ(x), Φ the normal distribution function. Source: Hendrycks and Gimpel, 2016."""
+    """x · Φ(x), Φ the standard normal distribution function. Source: Hendrycks and Gimpel, 2016."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)

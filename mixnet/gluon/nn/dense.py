@@ -104,7 +104,7 @@ class Flatten(HybridBlock):
 
 
 class Dropout(HybridBlock):
-    """Elements set to 0 with probability ``rate`` in training.
+    """In training, sets elements to 0 with probability ``rate`` and scales the others by ``1 / (1 - rate)``.
 
     Args:
         rate: probability.

@@ -10,8 +10,10 @@ from mixnet.ops.schema.arguments import check_arguments
 from mixnet.ops.schema.attributes import Positive
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
+    from mixnet.gluon.block import Block
     from mixnet.gluon.block.tensor import Tensor
 
 
@@ -55,12 +57,16 @@ class Embedding(HybridBlock):
         )
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, weight: Tensor) -> Any:
-        """Rows at ``x``."""
+        """The rows of the table at ``x``."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        settings = self._kwargs
-        return (
-            f"{type(self).__name__}({settings['input_dim']} -> {settings['output_dim']}, "
-            f"{settings['dtype']})"
-        )
+        return table_repr(self, self._kwargs)
+
+
+def table_repr(block: Block, settings: Mapping[str, object]) -> str:
+    """An embedding as text: its class, the shape of its table, and its dtype."""
+    return (
+        f"{type(block).__name__}({settings['input_dim']} -> {settings['output_dim']}, "
+        f"{settings['dtype']})"
+    )

@@ -53,7 +53,7 @@ class Lambda(Block):
         self._func_impl: Any = getattr(nd, function) if isinstance(function, str) else function
 
     def forward(self, *args: Any) -> Any:
-        """The function of the inputs."""
+        """The result of the function for these inputs."""
         return self._func_impl(*args)
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class HybridLambda(HybridBlock):
             self._func = function
 
     def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any) -> Any:
-        """The function of the inputs."""
+        """The result of the function for these inputs."""
         try:
             return self._func(F, x, *args)
         except TypeError:

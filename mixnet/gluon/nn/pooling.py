@@ -54,7 +54,7 @@ class _Pooling(HybridBlock):
         return "pool"
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """One number for every window."""
+        """The result of each window."""
         return F.Pooling(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:

@@ -56,7 +56,7 @@ class Constant(Parameter):
             )
 
     def var(self) -> Symbol:
-        """A variable for it, without its value as an attribute."""
+        """A symbol variable for the constant, without its value as an attribute."""
         if self._var is None:
             init, self.init = self.init, None
             try:

@@ -283,7 +283,7 @@ class Parameter:
             own = fresh and context is contexts[0]
             self._arrays[context] = data if own else data.copyto(context)
             self._mark(self._arrays[context])
-        flush("initialize")  # the first step shall be the same program as the second
+        flush("initialize")  # so that the first step is the same program as the second
 
     def _load_init(
         self,
@@ -554,7 +554,8 @@ class Parameter:
             StateError: it has none (``grad_req='null'``).
         """
         self._check_grad()
-        return self._on(ctx).grad
+        gradient: NDArray = self._on(ctx).grad
+        return gradient
 
     def list_grad(self) -> list[NDArray]:
         """The gradients, one per context."""
@@ -569,7 +570,8 @@ class Parameter:
     def list_ctx(self) -> list[Context]:
         """The contexts that hold it, or will hold it once it is initialized."""
         if not self._arrays and self._deferred_init:
-            return self._deferred_init[1]
+            contexts: list[Context] = self._deferred_init[1]
+            return contexts
         self._check()
         return list(self._arrays)
 
@@ -578,16 +580,18 @@ class Parameter:
         self._check()
         if self._stype != "default":
             rows = array(np.arange((self._shape or (0,))[0]), dtype="int64")
-            whole = next(iter(self._arrays.values())).copyto(cpu())
+            whole: NDArray = next(iter(self._arrays.values())).copyto(cpu())
             if self._trainer:
                 self._trainer._row_sparse_pull(self, whole, rows, full_idx=True)
             return whole
         with RecordingScope(False, None):
             values = list(self._arrays.values())
             if len(values) == 1:
-                return values[0].copyto(cpu())
+                value: NDArray = values[0].copyto(cpu())
+                return value
             total: Any = sum((each.copyto(cpu()) for each in values[1:]), values[0].copyto(cpu()))
-            return total / len(values)
+            mean: NDArray = total / len(values)
+            return mean
 
     def set_data(self, data: NDArray | np.ndarray) -> None:
         """Replace the value on all contexts; this also sets a shape that was unknown.
@@ -633,7 +637,7 @@ class Parameter:
                 each.grad[:] = 0
 
     def var(self) -> Symbol:
-        """A variable for it."""
+        """A symbol variable for the parameter."""
         if self._var is None:
             self._var = Variable(
                 self.name,

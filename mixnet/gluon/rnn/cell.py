@@ -343,7 +343,7 @@ class RNNCell(_GatedCell):
 class LSTMCell(_GatedCell):
     """Long short-term memory. Source: Hochreiter and Schmidhuber, 1997; Gers et al., 1999.
 
-    The parts of the weights are: input gate, forget gate, new content, output gate.
+    The rows of the weights are those of the input gate, the forget gate, the new content and the output gate.
 
     Args:
         hidden_size: units.
@@ -428,7 +428,7 @@ class LSTMCell(_GatedCell):
 class GRUCell(_GatedCell):
     """Gated recurrent unit, with the reset gate after the product. Source: Cho et al., 2014.
 
-    The parts of the weights are: reset gate, update gate, new content.
+    The rows of the weights are those of the reset gate, the update gate and the new content.
 
     Args:
         hidden_size: units.

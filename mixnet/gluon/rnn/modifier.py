@@ -76,7 +76,8 @@ class DropoutCell(HybridRecurrentCell):
         self.reset()
         data, _, F, _ = sequence(length, inputs, layout, merge_outputs)
         if isinstance(data, TENSORS):
-            return self.hybrid_forward(F, data, begin_state or [])
+            dropped: tuple[Any, list[Any]] = self.hybrid_forward(F, data, begin_state or [])
+            return dropped
         return super().unroll(length, data, begin_state, layout, merge_outputs, valid_length)
 
 
@@ -87,7 +88,7 @@ class ModifierCell(HybridRecurrentCell):
         base_cell: the other cell, which can then be called only through this one.
     """
 
-    base_cell: Any
+    base_cell: RecurrentCell
 
     def __init__(self, base_cell: RecurrentCell):
         if not isinstance(base_cell, RecurrentCell):
@@ -113,7 +114,8 @@ class ModifierCell(HybridRecurrentCell):
     def begin_state(self, func: Any = sym.zeros, **kwargs: object) -> list[Any]:  # type: ignore[override]
         """Initial states of the other cell."""
         self._check_alone()
-        return self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
+        states: list[Any] = self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
+        return states
 
     def _with_base(self, call: Any) -> Any:
         """Call a function with the other cell, which may be called inside."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from mixnet.onnx.export.fold import folded
 from mixnet.onnx.package import onnx_package, type_code
-
-if TYPE_CHECKING:
-    pass
 
 # From these operator sets on axes come as an input and not as an attribute.
 _AXES_INPUT = {"ReduceSum": 13}
@@ -67,21 +64,11 @@ class Builder:
 
     def fresh(self, base: str) -> str:
         """``base``, with a number appended if another value has that name."""
-        name, number = base, 0
-        while name in self._used:
-            number += 1
-            name = f"{base}_{number}"
-        self._used.add(name)
-        return name
+        return _unused(base, self._used)
 
     def fresh_step(self, base: str) -> str:
         """A name for a node, numbered where another has it: a layer that is called twice is two nodes."""
-        name, number = base, 0
-        while name in self._steps_used:
-            number += 1
-            name = f"{base}_{number}"
-        self._steps_used.add(name)
-        return name
+        return _unused(base, self._steps_used)
 
     def body(self) -> Builder:
         """An empty graph nested in this one."""
@@ -89,30 +76,38 @@ class Builder:
 
     # ---- nodes ----------------------------------------------------------------------------------
 
-    def __getattr__(self, op_type: str) -> Callable[..., Any]:
+    def __getattr__(self, op_type: str) -> Callable[..., str]:
         if not op_type[:1].isupper():
             raise AttributeError(op_type)
 
-        def add(*inputs: Any, outputs: int = 1, **attributes: Any) -> Any:
-            return self.add(op_type, inputs, outputs, attributes)
+        def add(*inputs: Any, **attributes: Any) -> str:
+            return self.add(op_type, inputs, attributes)
 
         return add
 
-    def add(self, op_type: str, inputs: Sequence[Any], outputs: int, attributes: Any) -> Any:
-        """Add a node; the name of its output, or a list of them for several."""
+    def add(self, op_type: str, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> str:
+        """Add a node with one output; the name of that."""
+        return self.add_several(op_type, inputs, 1, attributes)[0]
+
+    def add_several(
+        self, op_type: str, inputs: Sequence[Any], outputs: int, attributes: Mapping[str, Any]
+    ) -> list[str]:
+        """Add a node; the names of its ``outputs`` outputs."""
         names = [self.value(each) for each in inputs]
         computed = self._folded(op_type, names, attributes) if outputs == 1 else None
         if computed is not None:
-            return self.constant(computed)
+            return [self.constant(computed)]
         while names and not names[-1]:
             names.pop()
         name = self.fresh(f"{self.scope}/{op_type}")
         results = [name] + [self.fresh(f"{name}_{i}") for i in range(1, outputs)]
         written = {key: value for key, value in attributes.items() if value is not None}
         self.steps.append(Step(op_type, names, results, name, self.doc, written))
-        return results[0] if outputs == 1 else results
+        return results
 
-    def _folded(self, op_type: str, names: list[str], attributes: Any) -> np.ndarray | None:
+    def _folded(
+        self, op_type: str, names: list[str], attributes: Mapping[str, Any]
+    ) -> np.ndarray | None:
         arrays = [self.known(name) for name in names]
         if any(each is None for each in arrays) or not self._own.issuperset(names):
             return None
@@ -171,13 +166,12 @@ class Builder:
         if listed == []:
             return value
         if self.opset >= _AXES_INPUT.get(op_type, _AXES_INPUT_OTHERS):
-            return self.add(op_type, (value, listed), 1, {"keepdims": int(keep)})
-        return self.add(op_type, (value,), 1, {"axes": listed, "keepdims": int(keep)})
+            return self.add(op_type, (value, listed), {"keepdims": int(keep)})
+        return self.add(op_type, (value,), {"axes": listed, "keepdims": int(keep)})
 
     def split(self, value: str, axis: int, sizes: Sequence[int]) -> list[str]:
         """Parts of a value along an axis."""
-        parts = self.add("Split", (value, list(sizes)), len(sizes), {"axis": axis})
-        return [parts] if len(sizes) == 1 else parts
+        return self.add_several("Split", (value, list(sizes)), len(sizes), {"axis": axis})
 
     def slice(self, value: str, axis: int, start: int, end: int, step: int = 1) -> str:
         """Part of a value along an axis."""
@@ -229,6 +223,16 @@ class Builder:
             doc_string=doc or None,
             value_info=[info(each) for each in self.infos],
         )
+
+
+def _unused(base: str, used: set[str]) -> str:
+    """``base``, with a number appended if it is used; from now on it is."""
+    name, number = base, 0
+    while name in used:
+        number += 1
+        name = f"{base}_{number}"
+    used.add(name)
+    return name
 
 
 def _node(step: Step) -> Any:

@@ -104,13 +104,13 @@ def _(b: Builder, call: Call) -> str:
     if op_type == "Identity":
         return call.x
     only_floats(call)
-    return b.add(op_type, (call.x,), 1, {})
+    return b.add(op_type, (call.x,), {})
 
 
 @converts(*_BINARY)
 def _(b: Builder, call: Call) -> str:
     one_dtype(call)
-    return b.add(_BINARY[call.node.op.name], call.inputs, 1, {})
+    return b.add(_BINARY[call.node.op.name], call.inputs, {})
 
 
 @converts(*_SCALAR)
@@ -118,7 +118,7 @@ def _(b: Builder, call: Call) -> str:
     one_dtype(call)
     op_type = _SCALAR[call.node.op.name]
     pair = (call.x, scalar(b, call))
-    return b.add(op_type.removeprefix("r"), pair[::-1] if op_type[0] == "r" else pair, 1, {})
+    return b.add(op_type.removeprefix("r"), pair[::-1] if op_type[0] == "r" else pair, {})
 
 
 @converts(*[f"{start}{name}" for start in ("_", "broadcast_") for name in _COMPARE])
@@ -126,14 +126,14 @@ def _(b: Builder, call: Call) -> str:
     one_dtype(call)
     name = call.node.op.name
     op_type, turned = _COMPARE[name.removeprefix("broadcast_").removeprefix("_")]
-    return _as_number(b, call, b.add(op_type, call.inputs, 1, {}), turned)
+    return _as_number(b, call, b.add(op_type, call.inputs, {}), turned)
 
 
 @converts(*[f"_{name}_scalar" for name in _COMPARE])
 def _(b: Builder, call: Call) -> str:
     one_dtype(call)
     op_type, turned = _COMPARE[call.node.op.name[1:].removesuffix("_scalar")]
-    return _as_number(b, call, b.add(op_type, (call.x, scalar(b, call)), 1, {}), turned)
+    return _as_number(b, call, b.add(op_type, (call.x, scalar(b, call)), {}), turned)
 
 
 def _as_number(b: Builder, call: Call, truth: str, turned: bool = False) -> str:
@@ -151,7 +151,7 @@ def _(b: Builder, call: Call) -> str:
     one_dtype(call)
     op_type = _LOGICAL[call.node.op.name.removeprefix("broadcast_").removeprefix("_")]
     pair = [truth(b, each, dtype) for each, dtype in zip(call.inputs, call.dtypes, strict=True)]
-    return _as_number(b, call, b.add(op_type, pair, 1, {}))
+    return _as_number(b, call, b.add(op_type, pair, {}))
 
 
 @converts("logical_not")

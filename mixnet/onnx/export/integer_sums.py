@@ -39,7 +39,7 @@ class _Whole:
 def _calculated(b: Builder, function: Any, op_type: str, one: Any, two: Any) -> Any:
     """A number where both are known when the file is written, else the name of a value."""
     if isinstance(one, str) or isinstance(two, str):
-        return b.add(op_type, (one, two), 1, {})
+        return b.add(op_type, (one, two), {})
     return np.asarray(function(one, two), np.float32)
 
 
@@ -47,7 +47,7 @@ def _whole(b: Builder, call: Call, place: int, ends: int) -> _Whole:
     low, high = (b.known(each) for each in call.inputs[ends : ends + 2])
     if low is None or high is None:
         far = b.Max(*[b.Abs(each) for each in call.inputs[ends : ends + 2]])
-        end = b.Squeeze(b.Max(far, np.float32(_LEAST_END)))
+        end: Any = b.Squeeze(b.Max(far, np.float32(_LEAST_END)))
     else:
         end = np.float32(max(abs(low).max(), abs(high).max(), _LEAST_END))
     return _Whole(call.inputs[place], call.dtypes[place], end)

@@ -106,7 +106,7 @@ def _pooled_whole(b: Builder, call: Call, x: str, kind: str) -> str:
         return b.reduce("ReduceSum", x, range(2, call.ndim), True)
     if kind == "lp":
         return b.GlobalLpPool(x, p=int(call["p_value"]))
-    return b.add({"max": "GlobalMaxPool", "avg": "GlobalAveragePool"}[kind], (x,), 1, {})
+    return b.add({"max": "GlobalMaxPool", "avg": "GlobalAveragePool"}[kind], (x,), {})
 
 
 def _pooled(b: Builder, call: Call, x: str, kind: str) -> str:
@@ -222,7 +222,7 @@ _ACTIVATIONS = {
 @converts("Activation")
 def _(b: Builder, call: Call) -> str:
     only_floats(call)
-    return b.add(_ACTIVATIONS[call["act_type"]], (call.x,), 1, {})
+    return b.add(_ACTIVATIONS[call["act_type"]], (call.x,), {})
 
 
 @converts("LeakyReLU")
@@ -271,7 +271,7 @@ def _(b: Builder, call: Call) -> str:
     if call.node.op.name == "softmin":
         x = b.Neg(x)
     result = b.add(
-        "LogSoftmax" if call.node.op.name == "log_softmax" else "Softmax", (x,), 1, {"axis": axis}
+        "LogSoftmax" if call.node.op.name == "log_softmax" else "Softmax", (x,), {"axis": axis}
     )
     return b.cast(result, call.out_dtypes[0], call.dtype)
 

@@ -37,7 +37,6 @@ class Walk:
         inputs: variables that remain inputs.
         params: arrays of all other variables by name.
         builder: receives the nodes.
-        values: names of variables that are already known, as in the body of a loop.
     """
 
     def __init__(
@@ -46,10 +45,9 @@ class Walk:
         inputs: Sequence[Input],
         params: Mapping[str, np.ndarray],
         builder: Builder,
-        values: Mapping[Node, str] | None = None,
     ):
         self.graph, self.inputs, self.params, self.b = graph, inputs, params, builder
-        self.values: dict[Entry, str] = {Entry(n): v for n, v in (values or {}).items()}
+        self.values: dict[Entry, str] = {}
         shapes: dict[str, Any] = {name: tuple(each.shape) for name, each in params.items()}
         for each in inputs:
             shapes[each.name] = tuple(e if isinstance(e, int) else 0 for e in each.shape)
@@ -256,7 +254,8 @@ def to_model(
 def _ir_version(opset: int) -> int:
     """The oldest format version that supports an operator set, which the most runtimes can read."""
     helper = onnx_package().helper
-    return max(7, helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+    least: int = helper.find_min_ir_version_for([helper.make_opsetid("", opset)])
+    return max(7, least)
 
 
 def _drop_unread(builder: Builder) -> None:

@@ -13,6 +13,7 @@ from mixnet.private_jax.equation import Equation
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
+    from mixnet.onnx.export.builder import Builder
 
 
 def _body(low: Lowering) -> tuple[Any, Lowering]:
@@ -20,7 +21,7 @@ def _body(low: Lowering) -> tuple[Any, Lowering]:
     return inner, low.inside(inner)
 
 
-def _declare(low: Lowering, inner: Any, atoms: Any, names: list[str], outputs: bool) -> None:
+def _declare(inner: Any, atoms: Any, names: list[str], outputs: bool) -> None:
     declared = inner.outputs if outputs else inner.inputs
     for name, atom in zip(names, atoms, strict=True):
         dims = [int(e) if isinstance(e, int) else None for e in atom.aval.shape]
@@ -32,7 +33,7 @@ def _own(inner: Any, names: list[str]) -> list[str]:
     return [inner.Identity(each) for each in names]
 
 
-def _any(b: Any, holds: str, rank: int) -> str:
+def _any(b: Builder, holds: str, rank: int) -> str:
     """Whether any of several loops continues."""
     return (
         b.cast(b.reduce("ReduceMax", b.cast(holds, np.int32), range(rank), False), bool)
@@ -68,7 +69,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     number, condition = inner.fresh(f"{b.scope}/turn"), inner.fresh(f"{b.scope}/going")
     inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
     names = [inner.fresh(f"{b.scope}/carried") for _ in carry]
-    _declare(low, inner, atoms, names, False)
+    _declare(inner, atoms, names, False)
     after = inside.run(params["body_jaxpr"], [*body_consts, *names])
     if rank:  # several loops side by side: one that is over keeps its values
         (holds,) = inside.run(test, [*test_consts, *names])
@@ -80,8 +81,8 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     again = _any(inner, holds, rank)
     again, *after = _own(inner, [again, *after])
     inner.outputs = [(again, np.dtype(bool), [])]
-    _declare(low, inner, atoms, after, True)
-    return b.add("Loop", ("", running, *carry), len(carry), {"body": inner})
+    _declare(inner, atoms, after, True)
+    return b.add_several("Loop", ("", running, *carry), len(carry), {"body": inner})
 
 
 @rule("scan")
@@ -98,17 +99,16 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     inner.inputs = [(number, np.dtype("int64"), []), (condition, np.dtype(bool), [])]
     names = [inner.fresh(f"{b.scope}/carried") for _ in carry]
     atoms = equation.invars[consts : consts + carried]
-    _declare(low, inner, atoms, names, False)
+    _declare(inner, atoms, names, False)
     at = number
     if params["reverse"]:
         at = inner.Sub(inside.scalar(params["length"] - 1), number)
     slices = [inner.Gather(each, at, axis=0) for each in stacked]
     after = _own(inner, inside.run(params["jaxpr"], [*fixed, *names, *slices]))
     inner.outputs = [(inner.Identity(condition), np.dtype(bool), [])]
-    _declare(low, inner, params["jaxpr"].jaxpr.outvars, after, True)
+    _declare(inner, params["jaxpr"].jaxpr.outvars, after, True)
     starts = (low.scalar(params["length"]), b.constant(np.asarray(True)), *carry)
-    results = b.add("Loop", starts, len(after), {"body": inner})
-    results = [results] if len(after) == 1 else results
+    results = b.add_several("Loop", starts, len(after), {"body": inner})
     if params["reverse"]:
         results = [
             *results[:carried],
@@ -130,7 +130,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
 
 def _branch(
     low: Lowering,
-    b: Any,
+    b: Builder,
     equation: Equation,
     which: str,
     dtype: DTypeLike,
@@ -157,6 +157,6 @@ def _branch(
     )
     before = low.inside(no).run(first, operands)
     for inner, names in ((yes, after), (no, before)):
-        _declare(low, inner, equation.outvars, _own(inner, names), True)
-    results = b.add("If", (chosen,), len(equation.outvars), {"then_branch": yes, "else_branch": no})
-    return [results] if len(equation.outvars) == 1 else results
+        _declare(inner, equation.outvars, _own(inner, names), True)
+    outputs = len(equation.outvars)
+    return b.add_several("If", (chosen,), outputs, {"then_branch": yes, "else_branch": no})

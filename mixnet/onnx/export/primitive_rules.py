@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mixnet.onnx.export.primitives import Lowering, NoRule, rule
-from mixnet.private_jax.equation import Equation
+from mixnet.private_jax.equation import Atom, Equation
 
 _UNARY = {
     "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh", "atan": "Atan",
@@ -31,7 +32,7 @@ _REDUCE = {
 _WIDE = {np.dtype("int32"), np.dtype("int64")}
 
 
-def dtype_of(atom: Any) -> np.dtype:
+def dtype_of(atom: Atom) -> np.dtype:
     """Dtype of a value of a program."""
     return np.dtype(atom.aval.dtype)
 
@@ -41,7 +42,9 @@ def is_narrow(dtype: np.dtype) -> bool:
     return dtype.kind in "iub" and dtype not in _WIDE
 
 
-def in_wide(low: Lowering, equation: Equation, inputs: list[str], compute: Any) -> str:
+def in_wide(
+    low: Lowering, equation: Equation, inputs: list[str], compute: Callable[..., str]
+) -> str:
     """``compute(*inputs)`` in a dtype that runtimes support."""
     dtype = dtype_of(equation.invars[0])
     if not is_narrow(dtype):
@@ -53,7 +56,7 @@ def in_wide(low: Lowering, equation: Equation, inputs: list[str], compute: Any) 
     return low.b.cast(compute(*wide), dtype_of(equation.outvars[0]))
 
 
-def number(low: Lowering, value: object, atom: object) -> str:
+def number(low: Lowering, value: object, atom: Atom) -> str:
     """A constant in the dtype of another value."""
     return low.b.constant(np.asarray(value, dtype_of(atom)))
 
@@ -70,7 +73,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     op_type = _BINARY[equation.primitive.name]
     if dtype_of(equation.invars[0]) == np.bool_:
-        return low.b.add({"Min": "And", "Mul": "And"}.get(op_type, "Or"), inputs, 1, {})
+        return low.b.add({"Min": "And", "Mul": "And"}.get(op_type, "Or"), inputs, {})
     return in_wide(low, equation, inputs, getattr(low.b, op_type))
 
 
@@ -91,7 +94,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
         return low.b.Equal(*inputs)
     if is_narrow(dtype):
         inputs = [low.b.cast(each, np.int64) for each in inputs]
-    return low.b.add(op_type, inputs, 1, {})
+    return low.b.add(op_type, inputs, {})
 
 
 @rule("ne")
@@ -105,15 +108,15 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     logical, bitwise = _LOGIC[equation.primitive.name]
     if dtype_of(equation.invars[0]) == np.bool_:
-        return low.b.add(logical, inputs, 1, {})
-    return low.b.add(needs(low, bitwise, 18), inputs, 1, {})
+        return low.b.add(logical, inputs, {})
+    return low.b.add(needs(low, bitwise, 18), inputs, {})
 
 
 @rule("not")
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     if dtype_of(equation.invars[0]) == np.bool_:
         return low.b.Not(*inputs)
-    return low.b.add(needs(low, "BitwiseNot", 18), inputs, 1, {})
+    return low.b.add(needs(low, "BitwiseNot", 18), inputs, {})
 
 
 @rule("shift_left", "shift_right_logical", "shift_right_arithmetic")
@@ -184,7 +187,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     raise NoRule(f"it computes {name!r}, which is not one of ONNX's operators")
 
 
-def _wide_float(atom: object) -> np.dtype:
+def _wide_float(atom: Atom) -> np.dtype:
     return np.dtype("float64") if dtype_of(atom).itemsize == 8 else np.dtype("float32")
 
 
@@ -332,11 +335,11 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
         aligned[place] = atom.aval.shape[axis]
     before = tuple(atom.aval.shape)
     if tuple(aligned) != before:
-        x = _with_ones(low, x, before, aligned, places)
+        x = _with_ones(low, x, aligned, places)
     return x if tuple(aligned) == tuple(shape) else low.b.Expand(x, low.shape(shape))
 
 
-def _with_ones(low: Lowering, x: str, before: Any, aligned: list[Any], places: Any) -> str:
+def _with_ones(low: Lowering, x: str, aligned: list[Any], places: Any) -> str:
     new = [i for i in range(len(aligned)) if i not in places]
     return low.b.Unsqueeze(x, new) if new else x
 
@@ -482,7 +485,7 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     x = inputs[0]
     if is_narrow(dtype_of(equation.invars[0])):
         x = low.b.cast(x, np.int64)
-    place = low.b.add(op_type, (x,), 1, {"axis": equation.params["axes"][0], "keepdims": 0})
+    place = low.b.add(op_type, (x,), {"axis": equation.params["axes"][0], "keepdims": 0})
     return low.b.cast(place, dtype_of(equation.outvars[0]), np.int64)
 
 
@@ -540,7 +543,8 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
         raise NoRule("it sorts by several keys")
     keys = b.cast(inputs[0], np.int64, dtype) if is_narrow(dtype) else inputs[0]
     count = low.shape([shape[axis]])
-    keys, order = b.TopK(keys, count, axis=axis, largest=0, sorted=1, outputs=2)
+    attributes = {"axis": axis, "largest": 0, "sorted": 1}
+    keys, order = b.add_several("TopK", (keys, count), 2, attributes)
     keys = b.cast(keys, dtype, np.int64) if is_narrow(dtype) else keys
     return [keys] + [b.GatherElements(each, order, axis=axis) for each in inputs[1:]]
 
@@ -549,7 +553,8 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
 def _(low: Lowering, equation: Equation, inputs: list[str]) -> Any:
     dtype = dtype_of(equation.invars[0])
     x = low.b.cast(inputs[0], np.int64, dtype) if is_narrow(dtype) else inputs[0]
-    values, order = low.b.TopK(x, low.shape([equation.params["k"]]), axis=-1, outputs=2)
+    count = low.shape([equation.params["k"]])
+    values, order = low.b.add_several("TopK", (x, count), 2, {"axis": -1})
     values = low.b.cast(values, dtype, np.int64) if is_narrow(dtype) else values
     return values, low.b.cast(order, dtype_of(equation.outvars[1]), np.int64)
 

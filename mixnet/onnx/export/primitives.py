@@ -103,7 +103,7 @@ class Lowering:
         """The result of :meth:`size` as a scalar."""
         if isinstance(size, int):
             return self.b.constant(np.int64(size))
-        return str(self.b.Squeeze(size, [0]))
+        return self.b.Squeeze(size, [0])
 
     def shape(self, extents: Sequence[Any]) -> Any:
         """A shape as a list of numbers, or the name of an int64 array."""
@@ -153,7 +153,7 @@ class _Size:
     def _with(self, op_type: str, other: Any, swapped: bool = False) -> _Size:
         second = other.name if isinstance(other, _Size) else self.b.constant([int(other)])
         pair = (second, self.name) if swapped else (self.name, second)
-        return _Size(self.b, self.b.add(op_type, pair, 1, {}))
+        return _Size(self.b, self.b.add(op_type, pair, {}))
 
     def __add__(self, other: object) -> _Size:
         return self._with("Add", other)

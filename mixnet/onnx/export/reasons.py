@@ -10,9 +10,6 @@ _DRAWS = (
     "them in."
 )
 _UPDATE = "it writes its arrays, and an ONNX model has no state between calls."
-_SIZE = (
-    "the shape of its result depends on values; mask elements out, or select them after the model."
-)
 _PYTHON = "it runs Python."
 
 REASONS.update(

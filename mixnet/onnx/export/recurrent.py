@@ -57,7 +57,7 @@ def _layer(
         more["activations"] = ["Relu"] * directions
     cell = initial[1:] if mode == "lstm" else []
     inputs = (x, *part, lengths, initial[0], *cell)
-    return b.add(_OPERATORS[mode], inputs, 3 if mode == "lstm" else 2, more)
+    return b.add_several(_OPERATORS[mode], inputs, 3 if mode == "lstm" else 2, more)
 
 
 def _parts(b: Builder, call: Call, units: int) -> list[tuple[str, str, str]]:

@@ -56,7 +56,7 @@ def _(b: Builder, call: Call) -> str:
         raise NotHere
     op_type = "ArgMax" if call.node.op.name == "argmax" else "ArgMin"
     attributes = {"axis": call.axis(int(call["axis"])), "keepdims": int(call["keepdims"])}
-    place = b.cast(b.add(op_type, (call.x,), 1, attributes), call.out_dtypes[0], np.int64)
+    place = b.cast(b.add(op_type, (call.x,), attributes), call.out_dtypes[0], np.int64)
     return b.Reshape(place, [1]) if call.ndim == 1 and not call["keepdims"] else place
 
 
@@ -68,7 +68,7 @@ def _(b: Builder, call: Call) -> Any:
         raise NotHere
     axis = call.axis(axis)
     attributes = {"axis": axis, "largest": int(not call["is_ascend"])}
-    values, order = b.add("TopK", (call.x, [int(call["k"])]), 2, attributes)
+    values, order = b.add_several("TopK", (call.x, [int(call["k"])]), 2, attributes)
     order = b.cast(order, call.out_dtypes[-1], np.int64) if kind != "value" else order
     return {"indices": [order], "value": [values], "both": [values, order]}[kind]
 
@@ -80,7 +80,7 @@ def _(b: Builder, call: Call) -> str:
         raise NotHere
     axis = call.axis(call["axis"])
     attributes = {"axis": axis, "largest": int(not call["is_ascend"])}
-    values, order = b.add("TopK", (call.x, b.extent(call.x, axis)), 2, attributes)
+    values, order = b.add_several("TopK", (call.x, b.extent(call.x, axis)), 2, attributes)
     return values if call.node.op.name == "sort" else b.cast(order, call.out_dtypes[0], np.int64)
 
 

@@ -33,9 +33,9 @@ def reshaped(b: Builder, call: Call, value: str) -> str:
 @converts("Reshape", "_np_reshape", "_npx_reshape", "reshape_like")
 def _(b: Builder, call: Call) -> str:
     codes = call.attributes.get("shape") or ()
-    if codes and min(codes) >= -1 and codes.count(-1) < 2 and not call.attributes.get("reverse"):
-        if call.node.op.name == "Reshape" and 0 not in call.shapes[0]:
-            return b.Reshape(call.x, list(codes))  # 0 keeps an extent there too
+    plain = call.node.op.name == "Reshape" and not call.attributes.get("reverse")
+    if plain and codes and min(codes) >= -1 and codes.count(-1) < 2 and 0 not in call.shapes[0]:
+        return b.Reshape(call.x, list(codes))  # 0 keeps an extent there too
     return reshaped(b, call, call.x)
 
 

@@ -415,10 +415,10 @@ def _dtype_of(info: Any) -> np.dtype:
             f"Input {info.name!r} is not a tensor; sequences, maps and sparse tensors cannot be read."
         )
     try:
-        return np.dtype(
-            onnx_package().helper.tensor_dtype_to_np_dtype(info.type.tensor_type.elem_type)
-        )
+        code = info.type.tensor_type.elem_type
+        dtype: np.dtype = np.dtype(onnx_package().helper.tensor_dtype_to_np_dtype(code))
     except (KeyError, ValueError, TypeError):
         raise FileFormatError(
             f"Input {info.name!r} has no dtype that ONNX knows; the file is damaged."
         ) from None
+    return dtype

@@ -95,7 +95,8 @@ def _vector(g: Reading, call: Call, kind: str, size: int, sides: int) -> Any:
 
     def ordered(rows: np.ndarray) -> np.ndarray:
         parts = np.split(rows, gates)
-        return np.concatenate([parts[i] for i in _ORDER[kind]]).reshape(-1)
+        joined: np.ndarray = np.concatenate([parts[i] for i in _ORDER[kind]])
+        return joined.reshape(-1)
 
     weights = [ordered(each[side]) for side in range(sides) for each in (w, r)]
     biases = [ordered(half) for side in range(sides) for half in np.split(bias[side], 2)]

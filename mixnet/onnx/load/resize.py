@@ -107,12 +107,13 @@ def _nearest(at: np.ndarray, old: int, rounding: str) -> np.ndarray:
         "ceil": np.ceil,
         "round_prefer_ceil": lambda v: np.floor(v + 0.5),
     }
-    places = kinds.get(rounding, lambda v: np.ceil(v - 0.5))(at)
-    return np.clip(places, 0, old - 1).astype(np.int64)
+    rounded: np.ndarray = kinds.get(rounding, lambda v: np.ceil(v - 0.5))(at)
+    return rounded.clip(0, old - 1).astype(np.int64)
 
 
 def _linear(distance: np.ndarray) -> np.ndarray:
-    return np.maximum(1 - np.abs(distance), 0)
+    weights: np.ndarray = np.maximum(1 - np.abs(distance), 0)
+    return weights
 
 
 def _cubic(distance: np.ndarray, a: float) -> np.ndarray:

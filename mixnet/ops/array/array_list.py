@@ -18,7 +18,7 @@ def _all_finite(arrays: Any) -> Any:
 
 @op("all_finite", floats=True, differentiable=False, dtypes=Dtypes(own=all_own, result="float32"))
 def all_finite(data, *, init_output: bool = True):
-    """1 where no element is infinite or not a number, else 0; float32 ``(1,)``.
+    """Whether all elements are finite: 1 or 0, float32 ``(1,)``.
 
     ``init_output`` is accepted and ignored: the result is always that of this call.
 
@@ -35,7 +35,7 @@ def all_finite(data, *, init_output: bool = True):
     dtypes=Dtypes(own=all_own, result="float32"),
 )
 def multi_all_finite(*data, init_output: bool = True):
-    """1 where no element of any array is infinite or not a number, else 0; float32 ``(1,)``.
+    """Whether all elements of all arrays are finite: 1 or 0, float32 ``(1,)``.
 
     ``init_output`` is accepted and ignored: the result is always that of this call.
 
@@ -46,7 +46,7 @@ def multi_all_finite(*data, init_output: bool = True):
 
 @op("multi_sum_sq", floats=True, num_args="num_arrays", differentiable=False, in_amp_lists=False)
 def multi_sum_sq(*data):
-    """The sum of squares of every array, float32 ``(number of arrays,)``.
+    """Sum of the squares of each array, float32 ``(number of arrays,)``.
 
     Source: MXNet operator ``multi_sum_sq``.
     """
@@ -62,10 +62,10 @@ def multi_sum_sq(*data):
     in_amp_lists=False,
 )
 def reset_arrays(*data, num_arrays: int):
-    """Write zeros to every array; there is no output.
+    """Fill the arrays with zeros, in place; there is no output.
 
     Raises:
-        ShapeError: there are not ``num_arrays`` arrays.
+        ShapeError: the number of arrays is not ``num_arrays``.
 
     Source: MXNet operator ``reset_arrays``.
     """

@@ -27,7 +27,7 @@ def of_shape(*, shape: Extents, dtype: str, **_: object) -> list[Any]:
 
 @op("_zeros", differentiable=False, flops=0, rewrites=ZEROS, shaped_by="shape")
 def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
-    """Zeros."""
+    """An array of zeros, of ``shape`` and ``dtype``."""
     return jax.lax.full(shape, 0, dtype)
 
 
@@ -36,7 +36,7 @@ zeros.infer_outputs(of_shape)
 
 @op("_ones", differentiable=False, flops=0, rewrites=ONES, shaped_by="shape")
 def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
-    """Ones."""
+    """An array of ones, of ``shape`` and ``dtype``."""
     return jax.lax.full(shape, 1, dtype)
 
 
@@ -52,7 +52,7 @@ ones.infer_outputs(of_shape)
     aliases=["_npi_full"],
 )
 def full(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32", value: Scalar):
-    """One number everywhere."""
+    """An array of ``shape`` and ``dtype`` filled with ``value``."""
     return jnp.broadcast_to(number_of_dtype(value, dtype), shape)
 
 
@@ -61,7 +61,7 @@ full.infer_outputs(of_shape)
 
 @op("_eye", differentiable=False, rewrites=EYE)
 def eye(*, N: Count, M: Count = 0, k: Long = 0, ctx: str = "", dtype: DType = "float32"):
-    """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
+    """A matrix of ``N`` rows with ones on diagonal ``k``, else zeros; it has ``M`` columns, ``N`` if 0."""
     return jnp.eye(N, M or N, k, dtype)
 
 
@@ -99,7 +99,9 @@ def arange(
     ctx: str = "",
     dtype: DType = "float32",
 ):
-    """Numbers from ``start`` to below ``stop``, each ``repeat`` times; from 0 if ``stop`` is None.
+    """Numbers from ``start`` up to, but not including, ``stop``, each ``repeat`` times.
+
+    They start at 0 if ``stop`` is None, and end before ``start``.
 
     Raises:
         AttributeValueError: ``step`` leads away from ``stop``.
@@ -127,7 +129,7 @@ def linspace(
     num: Count = 50,
     endpoint: bool = True,
 ):
-    """``num`` numbers at equal distances from ``start`` to ``stop``."""
+    """``num`` evenly spaced numbers from ``start`` to ``stop``, which is left out without ``endpoint``."""
     end = 1.0 if stop is None else stop
     return to_dtype(jnp.linspace(start, end, num, endpoint, dtype=jnp.float64), dtype)
 
@@ -148,10 +150,10 @@ def arange_like(
     ctx: str = "",
     axis: Axis | None = None,
 ):
-    """Numbers from ``start`` on, each ``repeat`` times, as many as ``data`` has.
+    """Numbers from ``start`` on in steps of ``step``, each ``repeat`` times, for every element of ``data``.
 
     Returns:
-        The shape of ``data``, or ``(data.shape[axis],)``, in the dtype of ``data``.
+        The shape of ``data``, or ``(data.shape[axis],)`` if ``axis`` is given; in the dtype of ``data``.
 
     Source: MXNet operator ``_contrib_arange_like``.
     """

@@ -31,7 +31,7 @@ def boolean_mask(data, index, *, axis: Axis = 0, size: int | None = None):
     Args:
         data: any shape.
         index: 1-D, with the extent of that axis.
-        size: how many there are; read off ``index`` where it is left out.
+        size: number of these slices; counted in ``index`` by default.
 
     Source: MXNet operator ``_contrib_boolean_mask``.
     """
@@ -51,7 +51,7 @@ def _(index):
 
 @op("_npx_nonzero", aliases=["_npi_nonzero"], dtypes=PLACES, differentiable=False)
 def nonzero(x, *, size: int | None = None):
-    """The indices of the elements that are not 0: one row each, one column for each axis; int64.
+    """Indices of the nonzero elements, int64: a row for each element, a column for each axis.
 
     Source: MXNet operator ``_npx_nonzero``.
     """
@@ -80,11 +80,11 @@ def unique(
     axis: Axis | None = None,
     size: int | None = None,
 ):
-    """The different elements, or slices along ``axis``, in rising order.
+    """The unique elements, or slices along ``axis``, in ascending order.
 
     Returns:
-        Also where each occurs first, which one each element is, and how often each occurs, as
-        asked for; int64.
+        The unique values; if requested, also int64 arrays: where each occurs first, which of them each
+        element is, and how often each occurs.
 
     Source: MXNet operator ``_npi_unique``.
     """
@@ -109,11 +109,11 @@ def _(data, axis):
 def bincount(
     data, weights=None, *, minlength: Count = 0, has_weights: bool = False, size: int | None = None
 ):
-    """How often each whole number from 0 on occurs in ``data``, or the sum of its weights.
+    """Count how often each number occurs in ``data``, or add up its weights.
 
     Returns:
-        As many as the largest number and one, ``minlength`` at least; in the dtype of the weights,
-        or of ``data``.
+        ``(max(largest number + 1, minlength),)``, in the dtype of the weights, or of ``data`` without
+        weights.
 
     Raises:
         DTypeError: ``data`` does not hold whole numbers.
@@ -140,7 +140,7 @@ def _(data, minlength):
 
 @op("_contrib_getnnz", differentiable=False, storage=storage_rules.COUNTED)
 def getnnz(data, *, axis: Axis | None = None):
-    """How many elements are not 0, of a matrix or of each of its columns; int64.
+    """Number of nonzero elements, int64: of the matrix, each column (``axis=0``) or each row (``axis=1``).
 
     Source: MXNet operator ``_contrib_getnnz``.
     """

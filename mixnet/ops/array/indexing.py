@@ -93,7 +93,12 @@ def _last_axis(places: jax.Array) -> Any:
     storage=storage_rules.TAKE,
 )
 def take(a, indices, *, axis: Axis = 0, mode: Literal["clip", "raise", "wrap"] = "clip"):
-    """Slices of ``a`` along ``axis`` at ``indices``, which are clipped or wrapped into range.
+    """Slices of ``a`` along ``axis`` at ``indices``.
+
+    Args:
+        a: any shape.
+        indices: any shape.
+        mode: what happens to indices out of range: they are clipped to the ends, wrapped around, or an error.
 
     Returns:
         ``a.shape[:axis] + indices.shape + a.shape[axis + 1:]``.
@@ -113,6 +118,10 @@ def _(values, shape, *, axis, mode):
 @op("batch_take", booleans=False, dtypes=Dtypes(own={"indices": "int32"}, strict=True))
 def batch_take(a, indices):
     """One element of every row: ``out[i] = a[i, indices[i]]``.
+
+    Args:
+        a: ``(n, m)``.
+        indices: int32, ``(n,)``; those out of range are clipped.
 
     Source: MXNet operator ``batch_take``.
     """
@@ -136,7 +145,16 @@ def pick(
     keepdims: bool = False,
     mode: Literal["clip", "wrap"] = "clip",
 ):
-    """One element along ``axis`` for each position of the other axes.
+    """One element along ``axis`` for each position on the other axes.
+
+    Args:
+        data: any shape.
+        index: its shape without ``axis``, or with extent 1 there.
+        axis: None picks from the flattened array.
+        mode: what happens to indices out of range: they are clipped to the ends, or wrapped around.
+
+    Returns:
+        The shape of ``data`` without ``axis``, or with extent 1 there if ``keepdims``.
 
     Source: MXNet operator ``pick``.
     """
@@ -189,7 +207,14 @@ def one_hot(
     off_value: float = 0.0,
     dtype: DType = "float32",
 ):
-    """``on_value`` at each index of a new last axis of ``depth``, ``off_value`` elsewhere.
+    """One-hot vectors: ``on_value`` at each index, ``off_value`` elsewhere.
+
+    Args:
+        indices: any shape; an index out of range gives a vector of ``off_value``.
+        depth: extent of the vectors.
+
+    Returns:
+        ``(*indices.shape, depth)``, of ``dtype``.
 
     Source: MXNet operator ``one_hot``.
     """
@@ -211,7 +236,14 @@ def one_hot(
     aliases=["_npi_gather_nd", "_npx_gather_nd"],
 )
 def gather_nd(data, indices):
-    """``data[indices[0], indices[1], ...]``: the first axis of ``indices`` runs over axes of data.
+    """Elements or slices of ``data`` at positions: ``data[indices[0], indices[1], ...]``.
+
+    Args:
+        data: any shape.
+        indices: ``(m, ...)``: row ``i`` has the positions on axis ``i`` of ``data``.
+
+    Returns:
+        ``(*indices.shape[1:], *data.shape[m:])``.
 
     Source: MXNet operator ``gather_nd``.
     """
@@ -245,7 +277,11 @@ def _check_inside(index: jax.Array, axis: int, extent: int, least: int | None = 
 
 @op("scatter_nd", shaped_by="shape", dtypes=Dtypes(own={"indices": None}))
 def scatter_nd(data, indices, *, shape: Extents):
-    """Zeros of ``shape`` with ``data`` at ``indices``, as ``gather_nd`` reads them.
+    """Zeros of ``shape`` with ``data`` written at positions: the opposite of ``gather_nd``.
+
+    Args:
+        data: ``(*indices.shape[1:], *shape[m:])``.
+        indices: ``(m, ...)``: row ``i`` has the positions on axis ``i`` of the result.
 
     Source: MXNet operator ``scatter_nd``.
     """
@@ -469,8 +505,8 @@ def index_copy(old_tensor, index_vector, new_tensor):
 
     Args:
         old_tensor: at least one axis.
-        index_vector: places on the first axis, ``(n,)``; where one occurs twice the last counts,
-            and one that the axis does not have is left out.
+        index_vector: positions on the first axis, ``(n,)``; of equal ones the last counts, and those out of
+            range are ignored.
         new_tensor: ``(n, *old_tensor.shape[1:])``.
 
     Raises:
@@ -497,7 +533,7 @@ def index_copy(old_tensor, index_vector, new_tensor):
 
 @op("_contrib_index_array", differentiable=False)
 def index_array(data, *, axes: Shape | None = None):
-    """At every place its own index, along all axes or along ``axes``.
+    """The index of each element, along all axes or along ``axes``.
 
     Returns:
         ``(*data.shape, number of axes)``, int64.
@@ -521,12 +557,12 @@ def index_array(data, *, axes: Shape | None = None):
 
 @op("fill_element_0index", booleans=False, differentiable=False)
 def fill_element_0index(lhs, mhs, rhs):
-    """One element of every row replaced: ``lhs[i, rhs[i]] = mhs[i]``.
+    """``lhs`` with one element of each row replaced: ``lhs[i, rhs[i]] = mhs[i]``.
 
     Args:
         lhs: ``(n, m)``.
         mhs: ``(n,)``, values.
-        rhs: ``(n,)``, columns; a row keeps its elements where there is no such column.
+        rhs: ``(n,)``, columns; a row whose column is out of range stays as it is.
 
     Raises:
         ShapeError: the arrays have other shapes.

@@ -92,7 +92,7 @@ def target_shape(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) 
 
 
 def _reversed_codes(codes: list[int]) -> list[int]:
-    """Codes from last to first, the two numbers of a split kept behind their -4."""
+    """Codes from last to first, the two numbers of a split still behind their -4."""
     groups: list[list[int]] = []
     i = 0
     while i < len(codes):
@@ -157,7 +157,7 @@ _codes = target_shape
 def _former_target(
     shape: tuple[int, ...], target: tuple[int, ...], keep_highest: bool
 ) -> tuple[int, ...]:
-    """The shape that ``target_shape`` means, which came before the codes: one 0 is what is left.
+    """The shape that ``target_shape`` means, which preceded the codes: one 0 is what is left.
 
     Raises:
         ShapeError: it has another number of elements, or several extents are not known.
@@ -191,7 +191,9 @@ def reshape_like(
     rhs_begin: int | None = None,
     rhs_end: int | None = None,
 ):
-    """The left array with axes ``lhs_begin:lhs_end`` replaced by the right one's.
+    """``lhs`` in the shape of ``rhs``; with limits, only its axes ``lhs_begin:lhs_end`` get those of ``rhs``.
+
+    The axes of ``rhs`` are then ``rhs_begin:rhs_end``.
 
     Source: MXNet operator ``reshape_like``.
     """
@@ -234,7 +236,7 @@ def _flattened(data: jax.Array) -> Any:
     family="reshaping",
 )
 def flatten(data):
-    """All axes but the first joined: ``(batch, rest)``.
+    """All axes but the first joined into one: ``(batch, rest)``.
 
     Source: MXNet operator ``Flatten``.
     """
@@ -243,7 +245,7 @@ def flatten(data):
 
 @op("transpose", booleans=False, flops=0, rewrites=TRANSPOSE)
 def transpose(data, *, axes: Axes = ()):
-    """Axes in another order, reversed by default.
+    """The axes in the order ``axes``, reversed by default.
 
     Source: MXNet operator ``transpose``.
     """
@@ -272,7 +274,7 @@ def _swapped_twice(first: Mapping[str, Any], then: Mapping[str, Any]) -> Mapping
     ),
 )
 def swapaxes(data, *, dim1: Axis = 0, dim2: Axis = 0):
-    """Two axes exchanged.
+    """The array with axes ``dim1`` and ``dim2`` exchanged.
 
     Source: MXNet operator ``SwapAxis``.
     """
@@ -291,7 +293,7 @@ def swapaxes(data, *, dim1: Axis = 0, dim2: Axis = 0):
     aliases=["_npi_expand_dims"],
 )
 def expand_dims(data, *, axis: NewAxis):
-    """A new axis of extent one at ``axis``.
+    """The array with a new axis of extent one at position ``axis``.
 
     Source: MXNet operator ``expand_dims``.
     """
@@ -300,7 +302,7 @@ def expand_dims(data, *, axis: NewAxis):
 
 @op("squeeze", method=True, flops=0, rewrites=Rewrites(keeps_order=True, keeps_dtype=True))
 def squeeze(data, *, axis: Axes | None = None):
-    """Axes of extent one left out: all, or those in ``axis``.
+    """The array without its axes of extent one: all of them, or those in ``axis``.
 
     Source: MXNet operator ``squeeze``.
     """
@@ -327,7 +329,7 @@ def squeeze(data, *, axis: Axes | None = None):
     family="reshaping",
 )
 def concat(*data, dim: Axis = 1):
-    """Arrays joined along axis ``dim``.
+    """The arrays joined along axis ``dim``; their other axes have equal extents.
 
     Source: MXNet operator ``Concat``.
     """
@@ -359,7 +361,7 @@ def check_joined(name: str, shapes: Sequence[tuple[int, ...]], axis: int) -> Non
     shape_constraint=same_inputs,
 )
 def stack(*data, axis: NewAxis = 0):
-    """Arrays of one shape joined along a new axis.
+    """The arrays, all of one shape, joined along a new axis at position ``axis``.
 
     Source: MXNet operator ``stack``.
     """
@@ -386,6 +388,8 @@ def _parts(num_outputs: int) -> int:
 def split(data, *, num_outputs: Positive, axis: Axis = 1, squeeze_axis: bool = False):
     """The array cut into ``num_outputs`` equal parts along ``axis``.
 
+    With ``squeeze_axis`` each part has extent 1 there, and loses the axis.
+
     Source: MXNet operator ``SliceChannel``.
     """
     if data.shape[axis] % num_outputs:
@@ -405,13 +409,13 @@ def _pieces(indices: tuple[int, ...], sections: int) -> int:
 def split_v2(
     data, *, indices: Shape, axis: Axis = 1, squeeze_axis: bool = False, sections: Count = 0
 ):
-    """The array cut along ``axis``: into ``sections`` parts, else a part from each index on.
+    """The array cut along ``axis``: into ``sections`` parts, or before each of ``indices``.
 
     Parts are equal; where the extent does not divide, the first ones have one element more.
 
     Args:
         data: any shape.
-        indices: where parts begin, rising; each ends where the next begins. Unused with sections.
+        indices: where parts begin, in ascending order; not used with ``sections``.
 
     Raises:
         ShapeError: an index is out of range, or smaller than the one before it.
@@ -446,7 +450,7 @@ def _even_starts(extent: int, sections: int) -> list[int]:
     storage=storage_rules.SLICE,
 )
 def slice_(data, *, begin: tuple, end: tuple, step: tuple = ()):
-    """``data[begin[0]:end[0]:step[0], ...]``; None leaves an end open.
+    """``data[begin[0]:end[0]:step[0], ...]``; None stands for an end of the axis.
 
     Source: MXNet operator ``slice``.
     """
@@ -522,7 +526,7 @@ def identity_with_attr_like_rhs(lhs, rhs):
     rewrites=Rewrites(keeps_dtype=True),
 )
 def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
-    """``begin`` to ``end`` of one axis; None is its end.
+    """The part of ``data`` from ``begin`` up to ``end`` along ``axis``; None for ``end`` is its end.
 
     Source: MXNet operator ``slice_axis``.
     """
@@ -539,7 +543,7 @@ def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
 
 @op("slice_like", booleans=False, method=True, flops=0, dtypes=Dtypes(own={"shape_like": None}))
 def slice_like(data, shape_like, *, axes: Axes = ()):
-    """The first elements along ``axes`` (all by default), as many as ``shape_like`` has.
+    """The first elements of ``data`` along ``axes`` (all by default), as many as ``shape_like`` has there.
 
     Source: MXNet operator ``slice_like``.
     """
@@ -551,7 +555,7 @@ def slice_like(data, shape_like, *, axes: Axes = ()):
 
 @op("reverse", booleans=False, aliases=["flip"], method=True, flops=0)
 def flip(data, *, axis: Axes):
-    """Elements in opposite order along ``axis``.
+    """The array with its elements in reverse order along ``axis``.
 
     Source: MXNet operator ``reverse``.
     """
@@ -560,7 +564,7 @@ def flip(data, *, axis: Axes):
 
 @op("repeat", method=True, flops=0, aliases=["_np_repeat"])
 def repeat(data, *, repeats: Count, axis: Axis | None = None):
-    """Every element ``repeats`` times along ``axis``, of the flattened array for None.
+    """Each element ``repeats`` times in a row along ``axis``; of the flattened array if that is None.
 
     Source: MXNet operator ``repeat``.
     """
@@ -569,7 +573,7 @@ def repeat(data, *, repeats: Count, axis: Axis | None = None):
 
 @op("tile", method=True, flops=0, aliases=["_npi_tile"])
 def tile(data, *, reps: Extents):
-    """The whole array repeated ``reps`` times along each axis.
+    """The whole array repeated ``reps[i]`` times along each axis ``i``.
 
     Source: MXNet operator ``tile``.
     """
@@ -584,7 +588,7 @@ def pad(
     pad_width: Extents,
     constant_value: float = 0.0,
 ):
-    """The array with ``pad_width`` (before, after for each axis) elements around it.
+    """The array with elements added around it: ``pad_width`` has two counts, before and after, for each axis.
 
     Source: MXNet operator ``Pad``.
     """
@@ -612,12 +616,20 @@ def _image(data: Any, name: str) -> tuple[int, int, int, int]:
         raise ShapeError(
             f"{name}: data {data.shape} must have four axes: batch, channels, height, width."
         )
-    return data.shape
+    shape: tuple[int, int, int, int] = data.shape
+    return shape
 
 
 @op("depth_to_space", booleans=False, method=True, flops=0)
 def depth_to_space(data, *, block_size: Positive):
-    """Blocks of channels moved to blocks of height and width.
+    """Blocks of channels moved into the spatial axes; the opposite of ``space_to_depth``.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        block_size: side b of a block; ``b * b`` divides the channels.
+
+    Returns:
+        ``(batch, channels / (b * b), height * b, width * b)``.
 
     Source: MXNet operator ``depth_to_space``.
     """
@@ -634,7 +646,14 @@ def depth_to_space(data, *, block_size: Positive):
 
 @op("space_to_depth", booleans=False, method=True, flops=0)
 def space_to_depth(data, *, block_size: Positive):
-    """Blocks of height and width moved to channels.
+    """Blocks of the spatial axes moved into the channels; the opposite of ``depth_to_space``.
+
+    Args:
+        data: ``(batch, channels, height, width)``.
+        block_size: side b of a block; it divides height and width.
+
+    Returns:
+        ``(batch, channels * b * b, height / b, width / b)``.
 
     Source: MXNet operator ``space_to_depth``.
     """
@@ -659,7 +678,7 @@ def space_to_depth(data, *, block_size: Positive):
     aliases=["_npx_shape_array"],
 )
 def shape_array(data):
-    """The shape, as int64.
+    """The shape of the array, int64 ``(number of axes,)``.
 
     Source: MXNet operator ``shape_array``.
     """
@@ -675,7 +694,7 @@ def shape_array(data):
     rewrites=Rewrites(described=lambda shape, dtype: np.array([math.prod(shape)], np.int64)),
 )
 def size_array(data):
-    """Number of elements, as int64 of shape ``(1,)``.
+    """The number of elements of the array, int64 ``(1,)``.
 
     Source: MXNet operator ``size_array``.
     """
@@ -684,7 +703,9 @@ def size_array(data):
 
 @op("diag", booleans=False, method=True, flops=0)
 def diag(data, *, k: int = 0, axis1: int = 0, axis2: int = 1):
-    """Diagonal ``k`` of the matrices along two axes, or the matrix of a vector's diagonal.
+    """Diagonal ``k`` of the matrices on axes ``axis1`` and ``axis2``, as a new last axis.
+
+    Of a vector, the matrix that has it on diagonal ``k`` and zeros elsewhere.
 
     Source: MXNet operator ``diag``.
     """

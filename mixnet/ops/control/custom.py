@@ -186,10 +186,10 @@ def custom(
 
     Args:
         data: its arguments in order, then its auxiliary states.
-        instance: runs with the same number, other than 0, share one operator, as those of an
+        instance: calls with the same number, other than 0, share one operator object, as those of an
             executor do.
-        registration: which of the registrations under this name is called, so that programs with an
-            earlier one are not taken for it.
+        registration: which of the registrations under this name is called, so that compiled programs of an
+            earlier one are not used for it.
 
     Source: MXNet operator ``Custom``.
     """

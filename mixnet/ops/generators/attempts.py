@@ -17,28 +17,29 @@ _BEHIND = 4  # places after the last word of a row, where attempts find no numbe
 _LARGE = 12  # mean from which on a Poisson number is drawn by rejection
 _PI = np.float32(3.1415926)
 _SINGLE = np.dtype(np.float32)
-_FEWEST = 32  # uniform numbers that are looked at, at least
+_FEWEST = 32  # uniform numbers that are peeked at, at least
 _EACH = 5  # of them for a number that is still to be drawn
 
 
 class Uniforms(NamedTuple):
-    """Uniform numbers that generators will draw.
+    """The next uniform numbers of several generators.
 
     Args:
-        numbers: a row of each generator after another; behind each row are some that are not numbers.
-        width: of a row.
+        numbers: a row for each generator, one after another, with filling between them.
+        width: of a row, filling included.
     """
 
     numbers: np.ndarray
     width: int
 
     def end(self, places: np.ndarray) -> np.ndarray:
-        """The place behind the last number of the row of each place."""
-        return places - places % self.width + self.width - _BEHIND
+        """For each place, the one behind the last number of its row."""
+        ends: np.ndarray = places - places % self.width + self.width - _BEHIND
+        return ends
 
 
 class Draw(Protocol):
-    """How to draw numbers that begin at different places."""
+    """Draws numbers that begin at different places."""
 
     def __call__(
         self, uniforms: Uniforms, places: np.ndarray, *parameters: Any
@@ -53,13 +54,13 @@ class Draw(Protocol):
 
 
 class Source(Protocol):
-    """Generators that draw side by side."""
+    """Generators that draw in parallel."""
 
     def peek(self, first: int, end: int, count: int) -> np.ndarray:
-        """The next words, which remain."""
+        """The next words, without consuming them."""
 
     def skip(self, first: int, end: int, counts: np.ndarray) -> None:
-        """Pass over words that were looked at."""
+        """Consume words that were peeked at."""
 
 
 def drawn(
@@ -75,13 +76,13 @@ def drawn(
     """The next numbers of generators.
 
     Args:
-        draw: a number.
-        parameters: of the distribution; each one number, or of the shape.
+        draw: draws one number.
+        parameters: of the distribution; each one number, or an array of ``shape``.
         source: the generators.
-        rows: the number of the first generator, and the end.
-        shape: how many they are, and how many numbers each draws.
-        uniform: makes uniform numbers of words.
-        most: words that can be looked at.
+        rows: number of the first of these generators, and one more than that of the last.
+        shape: number of generators, and of numbers that each draws.
+        uniform: makes uniform numbers from words.
+        most: number of words that can be peeked at.
         dtype: of the uniform numbers.
     """
     numbers = np.empty(shape, dtype)
@@ -204,13 +205,15 @@ def _above(
 
 def _cube(normal: np.ndarray, slope: np.ndarray) -> np.ndarray:
     root = 1 + slope * normal
-    return root * root * root
+    cube: np.ndarray = root * root * root
+    return cube
 
 
 def _bound(normal: np.ndarray, cube: np.ndarray, third: np.ndarray) -> np.ndarray:
     """What the logarithm of a uniform number must be below, for a gamma number to be accepted."""
     normal, cube, third = _exactly(normal), _exactly(cube), _exactly(third)
-    return 0.5 * normal * normal + third * (1 - cube + np.log(cube))
+    bound: np.ndarray = 0.5 * normal * normal + third * (1 - cube + np.log(cube))
+    return bound
 
 
 def poisson(uniforms: Uniforms, places: np.ndarray, mean: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -353,10 +356,12 @@ def gamma_in_rounds(
         power = _single_power(further[accepted], 1 / alpha[passed])
         drawn[passed] = np.where(small[passed], number * power, number)
         missing = np.setdiff1d(missing, passed, assume_unique=True)
-    return (drawn * scale).astype(dtype)
+    samples: np.ndarray = (drawn * scale).astype(dtype)
+    return samples
 
 
 def _single_power(base: np.ndarray, exponent: np.ndarray) -> np.ndarray:
     """A power of single precision, as exactly as the C library computes it."""
     power = _exactly(base.astype(np.float32)) ** _exactly(exponent.astype(np.float32))
-    return power.astype(np.float32)
+    rounded: np.ndarray = power.astype(np.float32)
+    return rounded

@@ -43,13 +43,13 @@ class Twister:
         self._ahead = np.empty(0, np.uint32)  # words that were looked at
 
     def peek(self, first: int, end: int, count: int) -> np.ndarray:
-        """The next words, which remain; arguments as :meth:`Twisters.peek`."""
+        """The next words, without consuming them; arguments as :meth:`Twisters.peek`."""
         if (missing := count - len(self._ahead)) > 0:
             self._ahead = np.concatenate([self._ahead, self._drawn(missing)])
         return self._ahead[None, :count]
 
     def skip(self, first: int, end: int, counts: np.ndarray) -> None:
-        """Pass over words that were looked at."""
+        """Consume words that were peeked at."""
         self._ahead = self._ahead[int(counts[0]) :]
 
     def take(self, first: int, end: int, count: int) -> np.ndarray:
@@ -63,7 +63,7 @@ class Twister:
 
 
 class Twisters:
-    """Generators that draw side by side.
+    """Generators that draw in parallel.
 
     Args:
         seeds: of each, below 2**32.
@@ -73,12 +73,12 @@ class Twisters:
         self._seeds = seeds
         self._started = 0
         self._state = np.empty((len(seeds), LENGTH), np.uint32)
-        # In each row the words of two states: so LENGTH of them can be looked at wherever the place is.
+        # In each row the words of two states: so LENGTH of them can be peeked at wherever the place is.
         self._words = np.empty((len(seeds), 2 * LENGTH), np.uint32)
         self._place = np.full(len(seeds), 2 * LENGTH)  # of the next word, in each row
 
     def peek(self, first: int, end: int, count: int) -> np.ndarray:
-        """The next words, which remain.
+        """The next words, without consuming them.
 
         Args:
             first: number of the first of these generators.
@@ -103,7 +103,7 @@ class Twisters:
         return words
 
     def skip(self, first: int, end: int, counts: np.ndarray | int) -> None:
-        """Pass over words that were looked at, ``counts`` of each generator."""
+        """Consume words that were peeked at, ``counts`` of each generator."""
         self._place[first:end] += counts
 
     def take(self, first: int, end: int, count: int) -> np.ndarray:
@@ -116,7 +116,7 @@ class Twisters:
         return words
 
     def start(self, streams: int) -> None:
-        """Seed the first generators, which is quicker for many at once."""
+        """Seed the first ``streams`` generators, which is faster than one by one."""
         if streams > self._started:
             new = slice(self._started, streams)
             _seed(self._state[new], self._seeds[new])
@@ -186,11 +186,11 @@ def _tempered(state: np.ndarray) -> np.ndarray:
 
 
 class Generator:
-    """Both of MXNet's sources on the CPU, and keys for what they do not serve.
+    """Both of MXNet's sources of random numbers on the CPU, and keys for what does not use them.
 
     Args:
         seed: as given to ``mx.random.seed``, or 0.
-        of_context: whether it was given for a context: the single generator then starts with it.
+        of_context: whether it was given for a context; the single generator then starts with it as it is.
     """
 
     def __init__(self, seed: int, of_context: bool = False):
@@ -200,7 +200,7 @@ class Generator:
         self._key = np.array([seed % 2**32, 0], np.uint32)
 
     def copy(self) -> Generator:
-        """A generator that draws what this one will draw."""
+        """A copy, which draws the same numbers as this one from here on."""
         return copy.deepcopy(self)
 
     def key(self) -> np.ndarray:
@@ -211,18 +211,19 @@ class Generator:
 
     def words(self, count: int) -> np.ndarray:
         """The next words of the single generator."""
-        return self._one.take(0, 1, count)[0]
+        words: np.ndarray = self._one.take(0, 1, count)[0]
+        return words
 
     def normal(self, count: int, dtype: np.dtype = _SINGLE) -> np.ndarray:
         """Standard normal numbers of the single generator, which uses both numbers of a pair."""
         return _pairs(self._one, (0, 1), (count + 1) // 2, dtype).reshape(-1)[:count]
 
     def order(self, count: int) -> np.ndarray:
-        """A random order of ``count`` places, as C++'s ``std::shuffle`` makes it."""
+        """A random permutation of ``range(count)``, as C++'s ``std::shuffle`` makes it."""
         return shuffled(count, self.words)
 
     def order_of_rows(self, count: int) -> np.ndarray:
-        """A random order of ``count`` places by swaps from the last to the first."""
+        """A random permutation of ``range(count)``, by swaps from the last to the first."""
         order = list(range(count))
         for i, j in zip(
             range(count - 1, 0, -1), below(np.arange(count, 1, -1), self.words), strict=True
@@ -231,9 +232,9 @@ class Generator:
         return np.array(order, np.int64)
 
     def choice(self, places: int, count: int) -> np.ndarray:
-        """Different places, ``count`` of ``places``.
+        """Choose ``count`` different numbers below ``places``.
 
-        Less than half of them are chosen by Floyd's algorithm, more by Vitter's algorithm R.
+        Floyd's algorithm chooses less than half of them, Vitter's algorithm R more.
         """
         if 2 * count < places:
             chosen: dict[int, None] = {}
@@ -250,7 +251,7 @@ class Generator:
         return np.array(reservoir, np.int64)
 
     def shared_words(self, count: int, each: int = 1) -> np.ndarray:
-        """Words for ``count`` numbers between which the many generators are divided.
+        """Words for ``count`` numbers, divided among the many generators.
 
         Args:
             count: of numbers.
@@ -271,10 +272,10 @@ class Generator:
     def shared_attempts(
         self, draw: attempts.Draw, count: int, parameters: Sequence[Any], dtype: np.dtype = _SINGLE
     ) -> np.ndarray:
-        """Numbers of the many generators that are drawn until they are accepted.
+        """Numbers of the many generators, drawn by rejection.
 
         Args:
-            draw: such a number, see :mod:`mixnet.ops.generators.attempts`.
+            draw: draws one number, see :mod:`mixnet.ops.generators.attempts`.
             count: of numbers.
             parameters: of the distribution; each one number, or one for each.
             dtype: of the uniform numbers: float32 or float64.
@@ -353,18 +354,21 @@ def below(extents: np.ndarray, words: Callable[[int], np.ndarray]) -> list[int]:
         drawn[first:-1] = drawn[first + 1 :]
         drawn[-1:] = words(1)
         rejected = drawn >= limits
-    return (drawn // scaling).tolist()
+    numbers: list[int] = (drawn // scaling).tolist()
+    return numbers
 
 
 def uniform(words: np.ndarray, dtype: np.dtype = _SINGLE) -> np.ndarray:
     """Numbers in [0, 1) from one word each, or two for float64."""
     if dtype == np.float64:
         low, high = words[0::2].astype(np.float64), words[1::2].astype(np.float64)
-        return np.minimum((low + high * 2.0**32) / 2.0**64, np.nextafter(1.0, 0.0))
+        doubles: np.ndarray = np.minimum((low + high * 2.0**32) / 2.0**64, np.nextafter(1.0, 0.0))
+        return doubles
     below_1 = np.nextafter(np.float32(1), np.float32(0))
-    numbers = words.astype(np.float32)
+    numbers: np.ndarray = words.astype(np.float32)
     numbers *= np.float32(2.0**-32)
-    return np.minimum(numbers, below_1, out=numbers)
+    np.minimum(numbers, below_1, out=numbers)
+    return numbers
 
 
 def _pairs(

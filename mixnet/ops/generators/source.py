@@ -35,8 +35,8 @@ class Demand(NamedTuple):
         kind: of the words, see ``_KINDS``.
         numbers: how many.
         each: words for a number.
-        places: how many there are to choose from.
-        parameters: of the distribution, for numbers that are drawn until they are accepted.
+        places: how many positions there are to choose from.
+        parameters: of the distribution, for numbers that are drawn by rejection.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Demand(NamedTuple):
 
     @property
     def size(self) -> int:
-        """In words."""
+        """Number of words."""
         return self.numbers * self.each
 
 
@@ -93,7 +93,7 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
 
 
 def size_of(demands: Sequence[Sequence[Demand]]) -> int:
-    """How many words a table has."""
+    """Number of words in a table."""
     size = _HEAD + len(demands) + sum(demand.size for call in demands for demand in call)
     return max(size, _SHORTEST)
 
@@ -101,7 +101,7 @@ def size_of(demands: Sequence[Sequence[Demand]]) -> int:
 def fill(
     words: np.ndarray, source: mersenne.Generator, demands: Sequence[Sequence[Demand]]
 ) -> None:
-    """Make a table of what calls of operators draw, in order.
+    """Fill a table with what calls of operators draw, in order.
 
     Args:
         words: the memory, see :func:`size_of`.
@@ -119,7 +119,7 @@ def fill(
 
 
 class AnswerError(Exception):
-    """What an operator draws.
+    """Carries what an operator would draw out of its function.
 
     Args:
         demands: all of them: an operator draws once.
@@ -131,14 +131,14 @@ class AnswerError(Exception):
 
 
 class Asked:
-    """In place of a key: an operator that draws stops there and says what it would draw."""
+    """Replaces a key: the operator stops where it draws, and reports what it would draw."""
 
     def take(self, *demands: Demand) -> list[Any]:
         raise AnswerError(demands)
 
 
 class Drawn:
-    """In place of a key: a draw of a table.
+    """Replaces a key: a draw from a table.
 
     Args:
         words: the table.
@@ -234,7 +234,7 @@ def normal(key: Any, shape: Sequence[int], dtype: DTypeLike, *, shared: bool = F
 
 
 def accepted(key: Any, kind: str, shape: Sequence[int], dtype: DTypeLike, *parameters: Any) -> Any:
-    """Numbers of the host's generators that are drawn until they are accepted.
+    """Numbers of the host's generators, drawn by rejection.
 
     Args:
         key: see :func:`is_drawn_by_host`.
@@ -263,13 +263,13 @@ def _numbers(
 
 
 def order(key: Any, count: int, rows: bool) -> Any:
-    """A random order of ``count`` places, as MXNet shuffles numbers, or ``rows`` of them."""
+    """A random permutation of ``range(count)``, as MXNet shuffles numbers, or rows."""
     (drawn,) = key.take(Demand("order of rows" if rows else "order", count, 1))
     return jax.lax.convert_element_type(drawn, np.int32)
 
 
 def order_and_uniform(key: Any, places: int, shape: Sequence[int]) -> tuple[Any, Any]:
-    """A random order of ``places``, then numbers in [0, 1) of float32."""
+    """A random permutation of ``range(places)``, then float32 numbers in [0, 1)."""
     drawn, words = key.take(Demand("order", places, 1), Demand("words", math.prod(shape), 1))
     return jax.lax.convert_element_type(drawn, np.int32), _uniform_of(words, shape, _SINGLE)
 
@@ -282,5 +282,5 @@ def is_heads(key: Any) -> Any:
 
 
 def choice(key: Any, places: int, count: int) -> Any:
-    """Different places, ``count`` of ``places``, as MXNet chooses them."""
+    """``count`` different numbers below ``places``, as MXNet chooses them."""
     return key.take(Demand("choice", count, 1, places))[0].astype(jnp.int64)

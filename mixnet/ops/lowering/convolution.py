@@ -126,7 +126,7 @@ def data_gradient_method(method: str, window: Mapping[str, Any], extents: Sequen
     """The fastest method for the gradient of the data.
 
     Args:
-        method: who computes the convolution.
+        method: that of the convolution.
         window: ``kernel``, ``stride``, ``dilate``, ``pad`` and ``groups`` of the convolution.
         extents: of its data.
     """
@@ -346,7 +346,7 @@ def weight_gradient(
         )
     # A convolution in which channels and batch change places. XLA would fuse what the two come
     # from, back to the last convolution, into their transposes: all of it computed again, element
-    # by element across the memory. Only the transposes stand apart: what is left inside such a
+    # by element across the memory. Only the transposes are separate: what is left inside such a
     # call is not brought into the form that XLA's fast convolution needs.
     by_channel = not_inlined(lambda each: jnp.transpose(each, (3, 1, 2, 0)), data)
     by_place = not_inlined(lambda each: jnp.transpose(each, (1, 2, 0, 3)), head)
@@ -369,7 +369,7 @@ def weight_gradient_method(
     batch: int,
     lies_last: bool = False,
 ) -> str:
-    """Who computes the gradient of a weight fastest.
+    """The fastest method for the gradient of a weight.
 
     ``dot`` for kernels of one element, which are a matrix product; ``onednn`` for groups with a
     stride, over which XLA's own convolution is slow; ``columns`` for other groups with a long one;
@@ -377,7 +377,7 @@ def weight_gradient_method(
     of networks.
 
     Args:
-        method: who computes the convolution.
+        method: that of the convolution.
         window: ``stride``, ``dilate`` and ``groups`` of the convolution.
         weight: ``(filters, channels / groups, height, width)``.
         batch: how many samples there are.

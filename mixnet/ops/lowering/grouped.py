@@ -56,7 +56,7 @@ def convolution(
         data: channels last.
         weight: ``(filters, channels / groups, *kernel)``.
         stride: one number for each spatial axis, as in all that follows.
-        dilate: how far apart the elements of the kernel are put.
+        dilate: distance between the elements of the kernel.
         pads: zeros before and after.
         groups: at least two.
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from mixnet.base import OperatorValueError
 from mixnet.ops.generators.source import is_drawn_by_host, is_heads
+from mixnet.ops.nn.resample import resized_extents
 from mixnet.ops.random.threefry import threefry
 
 ON_HOST: dict[str, Callable[..., Any]] = {}
@@ -136,15 +137,7 @@ def _resize(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: bool, interp
         return NotImplemented
     import cv2
 
-    height, width = data.shape[:2]
-    if len(size) == 2:
-        width, height = size
-    elif not keep_ratio:
-        width = height = size[0]
-    elif height > width:
-        width, height = size[0], int(height * size[0] / width)
-    else:
-        width, height = int(width * size[0] / height), size[0]
+    height, width = resized_extents(data.shape[:2], size, keep_ratio)
     ipp: Any = getattr(cv2, "ipp", None) if interp in (1, 2) else None
     before = ipp is not None and ipp.useIPP()
     if before:

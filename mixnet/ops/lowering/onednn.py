@@ -102,7 +102,7 @@ def computes(channels: int, stride: Sequence[int]) -> bool:
     """Whether the call is right for a convolution of these input channels.
 
     oneDNN in jaxlib 0.10.2 gives wrong numbers for one input channel with a stride where the result
-    is one element wide; found by random shapes.
+    is one element wide, as tests of random shapes showed.
     """
     return channels > 1 or all(s == 1 for s in stride)
 

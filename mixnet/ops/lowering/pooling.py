@@ -22,7 +22,7 @@ from mixnet.ops.lowering.lowering import Lowering
 
 Pair = tuple[int, int]
 Taps = list[tuple[int, Any]]
-_LARGEST_WINDOW = 16  # places, above which taking windows apart is slower
+_LARGEST_WINDOW = 16  # places; splitting larger windows is slower
 
 
 def pooling(
@@ -156,11 +156,11 @@ def _over_windows(
     widths: Any,
     combine: Callable[[Taps, Any], Any],
 ) -> Any:
-    """``combine(taps, shape)`` of all windows; taps are what stands at each place of a window,
+    """``combine(taps, shape)`` of all windows; taps are the elements at each place of a window,
     with its number.
 
-    Windows that reach into the padding have fewer places: they are computed apart, and put beside
-    the others. To pad the data instead is to copy them, which takes longer than all the rest.
+    Windows that reach into the padding have fewer places: they are computed separately, and put
+    beside the others. To pad the data instead is to copy them, which takes longer than all the rest.
     """
     down, across = (
         _alike(n, k, s, w)

@@ -78,7 +78,7 @@ for _key in BINARY:
 
 @op("broadcast_to", flops=0)
 def broadcast_to(data, *, shape: Extents = ()):
-    """Axes of extent one repeated to ``shape``; 0 there keeps an axis as it is.
+    """The array repeated along its axes of extent one to ``shape``, where 0 keeps an axis as it is.
 
     Source: MXNet operator ``broadcast_to``.
     """
@@ -94,7 +94,7 @@ def broadcast_to(data, *, shape: Extents = ()):
 
 @op("broadcast_axis", booleans=False, aliases=["broadcast_axes"], method=True, flops=0)
 def broadcast_axis(data, *, axis: Axes = (), size: Extents = ()):
-    """Each ``axis``, of extent one, repeated ``size`` times.
+    """The array repeated ``size[i]`` times along each ``axis[i]``, which has extent one.
 
     Source: MXNet operator ``broadcast_axis``.
     """

@@ -142,7 +142,7 @@ BINARY: dict[str, tuple[Function, str, bool]] = {
     "add": (jnp.add, "Sum.", True),
     "sub": (jnp.subtract, "Difference.", True),
     "mul": (jnp.multiply, "Product.", True),
-    "div": (_divide, "Quotient; whole numbers are divided towards zero.", True),
+    "div": (_divide, "Quotient; of whole numbers it is truncated towards zero.", True),
     "mod": (_mod, "Remainder, with the sign of the divisor.", True),
     "power": (_power, "Left to the power of right.", True),
     "maximum": (_larger, "The larger one.", True),
@@ -155,8 +155,8 @@ BINARY: dict[str, tuple[Function, str, bool]] = {
     "lesser": (jnp.less, "1 where left is less, else 0.", False),
     "lesser_equal": (jnp.less_equal, "1 where left is not greater, else 0.", False),
     "logical_and": (_truth(jnp.logical_and), "1 where both are not 0, else 0.", False),
-    "logical_or": (_truth(jnp.logical_or), "1 where one is not 0, else 0.", False),
-    "logical_xor": (_truth(jnp.logical_xor), "1 where one alone is not 0, else 0.", False),
+    "logical_or": (_truth(jnp.logical_or), "1 where either is not 0, else 0.", False),
+    "logical_xor": (_truth(jnp.logical_xor), "1 where exactly one is not 0, else 0.", False),
 }
 
 _SAME = {
@@ -360,7 +360,7 @@ def grad_add(lhs, rhs):
     storage=storage_rules.SUM_OF_ROWS,
 )
 def add_n(*args):
-    """Sum of all arrays, which have one shape.
+    """Sum of arrays of one shape.
 
     Source: MXNet operator ``add_n``.
     """
@@ -387,7 +387,7 @@ def _(inputs, outputs):
     storage=storage_rules.ZERO_STAYS_LINEAR,
 )
 def copy(data):
-    """The same content in a new array.
+    """A copy of the array.
 
     Source: MXNet operator ``_copy``.
     """
@@ -403,7 +403,7 @@ def copy(data):
     shape_constraint=same_as_first,
 )
 def ones_like(data):
-    """Ones of the same shape and dtype."""
+    """Ones in the shape and dtype of ``data``."""
     return jnp.ones(data.shape, data.dtype)
 
 
@@ -418,7 +418,7 @@ def ones_like(data):
     storage=storage_rules.ZERO_STAYS_WITHOUT_GRADIENT,
 )
 def zeros_like(data):
-    """Zeros of the same shape and dtype."""
+    """Zeros in the shape and dtype of ``data``."""
     return jnp.zeros(data.shape, data.dtype)
 
 
@@ -436,7 +436,7 @@ def zeros_like(data):
     shape_constraint=same_as_first,
 )
 def cast(data, *, dtype: DType):
-    """The array in another dtype; gradients pass, through whole numbers too.
+    """The array in another dtype; gradients pass, even through whole numbers.
 
     Source: MXNet operator ``Cast``.
     """
@@ -468,7 +468,9 @@ def amp_cast(data, *, dtype: DType):
     storage=storage_rules.CLIP,
 )
 def clip(data, *, a_min: Scalar, a_max: Scalar):
-    """Values outside of [a_min, a_max] set to its ends; the gradient is 1 inside and on them.
+    """The array with values below ``a_min`` raised to it, and those above ``a_max`` lowered to that.
+
+    The gradient is 1 within these limits and on them, else 0.
 
     Source: MXNet operator ``clip``.
     """
@@ -483,7 +485,7 @@ def clip(data, *, a_min: Scalar, a_max: Scalar):
 
 @op("smooth_l1", booleans=False, precision="full", aliases=["_npx_smooth_l1"])
 def smooth_l1(data, *, scalar: float = 1.0):
-    """0.5 (s x)² where |x| < 1/s², else |x| - 0.5/s².
+    """``0.5 (s x)²`` where ``|x| < 1/s²``, else ``|x| - 0.5/s²``; s is ``scalar``.
 
     Source: MXNet operator ``smooth_l1``.
     """
@@ -502,7 +504,7 @@ def smooth_l1(data, *, scalar: float = 1.0):
 
 @op("hard_sigmoid", floats=True)
 def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
-    """alpha x + beta, kept within [0, 1].
+    """``alpha x + beta``, clipped to [0, 1].
 
     Source: MXNet operator ``hard_sigmoid``.
     """
@@ -514,7 +516,7 @@ def hard_sigmoid(data, *, alpha: float = 0.2, beta: float = 0.5):
 
 @op("_contrib_quadratic", booleans=False, storage=storage_rules.QUADRATIC)
 def quadratic(data, *, a: Scalar = 0.0, b: Scalar = 0.0, c: Scalar = 0.0):
-    """``a x² + b x + c``; whole numbers are cut towards zero.
+    """``a x² + b x + c``; of whole numbers it is truncated towards zero.
 
     Source: MXNet operator ``_contrib_quadratic``.
     """
@@ -525,7 +527,7 @@ def quadratic(data, *, a: Scalar = 0.0, b: Scalar = 0.0, c: Scalar = 0.0):
 
 @op("_contrib_div_sqrt_dim")
 def div_sqrt_dim(data):
-    """The array over the square root of its last extent, as attention scales its scores.
+    """The array divided by the square root of its last extent, as attention scales its scores.
 
     Source: MXNet operator ``_contrib_div_sqrt_dim``.
     """
@@ -546,7 +548,7 @@ def _multicast_outputs(num_outputs: int) -> int:
     bfloat16="unlisted",
 )
 def amp_multicast(*data, cast_narrow: bool = False):
-    """Arrays of half and single precision all in the wider of these that occurs, or the narrower.
+    """Arrays of half and single precision, all cast to the wider dtype among them, or the narrower one.
 
     Arrays of other dtypes stay as they are.
 

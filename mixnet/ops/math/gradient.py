@@ -15,7 +15,7 @@ def _declare_straight_through(step: str, text: str) -> Op:
         return find(step).function(data)
 
     straight_through.__doc__ = (
-        f"{text} The gradient passes as if nothing had happened.\n\nSource: MXNet operator "
+        f"{text} Its gradient is that of the identity.\n\nSource: MXNet operator "
         f"``{name}``; Bengio, Leonard and Courville, 2013."
     )
     operator = op(name, aliases=[f"_sparse_{name}"], in_amp_lists=False)(straight_through)
@@ -33,7 +33,7 @@ sign_ste = _declare_straight_through("sign", "-1, 0 or 1.")
 
 @op("_contrib_gradientmultiplier", rewrites=Rewrites(only_gradient=True, keeps_dtype=True))
 def gradient_multiplier(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-    """The data; the gradient is multiplied by ``scalar``.
+    """The array as it is; its gradient is multiplied by ``scalar``.
 
     Source: MXNet operator ``_contrib_gradientmultiplier``.
     """

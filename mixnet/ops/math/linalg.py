@@ -29,13 +29,12 @@ def dot(
     transpose_b: bool = False,
     forward_stype: str | None = None,
 ):
-    """Sum over the last axis of the left and the first of the right array.
+    """Sum of products over the last axis of the left and the first axis of the right array.
 
-    ``transpose_a`` sums over the first axis of the left, ``transpose_b`` over the last of the
-    right.
+    ``transpose_a`` sums over the first axis of the left one, ``transpose_b`` over the last of the right one.
 
     Returns:
-        The other axes of both; ``(1,)`` for two vectors.
+        The other axes of the left, then of the right array; ``(1,)`` for two vectors.
 
     Source: MXNet operator ``dot``.
     """

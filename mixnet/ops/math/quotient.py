@@ -24,9 +24,9 @@ _quotient = Primitive("quotient")
 
 def quotient(x: Any, y: Any) -> Any:
     """``x / y`` of floating-point arrays, rounded once; shapes broadcast, dtypes are promoted."""
-    if isinstance(x, jax.Array) and hasattr(y, "dtype"):
-        if x.dtype == y.dtype and x.shape == y.shape:
-            return _quotient.bind(x, y)
+    arrays = isinstance(x, jax.Array) and hasattr(y, "dtype")
+    if arrays and x.dtype == y.dtype and x.shape == y.shape:
+        return _quotient.bind(x, y)
     dtype = jnp.result_type(x, y)
     shape = jnp.broadcast_shapes(jnp.shape(x), jnp.shape(y))
     sides = [jnp.broadcast_to(jnp.asarray(each, dtype), shape) for each in (x, y)]

@@ -149,7 +149,10 @@ def norm(
     out_dtype: DType | None = None,
     keepdims: bool = False,
 ):
-    """Sum of absolute values (``ord`` 1) or Euclidean length (2) along ``axis``.
+    """Sum of absolute values (``ord`` 1) or Euclidean length (2) along ``axis``; of the whole array if None.
+
+    Returns:
+        The axes that remain; ``(1,)`` for the whole array.
 
     Source: MXNet operator ``norm``.
     """
@@ -203,7 +206,10 @@ _declare_position("argmin", jnp.argmin, "Position of the smallest element along 
 
 @op("argmax_channel", booleans=False, method=True, differentiable=False)
 def argmax_channel(data):
-    """Position of the largest element of every row.
+    """Position of the largest element along axis 1.
+
+    Returns:
+        The shape without that axis; in the dtype of ``data``.
 
     Source: MXNet operator ``argmax_channel``.
     """
@@ -219,7 +225,7 @@ def _sorted_order(data: jax.Array, axis: int, is_ascend: bool) -> Any:
 
 @op("sort", booleans=False, method=True, output_names=("output0",), aliases=["_npi_sort"])
 def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
-    """Elements in order along ``axis``; of the flattened array for None.
+    """The elements in order along ``axis``, of the flattened array if that is None; NaN come last.
 
     Source: MXNet operator ``sort``.
     """
@@ -237,7 +243,7 @@ def sort(data, *, axis: Axis | None = -1, is_ascend: bool = True):
     aliases=["_npi_argsort"],
 )
 def argsort(data, *, axis: Axis | None = -1, is_ascend: bool = True, dtype: DType = "float32"):
-    """Positions that put the elements in order along ``axis``.
+    """Positions of the elements in ascending or descending order along ``axis``, of ``dtype``.
 
     Source: MXNet operator ``argsort``.
     """
@@ -277,7 +283,11 @@ def topk(
     is_ascend: bool = False,
     dtype: DType = "float32",
 ):
-    """The ``k`` first elements in order along ``axis``: their values, positions, both, or a mask.
+    """The ``k`` largest elements along ``axis``, or the smallest with ``is_ascend``.
+
+    Returns:
+        Their positions of ``dtype`` ("indices"), their values ("value"), values and positions ("both"), or 1
+        at their positions and 0 elsewhere in the shape of ``data`` ("mask").
 
     Source: MXNet operator ``topk``.
     """
@@ -304,6 +314,6 @@ def topk(
 
 @op("cumsum", aliases=["_np_cumsum"], in_amp_lists=False)
 def cumsum(a, *, axis: Axis | None = None, dtype: DType | None = None):
-    """Running sum along ``axis``, of the flattened array for None."""
+    """Cumulative sum along ``axis``; of the flattened array if that is None."""
     counted = jnp.dtype("int64") if a.dtype == jnp.bool_ else a.dtype
     return jnp.cumsum(a, axis, dtype=dtype or counted)

@@ -39,7 +39,7 @@ _ACTIVATIONS: dict[str, Any] = {
     family="activation",
 )
 def activation(data, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]):
-    """The activation function named ``act_type``, of every element.
+    """The activation function ``act_type`` of each element.
 
     Source: MXNet operator ``Activation``.
     """
@@ -146,9 +146,9 @@ def dropout(
     key,
     training,
 ):
-    """Elements set to 0 with probability ``p`` in training, the others scaled by 1 / (1 - p).
+    """In training, set elements to 0 with probability ``p`` and scale the others by ``1 / (1 - p)``.
 
-    Elements along ``axes`` are dropped together.
+    With ``axes``, elements that differ only in their position on these axes are dropped together.
 
     Source: MXNet operator ``Dropout``.
     """

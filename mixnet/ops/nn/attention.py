@@ -107,7 +107,7 @@ def interleaved_matmul_selfatt_valatt(queries_keys_values, attention, *, heads: 
     bfloat16="unlisted",
 )
 def interleaved_matmul_encdec_qk(queries, keys_values, *, heads: Positive):
-    """Scores of attention to another sequence: queries times keys by the root of a head's size.
+    """Scores of attention to another sequence: queries times keys, divided by the root of a head's size.
 
     Args:
         queries: ``(queries, batch, heads * size)``.

@@ -162,10 +162,10 @@ def batch_norm(
     max_calib_range: float | None = None,
     training,
 ):
-    """Every channel shifted and scaled to mean 0 and variance 1, then by ``gamma`` and ``beta``.
+    """Each channel normalized to mean 0 and variance 1, then scaled by ``gamma`` and shifted by ``beta``.
 
-    In training the statistics are the batch's and the moving ones follow them; in prediction, and
-    with ``use_global_stats``, they are the moving ones.
+    In training the statistics are those of the batch, and the moving statistics follow them. In prediction,
+    and with ``use_global_stats``, they are the moving ones.
 
     Args:
         data: channels on ``axis``.
@@ -175,7 +175,8 @@ def batch_norm(
         moving_var: state, ``(channels,)``.
 
     Returns:
-        The normalized data; mean and one over the standard deviation with ``output_mean_var``.
+        The normalized data; with ``output_mean_var`` also the mean and the reciprocal of the standard
+        deviation.
 
     Source: MXNet operator ``BatchNorm``; Ioffe and Szegedy, 2015.
     """

@@ -38,7 +38,7 @@ def convolve(
         kernel: axes as the second word says, as in ``OIHW``.
         stride: one number for each spatial axis, as in all that follows.
         pads: before and after.
-        dilate: how far apart the elements of the kernel are put.
+        dilate: distance between the elements of the kernel.
         order: axes of data, kernel and result, the spatial ones in the same order.
         groups: of channels.
     """
@@ -68,7 +68,8 @@ def padded_for_gradient(
 ) -> tuple[Any, Pads]:
     """Data, and the padding left to do, of a convolution whose data gradient has padding.
 
-    Where the gradient would have none, the data is padded apart; XLA puts the two together again.
+    Where the gradient would have none, the data is padded by a separate operation, which XLA merges with
+    the convolution.
 
     Args:
         data: to be convolved.
@@ -96,14 +97,14 @@ def convolve_spread(
     dilate: Sequence[int],
     groups: int = 1,
 ) -> Any:
-    """Cross-correlation of data whose elements are put apart; compiles, and so do its gradients.
+    """Cross-correlation of data with gaps between its elements; compiles, and so do its gradients.
 
     Args:
         data: ``(batch, channels, *extents)``.
         kernel: ``(filters, channels / groups, *kernel)``.
-        spread: how far apart the elements of the data are put, for each spatial axis.
+        spread: distance between the elements of the data, for each spatial axis.
         pads: before and after the spread data; negative ones leave out.
-        dilate: how far apart the elements of the kernel are put.
+        dilate: distance between the elements of the kernel.
         groups: of channels.
     """
     more = [int(s > 1 and before == 0) for s, (before, _) in zip(spread, pads, strict=True)]

@@ -189,11 +189,11 @@ def deformable_convolution(
     no_bias: bool = False,
     layout: Layout | None = None,
 ):
-    """A convolution over an image that looks, at every place, where ``offset`` moves it.
+    """A convolution over an image whose kernel reads, at every position, from places moved by ``offset``.
 
     Args:
         data: ``(batch, channels, height, width)``.
-        offset: down and across for every tap of the kernel at every place of the result:
+        offset: moves down and across, in elements, for every element of the kernel at every position:
             ``(batch, num_deformable_group * rows * columns of the kernel * 2, *out)``.
         weight: ``(num_filter, channels / num_group, *kernel)``.
         bias: ``(num_filter,)``; left out when ``no_bias``.

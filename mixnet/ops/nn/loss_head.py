@@ -56,12 +56,11 @@ def softmax_output(
     Source: MXNet operator ``SoftmaxOutput``.
     """
     count = data.size // data.shape[1 if multi_output and data.ndim > 1 else -1]
-    if preserve_shape or multi_output or data.ndim <= 2:
-        if label.size < count:
-            raise ShapeError(
-                f"SoftmaxOutput: label {label.shape} has {label.size} class numbers, data {data.shape} "
-                f"needs {count}."
-            )
+    if label.size < count and (preserve_shape or multi_output or data.ndim <= 2):
+        raise ShapeError(
+            f"SoftmaxOutput: label {label.shape} has {label.size} class numbers, data {data.shape} "
+            f"needs {count}."
+        )
     if multi_output:
         return softmax_along(data, 1)
     if preserve_shape:
@@ -194,7 +193,12 @@ def make_loss_output(
     valid_thresh: float = 0.0,
     normalization: Normalization = "null",
 ):
-    """The data as a loss: its gradient is ``grad_scale`` everywhere.
+    """The data as a loss: its gradient is ``grad_scale`` everywhere, whatever gradient arrives from above.
+
+    Args:
+        data: values of a loss.
+        normalization: what the gradient is divided by: nothing ("null"), the first extent ("batch"; 1 for a
+            vector), or the number of elements above ``valid_thresh`` ("valid").
 
     Source: MXNet operator ``MakeLoss``.
     """
@@ -243,7 +247,7 @@ def _(head, out, data):
     storage=storage_rules.ZERO_STAYS_WITHOUT_GRADIENT,
 )
 def block_grad(data):
-    """The data; no gradient passes.
+    """The data as it is; no gradient passes.
 
     Source: MXNet operator ``BlockGrad``.
     """
@@ -259,7 +263,7 @@ def svm_output(
     regularization_coefficient: float = 1.0,
     use_linear: bool = False,
 ):
-    """The data; its gradient is that of one-against-all hinge losses, squared by default.
+    """The data as they are; their gradient is that of one-against-all hinge losses, squared by default.
 
     Args:
         data: ``(batch, classes)`` scores.
@@ -309,7 +313,7 @@ def identity_attach_kl_sparse_reg(
     momentum: Share = 0.9,
     training,
 ):
-    """The data; to the gradient a penalty is added that keeps the mean activation near a target.
+    """The data as they are; their gradient gets a penalty that keeps the mean activation near a target.
 
     Args:
         data: ``(batch, units)``, activations between 0 and 1.

@@ -36,7 +36,7 @@ def _standard(data: jax.Array, axes: tuple[int, ...], eps: float) -> tuple[Any, 
     variance = real_mean(jax.lax.square(centred), axes)
     variance = jax.lax.add(variance, jax.lax.full_like(variance, eps))
     out = jax.lax.mul(centred, along(jax.lax.rsqrt(variance), data.shape, axes))
-    # The statistics are for looking at: no gradient comes back through them.
+    # The statistics are for inspection only: no gradient passes through them.
     statistics = [with_axes(jax.lax.stop_gradient(each), data.shape, axes)
                   for each in (average, jax.lax.sqrt(variance))]  # fmt: skip
     return out, *statistics
@@ -60,7 +60,7 @@ def _visible(output_mean_var: bool) -> int:
 def layer_norm(
     data, gamma, beta, *, axis: Axis = -1, eps: NonNegative = 1e-5, output_mean_var: bool = False
 ):
-    """Mean 0 and variance 1 along ``axis``, then scaled by ``gamma`` and shifted by ``beta``.
+    """Data normalized to mean 0, variance 1 along ``axis``, then scaled by ``gamma`` and shifted by ``beta``.
 
     Args:
         data: float.
@@ -83,7 +83,7 @@ def _(data, *, axis):
 
 @op("InstanceNorm", floats=True, one_dtype=True, flops=7, precision="full")
 def instance_norm(data, gamma, beta, *, eps: NonNegative = 1e-3):
-    """Mean 0 and variance 1 of every channel of every sample, then ``gamma`` and ``beta``.
+    """Each channel of each sample normalized to mean 0, variance 1; scaled by ``gamma``, shifted by ``beta``.
 
     Args:
         data: ``(batch, channels, ...)``.
@@ -167,7 +167,7 @@ def _(data, *, num_groups):
 def l2_normalization(
     data, *, eps: NonNegative = 1e-10, mode: Literal["channel", "instance", "spatial"] = "instance"
 ):
-    """Length 1: of every sample, of the channels at every place, or of every channel's places.
+    """Vectors scaled to length 1: samples, the channels of each position, or the positions of each channel.
 
     Args:
         data: ``(batch, ...)``, or ``(batch, channels, ...)`` for "channel" and "spatial".
@@ -192,7 +192,7 @@ def l2_normalization(
 
 @op("LRN", floats=True, flops=5, precision="full", bfloat16="any")
 def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: Positive):
-    """Every element over a power of ``knorm`` plus the mean square of ``nsize`` channels around it.
+    """Elements divided by ``(knorm + alpha / nsize * s) ** beta``, s the sum of squares of nearby channels.
 
     Args:
         data: ``(batch, channels, height, width)``.
@@ -213,6 +213,6 @@ def lrn(data, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, ns
     window = (1, 2 * half + 1, *(1,) * (data.ndim - 2))
     padding = [(half, half) if i == 1 else (0, 0) for i in range(data.ndim)]
     squares = jnp.square(data)
-    zero = np.zeros((), data.dtype)  # not a traced one: JAX tells a sum by it
+    zero = np.zeros((), data.dtype)  # not traced: JAX recognizes a sum by it
     total = jax.lax.reduce_window(squares, zero, jax.lax.add, window, (1,) * data.ndim, padding)
     return data * (knorm + (alpha / nsize) * total) ** -beta

@@ -177,7 +177,7 @@ def _counts(
     widths: Any,
     include: bool | None,
 ) -> Any:
-    """Elements of each window that a mean counts: padding is counted unless told otherwise."""
+    """Elements of each window that a mean counts: padding counts by default."""
     if include is None or include:
         # Only the padding asked for counts, not what a partial last window adds.
         inner = [n + 2 * p for n, p in zip(data.shape[2:], pads, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
@@ -59,8 +60,9 @@ def _cubic(fraction: np.ndarray) -> np.ndarray:
 
 def _lanczos(fraction: np.ndarray) -> np.ndarray:
     distance = fraction - np.arange(-3, 5)
-    weight = np.sinc(distance) * np.sinc(distance / 4)
-    return weight / weight.sum(1, keepdims=True)
+    weight: np.ndarray = np.sinc(distance) * np.sinc(distance / 4)
+    weight /= weight.sum(1, keepdims=True)
+    return weight
 
 
 def centred(extent: int, out: int) -> np.ndarray:
@@ -158,6 +160,23 @@ def _two_rows(data: jax.Array, rows: Taps) -> Any:
     return (parts[0] + parts[1] + 2) >> 2
 
 
+def resized_extents(
+    extents: Sequence[int], size: Sequence[int], keep_ratio: bool
+) -> tuple[int, int]:
+    """Height and width of an image after resizing to ``size``: (width, height), or one number.
+
+    With ``keep_ratio`` one number is the length of the shorter side.
+    """
+    height, width = extents
+    if len(size) == 2:
+        return size[1], size[0]
+    if not keep_ratio:
+        return size[0], size[0]
+    if height > width:
+        return int(height * size[0] / width), size[0]
+    return size[0], int(width * size[0] / height)
+
+
 @op("_image_resize", aliases=["_npx__image_resize"])
 def image_resize(
     data,
@@ -166,11 +185,11 @@ def image_resize(
     keep_ratio: bool = False,
     interp: Annotated[int, Range(0, 4)] = 1,
 ):
-    """Images in another size.
+    """Images resized to ``size``.
 
     Args:
-        data: ``(height, width, channels)`` or ``(batch, height, width, channels)``; bytes, or
-            32 or 64 bit floating point.
+        data: ``(height, width, channels)`` or ``(batch, height, width, channels)``; uint8, float32 or
+            float64.
         size: ``(width, height)``, or one number for both; with ``keep_ratio`` one number is the
             length of the shorter side.
         interp: 0 nearest, 1 linear, 2 cubic, 3 means over areas, 4 Lanczos.
@@ -195,15 +214,7 @@ def image_resize(
         raise DTypeError(
             f"_image_resize: data of {data.dtype} cannot be resized; cast it to uint8 or float32."
         )
-    height, width = data.shape[-3:-1]
-    if len(size) == 2:
-        width, height = size
-    elif not keep_ratio:
-        width = height = size[0]
-    elif height > width:
-        width, height = size[0], int(height * size[0] / width)
-    else:
-        width, height = int(width * size[0] / height), size[0]
+    height, width = resized_extents(data.shape[-3:-1], size, keep_ratio)
     return _resize(data, height, width, _METHODS[interp])
 
 

@@ -133,7 +133,7 @@ def softmin(
     dtype: DType | None = None,
     use_length: bool | None = False,
 ):
-    """``softmax`` of the negative.
+    """``softmax`` of ``-data``.
 
     Source: MXNet operator ``softmin``.
     """
@@ -143,7 +143,7 @@ def softmin(
 
 @op("SoftmaxActivation", floats=True, flops=4, precision="full")
 def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance"):
-    """Softmax along the last axis, or along axis 1.
+    """Softmax along the last axis ("instance"), or along axis 1 ("channel").
 
     Source: MXNet operator ``SoftmaxActivation``.
     """
@@ -152,7 +152,14 @@ def softmax_activation(data, *, mode: Literal["channel", "instance"] = "instance
 
 @op("softmax_cross_entropy", floats=True, flops=5, precision="full")
 def softmax_cross_entropy(data, label):
-    """Sum over the batch of the cross entropy of softmax with class numbers.
+    """Cross entropy of the softmax of ``data``, summed over the batch.
+
+    Args:
+        data: scores, ``(batch, classes)``.
+        label: class numbers, ``(batch,)``.
+
+    Returns:
+        ``(1,)``.
 
     Source: MXNet operator ``softmax_cross_entropy``.
     """

@@ -112,11 +112,15 @@ _ARITHMETIC: dict[str, tuple[Function, str, str]] = {
     "hypot": (jnp.hypot, "Square root of the sum of squares.", "same floats"),
     "arctan2": (_in_float(jnp.arctan2), "Angle of (x2, x1) in radians.", "same floats"),
     "copysign": (_in_float(_copysign), "First with the sign of the second.", "same"),
-    "ldexp": (_in_float(_times_power_of_two), "First times two to the second.", "same"),
+    "ldexp": (
+        _in_float(_times_power_of_two),
+        "First times two to the power of the second.",
+        "same",
+    ),
     "lcm": (_lcm, "Least common multiple.", "same integers"),
     "bitwise_and": (jnp.bitwise_and, "Bits in both.", "same integers"),
     "bitwise_or": (jnp.bitwise_or, "Bits in either.", "same integers"),
-    "bitwise_xor": (jnp.bitwise_xor, "Bits in one of the two.", "same integers"),
+    "bitwise_xor": (jnp.bitwise_xor, "Bits in exactly one of the two.", "same integers"),
 }
 _COMPARISONS: dict[str, tuple[Function, str]] = {
     "equal": (jnp.equal, "Whether equal."),

@@ -17,7 +17,7 @@ from mixnet.ops.schema.rewrites import Rewrites, diagonal
 
 @op("_npi_zeros", differentiable=False, rewrites=ZEROS)
 def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
-    """Zeros.
+    """An array of zeros, of ``shape`` and ``dtype``.
 
     Source: MXNet operator ``_npi_zeros``.
     """
@@ -26,7 +26,7 @@ def zeros(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
 
 @op("_npi_ones", differentiable=False, rewrites=ONES)
 def ones(*, shape: Extents = (), ctx: str = "", dtype: DType = "float32"):
-    """Ones.
+    """An array of ones, of ``shape`` and ``dtype``.
 
     Source: MXNet operator ``_npi_ones``.
     """
@@ -55,7 +55,7 @@ def eye(
     ctx: str = "",
     dtype: DType = "float32",
 ):
-    """Ones on diagonal ``k`` of an ``N`` by ``M`` matrix.
+    """A matrix of ``N`` rows and ``M`` columns with ones on diagonal ``k``, else zeros.
 
     Source: MXNet operator ``_npi_eye``.
     """
@@ -64,7 +64,7 @@ def eye(
 
 @op("_npi_full_like", differentiable=False)
 def full_like(a, *, fill_value: Scalar, ctx: str = "", dtype: DType | None = None):
-    """One number everywhere, in the shape of ``a``.
+    """An array filled with ``fill_value`` in the shape of ``a``.
 
     Source: MXNet operator ``_npi_full_like``.
     """
@@ -82,7 +82,7 @@ def arange(
     ctx: str = "",
     dtype: DType = "float32",
 ):
-    """Numbers from ``start`` up to ``stop``; from 0 if only one is given.
+    """Numbers from ``start`` up to, but not including, ``stop``; from 0 to ``start`` if ``stop`` is None.
 
     Source: MXNet operator ``_npi_arange``.
     """
@@ -101,7 +101,7 @@ def logspace(
     ctx: str = "",
     dtype: DType = "float32",
 ):
-    """``num`` powers of ``base`` whose exponents are equally spaced.
+    """``num`` powers of ``base`` whose exponents are evenly spaced from ``start`` to ``stop``.
 
     Source: MXNet operator ``_npi_logspace``.
     """

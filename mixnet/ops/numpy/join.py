@@ -25,7 +25,7 @@ def _joined(name: str, data: tuple[Any, ...]) -> list[Any]:
 
 @op("_npi_concatenate", one_dtype=True, num_args="num_args", output_names=("out",))
 def concatenate(*data, axis: int | None = 0, dim: int | None = None):
-    """Arrays joined along an axis; flattened first where it is None.
+    """The arrays joined along ``axis``; flattened first if that is None.
 
     Source: MXNet operator ``_npi_concatenate``.
     """
@@ -44,7 +44,7 @@ def concatenate(*data, axis: int | None = 0, dim: int | None = None):
 
 @op("_npi_stack", one_dtype=True, num_args="num_args")
 def stack(*data, axis: NewAxis = 0):
-    """Arrays of one shape joined along a new axis.
+    """The arrays, all of one shape, joined along a new axis at position ``axis``.
 
     Source: MXNet operator ``_npi_stack``.
     """
@@ -77,7 +77,9 @@ def _declare_join(name: str, function: Callable[..., Any], text: str) -> None:
 _declare_join("vstack", jnp.vstack, "Arrays joined as rows.")
 _declare_join("hstack", jnp.hstack, "Arrays joined along the second axis, the first for 1-D.")
 _declare_join("dstack", jnp.dstack, "Arrays joined along the third axis.")
-_declare_join("column_stack", jnp.column_stack, "1-D arrays as columns, matrices joined.")
+_declare_join(
+    "column_stack", jnp.column_stack, "1-D arrays as columns, and matrices, joined side by side."
+)
 
 
 def _declare_cut(name: str, axis_of: Any, text: str) -> None:

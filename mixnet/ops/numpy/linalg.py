@@ -30,10 +30,12 @@ def _float(matrix: jax.Array) -> Any:
 
 @op("_npi_matmul", one_dtype=True, output_names=("out",))
 def matmul(a, b):
-    """Matrix product of the last two axes, the others broadcast; a vector has one axis.
+    """Matrix product over the last two axes; the others broadcast.
+
+    A vector on the left counts as a row, on the right as a column, and the result is without that axis.
 
     Raises:
-        ShapeError: a number, or extents that do not fit.
+        ShapeError: an array has no axes, or the extents do not fit.
 
     Source: MXNet operator ``_npi_matmul``.
     """
@@ -91,7 +93,7 @@ def _tensordot(a: Any, b: Any, axes: Any) -> Any:
 
 @op("_npi_tensordot", one_dtype=True)
 def tensordot(a, b, *, a_axes_summed: Shape, b_axes_summed: Shape):
-    """Product that sums over ``a_axes_summed`` of the one array and ``b_axes_summed`` of the other.
+    """Sum of products over the axes ``a_axes_summed`` of ``a`` and ``b_axes_summed`` of ``b``.
 
     Raises:
         ShapeError: these axes do not fit.
@@ -103,7 +105,7 @@ def tensordot(a, b, *, a_axes_summed: Shape, b_axes_summed: Shape):
 
 @op("_npi_tensordot_int_axes", one_dtype=True)
 def tensordot_int_axes(a, b, *, axes: int):
-    """Product that sums over the last ``axes`` axes of ``a`` and the first ones of ``b``.
+    """Sum of products over the last ``axes`` axes of ``a`` and the first ones of ``b``.
 
     Raises:
         ShapeError: these axes do not fit.

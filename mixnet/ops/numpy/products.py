@@ -10,7 +10,7 @@ from mixnet.ops.registry import op
 
 @op("_np_dot", floats=True, one_dtype=True)
 def dot(a, b):
-    """Product over the last axis of ``a`` and the second to last, or only, one of ``b``.
+    """Sum of products over the last axis of ``a`` and the second to last axis of ``b``, or its only one.
 
     Raises:
         ShapeError: the two axes differ.

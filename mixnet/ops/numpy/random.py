@@ -299,16 +299,16 @@ def choice(
     weighted: bool = False,
     key,
 ):
-    """Places drawn from ``a`` places, int64.
+    """Draw positions from ``range(a)``, int64.
 
     Args:
-        input1: if ``a`` is None, the array whose places are drawn.
-        input2: with ``weighted``, the probability of each place; ``input1`` if ``a`` is a number.
-        replace: whether a place may be drawn again.
+        input1: if ``a`` is None, the array from whose positions are drawn.
+        input2: with ``weighted``, the probability of each position; ``input1`` if ``a`` is a number.
+        replace: whether a position may be drawn again.
 
     Raises:
-        AttributeValueError: without ``replace``, more places are asked for than there are.
-        ShapeError: there are not as many probabilities as places.
+        AttributeValueError: without ``replace``, more positions are to be drawn than there are.
+        ShapeError: the number of probabilities differs from that of positions.
 
     Source: MXNet operator ``_npi_choice``.
     """
@@ -374,7 +374,7 @@ def multinomial(
     size: Extents | None = None,
     key,
 ):
-    """How often each category comes in ``n`` draws, int64; the last has the remaining probability.
+    """How often each category occurs in ``n`` draws, int64; the last one has the remaining probability.
 
     Args:
         a: the probabilities, if ``pvals`` is None.

@@ -52,7 +52,7 @@ def sum_(
     keepdims: bool = False,
     initial: float | None = None,
 ):
-    """Sum along axes, all by default; booleans are counted in int64.
+    """Sum along axes, all by default; booleans are added up in int64.
 
     Source: MXNet operator ``_np_sum``.
     """
@@ -129,7 +129,7 @@ def _declare_truth(name: str, function: Callable[..., Any], text: str, aliases: 
 
 
 _declare_truth("all", jnp.all, "Whether every element is true.", [])
-_declare_truth("any", jnp.any, "Whether one element is true.", ["_np_sometrue"])
+_declare_truth("any", jnp.any, "Whether any element is true.", ["_np_sometrue"])
 
 
 @op("_npi_mean", dtypes=FRACTION)
@@ -316,7 +316,7 @@ def percentile(
 
 @op("_npi_diff", booleans=False)
 def diff(a, *, n: Count = 1, axis: Axis = -1):
-    """Differences of neighbours along ``axis``, ``n`` times.
+    """Differences between neighbours along ``axis``, taken ``n`` times in a row.
 
     Source: MXNet operator ``_npi_diff``.
     """
@@ -341,7 +341,7 @@ def ediff1d(
     to_begin_scalar: float | None = None,
     to_end_scalar: float | None = None,
 ):
-    """Differences of neighbours in the flattened array, with numbers prepended and appended.
+    """Differences between neighbours in the flattened array, with numbers prepended and appended.
 
     Args:
         input1: any shape.

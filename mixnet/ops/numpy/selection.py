@@ -19,7 +19,7 @@ from mixnet.ops.schema.dtypes import Dtypes, number_of_dtype, to_dtype
 
 @op("_npi_where", dtypes=Dtypes(own={"condition": None}))
 def where(condition, x, y):
-    """Elements of ``x`` where ``condition`` is true, else of ``y``; all broadcast together.
+    """Elements of ``x`` where ``condition`` is true, of ``y`` elsewhere; the three broadcast.
 
     Source: MXNet operator ``_npi_where``.
     """
@@ -33,7 +33,7 @@ def where(condition, x, y):
 
 @op("_npi_where_lscalar")
 def where_lscalar(condition, x, *, scalar: Scalar = 0.0):
-    """A number where ``condition`` is true, else elements of ``x``.
+    """``scalar`` where ``condition`` is true, elements of ``x`` elsewhere.
 
     Source: MXNet operator ``_npi_where_lscalar``.
     """
@@ -43,7 +43,7 @@ def where_lscalar(condition, x, *, scalar: Scalar = 0.0):
 
 @op("_npi_where_rscalar")
 def where_rscalar(condition, y, *, scalar: Scalar = 0.0):
-    """Elements of ``y`` where ``condition`` is true, else a number.
+    """Elements of ``y`` where ``condition`` is true, ``scalar`` elsewhere.
 
     Source: MXNet operator ``_npi_where_rscalar``.
     """
@@ -53,7 +53,7 @@ def where_rscalar(condition, y, *, scalar: Scalar = 0.0):
 
 @op("_npi_where_scalar2", differentiable=False)
 def where_scalar2(condition, *, x: Scalar = 0.0, y: Scalar = 0.0):
-    """One number where ``condition`` is true, another elsewhere; float32.
+    """The number ``x`` where ``condition`` is true, the number ``y`` elsewhere; float32.
 
     Source: MXNet operator ``_npi_where_scalar2``.
     """
@@ -87,11 +87,11 @@ def delete(
     int_ind: int | None = None,
     axis: Axis | None = None,
 ):
-    """Without the elements at an index, a slice, or the positions ``obj``, along ``axis``.
+    """The array without the elements at an index, at a slice, or at the positions ``obj`` along ``axis``.
 
     Args:
-        arr: any shape; flattened where ``axis`` is None.
-        obj: positions that all differ.
+        arr: any shape; flattened if ``axis`` is None.
+        obj: positions, all different.
 
     Source: MXNet operator ``_npi_delete``.
     """
@@ -185,7 +185,7 @@ def insert_scalar(
     int_ind: int | None = None,
     axis: Axis | None = None,
 ):
-    """With values before the position ``int_ind`` along ``axis``.
+    """``arr`` with values inserted before position ``int_ind`` along ``axis``; flattened if that is None.
 
     Source: MXNet operator ``_npi_insert_scalar``.
     """
@@ -206,7 +206,7 @@ def insert_slice(
     int_ind: int | None = None,
     axis: Axis | None = None,
 ):
-    """With values before the positions that a slice selects along ``axis``.
+    """``arr`` with values inserted before the positions of a slice along ``axis``; flattened if that is None.
 
     Source: MXNet operator ``_npi_insert_slice``.
     """
@@ -230,7 +230,7 @@ def insert_tensor(
     int_ind: int | None = None,
     axis: Axis | None = None,
 ):
-    """With values before the positions ``obj`` along ``axis``.
+    """``arr`` with values inserted before the positions ``obj`` along ``axis``; flattened if that is None.
 
     Source: MXNet operator ``_npi_insert_tensor``.
     """
@@ -240,7 +240,7 @@ def insert_tensor(
 
 @op("_npi_share_memory", differentiable=False)
 def share_memory(a, b):
-    """Whether two arrays share storage; the operator sees values, which never do.
+    """Whether two arrays share storage: never, since the operator gets values.
 
     Source: MXNet operator ``_npi_share_memory``.
     """
@@ -261,7 +261,7 @@ def constraint_check(input, *, msg: str = "Constraint violated."):
 
 @op("_npi_boolean_mask_assign_scalar")
 def boolean_mask_assign_scalar(data, mask, *, value: Scalar = 0.0, start_axis: int = 0):
-    """``data`` with a number where the boolean ``mask`` over axes from ``start_axis`` is true.
+    """``data`` with ``value`` where the boolean ``mask`` over the axes from ``start_axis`` on is true.
 
     Source: MXNet operator ``_npi_boolean_mask_assign_scalar``.
     """

@@ -57,7 +57,7 @@ def filled_shape(name: str, shape: tuple[int, ...], target: tuple[int, ...]) -> 
     ),
 )
 def reshape(a, *, newshape: Shape, order: str = "C"):
-    """The elements in another shape; one -1 takes what remains.
+    """The elements in the shape ``newshape``, in which one -1 stands for the extent that is left.
 
     Source: MXNet operator ``_np_reshape``.
     """
@@ -149,7 +149,7 @@ def npx_reshape(a, *, newshape: Shape, reverse: bool = False, order: str = "C"):
 
 @op("_np_transpose", rewrites=TRANSPOSE)
 def transpose(a, *, axes: Shape | None = None):
-    """Axes in another order, reversed by default.
+    """The axes in the order ``axes``, reversed by default.
 
     Source: MXNet operator ``_np_transpose``.
     """
@@ -163,7 +163,7 @@ def transpose(a, *, axes: Shape | None = None):
 
 @op("_np_squeeze", rewrites=Rewrites(keeps_order=True, keeps_dtype=True))
 def squeeze(a, *, axis: Shape | None = None):
-    """Without axes of extent one: all of them, or ``axis``.
+    """The array without its axes of extent one: all of them, or those in ``axis``.
 
     Source: MXNet operator ``_np_squeeze``.
     """
@@ -178,7 +178,7 @@ def squeeze(a, *, axis: Shape | None = None):
 
 @op("_np_moveaxis")
 def moveaxis(a, *, source: Shape, destination: Shape):
-    """Axes moved from ``source`` to ``destination``.
+    """The array with its axes moved from the positions ``source`` to ``destination``.
 
     Source: MXNet operator ``_np_moveaxis``.
     """
@@ -194,7 +194,7 @@ def moveaxis(a, *, source: Shape, destination: Shape):
 
 @op("_npi_broadcast_to")
 def broadcast_to(array, *, shape: Shape = ()):
-    """Repeated along axes of extent one, and along new first axes, to ``shape``.
+    """The array repeated to ``shape``, along its axes of extent one and along new axes in front.
 
     Source: MXNet operator ``_npi_broadcast_to``.
     """
@@ -215,7 +215,7 @@ def broadcast_to(array, *, shape: Shape = ()):
 
 @op("_npi_flip")
 def flip(data, *, axis: Axes):
-    """In reverse order along axes.
+    """The array with its elements in reverse order along ``axis``.
 
     Source: MXNet operator ``_npi_flip``.
     """
@@ -224,7 +224,7 @@ def flip(data, *, axis: Axes):
 
 @op("_npi_rot90")
 def rot90(data, *, k: int = 1, axes: AxisPair = (0, 1)):
-    """Rotated by 90 degrees ``k`` times in the plane of two axes.
+    """The array rotated by 90 degrees ``k`` times in the plane of two axes.
 
     Source: MXNet operator ``_npi_rot90``.
     """
@@ -234,7 +234,7 @@ def rot90(data, *, k: int = 1, axes: AxisPair = (0, 1)):
 
 @op("_np_roll")
 def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
-    """Shifted cyclically along axes; the flattened array without axes.
+    """The elements shifted cyclically by ``shift`` along ``axis``, in the flattened array if that is None.
 
     Source: MXNet operator ``_np_roll``.
     """
@@ -247,7 +247,7 @@ def roll(data, *, shift: Shape | None = None, axis: Axes | None = None):
 
 @op("_npi_tril")
 def tril(data, *, k: int = 0):
-    """Zeros above diagonal ``k``.
+    """The matrices with zeros above diagonal ``k``.
 
     Source: MXNet operator ``_npi_tril``.
     """
@@ -258,7 +258,7 @@ def tril(data, *, k: int = 0):
 
 @op("_np_trace", booleans=False)
 def trace(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
-    """Sum of a diagonal.
+    """Sum of diagonal ``offset`` of the matrices on axes ``axis1`` and ``axis2``.
 
     Source: MXNet operator ``_np_trace``.
     """
@@ -268,7 +268,7 @@ def trace(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
 
 @op("_np_diagonal")
 def diagonal(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
-    """A diagonal of two axes, along a new last axis.
+    """Diagonal ``offset`` of the matrices on axes ``axis1`` and ``axis2``, as a new last axis.
 
     Source: MXNet operator ``_np_diagonal``.
     """
@@ -278,7 +278,7 @@ def diagonal(data, *, offset: int = 0, axis1: Axis = 0, axis2: Axis = 1):
 
 @op("_np_diag")
 def diag(data, *, k: int = 0):
-    """A diagonal of a matrix, or the matrix with a 1-D array as diagonal.
+    """Diagonal ``k`` of a matrix; of a 1-D array, the matrix with it on diagonal ``k``.
 
     Source: MXNet operator ``_np_diag``.
     """
@@ -289,7 +289,7 @@ def diag(data, *, k: int = 0):
 
 @op("_np_diagflat")
 def diagflat(data, *, k: int = 0):
-    """The matrix with the flattened array as diagonal ``k``.
+    """The matrix with the flattened array on diagonal ``k``.
 
     Source: MXNet operator ``_np_diagflat``.
     """
@@ -324,7 +324,7 @@ for _ndim in (1, 2, 3):
 
 @op("_np_copy", rewrites=COPY)
 def copy(a):
-    """The same content in a new array.
+    """A copy of the array.
 
     Source: MXNet operator ``_np_copy``.
     """
@@ -340,7 +340,7 @@ def pad(
     constant_value: float = 0.0,
     reflect_type: str = "even",
 ):
-    """With elements added before and after along every axis.
+    """The array with elements added before and after along every axis.
 
     Args:
         data: any shape.

@@ -26,7 +26,7 @@ def with_ranges(
     Args:
         result: of the first output, as :class:`Dtypes` has it; the outputs behind it are ranges.
         own: of arrays that are neither ranges nor of the data's dtype; a function also gives the ranges.
-        usual: what shapes are inferred with where nothing says a dtype.
+        usual: the dtype that shape inference assumes where none is known.
     """
     if not callable(own):
         own = {**dict.fromkeys(_RANGES, "float32"), **(own or {})}

@@ -214,18 +214,18 @@ def fused_convolution(
 
     Args:
         data: data, weight, bias if there is one; gamma, beta, mean and variance of the
-            normalization; the array that is added. When quantized then the ends of the ranges of
-            data and of that array.
+            normalization; the array that is added. If ``quantized``, then also the ends of the ranges of
+            data and of that array, ``(1,)`` each.
         subgraphs: the float layers.
         quantized: whether data and the array that is added are integers of 8 bits. Weights are floats.
 
     Returns:
-        Floats. When quantized the integers of the range measured before and that range, or sums in int32 and
-        their range where none was measured; floats with ``enable_float_output``.
+        Floats, if not ``quantized`` or with ``enable_float_output``. Otherwise integers of 8 bits and
+        their range, ``min_calib_range`` to ``max_calib_range``; without these, int32 sums and theirs.
 
     Raises:
-        AttributeValueError: the subgraph is not such a chain.
-        DTypeError: quantized, and the data are not integers of 8 bits.
+        AttributeValueError: the subgraph is another chain of operators.
+        DTypeError: ``quantized``, but the data are not integers of 8 bits.
 
     Source: MXNet operator ``_sg_mkldnn_conv``.
     """
@@ -404,8 +404,8 @@ def fused_fully_connected(
     """An affine map and its activation as one operator.
 
     Args:
-        data: data, weight, bias if there is one. When quantized then the ends of their ranges; with
-            ``channel_wise_quantize`` weight and bias are floats, and only those of the data.
+        data: data, weight, bias if there is one. If ``quantized``, then also the ends of their ranges,
+            ``(1,)`` each; with ``channel_wise_quantize`` weight and bias are floats without ranges.
         subgraphs: the float layers.
         quantized: whether data, weight and bias are integers of 8 bits.
 
@@ -413,8 +413,8 @@ def fused_fully_connected(
         As ``_sg_mkldnn_conv``.
 
     Raises:
-        AttributeValueError: the subgraph is not such a chain.
-        DTypeError: quantized, and the data are not integers of 8 bits.
+        AttributeValueError: the subgraph is another chain of operators.
+        DTypeError: ``quantized``, but the data are not integers of 8 bits.
 
     Source: MXNet operator ``_sg_mkldnn_fully_connected``.
     """

@@ -241,7 +241,7 @@ def quantized_pooling(
     count_include_pad: bool | None = None,
     layout: Literal["NCDHW", "NCHW", "NCW", "NDHWC", "NHWC", "NWC"] | None = None,
 ):
-    """``Pooling`` of integers of 8 bits: the greatest of a window, or its mean, rounded.
+    """``Pooling`` of integers of 8 bits: the greatest number of each window, or the rounded mean.
 
     Args:
         data: ``(batch, channels, *extents)``.
@@ -439,8 +439,8 @@ def quantized_elemwise_add(
     """Sums of two arrays of integers of 8 bits, each with its range.
 
     Returns:
-        With a range measured before: integers of 8 bits, ``uint8`` if both arrays are, and that
-        range. Else int32 and its range, which holds the sum of the greatest numbers.
+        If ``min_calib_range`` and ``max_calib_range`` are given, integers of 8 bits in this range, ``uint8``
+        if both arrays are, and the range. Otherwise int32 and its range, which holds any sum.
 
     Raises:
         DTypeError: an array does not have integers of 8 bits.
@@ -484,8 +484,9 @@ def quantized_elemwise_mul(
     """Products of two arrays of integers of 8 bits, each with its range.
 
     Returns:
-        With ``enable_float_output`` the products as float32, without a range. With a range
-        measured before, int8 truncated towards 0, and that range. Else int32 and its range.
+        With ``enable_float_output``, the products as float32, without a range. If ``min_calib_range``
+        and ``max_calib_range`` are given, int8 truncated towards 0, and this range. Otherwise int32 and
+        its range.
 
     Raises:
         DTypeError: an array does not have integers of 8 bits.
@@ -543,10 +544,10 @@ def quantized_batch_norm(
         moving_var: state, float ``(channels,)``; it is not changed.
 
     Returns:
-        int8 and the range measured before, which must be given.
+        int8 in the range from ``min_calib_range`` to ``max_calib_range``, and this range.
 
     Raises:
-        AttributeValueError: no ``min_calib_range`` and ``max_calib_range``.
+        AttributeValueError: ``min_calib_range`` or ``max_calib_range`` is missing.
         DTypeError: the data are not integers of 8 bits.
 
     Source: MXNet operator ``_contrib_quantized_batch_norm``.
@@ -681,13 +682,13 @@ def quantized_rnn(
 
 
 def _rounded_weights(parameters: Any, shapes: Any) -> Any:
-    """The parameters of a recurrent network with weights that int8 can tell apart."""
+    """The parameters of a recurrent network, its weights rounded to the steps of int8."""
     parts, at = {}, 0
     for which, shape in shapes:
         parts[which] = parameters[at : at + math.prod(shape)].reshape(shape)
         at += math.prod(shape)
     if at != parameters.shape[0]:
-        return parameters  # RNN tells which shape is expected
+        return parameters  # RNN's error names the expected shape
     for _, *side in [which for which in parts if which[0] == "i2h"]:
         rows = ["i2h", "h2h"]
         end = jnp.max(

@@ -26,17 +26,17 @@ INT32_STEPS = float(2**31)
 
 
 def farthest(low: jax.Array, high: jax.Array) -> Any:
-    """The end of a range that is farther from 0, as a number: 0 steps up to it are counted."""
+    """The end of a range that is farther from 0: its absolute value, without axes."""
     return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
 
 
 def ratio(steps: Any, end: Any) -> Any:
-    """``steps / end``; 0 where the range has no extent, which holds zeros alone."""
+    """``steps / end``; 0 for a range without extent, in which all numbers are 0."""
     return jnp.where(end > 0, steps / jnp.where(end > 0, end, 1), 0)
 
 
 def clipped(data: jax.Array, dtype: str) -> Any:
-    """Whole numbers in ``dtype``, those that it does not have as its nearest."""
+    """Whole numbers cast to ``dtype``, those out of its range clipped."""
     low, high = LIMITS[dtype]
     return jnp.clip(data, low, high).astype(dtype)
 
@@ -46,10 +46,10 @@ def _rounded(data: Any, steps: float, end: Any, dtype: str) -> Any:
 
 
 def check_whole(name: str, **arrays: Any) -> None:
-    """Raise unless every array has integers of 8 bits.
+    """Raise unless all arrays hold integers of 8 bits.
 
     Raises:
-        DTypeError: one has others.
+        DTypeError: one does not.
     """
     for each, array in arrays.items():
         if str(array.dtype) not in LIMITS:
@@ -132,7 +132,7 @@ def quantize_v2(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """Floats as integers of 8 bits, with the range that was measured before or else the data's.
+    """Floats as integers of 8 bits, in the given range, by default that of the data.
 
     ``auto`` means ``uint8`` where ``min_calib_range`` is given and not below 0, else ``int8``.
 
@@ -170,10 +170,10 @@ def quantize_v2(
 def quantize_asym(
     data, *, min_calib_range: float | None = None, max_calib_range: float | None = None
 ):
-    """Floats as ``uint8``: the least becomes 0 and the greatest 255.
+    """Floats as ``uint8``: the ends of the given range, by default that of the data, become 0 and 255.
 
     Args:
-        data: float. Its range is the given one, or else that of the data.
+        data: float.
 
     Returns:
         The integers ``data * scale + shift``, then scale and shift, ``(1,)`` each.
@@ -229,7 +229,7 @@ def requantize(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """Sums in int32 as integers of 8 bits, with the range measured before or else the data's.
+    """int32 sums as integers of 8 bits, in the given range, by default that of the data.
 
     ``auto`` means ``uint8`` where ``min_calib_range`` is given and not below 0, else ``int8``.
 

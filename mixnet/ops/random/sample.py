@@ -441,10 +441,10 @@ def sample_multinomial(
 
 @op("_sample_unique_zipfian", outputs=2, output_names=("output0", "output1"), differentiable=False)
 def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
-    """Different numbers of ``[0, range_max)``, small ones more often: k by log((k + 2) / (k + 1)).
+    """Distinct numbers below ``range_max``; k has a probability proportional to ``log((k + 2) / (k + 1))``.
 
     Returns:
-        ``(rows, count)`` of numbers that differ within a row, and how many draws each row took,
+        ``(rows, count)`` of numbers that differ within a row, and the number of draws for each row,
         ``(rows,)``; both int64.
 
     Raises:
@@ -490,7 +490,7 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
     bfloat16="any",
 )
 def shuffle(data, *, key):
-    """The first axis in random order.
+    """The slices along the first axis in random order.
 
     Source: MXNet operator ``_shuffle``.
     """

@@ -315,7 +315,7 @@ def _as_is(value: object) -> Any:
     return value
 
 
-# The converters by annotation; Shape, Scalar and DType are told apart by their Annotated mark.
+# The converters by annotation; Shape, Scalar and DType are distinguished by their Annotated mark.
 _BY_MARK = {
     "shape": ("a shape", _shape),
     "dtype": ("a dtype", _dtype_name),

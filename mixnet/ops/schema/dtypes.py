@@ -34,7 +34,7 @@ class Dtypes:
         of_shared: what gives the dtype of the first output from the shared one, where both are not the same;
             the first output then says nothing of the inputs.
         others: the dtype of the outputs behind the first, where it is not the shared one; or such a function.
-        usual: what shapes are inferred with where nothing says a dtype.
+        usual: the dtype that shape inference assumes where none is known.
         strict: whether an array with a dtype of its own is refused in another one.
     """
 

@@ -29,8 +29,8 @@ class Rewrites:
         unchanged: whether a call returns its first array as it is. Beside attributes a rule may
             name ``count``, how many arrays there are, and ``input_dtype``, the dtype of the first one,
             None where it is not known.
-        only_gradient: the first array is returned as it is, always, and only its gradient is another: a graph
-            that nobody differentiates any more can do without.
+        only_gradient: every call returns its first array as it is, and only its gradient differs, so graphs
+            that are not differentiated any further can omit the call.
         keeps_order: the elements stay as they are and in their order; only the shape is another.
         sets_shape: for one that keeps the order, whether the shape of the result does not depend
             on that of the array, but on its number of elements.

@@ -213,7 +213,7 @@ def joined(shapes: CallShapes, *, dim: int) -> None:
 
 
 def recurrent_weights(shapes: CallShapes) -> None:
-    """Units of the data of a recurrent layer, from the size of its parameters in all.
+    """Units of the data of a recurrent layer, from the total size of its parameters.
 
     They are the one open extent of the weights of the first layer, in each direction.
     """

@@ -27,11 +27,12 @@ _PLACE = np.array([0, 0, 1], np.uint32)
 
 def is_table(stream: Any) -> bool:
     """Whether it is a table of numbers that the host has drawn, see :mod:`mixnet.ops.generators.source`."""
-    return stream.shape != STREAM_SPEC[0]
+    shape: tuple[int, ...] = stream.shape
+    return shape != STREAM_SPEC[0]
 
 
 def advanced(stream: Any, draws: Any) -> Any:
-    """The stream from ``draws`` numbers further on."""
+    """The stream, advanced by ``draws`` numbers."""
     if is_table(stream):
         first = jax.lax.add(jax.lax.slice(stream, (0,), (1,)), _in_uint32(draws).reshape(1))
         return jax.lax.dynamic_update_slice(stream, first, (0,))
@@ -70,5 +71,5 @@ def stream_at(stream: Any, number: Any) -> Any:
 
 
 def loop_stream(stream: Any) -> Any:
-    """The stream, at its begin, of what a loop contains that takes the next number of ``stream``."""
+    """The stream at the start of a loop's body; the loop takes the next number of ``stream``."""
     return jnp.concatenate([jax.random.key_data(key_at(stream, 0)), jnp.zeros(1, jnp.uint32)])

@@ -84,7 +84,7 @@ def _(head, data, indices, rows, rhs):
 
 @op("cast_storage", aliases=["_sparse_cast_storage"], storage=storage_rules.CAST)
 def cast_storage(data, *, stype: Literal["default", "row_sparse", "csr"]):
-    """The array in a storage type; ``mx.nd`` makes sparse arrays of it, a graph keeps them dense.
+    """The array in storage type ``stype``; ``mx.nd`` makes it sparse, in a graph it stays dense.
 
     Source: MXNet operator ``cast_storage``.
     """
@@ -93,7 +93,7 @@ def cast_storage(data, *, stype: Literal["default", "row_sparse", "csr"]):
 
 @op("_sparse_retain", dtypes=Dtypes(own={"indices": None}), storage=storage_rules.RETAINED)
 def sparse_retain(data, indices):
-    """The rows in ``indices``, 0 elsewhere.
+    """The rows of ``data`` at ``indices``; the others are 0.
 
     Source: MXNet operator ``_sparse_retain``.
     """
@@ -103,7 +103,7 @@ def sparse_retain(data, indices):
 
 @op("_square_sum", precision="full", storage=storage_rules.SQUARE_SUM)
 def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclude: bool = False):
-    """Sum of the squares along an axis.
+    """Sum of the squares along ``axis``.
 
     Source: MXNet operator ``_square_sum``.
     """
@@ -115,7 +115,7 @@ def square_sum(data, *, axis: Axes | None = None, keepdims: bool = False, exclud
 
 @op("_scatter_plus_scalar", storage=storage_rules.ZERO_STAYS)
 def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-    """A number added to the stored values of a sparse array; to all of a dense one.
+    """``scalar`` added to the stored values of a sparse array, or to all of a dense one.
 
     Source: MXNet operator ``_scatter_plus_scalar``.
     """
@@ -124,7 +124,7 @@ def scatter_plus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
 @op("_scatter_minus_scalar", storage=storage_rules.ZERO_STAYS)
 def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
-    """A number subtracted from the stored values of a sparse array; from all of a dense one.
+    """``scalar`` subtracted from the stored values of a sparse array, or from all of a dense one.
 
     Source: MXNet operator ``_scatter_minus_scalar``.
     """
@@ -133,7 +133,7 @@ def scatter_minus_scalar(data, *, scalar: Scalar = 1.0, is_int: bool = True):
 
 @op("_scatter_elemwise_div", precision="widest", storage=storage_rules.DIVIDED_ROWS)
 def scatter_elemwise_div(lhs, rhs):
-    """Quotient; of a row_sparse array on the left, of its stored rows alone.
+    """Quotient of two arrays; if the left one is row_sparse, of its stored rows alone.
 
     Source: MXNet operator ``_scatter_elemwise_div``.
     """

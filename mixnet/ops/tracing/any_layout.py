@@ -82,7 +82,7 @@ class _Followed:
 
     Args:
         traced: the program.
-        axes: those of the images that come in.
+        axes: those of the incoming images.
         arrays: how many of the inputs are arrays; the others are numbers.
 
     Raises:
@@ -156,7 +156,7 @@ class _Followed:
         return tuple(common)
 
     def _broadcast(self, step: Step) -> Axes:
-        """What is repeated along an axis lies along it, but which one is told by what it is combined with."""
+        """What is repeated along an axis lies along it; which axis follows from what it is combined with."""
         (value, *_) = step.inputs
         before, places = self._axes(value), step.params["broadcast_dimensions"]
         axes: list[int | None] = [None] * len(step.params["shape"])
@@ -165,7 +165,7 @@ class _Followed:
         return tuple(axes)
 
     def _reshaped(self, value: int, shape: Sequence[int]) -> Axes:
-        """Axes after some of extent 1 have come or gone."""
+        """Axes after some of extent 1 were added or removed."""
         extents = self.specs[value][0]
         long = [(axis, n) for axis, n in zip(self._axes(value), extents, strict=True) if n != 1]
         if [n for _, n in long] != [n for n in shape if n != 1]:

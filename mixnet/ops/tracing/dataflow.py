@@ -59,8 +59,8 @@ class Program:
         specs: shape and dtype of every value.
         constants: values that are there from the start.
         steps: what is computed, in order.
-        inputs: numbers of the values that come in.
-        outputs: numbers of the values that go out.
+        inputs: numbers of the input values.
+        outputs: numbers of the output values.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Program:
 
     @cached_property
     def elementwise(self) -> list[frozenset[int]]:
-        """For every output the places of the inputs that it can be computed in place of.
+        """For each output, the positions of the inputs whose memory it can be written to.
 
         Element k of it depends on element k of such an input and on no other, and for the other
         outputs no other is read either. Both are of the same size in bytes.
@@ -166,7 +166,7 @@ class Program:
 
     @cached_property
     def workspace(self) -> int:
-        """Bytes of results on the way that no compiler fuses into what reads them, at most at once.
+        """Peak size in bytes of intermediate results that no compiler fuses into their readers.
 
         These are results of products, windows, sorting and the like; element by element, moved about or
         summed up, a value is computed where it is needed. An output's own memory holds what it
@@ -256,8 +256,9 @@ def program(op: Operator, statics: Statics, inputs: Sequence[Known], scalars: in
         inputs: shapes and dtypes of its arrays.
         scalars: how many numbers are inputs too.
     """
-    if op.program is not None:
-        return op.program
+    known: Program | None = op.program
+    if known is not None:
+        return known
     inputs = tuple(inputs)
     key = (op, statics, inputs, scalars)
     if key not in _programs:

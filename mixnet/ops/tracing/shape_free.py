@@ -46,7 +46,7 @@ class ShapeFree(NamedTuple):
 
 
 def common_shape(inputs: Sequence[Known]) -> tuple[int, ...] | None:
-    """The shape that all inputs have which have axes; None where they differ.
+    """The shape of all inputs that have axes; None if they differ.
 
     An axis without elements is special to many operators: with one there is none. So are axes of extent 1,
     but those are the same in all shapes of a family.
@@ -86,8 +86,8 @@ def form_of(
 ) -> ShapeFree | None:
     """What an operator does to arrays of any one shape; None if that depends on the shape.
 
-    A number may depend on an extent: the second shape that comes is the occasion to look whether another one,
-    all of whose extents are others, gives the same jaxpr.
+    A number may depend on an extent: when a second shape occurs, another one that differs in all extents is
+    traced to see whether it gives the same jaxpr.
 
     Args:
         op: the operator.

@@ -17,7 +17,7 @@ from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
 Known = tuple[tuple[int, ...], np.dtype]  # shape and dtype
 
 MOST_TRACES = 10_000
-"""Jaxprs that are kept; then the older half of them is forgotten."""
+"""Number of cached jaxprs beyond which the older half is dropped."""
 
 _NUMBER: Known = (
     (),

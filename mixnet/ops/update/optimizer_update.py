@@ -89,7 +89,7 @@ def sgd_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ):
-    """One step of gradient descent: ``weight - lr (gradient + wd weight)``.
+    """One step of stochastic gradient descent: ``weight - lr (gradient + wd weight)``.
 
     Source: MXNet operator ``sgd_update``.
     """
@@ -119,7 +119,7 @@ def sgd_mom_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ):
-    """One step with momentum: ``mom = momentum mom - lr (gradient + wd weight)``, then added.
+    """One step with momentum: ``mom`` becomes ``momentum mom - lr (gradient + wd weight)``, and is added.
 
     Source: MXNet operator ``sgd_mom_update``.
     """
@@ -156,7 +156,7 @@ def nag_mom_update(
     lr, wd, momentum = as_kind(lr, weight), as_kind(wd, weight), as_kind(momentum, weight)
     step = lr * (gradient + wd * weight)
     new = weight + momentum * (momentum * mom - step) - step
-    # The momentum that is kept has the decay of the new weight: MXNet's updates work in place, and
+    # The stored momentum has the decay of the new weight: MXNet's updates work in place, and
     # its weight is written first.
     return new, momentum * mom - lr * (gradient + wd * new)
 
@@ -171,7 +171,7 @@ def signsgd_update(
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
 ):
-    """One step of length ``lr`` by the sign of the gradient; scale and clipping do not matter.
+    """One step of size ``lr`` against the sign of the gradient; its scale and clipping do not matter.
 
     Source: MXNet operator ``signsgd_update``; Bernstein et al., 2018.
     """
@@ -192,7 +192,7 @@ def signum_update(
     clip_gradient: float = -1.0,
     wd_lh: Scalar = 0.0,
 ):
-    """One step of length ``lr`` by the sign of the momentum; ``wd_lh`` decays the weight alone.
+    """One step of size ``lr`` along the sign of the momentum; ``wd_lh`` decays the weight separately.
 
     Source: MXNet operator ``signum_update``; Bernstein et al., 2018.
     """
@@ -229,7 +229,7 @@ def adam_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ):
-    """One step of Adam; the correction of the first steps is in ``lr``.
+    """One step of Adam; ``lr`` includes the bias correction.
 
     Source: MXNet operator ``adam_update``; Kingma and Ba, 2015.
     """
@@ -300,7 +300,7 @@ def rmsprop_update(
     clip_gradient: float = -1.0,
     clip_weights: float = -1.0,
 ):
-    """One step of the gradient over the root of its running square ``n``.
+    """One step of RMSProp: the gradient divided by the root of ``n``, the running mean of its square.
 
     Source: MXNet operator ``rmsprop_update``; Tieleman and Hinton, 2012.
     """
@@ -333,7 +333,7 @@ def rmspropalex_update(
     clip_gradient: float = -1.0,
     clip_weights: float = -1.0,
 ):
-    """One step of the gradient over the root of its running variance ``n - g²``, with momentum.
+    """One step of RMSProp with momentum: the gradient divided by the root of its running variance ``n - g²``.
 
     Source: MXNet operator ``rmspropalex_update``; Graves, 2013.
     """
@@ -366,7 +366,7 @@ def ftrl_update(
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
 ):
-    """One step of following the regularized leader: weights are 0 unless ``|z| > lamda1``.
+    """One step of FTRL (follow the regularized leader); weights are 0 unless ``|z| > lamda1``.
 
     Source: MXNet operator ``ftrl_update``; McMahan et al., 2013.
     """
@@ -395,7 +395,7 @@ def ftml_update(
     rescale_grad: Scalar = 1.0,
     clip_grad: float = -1.0,
 ):
-    """Step ``t``, counted from 1, of following the moving leader.
+    """Step ``t`` of FTML (follow the moving leader); the first one is 1.
 
     Source: MXNet operator ``ftml_update``; Zheng and Kwok, 2017.
     """
@@ -426,7 +426,7 @@ def adagrad_update(
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
 ):
-    """One step of the gradient over the root of the sum of its squares.
+    """One step of AdaGrad: the gradient divided by the root of the sum of all its squares.
 
     Raises:
         AttributeValueError: ``wd`` is not 0; MXNet has no decay here.
@@ -508,7 +508,7 @@ def lamb_update_phase1(
     rescale_grad: Scalar = 1.0,
     clip_gradient: float = -1.0,
 ):
-    """The direction of step ``t``, counted from 1, of LAMB: Adam's, plus ``wd weight``.
+    """The direction of step ``t`` of LAMB, the first one being 1: that of Adam, plus ``wd weight``.
 
     Source: MXNet operator ``lamb_update_phase1``; You et al., 2020.
     """

@@ -120,7 +120,7 @@ def _update_all(
     number: int,
     attributes: dict[str, Any],
 ) -> tuple[Any, ...]:
-    """New weights, then the new states of each, from arrays that stand weight by weight."""
+    """New weights, then the new states of each, from arrays in the order of the weights."""
     own = _own(rule)
     shared = data[number * len(own) :]
     if len(data) != number * len(own) + len(rule.arrays) - len(own):
@@ -191,6 +191,6 @@ def _own(rule: Op) -> list[str]:
 
 
 def _text(rule: Op, variant: str) -> str:
-    """The rule's text, told to be a variant of it."""
+    """The rule's docstring, changed to that of a variant."""
     own = (rule.__doc__ or "").partition("Source:")[0].strip()
     return f"``{rule.name}``{variant}.\n\n{own}"

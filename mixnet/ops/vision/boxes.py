@@ -251,4 +251,5 @@ def match(scores: jax.Array, least: float, most: int) -> tuple[Any, Any]:
         )
 
     start = jnp.full(rows, -1, jnp.int64), jnp.full(columns, -1, jnp.int64)
-    return loops.fori_loop(0, most, step, start)
+    pairs: tuple[Any, Any] = loops.fori_loop(0, most, step, start)
+    return pairs

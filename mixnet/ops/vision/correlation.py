@@ -26,17 +26,17 @@ def correlation(
     pad_size: Count = 0,
     is_multiply: bool = True,
 ):
-    """The mean product, or absolute difference, of patches, for each displacement a channel.
+    """Correlation of two maps: the mean product of patches of both, in a channel for each displacement.
 
     Args:
         data1: ``(batch, channels, height, width)``.
-        data2: as ``data1``; its patches are the ones that are moved.
+        data2: as ``data1``; its patches are displaced.
         kernel_size: side of a patch, odd.
-        max_displacement: farthest a patch is moved along an axis.
+        max_displacement: largest displacement along an axis.
         stride1: elements between patches.
         stride2: elements between displacements.
         pad_size: zeros around both maps.
-        is_multiply: whether it is the product.
+        is_multiply: take products; otherwise absolute differences.
 
     Returns:
         ``(batch, (2 * (max_displacement // stride2) + 1) ** 2, rows, columns)``, displacements
@@ -44,7 +44,7 @@ def correlation(
 
     Raises:
         AttributeValueError: ``kernel_size`` is even.
-        ShapeError: the maps differ in shape, or no patch can be moved so far in them.
+        ShapeError: the maps differ in shape, or no patch can be displaced so far in them.
 
     Source: MXNet operator ``Correlation``.
     """

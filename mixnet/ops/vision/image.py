@@ -24,7 +24,7 @@ def check_image(name: str, shape: tuple[int, ...], batch: bool = False) -> None:
 
 @op("_image_to_tensor", aliases=["_npx__image_to_tensor"])
 def to_tensor(data):
-    """Images with values up to 255 as float32 up to 1, channels first.
+    """Images with values from 0 to 255 as float32 from 0 to 1, channels first.
 
     Args:
         data: ``(height, width, channels)`` or ``(batch, height, width, channels)``.
@@ -45,7 +45,7 @@ def to_tensor(data):
 
 @op("_image_normalize", aliases=["_npx__image_normalize"])
 def normalize(data, *, mean: tuple[float, ...] = (0.0,) * 4, std: tuple[float, ...] = (1.0,) * 4):
-    """``(data - mean) / std`` with a mean and a deviation for each channel, or one for all.
+    """``(data - mean) / std`` with a mean and a standard deviation for each channel, or one for all.
 
     Args:
         data: ``(channels, height, width)`` or ``(batch, channels, height, width)``, one or three
@@ -80,7 +80,7 @@ def normalize(data, *, mean: tuple[float, ...] = (0.0,) * 4, std: tuple[float, .
 
 @op("_image_crop", aliases=["_npx__image_crop"])
 def crop(data, *, x: Count, y: Count, width: Positive, height: Positive):
-    """The rectangle of that size whose upper left corner is at column ``x`` and row ``y``.
+    """The rectangle of ``width`` and ``height`` whose upper left corner is at column ``x`` and row ``y``.
 
     Args:
         data: ``(height, width, channels)`` or ``(batch, height, width, channels)``.

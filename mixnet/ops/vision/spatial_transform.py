@@ -128,7 +128,7 @@ def spatial_transformer(
     sampler_type: Literal["bilinear"],
     cudnn_off: bool | None = None,
 ):
-    """Images under an affine map of their places.
+    """Images sampled on a grid that an affine map moves, with linear interpolation; 0 outside.
 
     Args:
         data: ``(batch, channels, height, width)``.

@@ -72,18 +72,17 @@ class LastExchange:
 last_exchange = LastExchange()
 
 
-def all_reduce(groups: Sequence[Sequence[Value]], priority: int = 0, name: str = "") -> Groups:
+def all_reduce(groups: Sequence[Sequence[Value]], priority: int = 0) -> Groups:
     """The sum of each group, on every context of the group.
 
     Args:
         groups: values of one shape and dtype, one for each context.
         priority: of the task; later buckets run after earlier ones.
-        name: shown in timelines.
     """
     sums: Groups = [[] for _ in groups]
     for number, bucket in enumerate(_buckets(groups)):
         values = [groups[place] for place in bucket]
-        totals = run_on_mesh(_sum, values, priority - number, name or "all-reduce")
+        totals = run_on_mesh(_sum, values, priority - number, "all-reduce")
         for place, each in zip(bucket, totals, strict=True):
             sums[place] = each
     return sums
@@ -280,7 +279,8 @@ def broadcast(
 
     def work(arrays: list[Any]) -> list[Any]:
         with jax.enable_x64(True):
-            return jax.device_put([arrays[place[i]] for i, _ in pending], devices)
+            copied: list[Any] = jax.device_put([arrays[place[i]] for i, _ in pending], devices)
+        return copied
 
     moved = later(
         "broadcast", [values[i] for i in numbers], specs, work, "communication", priority, "copy"

@@ -146,7 +146,8 @@ class Meeting:
         contributions = [arrays_of(part.values, self.name) for part in parts]
         rows = [list(row) for row in zip(*contributions, strict=True)]
         with jax.enable_x64(True):  # per thread; workers start with JAX's default
-            return exchanged(self.exchange, rows, contexts)[0]
+            results: list[Any] = exchanged(self.exchange, rows, contexts)[0]
+        return results
 
     def _report_absent(self, seconds: float) -> None:
         """Abort, while a thread waits for a result, if the other devices will not arrive."""

@@ -271,7 +271,7 @@ def runner_of(
             _runners[key] = runner
             return runner
         if op.draws_on_numpy and len(inputs) == 1 and inputs[0] != STREAM_SPEC:
-            runner = _runner_of_draw(op, statics, inputs, scalars)
+            runner = _runner_of_draw(op, statics, inputs)
             _runners[key] = runner
             return runner
         try:
@@ -335,9 +335,7 @@ def _cost_of_making(
 _EQUATIONS_OF_DRAW = 8
 
 
-def _runner_of_draw(
-    op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
-) -> Runner:
+def _runner_of_draw(op: Operator, statics: Statics, inputs: tuple[Known, ...]) -> Runner:
     """Random numbers from a table that the host has drawn, without tracing, a piece at a time."""
     ((shape, dtype),) = op.output_specs(statics, inputs)  # type: ignore[misc]
     size = math.prod(shape)

@@ -56,6 +56,7 @@ class Program:
     """
 
     __slots__ = ("call", "change", "decision", "runs")
+    call: Callable[..., Any]
 
     def __init__(
         self,

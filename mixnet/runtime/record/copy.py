@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mixnet.ops.operator import Statics
 
 # Another thing in a process that is forked, see ``forked``.
-read: Any = np.array
+read: Callable[[Any], np.ndarray] = np.array
 
 
 def _until_ready(array: Any) -> None:

@@ -228,7 +228,9 @@ def _program(
         return op.apply(statics, list(arrays[:count]), list(arrays[count:]))
 
     try:
-        program: Any = on_numpy.compiled(apply, *structs, *[_SCALAR] * scalars)
+        program: Callable[..., list[np.ndarray]] | None = on_numpy.compiled(
+            apply, *structs, *[_SCALAR] * scalars
+        )
     except on_numpy.NoRuleError:
         program = None
     except Exception as error:

@@ -224,12 +224,16 @@ def next_draw(
         demands: what the host draws for each of them; by default they are threefry's.
     """
     if is_tracing():
-        return state.trace.next_draw(context, count)
+        draw: tuple[Value, float] = state.trace.next_draw(context, count)
+        return draw
     if not count:
         return _stream_of(context).value, 0.0
-    if demands is not None and context.device_type != "gpu":
-        if config.get("MIXNET_RANDOM") == "mxnet":
-            return _on_host.draw(demands(), context), 0.0
+    if (
+        demands is not None
+        and context.device_type != "gpu"
+        and config.get("MIXNET_RANDOM") == "mxnet"
+    ):
+        return _on_host.draw(demands(), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class _Readable:
         return to_host(self._value, "shape that depends on values")
 
 
-def measured_size(op: Any, statics: Any, values: Sequence[Value]) -> int:
+def measured_size(op: Operator, statics: Statics, values: Sequence[Value]) -> int:
     """The number of elements of the result; waits for the values that determine it.
 
     Args:
@@ -50,6 +50,7 @@ def measured_size(op: Any, statics: Any, values: Sequence[Value]) -> int:
             f"traced does not have. Compute it outside the hybridized block, or use an "
             f"operator whose shape is known, such as where()."
         )
+    assert op.measure is not None
     arrays = map(_Readable, values)
     try:
         by_name = dict(zip(op.argument_names(statics), arrays, strict=False))

@@ -60,8 +60,10 @@ def record(
     """
     here = state
     trace = here.trace
+    outputs: list[Value]
     if trace is not None and trace.host:
-        return trace.run(op, statics, scalars, values, context)
+        outputs = trace.run(op, statics, scalars, values, context)
+        return outputs
     specs = tuple([value.spec for value in values])
     call = op.calls.get((statics, specs, context))
     if call is None:
@@ -70,7 +72,8 @@ def record(
             return record(op, statics, scalars, tuple(together), context)
         call = make_call(op, statics, specs, len(scalars), context)
     if trace is not None:
-        return trace.record(call, scalars, values)
+        outputs = trace.record(call, scalars, values)
+        return outputs
     if (
         call.parties is not None
         and here.isolation is None  # looked at alone, it is alone

@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import chain, starmap
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -57,6 +57,9 @@ from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.memory import explained_shortage, logs, note_results
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value, check_pending
+
+if TYPE_CHECKING:
+    from mixnet.runtime.value.call import Call
 
 
 class Failed:
@@ -420,7 +423,8 @@ class Segment:
         """A name: that of the operator if there is only one; otherwise operators and counts."""
         program = self.program
         if len(program) == 1:
-            return program[0][0].op.name
+            call: Call = program[0][0]
+            return call.op.name
         name = f"segment of {len(program)} operations"
         if timeline.on:
             kinds = Counter(item[0].op.name for item in program)

@@ -18,7 +18,8 @@ class Flag(PerTask):
 
     def __bool__(self) -> bool:
         loop = running_loop()
-        return self.own.get(None if loop is None else task_of(loop), self.base)
+        on: bool = self.own.get(None if loop is None else task_of(loop), self.base)
+        return on
 
 
 class Scope:

@@ -58,7 +58,7 @@ class GraphOp(Operator):
         super().__init__()
         check_mode(recompute)
         self.recompute = recompute
-        self.graph = graph
+        self.graph: Graph = graph
         self.name = name
         self.residuals = residuals
         operations = [node for node in graph.nodes if not node.is_variable]

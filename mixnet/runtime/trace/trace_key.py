@@ -69,9 +69,9 @@ class TraceKey:
                 reasons.append(f"parameter {name}: no longer there")
             else:
                 reasons += _differences(f"parameter {name}", was, now)
-        if before.structure and self.structure and before.structure != self.structure:
-            if not reasons:
-                reasons.append("the operations recorded are others")
+        known = before.structure and self.structure
+        if known and not reasons and before.structure != self.structure:
+            reasons.append("the operations recorded are others")
         return reasons
 
 

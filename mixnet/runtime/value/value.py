@@ -163,7 +163,8 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     size = math.prod(shape) * kind.itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size].view(kind).reshape(shape)
+    aligned: np.ndarray = memory[start : start + size].view(kind).reshape(shape)
+    return aligned
 
 
 def adopt(data: np.ndarray, context: Context) -> Value:

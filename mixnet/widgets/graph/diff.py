@@ -20,7 +20,7 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
     """
     old = {row["name"]: row for row in before.rows}
     new = {row["name"]: row for row in after.rows}
-    merged = _merged(before.rows, after.rows, new)
+    merged = _merged(before.rows, new)
     expanded = _expanded(old, new)
     number = {row["name"]: row["id"] for row in after.rows}
     rows = [dict(row) for row in after.rows]
@@ -90,7 +90,7 @@ def _inputs(row: Row, rows: Sequence[Row], merged: Mapping[str, str]) -> list[st
     return differences
 
 
-def _merged(before: Sequence[Row], after: Sequence[Row], new: Mapping[str, Row]) -> dict[str, str]:
+def _merged(before: Sequence[Row], new: Mapping[str, Row]) -> dict[str, str]:
     """Nodes that are gone and computed what one that stayed computes."""
     value: list[int] = []  # number of what each node of before computes
     known: dict[Any, int] = {}

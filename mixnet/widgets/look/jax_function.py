@@ -17,6 +17,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
 from mixnet.passes.facts import Known
 from mixnet.private_jax.calls import called
+from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.equations import line_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal
 from mixnet.process.source import Source, is_users
@@ -237,7 +238,7 @@ def _attributes(equation: Any) -> dict[str, str]:
     return attributes
 
 
-def _flops(equation: Any) -> int:
+def _flops(equation: Equation) -> int:
     """Floating point operations of an equation; a multiplication and an addition are two."""
     name, params = equation.primitive.name, equation.params
     out = sum(math.prod(each.aval.shape) for each in equation.outvars)
@@ -246,10 +247,12 @@ def _flops(equation: Any) -> int:
     if name == "dot_general":
         (contracted, _), _ = params["dimension_numbers"]
         shape = equation.invars[0].aval.shape
-        return 2 * out * math.prod(shape[axis] for axis in contracted)
+        sums: int = math.prod(shape[axis] for axis in contracted)
+        return 2 * out * sums
     if name == "conv_general_dilated":
         kernel = equation.invars[1].aval.shape
-        return 2 * out * math.prod(kernel) // kernel[params["dimension_numbers"].rhs_spec[0]]
+        filters: int = kernel[params["dimension_numbers"].rhs_spec[0]]
+        return 2 * out * math.prod(kernel) // filters
     if name == "scan":
         return int(params["length"]) * sum(map(_flops, params["jaxpr"].jaxpr.eqns))
     if name.startswith(("reduce_", "arg")):

@@ -44,7 +44,7 @@ def payload_of_log(log: MemoryLog | None, ctx: Context | None) -> dict[str, Any]
     peaks = {name: _peak(log, name) for name in by_context}
     for name in sorted(by_context, key=lambda each: (each != first, -peaks[each][1])):
         graph, plan = _of_context(by_context[name], end * 1.02 + 1e-6, table)
-        graph["holders"] = _holders(log, by_context[name], graph)
+        graph["holders"] = _holders(log, by_context[name])
         at, size = peaks[name]
         figures = {
             "name": name,
@@ -183,9 +183,7 @@ def _free(gaps: list[list[int]], begin: int, end: int, top: int) -> int:
 _MOST_HOLDERS = 8  # arrays whose holders are looked for
 
 
-def _holders(
-    log: MemoryLog, allocations: list[Allocation], graph: dict[str, Any]
-) -> dict[str, list[str]]:
+def _holders(log: MemoryLog, allocations: list[Allocation]) -> dict[str, list[str]]:
     """What refers to the largest live arrays, by their number in the view."""
     alive = {record.id: key for key, record in log._known.copy().items()}
     if len(allocations) > LIMIT:

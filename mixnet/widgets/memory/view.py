@@ -102,7 +102,10 @@ class MemoryView(View):
     def plan(self, name: str | None = None) -> dict[str, Any]:
         """One plan of the payload; by default the chosen one."""
         plans = {each["name"]: each for each in self.payload["plans"]}
-        return plans.get(name or self.state.get("plan", ""), self.payload["plans"][-1])
+        plan: dict[str, Any] = plans.get(
+            name or self.state.get("plan", ""), self.payload["plans"][-1]
+        )
+        return plan
 
     @property
     def totals(self) -> dict[str, int]:

@@ -153,7 +153,8 @@ def _least(payload: dict[str, Any]) -> int:
                 yield [*rest, group]
 
     judged = (judge(payload, place) for place in groupings(len(payload["items"])))
-    return min(each["score"] for each in judged if not each["conflicts"])
+    least: int = min(each["score"] for each in judged if not each["conflicts"])
+    return least
 
 
 def _bound(items: Items, values: Values) -> int:

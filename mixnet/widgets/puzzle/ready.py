@@ -24,14 +24,16 @@ def _branches() -> Symbol:
     )
     pool = sym.Convolution(pool, num_filter=2, kernel=(1, 1), name="pool_out")
     joined = sym.Concat(wide, small, pool, dim=1, name="joined")
-    return sym.Convolution(joined, num_filter=8, kernel=(1, 1), name="last")
+    last: Symbol = sym.Convolution(joined, num_filter=8, kernel=(1, 1), name="last")
+    return last
 
 
 def _perceptron() -> Symbol:
     x = sym.FullyConnected(sym.Variable("data"), num_hidden=48, name="first")
     x = sym.FullyConnected(sym.Activation(x, "tanh", name="bend"), num_hidden=32, name="second")
     x = sym.FullyConnected(sym.Activation(x, "tanh", name="bend2"), num_hidden=10, name="third")
-    return sym.SoftmaxOutput(x, sym.Variable("label"), name="loss")
+    loss: Symbol = sym.SoftmaxOutput(x, sym.Variable("label"), name="loss")
+    return loss
 
 
 def _gate() -> Symbol:
@@ -43,7 +45,8 @@ def _gate() -> Symbol:
     shut = sym._internal._rminus_scalar(open_, scalar=1.0, name="shut")
     product = sym.elemwise_mul(open_, h, name="keep")
     gated = sym.elemwise_mul(shut, sym.tanh(new, name="bend"), name="take")
-    return sym.elemwise_add(product, gated, name="state")
+    state: Symbol = sym.elemwise_add(product, gated, name="state")
+    return state
 
 
 def _softmax() -> Symbol:
@@ -53,7 +56,8 @@ def _softmax() -> Symbol:
     less = sym.broadcast_sub(x, top, name="less")
     power = sym.exp(less, name="exp")
     total = sym.sum(power, axis=1, keepdims=True, name="total")
-    return sym.broadcast_div(power, total, name="share")
+    share: Symbol = sym.broadcast_div(power, total, name="share")
+    return share
 
 
 NETWORKS: dict[str, Network] = {

@@ -35,7 +35,8 @@ def _level_text(value: float) -> str:
 def base_of(payload: dict[str, Any]) -> float:
     """Samples a second of one device, which the ideal line goes through."""
     for run in payload["runs"]:
-        return run["points"][0]["thr"] / run["points"][0]["n"]
+        base: float = run["points"][0]["thr"] / run["points"][0]["n"]
+        return base
     return throughput(payload["model"], 1)
 
 

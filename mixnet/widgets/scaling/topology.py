@@ -100,9 +100,9 @@ def places(topology: dict[str, Any]) -> list[Point]:
     return [(560 * (i + 0.5) / count, float(y)) for count, y in rows for i in range(count)]
 
 
-def _on_ellipse(n: int, wide: float, high: float, pieces: int = 720) -> list[Point]:
+def _on_ellipse(n: int, wide: float, high: float) -> list[Point]:
     """``n`` points of an ellipse with equal ways between them, clockwise from the top."""
-    angles = np.linspace(0, 2 * math.pi, pieces + 1)
+    angles = np.linspace(0, 2 * math.pi, 721)
     x, y = wide * np.sin(angles), -high * np.cos(angles)
     distances = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
     at = np.searchsorted(distances, distances[-1] * np.arange(n) / n - 1e-9)

@@ -123,7 +123,8 @@ class ScalingView(View):
     @property
     def model(self) -> dict[str, Any] | None:
         """The fitted or given model; None if there are too few points."""
-        return self.payload["model"]
+        model: dict[str, Any] | None = self.payload["model"]
+        return model
 
     def predict(self, n: int, batch: float | None = None) -> float:
         """Samples per second that the model predicts for ``n`` devices.

@@ -409,8 +409,9 @@ def _parameters(lines: list[str], inputs: list[int]) -> dict[int, list[int]]:
         elif entry and line.startswith("}"):
             break
         elif entry and (number := re.search(r" parameter\((\d+)\)", line)):
-            if 1 <= int(number[1]) <= len(inputs):
-                places[inputs[int(number[1]) - 1]] = [n]
+            place = int(number[1]) - 1
+            if 0 <= place < len(inputs):
+                places[inputs[place]] = [n]
     return places
 
 

@@ -51,7 +51,8 @@ def picture(runs: list[Run], label: str, width: float = WIDTH, waits: bool = Tru
 
 
 def _height(lane: dict[str, Any]) -> int:
-    return 20 + lane["depth"] * BAR + lane["seats"] * SEAT
+    height: int = 20 + lane["depth"] * BAR + lane["seats"] * SEAT
+    return height
 
 
 def _without_waits(run: Run) -> Run:

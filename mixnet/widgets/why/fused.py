@@ -74,7 +74,8 @@ def of_look(payload: Payload) -> Iterator[tuple[str, list[str]]]:
             of.setdefault(row, []).append(i)
 
     def name(row: int) -> str:
-        return payload["labels"].get(graph["names"][row], graph["names"][row])
+        label: str = payload["labels"].get(graph["names"][row], graph["names"][row])
+        return label
 
     readers: dict[int, list[int]] = {}
     inputs_back = iter(graph["edges"]["back"])

@@ -13,7 +13,7 @@ __all__ = ["IntervalSampler", "SplitSampler"]
 
 
 class IntervalSampler(sampler.Sampler):
-    """0, ``interval``, ``2 interval``, ... then 1, ``interval + 1``, ... as far as ``length``.
+    """The indices 0, ``interval``, ``2 interval``, ... below ``length``, then 1, ``interval + 1``, ...
 
     Args:
         length: number of samples.
@@ -47,8 +47,7 @@ class IntervalSampler(sampler.Sampler):
 class SplitSampler(sampler.Sampler):
     """The indices of one worker: all workers get equally many, without overlap.
 
-    What is left over when ``length`` is divided is in no part: workers that go in step need as
-    many batches each.
+    The remainder of the division is left out, so that workers that synchronize have equal numbers of batches.
 
     Args:
         length: number of samples.

@@ -66,5 +66,5 @@ class Identity(HybridBlock):
         super().__init__(prefix=prefix, params=params)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The input."""
+        """The input, unchanged."""
         return x

@@ -31,7 +31,7 @@ class _PixelShuffle(HybridBlock):
 
 
 class PixelShuffle1D(_PixelShuffle):
-    """``(N, f·C, W)`` to ``(N, C, W·f)``.
+    """Moves channels into the width: ``(N, f·C, W)`` to ``(N, C, W·f)``.
 
     Args:
         factor: f.
@@ -43,7 +43,7 @@ class PixelShuffle1D(_PixelShuffle):
         super().__init__(factor)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The finer grid."""
+        """The rearranged data, with larger spatial extents."""
         (f,) = self._factors
         x = F.reshape(x, (0, -4, -1, f, 0))  # (N, C, f, W)
         x = F.transpose(x, (0, 1, 3, 2))  # (N, C, W, f)
@@ -51,7 +51,7 @@ class PixelShuffle1D(_PixelShuffle):
 
 
 class PixelShuffle2D(_PixelShuffle):
-    """``(N, f1·f2·C, H, W)`` to ``(N, C, H·f1, W·f2)``.
+    """Moves channels into height and width: ``(N, f1·f2·C, H, W)`` to ``(N, C, H·f1, W·f2)``.
 
     Args:
         factor: f1 and f2, or one number for both.
@@ -63,7 +63,7 @@ class PixelShuffle2D(_PixelShuffle):
         super().__init__(factor)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The finer grid."""
+        """The rearranged data, with larger spatial extents."""
         f1, f2 = self._factors
         x = F.reshape(x, (0, -4, -1, f1 * f2, 0, 0))  # (N, C, f1·f2, H, W)
         x = F.reshape(x, (0, 0, -4, f1, f2, 0, 0))  # (N, C, f1, f2, H, W)
@@ -72,7 +72,7 @@ class PixelShuffle2D(_PixelShuffle):
 
 
 class PixelShuffle3D(_PixelShuffle):
-    """``(N, f1·f2·f3·C, D, H, W)`` to ``(N, C, D·f1, H·f2, W·f3)``.
+    """Moves channels into three axes: ``(N, f1·f2·f3·C, D, H, W)`` to ``(N, C, D·f1, H·f2, W·f3)``.
 
     Args:
         factor: f1, f2 and f3, or one number for all.
@@ -84,7 +84,7 @@ class PixelShuffle3D(_PixelShuffle):
         super().__init__(factor)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The finer grid."""
+        """The rearranged data, with larger spatial extents."""
         f1, f2, f3 = self._factors
         x = F.reshape(x, (0, -4, -1, f1 * f2 * f3, 0, 0, 0))  # (N, C, f1·f2·f3, D, H, W)
         x = F.swapaxes(x, 2, 3)  # (N, C, D, f1·f2·f3, H, W)

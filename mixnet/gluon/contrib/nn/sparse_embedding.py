@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet import ndarray as nd
 from mixnet.dtype import as_dtype
 from mixnet.gluon.block import Block
+from mixnet.gluon.nn.embedding import table_repr
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
@@ -51,13 +52,9 @@ class SparseEmbedding(Block):
         )
 
     def forward(self, x: Any) -> Any:
-        """Rows at ``x``."""
+        """The rows of the table at ``x``."""
         weight = self.weight.row_sparse_data(x)
         return nd.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        settings = self._kwargs
-        return (
-            f"{type(self).__name__}({settings['input_dim']} -> {settings['output_dim']}, "
-            f"{settings['dtype']})"
-        )
+        return table_repr(self, self._kwargs)

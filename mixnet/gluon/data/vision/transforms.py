@@ -180,7 +180,7 @@ class HybridRandomApply(HybridSequential):
 
 
 class ToTensor(_OnHost, HybridBlock):
-    """Convert images with values up to 255 to float32 up to 1, channels first."""
+    """Convert images with values from 0 to 255 to float32 from 0 to 1, channels first."""
 
     takes_batches = True
 
@@ -188,7 +188,7 @@ class ToTensor(_OnHost, HybridBlock):
         super().__init__()
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """``(..., channels, height, width)``."""
+        """The images as float32, ``(..., channels, height, width)``."""
         return (F.npx if is_np_array() else F).image.to_tensor(x)
 
 
@@ -207,7 +207,7 @@ class Normalize(_OnHost, HybridBlock):
         self._mean, self._std = _by_channel("mean", mean), _by_channel("std", std)
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape."""
+        """The normalized images, in the shape of the input."""
         return (F.npx if is_np_array() else F).image.normalize(x, self._mean, self._std)
 
 
@@ -225,10 +225,10 @@ class Rotate(_OnHost, Block):
         self._args = (rotation_degrees, zoom_in, zoom_out)
 
     def forward(self, x: Any) -> Any:
-        """The input's shape.
+        """The rotated images, in the shape of the input.
 
         Raises:
-            TypeError: it is not float32.
+            TypeError: they are not float32.
         """
         return image.imrotate(x, *self._args)
 
@@ -267,7 +267,7 @@ class RandomRotation(_OnHost, Block):
         self._rotate_with_proba = rotate_with_proba
 
     def forward(self, x: Any) -> Any:
-        """The input's shape."""
+        """The images, rotated or not, in the shape of the input."""
         if np.random.random() > self._rotate_with_proba:
             return x
         return image.random_rotate(x, *self._args)
@@ -319,7 +319,7 @@ class RandomResizedCrop(_OnHost, Block):
         self._args = (_size(self, size), scale, ratio, interpolation)
 
     def forward(self, x: Any) -> Any:
-        """``(height, width, channels)``."""
+        """The resized part, ``(height, width, channels)``."""
         return image.random_size_crop(x, *self._args)[0]
 
 
@@ -349,7 +349,7 @@ class RandomCrop(_OnHost, Block):
         self._pad_value = pad_value
 
     def forward(self, x: Any) -> Any:
-        """``(height, width, channels)``."""
+        """The part, ``(height, width, channels)``."""
         if self._pad is not None:
             padded = np.pad(x.asnumpy(), self._pad, constant_values=self._pad_value)
             x = type(x)._wrap(from_host(padded, x.context))
@@ -384,7 +384,7 @@ class CropResize(_OnHost, HybridBlock):
         self._size, self._interpolation = size, interpolation
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """``(height, width, channels)``, after a batch axis if there is one."""
+        """The part, ``(height, width, channels)``, after a batch axis if the input has one."""
         images = (F.npx if is_np_array() else F).image
         out = images.crop(x, self._x, self._y, self._width, self._height)
         if self._size:
@@ -405,7 +405,7 @@ class CenterCrop(_OnHost, Block):
         self._args = (_size(self, size), interpolation)
 
     def forward(self, x: Any) -> Any:
-        """``(height, width, channels)``."""
+        """The centre, ``(height, width, channels)``."""
         return image.center_crop(x, *self._args)[0]
 
 
@@ -426,7 +426,7 @@ class Resize(_OnHost, HybridBlock):
         self._keep, self._size, self._interpolation = keep_ratio, size, interpolation
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """``(height, width, channels)``, after a batch axis if there is one."""
+        """The resized images, ``(height, width, channels)``, after a batch axis if the input has one."""
         images = (F.npx if is_np_array() else F).image
         return images.resize(x, self._size, self._keep, self._interpolation)
 
@@ -438,7 +438,7 @@ class RandomFlipLeftRight(_OnHost, HybridBlock):
         super().__init__()
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape."""
+        """The image, mirrored or not, in its shape."""
         return (F.npx if is_np_array() else F).image.random_flip_left_right(x)
 
 
@@ -449,7 +449,7 @@ class RandomFlipTopBottom(_OnHost, HybridBlock):
         super().__init__()
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape."""
+        """The image, flipped or not, in its shape."""
         return (F.npx if is_np_array() else F).image.random_flip_top_bottom(x)
 
 
@@ -466,7 +466,7 @@ class RandomBrightness(_OnHost, HybridBlock):
         self._args = (max(0, 1 - brightness), 1 + brightness)
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape and dtype."""
+        """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_brightness(x, *self._args)
 
 
@@ -483,7 +483,7 @@ class RandomContrast(_OnHost, HybridBlock):
         self._args = (max(0, 1 - contrast), 1 + contrast)
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape and dtype."""
+        """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_contrast(x, *self._args)
 
 
@@ -500,7 +500,7 @@ class RandomSaturation(_OnHost, HybridBlock):
         self._args = (max(0, 1 - saturation), 1 + saturation)
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape and dtype."""
+        """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_saturation(x, *self._args)
 
 
@@ -517,7 +517,7 @@ class RandomHue(_OnHost, HybridBlock):
         self._args = (max(0, 1 - hue), 1 + hue)
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape and dtype."""
+        """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_hue(x, *self._args)
 
 
@@ -543,7 +543,7 @@ class RandomColorJitter(_OnHost, HybridBlock):
         self._args = (brightness, contrast, saturation, hue)
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape and dtype."""
+        """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_color_jitter(x, *self._args)
 
 
@@ -563,7 +563,7 @@ class RandomLighting(_OnHost, HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape and dtype."""
+        """The changed image, in the shape and dtype of the input."""
         return (F.npx if is_np_array() else F).image.random_lighting(x, self._alpha)
 
 
@@ -580,7 +580,7 @@ class RandomGray(_OnHost, HybridBlock):
         self.p = p
 
     def hybrid_forward(self, F: ModuleType, x: Any) -> Any:
-        """The input's shape and dtype."""
+        """The image, gray or not, in the shape and dtype of the input."""
         if random.random() >= self.p:
             return x
         weights = np.array([0.299, 0.587, 0.114], np.float32).reshape(1, 1, 3)

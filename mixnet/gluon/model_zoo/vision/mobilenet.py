@@ -32,13 +32,13 @@ __all__ = [
 
 
 class RELU6(HybridBlock):
-    """The rectifier, at most 6."""
+    """ReLU whose results are at most 6."""
 
     def __init__(self, **kwargs: Any):
         super().__init__(**kwargs)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """Every element between 0 and 6."""
+        """The elements, clipped to [0, 6]."""
         return F.clip(x, 0, 6, name="relu6")
 
 
@@ -82,7 +82,7 @@ class LinearBottleneck(HybridBlock):
             _add_convolution(self.out, channels)
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The block's function of the inputs."""
+        """The result of the convolutions, plus the inputs if shapes allow it."""
         out = self.out(x)
         return F.elemwise_add(out, x) if self.use_shortcut else out
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mixnet.base import CheckError
 from mixnet.context import Context, cpu
@@ -70,7 +70,7 @@ class _BlockV1(HybridBlock):
             self.downsample.add(_conv1x1(channels, stride, in_channels), nn.BatchNorm())
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The block's function of the inputs."""
+        """The result of the convolutions plus the shortcut."""
         body = self.body(x)
         shortcut = x if self.downsample is None else self.downsample(x)
         total = body + shortcut if self._body_first else shortcut + body
@@ -171,7 +171,7 @@ class BasicBlockV2(HybridBlock):
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The block's function of the inputs."""
+        """The result of the convolutions plus the shortcut."""
         shortcut = x
         x = F.Activation(self.bn1(x), act_type="relu")
         if self.downsample is not None:
@@ -210,7 +210,7 @@ class BottleneckV2(HybridBlock):
         self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
 
     def hybrid_forward(self, F: ModuleType, x: Tensor) -> Any:
-        """The block's function of the inputs."""
+        """The result of the convolutions plus the shortcut."""
         shortcut = x
         x = F.Activation(self.bn1(x), act_type="relu")
         if self.downsample is not None:
@@ -363,6 +363,18 @@ resnet_block_versions: list[dict[str, Any]] = [
 ]
 
 
+@overload
+def get_resnet(version: Literal[1], num_layers: int, *args: Any, **kwargs: Any) -> ResNetV1: ...
+
+
+@overload
+def get_resnet(version: Literal[2], num_layers: int, *args: Any, **kwargs: Any) -> ResNetV2: ...
+
+
+@overload
+def get_resnet(version: int, num_layers: int, *args: Any, **kwargs: Any) -> ResNetV1 | ResNetV2: ...
+
+
 def get_resnet(
     version: int,
     num_layers: int,
@@ -370,7 +382,7 @@ def get_resnet(
     ctx: Context = cpu(),
     root: str = FOLDER,
     **kwargs: Any,
-) -> Any:
+) -> ResNetV1 | ResNetV2:
     """Residual network by version and number of layers.
 
     Args:
@@ -390,7 +402,7 @@ def get_resnet(
         raise CheckError(f"Invalid resnet version: {version}. Options are 1 and 2.")
     kind, layers, channels = resnet_spec[num_layers]
     block = resnet_block_versions[version - 1][kind]
-    net = resnet_net_versions[version - 1](block, layers, channels, **kwargs)
+    net: ResNetV1 | ResNetV2 = resnet_net_versions[version - 1](block, layers, channels, **kwargs)
     if pretrained:
         load_pretrained(net, f"resnet{num_layers}_v{version}", ctx, root)
     return net

@@ -118,15 +118,17 @@ class _Convolution:
 
     def _spreads_less(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether fewer elements are copied from the data's side; kernels may need a copy too."""
+        filters: int
         batch, filters, features = x.shape[1], w.shape[1], w.shape[2]
         if math.prod(w.shape[3:]) == 1 or any(d > 1 for d in self.spread):
             return False
         # Every element meets every tap, those outside of the result too: many where it has few places.
         if math.prod(x.shape[3:]) > 2 * math.prod(self.places):
             return False
-        windows = batch * features * math.prod(self.places)
+        windows: int = batch * features * math.prod(self.places)
         turned = 0 if w.flags.c_contiguous else 3 * filters * features
-        return 2 * batch * filters * math.prod(x.shape[3:]) < windows + turned
+        spread: int = 2 * batch * filters * math.prod(x.shape[3:])
+        return spread < windows + turned
 
     def _takes_tiles(self, x: np.ndarray, w: np.ndarray) -> bool:
         """Whether fewer products are worth the sums; features side by side would have to be moved."""

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from mixnet.private_jax.equation import Equation
+from mixnet.private_jax.equation import Abstract, Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, shape_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def _along(axis: int, shape: Sequence[int]) -> np.ndarray:
@@ -184,9 +181,9 @@ class _Places:
         self,
         numbers: Any,
         mode: object,
-        operand: Any,
-        indices: np.ndarray,
-        updates: np.ndarray,
+        operand: Abstract,
+        indices: Abstract,
+        updates: Abstract,
     ):
         shape = operand.shape
         self.indexed = [int(axis) for axis in numbers.scatter_dims_to_operand_dims]

@@ -102,9 +102,9 @@ def _dot(equation: Equation, dimension_numbers: Any, **_: object) -> Run:
     rows = [one.shape[i] for i in left_free]
     columns = [two.shape[i] for i in right_free]
     inner = math.prod(one.shape[i] for i in left)
-    if one.dtype == two.dtype == kind and not batch and kind.kind == "f":
-        if one.ndim == two.ndim == 2 and len(left) == 1:
-            return _of_matrices(first, second)
+    are_floats = one.dtype == two.dtype == kind and kind.kind == "f"
+    if are_floats and not batch and one.ndim == two.ndim == 2 and len(left) == 1:
+        return _of_matrices(first, second)
     forms = (*batch, math.prod(rows), inner), (*batch, inner, math.prod(columns))
     shape = (*batch, *rows, *columns)
 

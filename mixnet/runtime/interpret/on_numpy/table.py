@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from mixnet.private_jax.equation import Equation
+from mixnet.private_jax.equation import Abstract, Equation
 
 Run = Callable[..., Any]
 Rule = Callable[..., Run]
@@ -47,12 +47,12 @@ def in_dtype(equation: Equation, function: Run) -> Run:
     return lambda *arrays: np.asarray(function(*arrays)).astype(dtype, copy=False)
 
 
-def is_key(aval: jax.core.ShapedArray) -> bool:
+def is_key(aval: Abstract) -> bool:
     """Whether an array has random keys, which are rows of two words in NumPy."""
     return jax.dtypes.issubdtype(aval.dtype, jax.dtypes.extended)
 
 
-def shape_of(aval: jax.core.ShapedArray) -> tuple[int, ...]:
+def shape_of(aval: Abstract) -> tuple[int, ...]:
     """The shape in NumPy, where a random key has an additional axis."""
     return (*aval.shape, 2) if is_key(aval) else aval.shape
 

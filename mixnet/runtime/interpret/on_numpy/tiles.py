@@ -43,10 +43,10 @@ def products_saved(
     if not axes or small or any(tap not in (1, 3) for tap in taps):
         return 0
     results = batch * math.prod(places)
-    growth = 2.0 ** (axes - 2)
+    growth: float = 2.0 ** (axes - 2)
     of_kernels = features * filters * int(_PRODUCTS_A_KERNEL * growth)
     of_elements = (features + filters) * results * int(_PRODUCTS_AN_ELEMENT * growth)
-    saved = features * filters * results * (3**axes - 2**axes)
+    saved: int = features * filters * results * (3**axes - 2**axes)
     return max(0, saved - of_kernels - of_elements)
 
 

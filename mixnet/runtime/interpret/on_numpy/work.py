@@ -9,14 +9,13 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixnet.private_jax.calls import called
-from mixnet.private_jax.equation import Equation
+from mixnet.private_jax.equation import Abstract, Equation
 from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
 from mixnet.runtime.interpret.on_numpy.tiles import products_saved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import jax
 
 _BYTES_A_SECOND = 8e9
 _FLOPS_A_SECOND = 6e10
@@ -138,13 +137,13 @@ def _equation(equation: Equation) -> Cost:
     )
 
 
-def _bytes(aval: jax.core.ShapedArray) -> int:
+def _bytes(aval: Abstract) -> int:
     return math.prod(aval.shape) * aval.dtype.itemsize
 
 
 def _dot_flops(equation: Equation) -> int:
     (left, _), _ = equation.params["dimension_numbers"]
-    inner = math.prod(equation.invars[0].aval.shape[axis] for axis in left)
+    inner: int = math.prod(equation.invars[0].aval.shape[axis] for axis in left)
     return 2 * inner * math.prod(equation.outvars[0].aval.shape)
 
 
@@ -181,7 +180,7 @@ def _products_saved(equation: Equation) -> int:
     aval, weight = equation.outvars[0].aval, equation.invars[1].aval.shape
     if aval.dtype.kind != "f" or any(d > 1 for d in params["lhs_dilation"]):
         return 0
-    groups = params["feature_group_count"] * params["batch_group_count"]
+    groups: int = params["feature_group_count"] * params["batch_group_count"]
     taps = [weight[axis] for axis in numbers.rhs_spec[2:]]
     batch, _, *extents = (aval.shape[axis] for axis in numbers.out_spec)
     filters = weight[numbers.rhs_spec[0]] // groups
@@ -200,7 +199,7 @@ def _window_bytes(equation: Equation) -> int:
 
 def _tap_bytes(equation: Equation) -> int:
     """Bytes moved by reductions that go over their windows element by element."""
-    taps = math.prod(equation.params["window_dimensions"])
+    taps: int = math.prod(equation.params["window_dimensions"])
     smaller = min((*equation.invars, *equation.outvars), key=lambda v: _bytes(v.aval))
     return 8 * taps * _bytes(smaller.aval)
 

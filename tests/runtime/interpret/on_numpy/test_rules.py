@@ -18,7 +18,6 @@ from mixnet.runtime.interpret import on_numpy
 CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {}
 BF16 = np.dtype(ml_dtypes.bfloat16)
 FLOATS = ("float32", "float16", BF16, "float64")
-SHORT = ("float32", BF16)
 INTEGERS = ("int8", "uint8", "int32", "uint32", "int64")
 
 
