@@ -194,6 +194,12 @@ class Operator:
         """Share of a state that stays when backward moves it; None if states are written at once."""
         return None
 
+    def has_stream(self, statics: Statics, scalars: Sequence[float]) -> bool:
+        """Whether a call has the stream of random numbers as its last array, and the number of its draw
+        as its last scalar; a symbol's calls get them when it is bound.
+        """
+        return self.takes_key
+
     def draws(self, statics: Statics) -> int:
         """How many numbers of the stream of random numbers a call takes."""
         return int(self.takes_key)

@@ -219,6 +219,13 @@ class Parametrized(Operator):
             keywords[TRAINING] = statics[len(self._order)]
         return keywords
 
+    def has_stream(self, statics: Statics, scalars: Sequence[float]) -> bool:
+        """Whether a call has the stream of random numbers; its scalars then include that of the draw."""
+        if not self.takes_key:
+            return False
+        marks = [each for each in statics if type(each) is Dynamic]
+        return len(scalars) > sum(1 if mark is ONE else mark for mark in marks)
+
     def rebind(self, statics: Statics, **changes: Any) -> Statics:
         """The bound attributes with some of them changed."""
         bound = list(statics)

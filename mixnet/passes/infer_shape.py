@@ -488,6 +488,14 @@ def evaluate(
     return known
 
 
+def evaluate_node(node: Node, inputs: Sequence[tuple[Shape, np.dtype]]) -> Any:
+    """Output shapes and dtypes of a node, also of one that has no stream of random numbers yet."""
+    scalars = len(node.scalars)
+    if node.op.takes_key and not node.op.has_stream(node.statics, node.scalars):
+        inputs, scalars = (*inputs, STREAM_SPEC), scalars + 1
+    return evaluate(node.op, node.statics, tuple(inputs), scalars)
+
+
 def _declared_shape(node: Node) -> Shape:
     """The shape in the attributes of a variable, which may come from a file.
 

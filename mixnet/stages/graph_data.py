@@ -13,13 +13,10 @@ import numpy as np
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.schema.attributes import Dynamic
-from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.passes.facts import Known
-from mixnet.passes.infer_shape import evaluate
+from mixnet.passes.infer_shape import evaluate_node
 
 _BACKWARD = re.compile(r"_backward\d*(_\d+)?$|_gradient_sum(_\d+)?$|_rows$|^no_gradient")
-
-_KEY: Known = STREAM_SPEC
 
 
 def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
@@ -41,12 +38,7 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
             known = specs_of(inner, input_specs)
             outputs = [known[head] for head in inner.heads]
         else:
-            keyless = node.op.takes_key and input_specs[-1:] != (_KEY,)  # before keys are assigned
-            input_specs, scalars = (
-                (*input_specs, _KEY) if keyless else input_specs,
-                len(node.scalars) + keyless,
-            )
-            outputs = evaluate(node.op, node.statics, input_specs, scalars)
+            outputs = evaluate_node(node, input_specs)
         specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
     return specs
 

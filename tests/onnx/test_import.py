@@ -251,6 +251,20 @@ def test_a_loop_of_known_length(turns: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(every, sums * np.arange(turns)[:, None], rtol=1e-5, atol=1e-6)
 
 
+def test_a_loop_as_long_as_an_input_says(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [make("Add", ["x", "x"], ["twice"]), make("Identity", ["going"], ["again"])]
+    inputs = [("turn", 7, []), ("going", 9, []), ("x", 1, [2])]
+    body = _body(nodes, inputs, [("again", 9, []), ("twice", 1, [2])])
+    loop = make("Loop", ["turns", "", "x"], ["out"], body=body)
+    model = model_of([loop], {"turns": ("int64", []), "x": [2]}, ["out"])
+    block = mx.contrib.onnx.import_to_gluon(saved(model, tmp_path / "net.onnx"))
+    data = mx.nd.array([3], dtype="int64"), mx.nd.array([1, 0.5])
+    np.testing.assert_allclose(block(*data).asnumpy(), [8, 4])
+    *_, state = mx.look(block, *data).payload["numbers"][-1]
+    assert state[-1] == [8.0, 4.0]
+
+
 @pytest.mark.parametrize("limit", ["", "limit"])
 def test_a_loop_until_a_condition(limit: str, tmp_path: Path) -> None:
     make = onnx.helper.make_node

@@ -251,6 +251,21 @@ def test_arrays_of_numpy_are_taken_where_ndarrays_are() -> None:
         assert p["numbers"][first] is not None, "it ran"
 
 
+def test_a_loop_that_draws_is_looked_at() -> None:
+    variables = [mx.sym.Variable("i"), mx.sym.Variable("s")]
+
+    def turn(i: Any, s: Any) -> Any:
+        return [], [i + 1, s + mx.sym.random.uniform(shape=(2,))]
+
+    _, (_, s) = mx.sym.contrib.while_loop(
+        lambda i, s: i < 3, turn, variables, max_iterations=5, name="loop"
+    )
+    block = mx.gluon.SymbolBlock(s, variables)
+    view = mx.look(block, mx.nd.array([0]), mx.nd.array([1, 2]))
+    assert view.payload["graph"]["names"][-1].startswith("_while_loop")
+    assert view.payload["missing"] == {}
+
+
 def test_an_onnx_file(tmp_path: Path) -> None:
     pytest.importorskip("onnx", reason="needs onnx: pip install onnx")
     net = nn.Dense(4, in_units=3)

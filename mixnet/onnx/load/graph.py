@@ -15,8 +15,7 @@ from mixnet.onnx.load.constant import computed
 from mixnet.onnx.load.functions import definition_of, is_of_onnx, read_definition
 from mixnet.onnx.load.table import MAIN, READERS, REASONS, Call, key_of
 from mixnet.onnx.package import onnx_package
-from mixnet.ops.schema.stream import STREAM_SPEC
-from mixnet.passes.infer_shape import evaluate
+from mixnet.passes.infer_shape import evaluate_node
 from mixnet.symbol.symbol import Symbol
 
 NEWEST_READ = 28
@@ -203,12 +202,7 @@ class Reading:
         return self._specs[entry]
 
     def _infer(self, node: Any) -> None:
-        inputs = [self._specs[e] for e in node.inputs]
-        if node.op.takes_key:
-            inputs.append((tuple(STREAM_SPEC[0]), np.dtype(STREAM_SPEC[1])))
-        outputs = evaluate(
-            node.op, node.statics, tuple(inputs), len(node.scalars) + node.op.takes_key
-        )
+        outputs = evaluate_node(node, [self._specs[e] for e in node.inputs])
         for i, (shape, dtype) in enumerate(outputs):
             self._specs[Entry(node, i)] = (tuple(shape), np.dtype(dtype))
 

@@ -172,7 +172,8 @@ def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]
     def test(turn: Any, going: Any, *states: Any) -> Any:
         if not bounded:
             return g.op("_copy", going)
-        return g.op("broadcast_logical_and", going, g.op("_npi_less", turn, limit))
+        below = g.op("Cast", g.op("_npi_less", turn, limit), dtype="int32")
+        return g.op("broadcast_logical_and", going, below)
 
     def step(turn: Any, going: Any, *states: Any) -> Any:
         variables = [

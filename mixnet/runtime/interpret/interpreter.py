@@ -365,9 +365,9 @@ def _compiled_alone(
     arrays = len(specs)
 
     def run(*values: Any) -> list[Any]:
-        placed = [to_device(each, spec) for each, spec in zip(values, specs, strict=False)]
         numbers = np.array(values[arrays:], np.float64)
-        with jax.enable_x64(True):  # the vector of numbers stays one of doubles
+        with jax.enable_x64(True):  # arrays and the vector of numbers keep dtypes of 64 bits
+            placed = [to_device(each, spec) for each, spec in zip(values, specs, strict=False)]
             return [np.asarray(each) for each in call(numbers, *placed)]
 
     return Runner(run, OF_PROGRAM)

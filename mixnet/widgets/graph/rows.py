@@ -10,9 +10,8 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
-from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.passes.facts import Known
-from mixnet.passes.infer_shape import evaluate
+from mixnet.passes.infer_shape import evaluate_node
 from mixnet.passes.place_devices import group_of
 from mixnet.stages.graph_data import graph_data
 
@@ -76,12 +75,7 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
         elif rule is not None and node.op.name.startswith("_backward"):
             outputs = rule(node.statics, input_specs)
         else:
-            keyless = node.op.takes_key and input_specs[-1:] != (KEY_SPEC,)
-            input_specs, scalars = (
-                (*input_specs, KEY_SPEC) if keyless else input_specs,
-                len(node.scalars) + keyless,
-            )
-            outputs = evaluate(node.op, node.statics, input_specs, scalars)
+            outputs = evaluate_node(node, input_specs)
         specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
     return specs
 

@@ -96,7 +96,7 @@ class Run:
         known = tuple(self._specs[entry] for entry in node.inputs)
         scalars = [self._scalars[s] if type(s) is ScalarSlot else s for s in node.scalars]
         more: list[Any] = []
-        if node.op.takes_key and known[-1:] != (STREAM_SPEC,):
+        if node.op.takes_key and not node.op.has_stream(node.statics, node.scalars):
             known = (*known, STREAM_SPEC)
             scalars.append(0)
             more.append(np.zeros(*STREAM_SPEC))
