@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
-from mixnet.base import AttributeTypeError, CheckError, GradientError, NotDefinedError, ShapeError
+from mixnet.base import (
+    AttributeTypeError,
+    CheckError,
+    GradientError,
+    MXNetError,
+    NotDefinedError,
+    ShapeError,
+)
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import find
@@ -52,7 +60,15 @@ class _FunctionBackward(Operator):
             for i, (wrap, _, zeros) in enumerate(self.forward.outputs)
         ]
         with RecordingScope(False, None):
-            gradients = self.forward.user_function.backward(*heads)
+            try:
+                gradients = self.forward.user_function.backward(*heads)
+            except MXNetError:
+                raise
+            except Exception as error:
+                raise MXNetError(
+                    f"{self.forward.name}.backward raised {type(error).__name__}: {error}\n"
+                    f"{''.join(traceback.format_tb(error.__traceback__)[1:])}"
+                ) from error
         gradients = list(gradients) if isinstance(gradients, (list, tuple)) else [gradients]
         if len(gradients) != len(self.forward.inputs):
             raise GradientError(
@@ -110,6 +126,8 @@ class Function:
         self._used = True
         with RecordingScope(False, None):
             results = self.forward(*inputs)
+        if not state.recording:
+            return results
         outputs = list(results) if isinstance(results, (list, tuple)) else [results]
         for each in outputs:
             if not hasattr(each, "_read"):
@@ -118,7 +136,7 @@ class Function:
                     f"one array or several."
                 )
         values = tuple(each._read() for each in inputs)
-        if state.recording and any(value.node is not None for value in values):
+        if any(value.node is not None for value in values):
             # Outputs get values of their own: forward may have returned an input as it is.
             copies = [each._wrap(each._read().alias()) for each in outputs]
             entries = tuple(
@@ -131,7 +149,9 @@ class Function:
                 value = each._read()
                 value.node, value.index = node, i
             outputs = copies
-        return outputs if isinstance(results, (list, tuple)) else outputs[0]
+        if isinstance(results, tuple):
+            return tuple(outputs)
+        return outputs if isinstance(results, list) else outputs[0]
 
     def forward(self, *inputs: Any) -> Any:
         """Outputs from inputs."""

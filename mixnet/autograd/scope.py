@@ -68,19 +68,18 @@ class RecordingScope:
         self._enter = (recording, training)
         self._before: Before = []
 
-    def __enter__(self) -> RecordingScope:
+    def __enter__(self) -> None:
         recording, training = self._enter
         if running_loop() is not None and current_task() is not None:
             scope = Scope()
             self._before.append(scope)
             scope.enter(recording, training)
-            return self
+            return
         self._before.append((state.recording, state.training))
         if recording is not None:
             state.recording = recording
         if training is not None:
             state.training = training
-        return self
 
     __exit__ = _Exit()
 

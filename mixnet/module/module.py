@@ -225,7 +225,8 @@ class Module(BaseModule):
 
     def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Parameters and auxiliary states by name, on the CPU."""
-        require(self, "binded", "params_initialized")
+        if not self.params_initialized:  # those of a file are there before ``bind``
+            require(self, "binded", "params_initialized")
         if self._params_dirty:
             self._sync_params_from_devices()
         assert self._arg_params is not None and self._aux_params is not None

@@ -9,7 +9,6 @@ import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, NotAnArrayError
 from mixnet.numpy.call import NUMBERS, as_axes, as_operator, call, is_array
-from mixnet.numpy.elementwise import FUNCTIONS
 
 if TYPE_CHECKING:
     from mixnet.numpy.call import Operable, Operand
@@ -17,9 +16,13 @@ if TYPE_CHECKING:
 
 @as_operator
 def dot(a: Operand, b: Operand, out: Operable | None = None) -> Any:
-    """Product over the last axis of ``a`` and the second to last, or only, one of ``b``."""
+    """Product over the last axis of ``a`` and the second to last, or only, one of ``b``.
+
+    Raises:
+        TypeError: a number; use ``multiply``.
+    """
     if isinstance(a, NUMBERS) or isinstance(b, NUMBERS):
-        return FUNCTIONS["multiply"](a, b, out)
+        raise NotAnArrayError("dot takes no numbers; use multiply or *.")
     return call("_np_dot", a, b, out=out)
 
 

@@ -11,7 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import DTypeError
-from mixnet.ops.generators.source import KEY_DEMAND, AnswerError, Asked, Demand, DrawnForHost
+from mixnet.ops.generators.source import (
+    KEY_DEMAND,
+    AnswerError,
+    Asked,
+    Demand,
+    DrawnForHost,
+    DrawnNow,
+)
 from mixnet.ops.operator import Arrays, Statics
 from mixnet.ops.parameters import KEY, STREAM, Parametrized
 from mixnet.ops.schema.stream import key_at, stream_at
@@ -109,6 +116,26 @@ class Computed(Parametrized):
         keywords.update({self.draws_on_numpy or "": (count,), KEY: key})
         numbers: np.ndarray = self.function(**keywords)
         return numbers
+
+    def drawn_at_once(
+        self,
+        statics: Statics,
+        arrays: Sequence[np.ndarray],
+        scalars: Sequence[float],
+        key: DrawnNow,
+    ) -> list[np.ndarray]:
+        """The results of a call whose arrays decide how much is drawn.
+
+        Args:
+            statics: attributes, bound.
+            arrays: the inputs; without the stream.
+            scalars: the numbers that are inputs; without that of the draw.
+            key: the generators.
+        """
+        numbers = tuple(np.float64(each) for each in scalars)
+        with jax.enable_x64(True):
+            outputs = self._call(statics, tuple(arrays), numbers, cast(Any, key))
+        return [np.asarray(each) for each in outputs]
 
     def _call(self, statics: Statics, arrays: Arrays, scalars: Arrays, key: jax.Array) -> tuple:
         keywords = self.keywords(statics, scalars)

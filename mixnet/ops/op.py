@@ -26,6 +26,17 @@ class Place(typing.NamedTuple):
     sliced: bool = False
 
 
+class Step(typing.NamedTuple):
+    """One of several operators that compute the same as another one.
+
+    Its inputs are the result of the step before, or the first input, and those numbered in ``others``.
+    """
+
+    operator: str
+    attributes: dict[str, Any]
+    others: tuple[int, ...] = ()
+
+
 class Op(Computed):
     """A declared operator: a pure function of JAX arrays, and what graphs, passes and the runtime ask of it.
 
@@ -226,6 +237,7 @@ class Op(Computed):
         self.checked_place = 0
         self.over_devices: OverDevices[Op] | None = None
         self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
+        self.file_form: Callable[..., list[Step] | None] | None = None
         if self._states and self.variadic:
             self.states = (self.variadic,)
         self.counts_inputs = not self.variadic and (
@@ -362,6 +374,15 @@ class Op(Computed):
         The rule is called with the attributes; bodies and places are those of a loop or branch.
         """
         self.bodies = rule
+        return rule
+
+    def set_file_form(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: operators of MXNet that compute the same, for symbol files.
+
+        The rule is called with the attributes; it returns a :class:`Step` for each operator, or None where
+        MXNet has no operators for them.
+        """
+        self.file_form = rule
         return rule
 
     def set_check_known(self, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

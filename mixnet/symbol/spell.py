@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mixnet.autograd.scope import RecordingScope
 from mixnet.base import GradientError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.graph.subgraph import SubGraph
-from mixnet.ops.op import Op
+from mixnet.ops.op import Op, Step
+from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.inline import inline
 from mixnet.symbol.symbol import Symbol
@@ -26,11 +29,10 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:
         op, statics, scalars = node.op, node.statics, node.scalars
         keywords = op.keywords(statics, scalars)
-        attrs = {
-            name: to_text(keywords[name])
-            for name, each in op.attributes.items()
-            if name != "subgraphs" and (each.required or keywords[name] != each.default)
-        }
+        steps = None if op.file_form is None else op.file_form(**keywords)
+        if steps is not None:
+            return _in_steps(node, steps, inputs)
+        attrs = _attributes(op, keywords)
         order = getattr(node, "order", None)
         if op.takes_key and keyed:
             order = int(scalars[-1])
@@ -51,17 +53,43 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
     return graph.rebuild(change)
 
 
+def _attributes(op: Op, keywords: Mapping[str, Any]) -> dict[str, str]:
+    """Attributes as text; those that have their default are left out, except operands of arithmetic."""
+    return {
+        name: to_text(keywords[name])
+        for name, each in op.attributes.items()
+        if name != "subgraphs"
+        and (each.required or name == "scalar" or keywords[name] != each.default)
+    }
+
+
+def _in_steps(node: Node, steps: Sequence[Step], inputs: tuple[Entry, ...]) -> Node:
+    """Operators of MXNet in place of one that only this package has; the last one has its name."""
+    result = inputs[0]
+    for i, step in enumerate(steps, 1):
+        op = find(step.operator)
+        statics, scalars = op.bind(step.attributes)
+        name = (
+            node.name if i == len(steps) else f"{node.name}_{step.operator.strip('_').lower()}{i}"
+        )
+        chosen = (result, *(inputs[other] for other in step.others))
+        attrs = _attributes(op, op.keywords(statics, scalars))
+        result = Entry(Node(op, statics, scalars, chosen, name, attrs).made_from(node))
+    return result.node
+
+
 def get_symbol(x: Any) -> Symbol:
     """The recorded computation of an array as a symbol; its variables are ``var0``, ``var1``, ...
 
     Args:
-        x: an array that was computed inside ``autograd.record()``.
+        x: an array that was computed inside ``autograd.record()``, or a variable.
 
     Raises:
-        GradientError: it was not recorded.
+        GradientError: it was neither recorded nor a variable.
     """
-    value = x._read()
-    if value.node is None or value.node.op is None:
+    with RecordingScope(True, None):  # in which a variable has its node
+        value = x._read()
+    if value.node is None:
         raise GradientError(
             "get_symbol takes an array that was computed from a variable inside autograd.record()."
         )

@@ -20,6 +20,7 @@ from mixnet.symbol.symbol import Group, Symbol, Variable
 from mixnet.test_utils.compare import assert_almost_equal
 from mixnet.test_utils.random_data import random_arrays
 from mixnet.test_utils.tolerance import default_numeric_eps, get_tols
+from mixnet.util import np_array, np_shape
 
 if TYPE_CHECKING:
     from mixnet.dtype import DTypeLike
@@ -334,7 +335,10 @@ def check_symbolic_forward(
 def _as(value: object, dtype: Any) -> np.ndarray:
     """A value as it is when it is an array, numbers and lists in the dtype of the check."""
     array = _asnumpy(value)
-    return array if dtype == "asnumpy" or array.dtype.kind != "f" else array.astype(dtype)
+    is_array = isinstance(value, (np.ndarray, NDArray))
+    if is_array or dtype == "asnumpy" or array.dtype.kind != "f":
+        return array
+    return array.astype(dtype)
 
 
 def check_symbolic_backward(
@@ -605,7 +609,7 @@ def _fill(
 
 
 def check_gluon_hybridize_consistency(
-    net_builder: Callable[[], Any],
+    net_builder: Callable[..., Any],
     data_l: Sequence[Any],
     numpy_func: Callable[..., Any] | None = None,
     test_grad: bool = True,
@@ -614,8 +618,10 @@ def check_gluon_hybridize_consistency(
 ) -> None:
     """Raise unless a Gluon block gives the same outputs and gradients hybridized and not.
 
+    Blocks are made and called under NumPy semantics; the second has the parameters of the first.
+
     Args:
-        net_builder: makes the block, its parameters deterministic.
+        net_builder: makes the block; called with ``prefix='net_'``.
         data_l: its inputs.
         numpy_func: the same function of NumPy arrays, if the outputs are to be compared with it.
         test_grad: whether gradients of the inputs are compared.
@@ -625,28 +631,43 @@ def check_gluon_hybridize_consistency(
     Raises:
         AssertionError: they differ.
     """
-    results = []
+    results: list[list[np.ndarray]] = []
+    parameters: dict[str, Any] = {}
     for hybridize in (False, True):
         inputs = [each.copy() for each in data_l]
         if test_grad:
             for each in inputs:
                 each.attach_grad()
-        net = net_builder()
-        net.initialize()
-        if hybridize:
-            net.hybridize()
-        # Twice: the first call of a hybridized block traces it.
-        for _ in range(2):
-            with autograd.record(train_mode=test_grad):
-                out = net(*inputs)
-            if test_grad:
-                out.backward(out)
+        with np_shape(), np_array():
+            net = _built(net_builder, inputs, parameters)
+            if hybridize:
+                net.hybridize()
+            # Twice: the first call of a hybridized block traces it.
+            for _ in range(2):
+                with autograd.record(train_mode=test_grad):
+                    out = net(*inputs)
+                if test_grad:
+                    out.backward(out)
         results.append([out.asnumpy(), *([each.grad.asnumpy() for each in inputs] * test_grad)])
     for plain, hybrid in zip(*results, strict=True):
         assert_almost_equal(plain, hybrid, rtol=rtol, atol=atol)
     if numpy_func is not None:
         expected = numpy_func(*[each.asnumpy() for each in data_l])
         assert_almost_equal(results[0][0], expected, rtol=rtol, atol=atol)
+
+
+def _built(build: Callable[..., Any], inputs: Sequence[Any], parameters: dict[str, Any]) -> Any:
+    """A new block with ``parameters``; if there are none yet, its own are put there."""
+    net = build(prefix="net_")
+    net.initialize()
+    net(*inputs)  # shapes may wait for data
+    own = net.collect_params()
+    if parameters:
+        for name, value in parameters.items():
+            own[name].set_data(value)
+    else:
+        parameters.update({name: each.data().copy() for name, each in own.items()})
+    return net
 
 
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:

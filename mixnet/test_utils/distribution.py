@@ -88,6 +88,7 @@ def chi_square_check(
     import scipy.stats
 
     assert isinstance(buckets, list), f"buckets must be a list, not {type(buckets).__name__}."
+    assert len(probs) == len(buckets), f"{len(probs)} probabilities for {len(buckets)} buckets."
     samples = _drawn(generator, nsamples).reshape(-1)
     expected = (len(samples) * np.array(probs, np.float64)).astype(np.int32)
     if isinstance(buckets[0], (list, tuple)):

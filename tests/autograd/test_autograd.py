@@ -475,8 +475,36 @@ def test_a_function_is_called_once_and_returns_arrays() -> None:
     function(data)
     with pytest.raises(AssertionError, match="can be called once"):
         function(data)
-    with pytest.raises(TypeError, match="forward returned 3, which is not an array"):
+    assert _Counted(1, output=3)(data) == 3
+    with (
+        mx.autograd.record(),
+        pytest.raises(TypeError, match="forward returned 3, which is not an array"),
+    ):
         _Counted(1, output=3)(data)
+
+
+class _Pair(mx.autograd.Function):
+    def forward(self, data):
+        return data * 2, data + 1
+
+    def backward(self, *heads):
+        return heads[1][{}["missing"]]
+
+
+def test_a_function_returns_a_tuple_and_its_errors_are_of_mxnet() -> None:
+    data = mx.nd.array([1.0])
+    data.attach_grad()
+    assert type(_Pair()(data)) is tuple
+    with mx.autograd.record() as scope:
+        outputs = _Pair()(data)
+    assert scope is None
+    assert type(outputs) is tuple
+    with pytest.raises(
+        mx.MXNetError, match=r"_Pair\.backward raised KeyError: 'missing'"
+    ) as raised:
+        mx.autograd.backward(list(outputs))
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert "test_autograd.py" in str(raised.value)
 
 
 def test_a_scope_that_an_interrupt_left_half_made_restores_nothing(monkeypatch) -> None:

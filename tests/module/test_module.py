@@ -475,3 +475,11 @@ def test_logging_uses_the_logger_that_was_given(caplog: pytest.LogCaptureFixture
     with caplog.at_level(logging.INFO):
         module.fit(mx.io.NDArrayIter(data, labels, 11), num_epoch=1, arg_params=params)
     assert {record.name for record in caplog.records} == {"mine"}
+
+
+def test_loaded_parameters_are_read_and_saved_before_bind(tmp_path):
+    module = mx.mod.Module.load(str(FIXTURES / "module_mlp"), 2)
+    args, _ = module.get_params()
+    module.save_params(str(tmp_path / "again.params"))
+    again = mx.nd.load(str(tmp_path / "again.params"))
+    assert sorted(again) == sorted(f"arg:{name}" for name in args)

@@ -459,3 +459,9 @@ def test_reductions(data: Any, shape: Any) -> None:
         warnings.simplefilter("ignore")
         _same(np.array(x).sum(axis, keepdims=keepdims), x.sum(axis, keepdims=keepdims))
         _same((np.array(x) > 1).any(axis, keepdims=keepdims), (x > 1).any(axis, keepdims=keepdims))
+
+
+@pytest.mark.parametrize("multiply", [np.dot, np.matmul])
+def test_products_take_no_numbers(multiply):
+    with pytest.raises(AssertionError, match="takes no numbers"):
+        multiply(np.ones((2, 2)), 2)

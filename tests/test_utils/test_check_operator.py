@@ -123,6 +123,21 @@ def test_a_block_hybridized_and_not() -> None:
             utils.check_gluon_hybridize_consistency(Exp, data, np.sin)
 
 
+def test_a_block_with_parameters_hybridized_and_not() -> None:
+    def build(prefix: str) -> mx.gluon.Block:
+        assert prefix == "net_"
+        assert mx.util.is_np_array()
+        return mx.gluon.nn.Dense(2, in_units=3, prefix=prefix)
+
+    utils.check_gluon_hybridize_consistency(build, [mx.np.ones((1, 3))])
+    assert not mx.util.is_np_array()
+
+
+def test_messages_show_expected_arrays_as_given() -> None:
+    with pytest.raises(AssertionError, match=r"ACTUAL: array\(\[1., 2.\]\)"):
+        utils.check_symbolic_forward(a, [np.zeros(2)], [np.array([1.0, 2.0])])
+
+
 def test_structures_of_symbols() -> None:
     assert utils.same_symbol_structure(a + b, b + a)
     assert not utils.same_symbol_structure(a + b, a * b)

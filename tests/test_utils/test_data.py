@@ -123,6 +123,8 @@ def test_generators() -> None:
         return random.randint(0, 3, count)
 
     chance, found, expected = utils.chi_square_check(dice, [0, 1, 2], [1 / 3] * 3, 1000)
+    with pytest.raises(AssertionError, match="2 probabilities for 3 buckets"):
+        utils.chi_square_check(dice, [0, 1, 2], [0.5, 0.5], 1000)
     assert chance > 1e-3 and found.sum() == 1000
     assert expected.tolist() == [333] * 3
 

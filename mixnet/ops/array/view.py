@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from mixnet.ops.op import Step
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar, Scalars, Shape
 from mixnet.ops.schema.dtypes import number_of_dtype, to_dtype
@@ -28,6 +30,23 @@ def view(data, *, offset: Scalar, shape: Shape):
 @view.infer_outputs
 def _(data, *, offset, shape):
     return [(shape, data[1])]
+
+
+def _reshaped(shape: tuple[int, ...]) -> Step:
+    # Extents of 0 and shapes without axes mean something else to ``Reshape``.
+    if 0 in shape or not shape:
+        return Step("_np_reshape", {"newshape": shape})
+    return Step("Reshape", {"shape": shape})
+
+
+@view.set_file_form
+def _(*, offset, shape):
+    begin = int(offset)
+    return [
+        _reshaped((-1,)),
+        Step("slice", {"begin": (begin,), "end": (begin + math.prod(shape),)}),
+        _reshaped(shape),
+    ]
 
 
 @op("_view_write", in_amp_lists=False)
@@ -60,6 +79,13 @@ def block(data, *, begin: Scalars, size: Shape, shape: Shape):
     return jax.lax.dynamic_slice(data, [_position(b) for b in begin], size).reshape(shape)
 
 
+@block.set_file_form
+def _(*, begin, size, shape):
+    first = tuple(map(int, begin))
+    end = tuple(b + extent for b, extent in zip(first, size, strict=True))
+    return [Step("slice", {"begin": first, "end": end}), _reshaped(shape)]
+
+
 @op("_block_write", in_amp_lists=False)
 def block_write(data, value, *, begin: Scalars, size: Shape):
     """``data`` with ``value``, of as many elements as ``size``, written at ``begin``."""
@@ -74,7 +100,9 @@ def _key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
         if isinstance(each, tuple):
             parts.append(slice(*each))
         elif isinstance(each, int):
-            parts.append(indices[each])
+            array = indices[each]
+            is_float = jnp.issubdtype(array.dtype, jnp.floating)  # from a file, bound to floats
+            parts.append(array.astype(jnp.int64) if is_float else array)
         else:
             parts.append(Ellipsis if each == "..." else None)
     return tuple(parts)
@@ -84,6 +112,21 @@ def _key(pattern: tuple[Any, ...], indices: tuple[Any, ...]) -> tuple[Any, ...]:
 def index(data, *indices, pattern: tuple):
     """NumPy's indexing; ``pattern`` has triples for slices and numbers of ``indices``."""
     return data[_key(pattern, indices)]
+
+
+@index.set_file_form
+def _(*, pattern):
+    arrays = [axis for axis, each in enumerate(pattern) if isinstance(each, int)]
+    if any(isinstance(each, str) for each in pattern) or len(arrays) > 1:
+        return None
+    slices = [(None, None, None) if isinstance(each, int) else each for each in pattern]
+    steps = []
+    if any(each != (None, None, None) for each in slices):
+        begin, end, step = zip(*slices, strict=True)
+        steps.append(Step("slice", {"begin": begin, "end": end, "step": step}))
+    if arrays:  # numbers from the end of the axis wrap
+        steps.append(Step("take", {"axis": arrays[0], "mode": "wrap"}, (1,)))
+    return steps or None
 
 
 @op("_index_write", in_amp_lists=False)

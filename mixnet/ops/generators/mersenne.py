@@ -305,6 +305,35 @@ class Generator:
 
         return attempts.gamma_in_rounds(count, alpha, scale, share, normal, dtype)
 
+    def unique_zipfian(self, rows: int, count: int, end: int) -> np.ndarray:
+        """Rows of ``count`` different numbers below ``end``, and how many tries they took.
+
+        Small numbers are drawn more often. A row comes from one of the many generators, which draws
+        several rows if there are more.
+        """
+        each = -(-rows // STREAMS)
+        self._many.start(-(-rows // each))
+        numbers = np.empty((rows, count + 1), np.int64)
+        for row in range(rows):
+            numbers[row] = self._row_of_zipfian(row // each, count, end)
+        return numbers
+
+    def _row_of_zipfian(self, stream: int, count: int, end: int) -> np.ndarray:
+        numbers = np.empty(0, np.int64)
+        while True:
+            words = self._many.peek(stream, stream + 1, LENGTH).reshape(-1)
+            share = uniform(words, _DOUBLE)
+            more = np.rint(np.exp(share * math.log(end))).astype(np.int64) - 1
+            tried = np.concatenate([numbers, more])
+            _, places = np.unique(tried, return_index=True)
+            if len(places) >= count:
+                places = np.sort(places)[:count]
+                tries = int(places[-1]) + 1 if count else 0
+                self._many.skip(stream, stream + 1, 2 * (tries - len(numbers)))
+                return np.append(tried[places], tries)
+            self._many.skip(stream, stream + 1, LENGTH)
+            numbers = tried
+
     def _divided(
         self, count: int, each: int, draw: Callable[[int, int, int], np.ndarray]
     ) -> np.ndarray:

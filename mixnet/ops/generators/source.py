@@ -36,14 +36,15 @@ class Demand(NamedTuple):
         numbers: how many.
         each: words for a number.
         places: how many positions there are to choose from.
-        parameters: of the distribution, for numbers that are drawn by rejection.
+        parameters: of the distribution, for numbers that are drawn until they are accepted; each a number, or
+            one for each number.
     """
 
     kind: str
     numbers: int
     each: int
     places: int = 0
-    parameters: tuple[float, ...] = ()
+    parameters: tuple[Any, ...] = ()
 
     @property
     def size(self) -> int:
@@ -89,6 +90,9 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
     "order": lambda source, demand: source.order(demand.numbers),
     "order of rows": lambda source, demand: source.order_of_rows(demand.numbers),
     "choice": lambda source, demand: source.choice(demand.places, demand.numbers),
+    "unique zipfian": lambda source, demand: _as_words(
+        source.unique_zipfian(*demand.parameters, demand.places).reshape(-1)
+    ),
 }
 
 
@@ -178,6 +182,21 @@ class DrawnForHost:
         return [self._words[start:end] for start, end in itertools.pairwise(ends)]
 
 
+class DrawnNow:
+    """In place of a key: generators that draw when they are asked, for an operator that runs at once.
+
+    Args:
+        generator: drawn from.
+    """
+
+    def __init__(self, generator: mersenne.Generator):
+        self._generator = generator
+
+    def take(self, *demands: Demand) -> list[np.ndarray]:
+        """The words of each demand."""
+        return [_KINDS[demand.kind](self._generator, demand) for demand in demands]
+
+
 def _element(words: Any, index: Any) -> Any:
     index = jnp.asarray(index, np.uint32)
     return jax.lax.squeeze(jax.lax.dynamic_slice(words, (index,), (1,)), (0,))
@@ -194,7 +213,12 @@ def key_of(key: Any) -> Any:
 
 def is_drawn_by_host(key: object) -> bool:
     """Whether numbers are those of MXNet's generators."""
-    return isinstance(key, (Asked, Drawn, DrawnForHost))
+    return isinstance(key, (Asked, Drawn, DrawnForHost, DrawnNow))
+
+
+def knows_arrays(key: object) -> bool:
+    """Whether the values of arrays are known where the host draws."""
+    return isinstance(key, DrawnNow)
 
 
 def words(key: Any, count: int, each: int = 1, *, shared: bool = False) -> Any:
@@ -244,13 +268,22 @@ def accepted(key: Any, kind: str, shape: Sequence[int], dtype: DTypeLike, *param
         parameters: of the distribution, of NumPy where the operator is asked what it draws.
     """
     # MXNet keeps numbers that are parameters in float32.
-    is_asked = isinstance(key, Asked)
-    constants = tuple(float(np.float32(each)) for each in parameters) if is_asked else ()
+    constants: tuple[Any, ...] = ()
+    if isinstance(key, Asked):
+        constants = tuple(float(np.float32(each)) for each in parameters)
+    elif isinstance(key, DrawnNow):
+        constants = tuple(_for_each(each, shape) for each in parameters)
     return _numbers(key, kind, shape, dtype, constants)
 
 
+def _for_each(parameter: Any, shape: Sequence[int]) -> Any:
+    """A parameter as a number, or one for each of the numbers to be drawn."""
+    values = np.asarray(parameter, np.float32)
+    return np.broadcast_to(values, shape).reshape(-1) if values.ndim else float(values)
+
+
 def _numbers(
-    key: Any, name: str, shape: Sequence[int], dtype: DTypeLike, parameters: tuple[float, ...] = ()
+    key: Any, name: str, shape: Sequence[int], dtype: DTypeLike, parameters: tuple[Any, ...] = ()
 ) -> Any:
     kind = np.dtype(dtype)
     words_of_one = kind.itemsize // 4
@@ -284,3 +317,10 @@ def is_heads(key: Any) -> Any:
 def choice(key: Any, places: int, count: int) -> Any:
     """``count`` different numbers below ``places``, as MXNet chooses them."""
     return key.take(Demand("choice", count, 1, places))[0].astype(jnp.int64)
+
+
+def unique_zipfian(key: Any, places: int, rows: int, count: int) -> tuple[Any, Any]:
+    """Rows of ``count`` different numbers below ``places``, and how many draws each row took."""
+    (drawn,) = key.take(Demand("unique zipfian", rows * (count + 1), 2, places, (rows, count)))
+    numbers = jax.lax.bitcast_convert_type(drawn.reshape(-1, 2), jnp.int64).reshape(rows, count + 1)
+    return numbers[:, :-1], numbers[:, -1]

@@ -181,7 +181,7 @@ def _declare(
         if source.is_drawn_by_host(key):
             if draw is not _gamma:
                 working = np.dtype(np.float32)  # whatever the result is
-            elif inputs and inputs[0] is not None:
+            elif inputs and inputs[0] is not None and not source.knows_arrays(key):
                 # How much MXNet draws is not known before the parameters are.
                 key = source.key_of(key)
         values = [parameter(each, working) for each in _parameters(name, attributes, inputs)]

@@ -39,7 +39,7 @@ from mixnet.ops.schema.shape_constraints import begins_with_parameters
 
 def parameter(number: Any, dtype: DTypeLike) -> Any:
     """A parameter of a distribution in the dtype that its numbers are drawn in, of NumPy if it is so."""
-    if isinstance(number, np.generic):
+    if isinstance(number, (np.generic, np.ndarray)):
         return number.astype(working_dtype(dtype))
     return in_dtype(jnp.asarray(number), working_dtype(dtype))
 
@@ -301,7 +301,8 @@ def _declare(name: str, distribution: Distribution) -> None:
             shapes = " and ".join(str(each.shape) for each in arrays)
             raise ShapeError(f"{sample}: parameters of shapes {shapes}; give them the same shape.")
         if distribution.by_attempts and source.is_drawn_by_host(key):
-            key = source.key_of(key)  # how much MXNet draws is not known before the parameters are
+            # How much MXNet draws is not known before the parameters are.
+            key = key if source.knows_arrays(key) else source.key_of(key)
         placed = [each.reshape(each.shape + (1,) * len(shape)) for each in arrays]
         return _drawn(distribution, key, arrays[0].shape + tuple(shape), dtype, placed)
 
@@ -439,9 +440,15 @@ def sample_multinomial(
     return drawn.astype(dtype), jnp.log(jnp.take_along_axis(every, drawn[..., None], -1)[..., 0])
 
 
-@op("_sample_unique_zipfian", outputs=2, output_names=("output0", "output1"), differentiable=False)
+@op(
+    "_sample_unique_zipfian",
+    outputs=2,
+    output_names=("output0", "output1"),
+    differentiable=False,
+    draws_as_mxnet=True,
+)
 def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
-    """Distinct numbers below ``range_max``; k has a probability proportional to ``log((k + 2) / (k + 1))``.
+    """Distinct numbers below ``range_max``; k has a probability proportional to ``log((k + 1.5) / (k + 0.5))``.
 
     Returns:
         ``(rows, count)`` of numbers that differ within a row, and the number of draws for each row,
@@ -461,6 +468,8 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
             f"_sample_unique_zipfian: {count} different numbers do not exist below "
             f"range_max={range_max}."
         )
+    if source.is_drawn_by_host(key):
+        return source.unique_zipfian(key, range_max, rows, count)
 
     def row(key: jax.Array) -> tuple[Any, Any]:
         def missing(state: jax.Array) -> Any:
@@ -469,7 +478,7 @@ def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
         def draw(state: jax.Array) -> Any:
             drawn, number, tries = state
             share = jax.random.uniform(jax.random.fold_in(key, tries), (), jnp.float64)
-            value = jnp.floor(jnp.exp(share * jnp.log(range_max + 1.0))).astype(jnp.int64) - 1
+            value = jnp.rint(jnp.exp(share * math.log(range_max))).astype(jnp.int64) - 1
             value = jnp.clip(value, 0, range_max - 1)
             new = ~jnp.any(drawn == value)
             drawn = drawn.at[number].set(jnp.where(new, value, drawn[number]))

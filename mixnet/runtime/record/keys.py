@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from mixnet.runtime.devices.host_value import HostValue
 from mixnet.runtime.value.later import later
 from mixnet.runtime.value.state import is_on_host, is_tracing, state
 from mixnet.runtime.value.value import Spec, Value, aligned_empty, from_host, handed_over
+
+Result = TypeVar("Result")
 
 _seed = 0
 
@@ -91,6 +93,14 @@ class _OnHost:
                     return HostValue(spec, words)
                 if not is_on_host():
                     return self._push(demands, spec)
+            self._finish()
+
+    def run(self, work: Callable[[Generator], Result]) -> Result:
+        """Give the generators to ``work``, after all draws that were called for before."""
+        while True:
+            with Deferred(), self.lock:
+                if self._pushed == self._drawn:
+                    return work(self._started())
             self._finish()
 
     def _started(self) -> Generator:
@@ -228,14 +238,20 @@ def next_draw(
         return draw
     if not count:
         return _stream_of(context).value, 0.0
-    if (
-        demands is not None
-        and context.device_type != "gpu"
-        and config.get("MIXNET_RANDOM") == "mxnet"
-    ):
+    if demands is not None and does_host_draw(context):
         return _on_host.draw(demands(), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
+
+
+def does_host_draw(context: Context) -> bool:
+    """Whether the numbers of a context are drawn by MXNet's generators, on the host."""
+    return context.device_type != "gpu" and config.get("MIXNET_RANDOM") == "mxnet"
+
+
+def draw_at_once(work: Callable[[Generator], Result]) -> Result:
+    """What ``work`` makes of the host's generators."""
+    return _on_host.run(work)
 
 
 def _take(context: Context, count: int) -> tuple[_Stream, int]:

@@ -94,6 +94,31 @@ def draw(mx: Any) -> dict[str, list[list[float]]]:
         yield random.normal(low, high, shape=(2,))
 
     @program
+    def parameters_of_attempts_in_arrays() -> Any:
+        first, second = nd.array([[1.0, 2.5, 0.3]]), nd.array([[0.2, 0.7, 0.4]])
+        for size in (None, 3, (2, 40)):
+            shape = {} if size is None else {"shape": size}
+            for dtype in ("float32", "float64", "float16"):
+                yield random.gamma(first, second, dtype=dtype, **shape)
+                yield random.poisson(first * 20, dtype=dtype, **shape)
+            yield random.negative_binomial(nd.array([3, 9]), nd.array([0.4, 0.9]), **shape)
+            yield random.generalized_negative_binomial(first, second, **shape)
+            yield random.uniform(shape=(2,))
+        yield nd.sample_gamma(first, second, shape=30000)
+        first, second = mx.np.array([1.0, 2.5, 0.3]), mx.np.array([0.2, 0.7, 0.4])
+        yield of_numpy.gamma(first, second)
+        yield of_numpy.gamma(first, 2.0, size=(4, 3))
+        yield of_numpy.beta(first, second)
+        yield of_numpy.uniform(size=(2,))
+
+    @program
+    def unique_zipfian() -> Any:
+        for end, shape in ((100, (2, 5)), (1000, (3, 400)), (1000, (1500, 2)), (5, (1, 5))):
+            yield from nd._internal._sample_unique_zipfian(range_max=end, shape=shape)
+            yield random.uniform(shape=(2,))
+        yield from nd.contrib.rand_zipfian(nd.array([3]), 4, 20)
+
+    @program
     def dropout() -> Any:
         for attributes in ({"p": 0.5}, {"p": 0.2, "axes": (0,)}):
             with autograd.record():

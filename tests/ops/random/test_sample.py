@@ -36,6 +36,10 @@ def like(name: str, **given: Any) -> nd.NDArray:
     return getattr(R, f"{name}_like")(nd.zeros((SIZE,)), **given)
 
 
+# exp(u log 50), rounded, less 1
+_ENDS_OF_ZIPFIAN = np.array([1, *np.arange(1.5, 50), 50])
+
+
 def zipfian() -> nd.NDArray:
     return nd._sample_unique_zipfian(range_max=50, shape=(SIZE, 1))[0]
 
@@ -99,7 +103,7 @@ DISCRETE: dict[str, tuple[Callable[[], Any], Any]] = {
     ),
     "zipfian": (
         zipfian,
-        stats.rv_discrete(values=(range(50), np.log1p(1 / np.arange(1, 51)) / np.log(51))),
+        stats.rv_discrete(values=(range(50), np.diff(np.log(_ENDS_OF_ZIPFIAN)) / np.log(50))),
     ),
     "npi_bernoulli": (
         lambda: npi("bernoulli", prob=0.3, logit=None, is_logit=False), stats.bernoulli(0.3),

@@ -1,0 +1,73 @@
+"""Recorded and traced graphs as symbol files that MXNet reads."""
+
+import json
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd, gluon, nd, sym
+
+# What Python's operators record, and the operators of the file, which MXNet 1.9.1 loads.
+RECORDED = {
+    "scalar": (lambda x: x + 1, ["_plus_scalar"]),
+    "scalar first": (lambda x: 2 / x, ["_rdiv_scalar"]),
+    "comparison": (lambda x: x > 2, ["_greater_scalar"]),
+    "row": (lambda x: x[1], ["Reshape", "slice", "Reshape"]),
+    "number": (lambda x: x[1, 2], ["Reshape", "slice", "Reshape"]),
+    "block": (lambda x: x[:, 1:3], ["slice", "Reshape"]),
+    "column": (lambda x: x[:, -1], ["slice", "Reshape"]),
+    "steps": (lambda x: x[:, ::-2], ["slice"]),
+    "rows": (lambda x: x[nd.array([1, -1])], ["take"]),
+    "columns": (lambda x: x[:, nd.array([2, 0])], ["take"]),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_files_of_recorded_operators(name):
+    compute, operators = RECORDED[name]
+    x = nd.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    x.attach_grad()
+    with autograd.record():
+        y = compute(x)
+    text = autograd.get_symbol(y).tojson()
+    nodes = [node for node in json.loads(text)["nodes"] if node["op"] != "null"]
+    assert [node["op"] for node in nodes] == operators
+    assert all("scalar" in node["attrs"] for node in nodes if "scalar" in node["op"])
+    loaded = sym.load_json(text)
+    given = {"var0": x, "var1": nd.array([1, -1] if name == "rows" else [2, 0])}
+    arrays = {each: given[each] for each in loaded.list_arguments()}
+    (found,) = loaded.bind(mx.cpu(), arrays).forward()
+    np.testing.assert_array_equal(found.asnumpy(), y.asnumpy())
+
+
+def test_several_index_arrays_keep_their_operator():
+    x = nd.array([[1.0, 2.0], [3.0, 4.0]])
+    x.attach_grad()
+    with autograd.record():
+        y = x[nd.array([0, 1]), nd.array([1, 1])]
+    text = autograd.get_symbol(y).tojson()
+    arrays = {"var0": x, "var1": nd.array([0, 1]), "var2": nd.array([1, 1])}
+    (found,) = sym.load_json(text).bind(mx.cpu(), arrays).forward()
+    assert found.asnumpy().tolist() == [2, 4]
+
+
+def test_variable_is_its_own_symbol():
+    x = nd.ones((2,))
+    x.attach_grad()
+    assert autograd.get_symbol(x).list_arguments() == ["var0"]
+
+
+def test_file_of_a_block_that_indexes():
+    class Corner(gluon.HybridBlock):
+        def forward(self, x):
+            return x[0] + x[:, :2][1, 1]
+
+    block = Corner()
+    x = nd.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    text = block.to_symbol(x).tojson()
+    used = {node["op"] for node in json.loads(text)["nodes"]}
+    assert used == {"null", "Reshape", "slice", "broadcast_add"}
+    loaded = sym.load_json(text)
+    (found,) = loaded.bind(mx.cpu(), {loaded.list_arguments()[0]: x}).forward()
+    assert found.asnumpy().tolist() == [6, 7, 8]
