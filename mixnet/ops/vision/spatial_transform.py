@@ -17,8 +17,8 @@ from mixnet.ops.schema.attributes import Extents
 def _line(extent: int, dtype: DTypeLike) -> Any:
     """``extent`` numbers from -1 to 1, rounded as MXNet does.
 
-    Under the identity, where networks begin, places lie on the pixels, and the last digit decides between which two
-    of them the gradient is taken.
+    Under the identity, where networks begin, places lie on the pixels, and the last digit decides between
+    which two of them the gradient is taken.
     """
     kind = np.dtype(dtype).type
     return kind(-1) + np.arange(extent, dtype=dtype) * kind(2 / max(extent - 1, 1))
