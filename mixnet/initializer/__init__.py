@@ -32,4 +32,7 @@ from mixnet.initializer.random_numbers import Uniform as Uniform
 from mixnet.initializer.random_numbers import Xavier as Xavier
 from mixnet.ndarray import NDArray as NDArray
 from mixnet.ndarray import load as load
+from mixnet.process.lazy import star_names as _star_names
 from mixnet.util import is_np_array as is_np_array
+
+__all__ = _star_names(globals())

@@ -13,6 +13,7 @@ from mixnet.io.ndarray_iter import NDArrayIter as NDArrayIter
 from mixnet.io.source import named_sources as _init_data
 from mixnet.io.wrappers import PrefetchingIter as PrefetchingIter
 from mixnet.io.wrappers import ResizeIter as ResizeIter
+from mixnet.process.lazy import star_names as _star_names
 
 # They belong to the images above, under MXNet's name for them here: found on first use.
 _IMAGE_ITERATORS = (
@@ -23,7 +24,8 @@ _IMAGE_ITERATORS = (
 
 def __getattr__(name: str) -> _Any:
     if name == "__all__":  # what `import *` brings
-        return [each for each in __dir__() if not each.startswith("_")]
+        names = {*_star_names(globals(), ("io", "utils")), *_IMAGE_ITERATORS, "ImageDetRecordIter"}
+        return sorted(names)
     if name in _IMAGE_ITERATORS:
         import mixnet.image.record_iterator as record_iterator
 

@@ -30,3 +30,6 @@ from mixnet.metric.registry import register as register
 from mixnet.metric.regression import MAE as MAE
 from mixnet.metric.regression import MSE as MSE
 from mixnet.metric.regression import RMSE as RMSE
+from mixnet.process.lazy import star_names as _star_names
+
+__all__ = _star_names(globals(), ("registry",))

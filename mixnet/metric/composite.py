@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.base import AttributeValueError
@@ -97,7 +97,7 @@ class CompositeEvalMetric(EvalMetric):
 def _joined(pairs: Any) -> tuple[list[str], list[Any]]:
     names: list[str] = []
     values: list[Any] = []
-    for name, value in pairs:
-        names += name if isinstance(name, list) else [name]
-        values += value if isinstance(value, list) else [value]
+    for name, value in pairs:  # a metric with several gives lists, tuples or iterators
+        names += [name] if isinstance(name, str) else name
+        values += value if isinstance(value, (list, tuple, Iterator)) else [value]
     return names, values

@@ -40,3 +40,6 @@ from mixnet.model.update import _initialize_kvstore as _initialize_kvstore
 from mixnet.model.update import _update_params as _update_params
 from mixnet.model.update import _update_params_on_kvstore as _update_params_on_kvstore
 from mixnet.optimizer import get_updater as get_updater
+from mixnet.process.lazy import star_names as _star_names
+
+__all__ = _star_names(globals())

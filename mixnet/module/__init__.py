@@ -12,3 +12,16 @@ from mixnet.module.module import Module as Module
 from mixnet.module.python_module import PythonLossModule as PythonLossModule
 from mixnet.module.python_module import PythonModule as PythonModule
 from mixnet.module.sequential_module import SequentialModule as SequentialModule
+from mixnet.process.lazy import star_names as _star_names
+
+__all__ = _star_names(
+    globals(),
+    (
+        "base_module",
+        "bucketing_module",
+        "executor_group",
+        "module",
+        "python_module",
+        "sequential_module",
+    ),
+)

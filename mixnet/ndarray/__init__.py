@@ -66,6 +66,7 @@ from mixnet.ndarray.params_file import load as load
 from mixnet.ndarray.params_file import load_frombuffer as load_frombuffer
 from mixnet.ndarray.params_file import save as save
 from mixnet.ndarray.sparse import cast_storage as cast_storage
+from mixnet.process.lazy import star_names as _star_names
 
 for _part in (_operators, _indexing, _methods, _display):
     _part.install(NDArray)
@@ -76,5 +77,6 @@ __getattr__, __dir__ = _namespace.OPERATORS.hooks(
     ("_internal", "contrib", "image", "linalg", "ndarray", "op", "random", "sparse", "utils"),
 )
 
+_MODULES = ("contrib", "image", "linalg", "random", "sparse")
 # The names of ``from mixnet.ndarray import *``, including operators, whose functions are created on demand.
-__all__ = [name for name in __dir__() if not name.startswith("_")]
+__all__ = sorted({*_star_names(globals(), _MODULES), *_namespace.OPERATORS.names()})

@@ -1,9 +1,10 @@
-"""Submodules that are imported on first access, so that ``import mixnet`` is fast."""
+"""Submodules imported on first access, so that ``import mixnet`` is fast, and the names of ``import *``."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from types import ModuleType
 from typing import Any
 
 from mixnet.base import UnknownAttributeError, did_you_mean
@@ -36,3 +37,22 @@ def submodules(
         return sorted({*here, *names})
 
     return __getattr__, __dir__
+
+
+def star_names(here: Mapping[str, Any], modules: Collection[str] = ()) -> list[str]:
+    """What ``from package import *`` brings: all public names but those of the package's own modules.
+
+    Their names are not MXNet's, and would replace a program's own ``loss`` or ``shuffle``.
+
+    Args:
+        here: the package's ``globals()``.
+        modules: those of its own modules that it brings nevertheless.
+    """
+    own = here["__name__"] + "."
+
+    def is_hidden(name: str, value: object) -> bool:
+        return (
+            isinstance(value, ModuleType) and value.__name__.startswith(own) and name not in modules
+        )
+
+    return sorted(n for n, v in here.items() if not n.startswith("_") and not is_hidden(n, v))

@@ -2,6 +2,7 @@
 
 import typing
 
+from mixnet.process.lazy import star_names as _star_names
 from mixnet.profiler.control import dump as dump
 from mixnet.profiler.control import dump_profile as dump_profile
 from mixnet.profiler.control import dumps as dumps
@@ -37,3 +38,6 @@ def __getattr__(name: str) -> typing.Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), "dump_all"})
+
+
+__all__ = _star_names(globals())

@@ -16,6 +16,7 @@ from mixnet.checkpoint import save_checkpoint as save_checkpoint
 from mixnet.io import DataBatch as DataBatch
 from mixnet.io import DataDesc as DataDesc
 from mixnet.io import DataIter as DataIter
+from mixnet.process.lazy import star_names as _star_names
 from mixnet.rnn import io as io
 from mixnet.rnn import rnn as rnn
 from mixnet.rnn import rnn_cell as rnn_cell
@@ -41,3 +42,5 @@ from mixnet.rnn.rnn import do_rnn_checkpoint as do_rnn_checkpoint
 from mixnet.rnn.rnn import load_rnn_checkpoint as load_rnn_checkpoint
 from mixnet.rnn.rnn import rnn_unroll as rnn_unroll
 from mixnet.rnn.rnn import save_rnn_checkpoint as save_rnn_checkpoint
+
+__all__ = _star_names(globals(), ("io", "rnn", "rnn_cell"))

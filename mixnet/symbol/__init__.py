@@ -41,6 +41,7 @@ _binding.install(Symbol)
 _memory.install(Symbol, Executor)
 
 
+from mixnet.process.lazy import star_names as _star_names  # noqa: E402
 from mixnet.symbol import numpy as np  # noqa: E402
 from mixnet.symbol import numpy as numpy  # noqa: E402
 from mixnet.symbol import numpy_extension as npx  # noqa: E402
@@ -60,4 +61,10 @@ __getattr__, __dir__ = _namespace.OPERATORS.hooks(
         "sparse",
         "symbol",
     ),
+)
+
+# Neither ``np`` nor ``npx``: a program's own ``np`` is NumPy.
+_MODULES = ("contrib", "image", "linalg", "numpy", "numpy_extension", "random", "sparse")
+__all__ = sorted(
+    ({*_star_names(globals(), _MODULES), *_namespace.OPERATORS.names()}) - {"np", "npx"}
 )

@@ -331,3 +331,14 @@ def test_a_batch_of_nothing_counts_as_a_batch_of_score_0(made: Any) -> None:
     f1.update([nd.array([0, 1])], [nd.array([[0.3, 0.7], [0.2, 0.8]])])
     f1.update([], [])
     assert f1.get()[1] == pytest.approx(1 / 3) and f1.num_inst == 2
+
+
+def test_a_metric_may_give_its_names_and_values_as_an_iterator() -> None:
+    class OfTasks(mx.metric.EvalMetric):
+        def get(self):
+            return zip(("a", 0.5), ("b", 0.25), strict=True)
+
+    whole = mx.metric.CompositeEvalMetric([OfTasks("tasks"), mx.metric.Loss()])
+    names, values = whole.get()
+    assert names == ["a", "b", "loss"]
+    assert values[:2] == [0.5, 0.25]

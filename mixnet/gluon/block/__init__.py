@@ -24,3 +24,5 @@ from mixnet.symbol import numpy as np_symbol
 from mixnet.util import is_np_array as is_np_array
 from mixnet.util import np_array as np_array
 from mixnet.util import np_shape as np_shape
+
+__all__ = ["Block", "HybridBlock", "SymbolBlock"]

@@ -14,3 +14,6 @@ from mixnet.gluon.data.sampler import FilterSampler as FilterSampler
 from mixnet.gluon.data.sampler import RandomSampler as RandomSampler
 from mixnet.gluon.data.sampler import Sampler as Sampler
 from mixnet.gluon.data.sampler import SequentialSampler as SequentialSampler
+from mixnet.process.lazy import star_names as _star_names
+
+__all__ = _star_names(globals(), ("dataloader", "dataset", "sampler", "vision"))

@@ -45,3 +45,6 @@ from mixnet.gluon.nn.pooling import GlobalMaxPool3D as GlobalMaxPool3D
 from mixnet.gluon.nn.pooling import MaxPool1D as MaxPool1D
 from mixnet.gluon.nn.pooling import MaxPool2D as MaxPool2D
 from mixnet.gluon.nn.pooling import MaxPool3D as MaxPool3D
+from mixnet.process.lazy import star_names as _star_names
+
+__all__ = _star_names(globals(), ("activations", "basic_layers", "conv_layers"))

@@ -19,3 +19,5 @@ from mixnet.gluon.parameter.parameter_dict import fill as fill
 from mixnet.gluon.utils import shape_is_known as shape_is_known
 from mixnet.util import is_np_array as is_np_array
 from mixnet.util import is_np_shape as is_np_shape
+
+__all__ = ["Constant", "DeferredInitializationError", "Parameter", "ParameterDict", "tensor_types"]

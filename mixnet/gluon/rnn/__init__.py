@@ -17,3 +17,6 @@ from mixnet.gluon.rnn.modifier import DropoutCell as DropoutCell
 from mixnet.gluon.rnn.modifier import ModifierCell as ModifierCell
 from mixnet.gluon.rnn.modifier import ResidualCell as ResidualCell
 from mixnet.gluon.rnn.modifier import ZoneoutCell as ZoneoutCell
+from mixnet.process.lazy import star_names as _star_names
+
+__all__ = _star_names(globals(), ("rnn_cell", "rnn_layer"))

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import DTypeLike
 
 from mixnet.base import OperatorValueError, ShapeError
@@ -14,8 +15,13 @@ from mixnet.ops.schema.attributes import Extents
 
 
 def _line(extent: int, dtype: DTypeLike) -> Any:
-    """``extent`` numbers from -1 to 1."""
-    return jnp.linspace(-1, 1, extent, dtype=dtype)
+    """``extent`` numbers from -1 to 1, rounded as MXNet does.
+
+    Under the identity, where networks begin, places lie on the pixels, and the last digit decides between
+    which two of them the gradient is taken.
+    """
+    kind = np.dtype(dtype).type
+    return kind(-1) + np.arange(extent, dtype=dtype) * kind(2 / max(extent - 1, 1))
 
 
 def _affine_grid(name: str, theta: jax.Array, target_shape: tuple[int, ...]) -> Any:
@@ -29,8 +35,13 @@ def _affine_grid(name: str, theta: jax.Array, target_shape: tuple[int, ...]) -> 
             f"matrix."
         )
     height, width = target_shape
-    y, x = jnp.meshgrid(_line(height, theta.dtype), _line(width, theta.dtype), indexing="ij")
-    places = jnp.stack([x, y, jnp.ones_like(x)])
+    places = jnp.stack(
+        [
+            jnp.broadcast_to(_line(width, theta.dtype), (height, width)),
+            jnp.broadcast_to(_line(height, theta.dtype)[:, None], (height, width)),
+            jnp.ones((height, width), theta.dtype),
+        ]
+    )
     return jnp.einsum(
         "bij,jhw->bihw",
         theta.reshape(-1, 2, 3),

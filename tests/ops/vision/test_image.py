@@ -133,3 +133,16 @@ def test_errors_say_what_is_wrong() -> None:
         nd.GridGenerator(nd.zeros((1, 3, 2, 2)), transform_type="warp")
     with pytest.raises(ShapeError, match="grid"):
         nd.BilinearSampler(nd.zeros((1, 1, 2, 2)), nd.zeros((2, 2, 1, 1)))
+
+
+def test_under_the_identity_the_gradient_is_taken_where_mxnet_takes_it() -> None:
+    # All places lie on pixels, where the derivative jumps: the rounding of the grid decides.
+    data = nd.array((np.arange(100) ** 2 % 11 / 4).reshape(1, 1, 10, 10))
+    theta = nd.array([[1, 0, 0, 0, 1, 0]])
+    theta.attach_grad()
+    with mx.autograd.record():
+        grid = nd.GridGenerator(theta, transform_type="affine", target_shape=(10, 10))
+        loss = (nd.BilinearSampler(data, grid) ** 2).sum()
+    loss.backward()
+    expected = [[-165.1875, 35.0625, -313.3125, 35.0625, -165.1875, -313.3125]]  # MXNet 1.9.1
+    np.testing.assert_allclose(theta.grad.asnumpy(), expected, rtol=1e-4)

@@ -23,3 +23,6 @@ from mixnet.gluon.contrib.estimator.event_handler import StoppingHandler as Stop
 from mixnet.gluon.contrib.estimator.event_handler import TrainBegin as TrainBegin
 from mixnet.gluon.contrib.estimator.event_handler import TrainEnd as TrainEnd
 from mixnet.gluon.contrib.estimator.event_handler import ValidationHandler as ValidationHandler
+from mixnet.process.lazy import star_names as _star_names
+
+__all__ = _star_names(globals(), ("batch_processor", "estimator", "event_handler", "utils"))

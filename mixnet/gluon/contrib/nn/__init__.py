@@ -9,3 +9,6 @@ from mixnet.gluon.contrib.nn.pixel_shuffle import PixelShuffle2D as PixelShuffle
 from mixnet.gluon.contrib.nn.pixel_shuffle import PixelShuffle3D as PixelShuffle3D
 from mixnet.gluon.contrib.nn.sparse_embedding import SparseEmbedding as SparseEmbedding
 from mixnet.gluon.contrib.nn.sync_batch_norm import SyncBatchNorm as SyncBatchNorm
+from mixnet.process.lazy import star_names as _star_names
+
+__all__ = _star_names(globals())
