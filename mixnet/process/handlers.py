@@ -141,10 +141,11 @@ def wrap_handlers() -> None:
         handler = _signal.getsignal(number)
         if handler is None or type(handler) in _NOT_OF_A_PROGRAM or handler is _raise_interrupt:
             continue
-        is_own = str(getattr(handler, "__module__", "")).startswith("mixnet.")
+        # asyncio.run removes its own handler only if it is still there; it cancels a task, later.
+        module = str(getattr(getattr(handler, "func", handler), "__module__", ""))
         if (
             callable(handler)
-            and not is_own
+            and not module.startswith(("mixnet.", "asyncio."))
             and threading.current_thread() is threading.main_thread()
         ):
             _signal.signal(number, BetweenOperations(handler))

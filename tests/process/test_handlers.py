@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from mixnet import autograd, gluon, nd
 from mixnet.process import handlers
 from mixnet.process.handlers import BetweenOperations, wrap_handlers
 
+CHANGED = (signal.SIGINT, signal.SIGUSR1, signal.SIGALRM)
 SOURCE = """
 def run(work):
     events.append("begins")
@@ -29,7 +31,7 @@ def run(work):
 
 @pytest.fixture(autouse=True)
 def _handlers_as_before() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGUSR1, signal.SIGALRM)}
+    before = {number: signal.getsignal(number) for number in CHANGED}
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     for number, handler in before.items():
@@ -117,6 +119,17 @@ def test_only_handlers_of_a_program_are_wrapped() -> None:
     assert isinstance(wrapped, BetweenOperations) and wrapped.handler is print
     wrap_handlers()
     assert signal.getsignal(signal.SIGUSR1) is wrapped
+
+
+def test_what_asyncio_installs_for_ctrl_c_is_gone_after_it() -> None:
+    async def main() -> object:
+        wrap_handlers()
+        return signal.getsignal(signal.SIGINT)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    during = asyncio.run(main())
+    assert not isinstance(during, BetweenOperations) and during is not signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_program_that_saves_in_a_handler_trains_as_without(tmp_path: Path) -> None:

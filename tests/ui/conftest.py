@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -282,6 +283,53 @@ def settle(page: Any) -> None:
     """Wait until what moves has come to rest and the views have drawn what changed."""
     for frame in page.frames:
         within(frame, _SETTLES)
+
+
+def shown(page: Any) -> Any:
+    """The view of a page, when its scripts run and it is drawn in its final size.
+
+    A view is put into its page before it has a size, and draws anew when it has one; what a test
+    clicks or gives the focus before may be replaced.
+    """
+    view = page.locator(".mx-static[data-ready] > div > .mx").first
+    view.wait_for(timeout=TIMEOUT)
+    settle(page)
+    return view
+
+
+def waiting(place: Any) -> Any:
+    """Playwright's assertions about an element; they wait for what is drawn in a later frame."""
+    from playwright.sync_api import expect
+
+    return expect(place)
+
+
+def says(place: Any, *texts: str | re.Pattern[str], ignore_case: bool = False) -> None:
+    """Wait until an element says all of these."""
+    for text in texts:
+        waiting(place).to_contain_text(
+            text, ignore_case=ignore_case, use_inner_text=True, timeout=TIMEOUT
+        )
+
+
+def lacks(place: Any, text: str) -> None:
+    """Wait until an element no longer says this."""
+    waiting(place).not_to_contain_text(text, use_inner_text=True, timeout=TIMEOUT)
+
+
+def counts(places: Any, number: int) -> None:
+    """Wait until there are so many."""
+    waiting(places).to_have_count(number, timeout=TIMEOUT)
+
+
+def has(place: Any, name: str, value: str) -> None:
+    """Wait until an element has an attribute of this value."""
+    waiting(place).to_have_attribute(name, value, timeout=TIMEOUT)
+
+
+# ``complete`` is also a picture that has no source yet, or is not decoded.
+PICTURES_ARE_DRAWN = """() => [...document.querySelectorAll('figure img')]
+  .every((img) => img.complete && img.naturalWidth > 0 && img.clientWidth > 0)"""
 
 
 def watch(page: Any) -> Watched:

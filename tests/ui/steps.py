@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.ui.conftest import settle
+from tests.ui.conftest import counts, has, lacks, says, settle
 
 STEPS: dict[str, Steps] = {}
 
@@ -41,10 +42,10 @@ def array(page: Any, view: Any) -> None:
     canvas.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
         page.keyboard.press(key)
-    assert "[0, 0, 1, 1]" in view.locator(".mx-line").inner_text()
+    says(view.locator(".mx-line"), "[0, 0, 1, 1]")
     view.get_by_label("slice").focus()
     page.keyboard.press("ArrowRight")
-    assert "[0, 1, 1, 1]" in view.locator(".mx-line").inner_text()
+    says(view.locator(".mx-line"), "[0, 1, 1, 1]")
 
 
 @steps(selected=...)
@@ -52,36 +53,36 @@ def graph(page: Any, view: Any) -> None:
     view.locator("canvas.mx-canvas").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    assert view.locator('[role="treeitem"][aria-selected="true"]').count() == 1
-    assert "operator" in view.locator(".mx-side").inner_text()
+    counts(view.locator('[role="treeitem"][aria-selected="true"]'), 1)
+    says(view.locator(".mx-side"), "operator")
     view.get_by_label("open all blocks").click()
     page.keyboard.press("/")
 
 
-def asked(pane: Any, question: str) -> str:
-    """Click the button of a question; the answer."""
+def answers(pane: Any, question: str, answer: str) -> None:
+    """Click the button of a question, and wait for what the answer says."""
     button = pane.locator(".mx-why summary", has_text=question).first
     button.click()
-    return button.locator("..").inner_text()
+    says(button.locator(".."), answer)
 
 
 @steps(plan="none", one=True)
 def memory(page: Any, view: Any) -> None:
     view.locator('[data-plan="none"]').click()
-    assert "none" in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "none")
     view.locator('[data-plan="none"]').press("ArrowRight")
     view.locator('[data-plan="none"]').click()
     view.get_by_label("draw all plans to one scale").click()
     view.locator("canvas.mx-canvas").focus()
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowLeft")
-    assert "Alive at the peak" not in view.locator(".mx-side").inner_text(), "one step before it"
+    lacks(view.locator(".mx-side"), "Alive at the peak")  # one step before it
     page.keyboard.press("ArrowDown")
-    assert "storage" in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "storage")
     page.keyboard.press("/")
     page.keyboard.type("fc2_backward")
-    assert ": ∇ fc2" in view.locator(".mx-line").inner_text()
-    assert "step" in asked(view.locator(".mx-side"), "Why is it still in memory?")
+    says(view.locator(".mx-line"), ": ∇ fc2")
+    answers(view.locator(".mx-side"), "Why is it still in memory?", "step")
     page.keyboard.press("Escape")
 
 
@@ -97,36 +98,36 @@ def timeline(page: Any, view: Any) -> None:
     operations.focus()
     for key in ("ArrowDown", "ArrowDown", "Enter"):
         page.keyboard.press(key)
-    assert "thread" in view.locator(".mx-side").inner_text().lower()
-    assert "waited" in asked(view.locator(".mx-side"), "Why did it wait?")
+    says(view.locator(".mx-side"), "thread", ignore_case=True)
+    answers(view.locator(".mx-side"), "Why did it wait?", "waited")
     side = view.locator(".mx-side")
-    assert "MIXNET_INTERPRET=0" in asked(side, "Why interpreted or compiled?")
+    answers(side, "Why interpreted or compiled?", "MIXNET_INTERPRET=0")
 
 
 @steps(stage=...)
 def stepper(page: Any, view: Any) -> None:
-    assert "This call" in asked(view.locator(".mx-side"), "Why was it compiled?")
+    answers(view.locator(".mx-side"), "Why was it compiled?", "This call")
     tabs = view.get_by_role("tab")
     tabs.nth(2).click()
-    assert tabs.nth(2).get_attribute("aria-selected") == "true"
+    has(tabs.nth(2), "aria-selected", "true")
     page.keyboard.press("ArrowRight")
-    assert tabs.nth(3).get_attribute("aria-selected") == "true"
+    has(tabs.nth(3), "aria-selected", "true")
     page.keyboard.press("[")
     if view.locator("canvas.mx-canvas").is_visible():
         page.keyboard.press("g")  # the list in place of the picture
-    assert tabs.nth(2).get_attribute("aria-selected") == "true"
+    has(tabs.nth(2), "aria-selected", "true")
     rows = view.get_by_role("listbox", name="this stage")
     rows.focus()
     page.keyboard.press("End")
     page.keyboard.press("Enter")
     rows.locator('[aria-selected="true"]').first.wait_for(state="attached", timeout=10_000)
-    assert "Where it appears" in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "Where it appears")
     page.keyboard.press("/")
     page.keyboard.type("dense")
-    assert "rows with" in view.locator(".mx-line").inner_text()
+    says(view.locator(".mx-line"), "rows with")
     page.keyboard.press("Escape")
     page.keyboard.press("c")
-    assert view.get_by_label("compare with", exact=True).is_visible()
+    view.get_by_label("compare with", exact=True).wait_for()
 
 
 @steps(node=..., at=...)
@@ -135,43 +136,42 @@ def look(page: Any, view: Any) -> None:
     pieces = view.get_by_role("listbox", name="pieces that run")
     numbers = view.locator('[data-pane="numbers"]')
 
-    def marked(pane: Any) -> str:
-        row = pane.locator('[aria-selected="true"]').first
-        row.wait_for(state="attached", timeout=10_000)
-        return row.inner_text()
+    def marks(pane: Any, text: str) -> None:
+        says(pane.locator('[aria-selected="true"]').first, text)
 
     # A line: everything else follows.
     source.get_by_text("x = self.first(x)").click()
-    assert "first" in numbers.locator("h3").first.inner_text()
-    assert "first" in marked(pieces)
+    says(numbers.locator("h3").first, "first")
+    marks(pieces, "first")
     # The time: forward, then back to the first step.
     slider = view.get_by_label("step of the schedule")
     slider.focus()
     page.keyboard.press("End")
-    assert "∇ first" in numbers.locator("h3").first.inner_text()
-    assert "self.first" in marked(source)
+    says(numbers.locator("h3").first, "∇ first")
+    marks(source, "self.first")
     page.keyboard.press("Home")
-    assert "1 of" in view.locator(".mx-place").inner_text()
+    says(view.locator(".mx-place"), "1 of")
     # Keys of a pane: the next array in memory, the next task.
     view.locator('[data-pane="memory"] canvas.mx-canvas').focus()
     page.keyboard.press("ArrowRight")
-    assert "2 of" in view.locator(".mx-place").inner_text()
+    says(view.locator(".mx-place"), "2 of")
     view.locator('[data-pane="engine"] canvas.mx-canvas').focus()
     page.keyboard.press("n")
-    assert "3 of" in view.locator(".mx-place").inner_text()
+    says(view.locator(".mx-place"), "3 of")
     # A piece of the program.
     pieces.get_by_role("option").last.click()
-    assert "piece" in numbers.inner_text()
+    says(numbers, "piece")
     # A pane large has all of its tools; then as before.
     large = view.get_by_label("graph: large, with all its tools")
     large.click()
-    assert view.get_by_label("open all blocks").is_visible()
+    view.get_by_label("open all blocks").wait_for()
     canvas = view.locator('[data-pane="graph"] canvas.mx-canvas').first
+    settle(page)
     assert canvas.evaluate("(each) => each.clientHeight") > 400
     large.click()
-    assert "It waited" in asked(numbers, "Why did it wait?")
+    answers(numbers, "Why did it wait?", "It waited")
     view.get_by_role("button", name="peak", exact=True).first.click()
-    assert "(docs/concepts/glossary.md)" in view.locator(".mx-meaning").first.inner_text()
+    says(view.locator(".mx-meaning").first, "(docs/concepts/glossary.md)")
 
 
 @steps(node=...)
@@ -180,55 +180,53 @@ def torch_look(page: Any, view: Any) -> None:
     graph.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    assert "values" in view.locator('[data-pane="numbers"]').inner_text()
+    says(view.locator('[data-pane="numbers"]'), "values")
 
 
 @steps(node=...)
 def playground(page: Any, view: Any) -> None:
     bar = view.locator(".mx-play")
-    assert "3 steps" in bar.inner_text() and "not finite, first in first" in bar.inner_text()
-    assert bar.locator("svg polyline").count() == 1
+    says(bar, "3 steps", "not finite, first in first")
+    counts(bar.locator("svg polyline"), 1)
     source = view.get_by_role("listbox", name="source lines")
     source.get_by_text("x = self.first(x)").click()
-    assert "NaN" in view.locator('[data-pane="numbers"]').inner_text()
+    says(view.locator('[data-pane="numbers"]'), "NaN")
     train = bar.get_by_label("1 step: train")
     if train.count():  # Python answers
         train.click()
         bar.locator("output", has_text="4 steps").wait_for(timeout=60_000)
-        assert "not finite" not in bar.inner_text()
+        lacks(bar, "not finite")
 
 
 @steps(y="efficiency", sliders={"overlap": 0.05})
 def scaling(page: Any, view: Any) -> None:
     view.get_by_label("show efficiency").click()
-    assert view.locator("[data-line]").count() == 1
+    counts(view.locator("[data-line]"), 1)
     view.get_by_label("overlap").focus()
     page.keyboard.press("ArrowRight")
-    assert view.locator('[data-line="what if"]').count() == 1
-    assert "what if" in view.locator(".mx-line").inner_text()
+    counts(view.locator('[data-line="what if"]'), 1)
+    says(view.locator(".mx-line"), "what if")
 
 
 @steps(y="cost", scaling="strong", sliders={"servers": 1}, exchange={"kind": "tree", "step": 1})
 def laboratory(page: Any, view: Any) -> None:
-    assert view.locator("[data-bar]").count() == 9, (
-        "four counts, measured and modelled, and what is asked"
-    )
+    # four counts, measured and modelled, and what is asked
+    counts(view.locator("[data-bar]"), 9)
     view.get_by_label("show cost").click()
     view.get_by_label("strong scaling").click()
-    assert view.locator("[data-origin]").count() == 0, (
-        "they were measured with a batch for each worker"
-    )
+    # they were measured with a batch for each worker
+    counts(view.locator("[data-origin]"), 0)
     view.get_by_label("parameter servers").focus()
     page.keyboard.press("ArrowRight")
     bar = view.locator('[data-bar="8 what if"]')
     assert "exchange" not in (bar.locator(".mx-stack > div").last.get_attribute("title") or "")
-    assert "costs" in view.locator(".mx-line").inner_text()
-    assert view.locator("[data-link]").count() == 16, "8 workers push to one server, and pull"
+    says(view.locator(".mx-line"), "costs")
+    counts(view.locator("[data-link]"), 16)  # 8 workers push to one server, and pull
     view.get_by_label("exchange", exact=True).select_option("tree")
-    assert view.locator("[data-link]").count() == 14
+    counts(view.locator("[data-link]"), 14)
     view.get_by_label("step of the exchange").focus()
     page.keyboard.press("ArrowRight")
-    assert view.locator("[data-link]").count() == 1, "the deepest worker of 8 begins"
+    counts(view.locator("[data-link]"), 1)  # the deepest worker of 8 begins
 
 
 @steps(at=..., log=True)
@@ -237,19 +235,19 @@ def board(page: Any, view: Any) -> None:
     chart.focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    assert view.locator(".mx-line").inner_text().startswith("step 5")
+    says(view.locator(".mx-line"), re.compile("^step 5"))
     view.get_by_role("button", name="log axes").click()
-    assert "last values" in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "last values")
 
 
 @steps(at=[2, 3], pad=2)
 def explorer(page: Any, view: Any) -> None:
     view.locator("canvas.mx-canvas").focus()
     page.keyboard.press("ArrowRight")
-    assert "result[2, 3] is the sum of 18 products" in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "result[2, 3] is the sum of 18 products")
     view.get_by_label("pad").focus()
     page.keyboard.press("ArrowRight")
-    assert "8 + 2·2 − 3" in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "8 + 2·2 − 3")
 
 
 @steps(place=..., selected=0)
@@ -262,28 +260,28 @@ def puzzle(page: Any, view: Any) -> None:
     # By keys: the highest box down, into a conflict, and out of it.
     boxes.nth(7).focus()
     page.keyboard.press("Home")
-    assert "last at 0 B" in line.inner_text() and "conflict" not in line.inner_text()
+    says(line, "last at 0 B")
+    lacks(line, "conflict")
     page.keyboard.press("ArrowUp")
-    assert "last at 123 kB" in line.inner_text()
+    says(line, "last at 123 kB")
     boxes.nth(1).focus()
     page.keyboard.press("ArrowDown")
-    assert (
-        "first and wide share bytes, and both are needed at step 2."
-        in view.locator(".mx-side").inner_text()
-    )
-    assert "not valid yet" in score.inner_text() and view.locator(".mx-wrong").count() == 2
+    says(view.locator(".mx-side"), "first and wide share bytes, and both are needed at step 2.")
+    says(score, "not valid yet")
+    counts(view.locator(".mx-wrong"), 2)
     page.keyboard.press("u")
-    assert view.locator(".mx-wrong").count() == 0
+    counts(view.locator(".mx-wrong"), 0)
     # By the mouse: the next one down to the floor, which is free at its steps.
     drag(page, boxes.nth(6), 0, 300)
-    assert "joined at" in line.inner_text()
+    says(line, "joined at")
     before = score.inner_text()
     view.get_by_label("show", exact=True).select_option("mixnet")
-    assert "no answer is better" in score.inner_text() != before
+    says(score, "no answer is better")
+    assert score.inner_text() != before
     view.get_by_label("start again (r)").click()
-    assert "229 kB" in score.inner_text()
+    says(score, "229 kB")
     boxes.nth(0).click()
-    assert "steps 1 to 5" in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "steps 1 to 5")
 
 
 @steps(place=..., selected=10)
@@ -295,20 +293,20 @@ def puzzle_tasks(page: Any, view: Any) -> None:
     )
     boxes.nth(5).focus()
     page.keyboard.press("ArrowDown")
-    assert "read 2 on thread 2 at 13" in line.inner_text()
+    says(line, "read 2 on thread 2 at 13")
     page.keyboard.press("Home")
-    assert "read 2 on thread 2 at 0" in line.inner_text()
+    says(line, "read 2 on thread 2 at 0")
     boxes.nth(8).focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    assert "update 2 reads gradients, which step 2 writes" in view.locator(".mx-side").inner_text()
-    assert view.locator(".mx-before").count() > 0, "what it waits for is marked"
+    says(view.locator(".mx-side"), "update 2 reads gradients, which step 2 writes")
+    view.locator(".mx-before").first.wait_for()  # what it waits for is marked
     page.keyboard.press("u")
     page.keyboard.press("u")
     view.get_by_label("show", exact=True).select_option("engine")
-    assert "no answer is better" in score.inner_text()
+    says(score, "no answer is better")
     drag(page, boxes.nth(10), 0, -64)
-    assert "log 2 on thread 1" in line.inner_text()
+    says(line, "log 2 on thread 1")
 
 
 @steps(place=[0, 1, 1, 2, 3, 4, 5, 5], selected=...)
@@ -317,16 +315,16 @@ def puzzle_fusion(page: Any, view: Any) -> None:
     label = boxes.evaluate_all("(all) => all.map((each) => each.title)")
     at = {text.split(":")[0]: i for i, text in enumerate(label)}
     onto(page, boxes.nth(at["keep"]), boxes.nth(at["open"]))
-    assert "keep joins open" in view.locator(".mx-line").inner_text()
+    says(view.locator(".mx-line"), "keep joins open")
     # By keys, and by a button: a library call in company, and out again.
     boxes.nth(at["gate"]).focus()
     page.keyboard.press("ArrowDown")
-    assert "gate is a library call: it runs alone." in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "gate is a library call: it runs alone.")
     page.keyboard.press("Delete")
-    assert "conflict" not in score.inner_text()
+    lacks(score, "conflict")
     boxes.nth(at["take"]).click()
     view.get_by_role("button", name="(state)").click()
-    assert "runs with" in view.locator(".mx-side").inner_text()
+    says(view.locator(".mx-side"), "runs with")
 
 
 def drag(page: Any, box: Any, right: float, down: float) -> None:
@@ -351,6 +349,5 @@ def onto(page: Any, box: Any, other: Any) -> None:
 def compared_board(page: Any, view: Any) -> None:
     view.locator("canvas.mx-chart").first.focus()
     page.keyboard.press("Home")
-    assert view.locator(".mx-line").inner_text().startswith("step 1")
-    side = view.locator(".mx-side").inner_text()
-    assert "other runs, up to step 40" in side and "rate 2: val_loss" in side
+    says(view.locator(".mx-line"), re.compile("^step 1"))
+    says(view.locator(".mx-side"), "other runs, up to step 40", "rate 2: val_loss")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.ui.conftest import Server, Watched
+from tests.ui.conftest import Server, Watched, says, waiting
 from tests.ui.notebooks import open_in, run_all, write
 
 TRAIN = """
@@ -39,7 +39,8 @@ def test_buttons(lab: Server, watched: Watched) -> None:
 
     button("pause the training").click()
     view.locator('.mx-status[data-status="pause"]').wait_for(timeout=60_000)
-    assert status.inner_text() == "paused" and button("pause the training").is_disabled()
+    says(status, "paused")
+    waiting(button("pause the training")).to_be_disabled()
     before = -1
     while (shown := step_of(view)) != before:  # what was sent before the pause
         before = shown
@@ -58,6 +59,7 @@ def test_buttons(lab: Server, watched: Watched) -> None:
     )
     button("stop the training").click()
     view.locator('.mx-status[data-status="stop"]').wait_for(timeout=60_000)
-    assert all(button(f"{name} the training").is_disabled() for name in ("pause", "resume", "stop"))
+    for name in ("pause", "resume", "stop"):
+        waiting(button(f"{name} the training")).to_be_disabled()
     assert watched.axe(".jp-OutputArea .mx") == []
     assert watched.outside == [] and watched.errors == []

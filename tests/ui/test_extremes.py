@@ -20,7 +20,7 @@ from mixnet.widgets import (
     TrainingBoard,
     View,
 )
-from tests.ui.conftest import Watched, settle
+from tests.ui.conftest import Watched, settle, shown
 from tests.ui.reading import unreadable
 
 LONG = ("a_rather_long_name_" * 11)[:200]
@@ -127,7 +127,7 @@ def test_extremes_can_be_read(noting: Watched, tmp_path: Path, make: Callable[[]
         page.set_viewport_size({"width": width, "height": 900})
         if width == 1000:
             page.goto((tmp_path / "a.html").as_uri())
-            page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
+            shown(page)
         settle(page)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
         assert unreadable(page, ".mx") == [], width

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.conftest import Watched, settle
+from tests.ui.conftest import Watched, says, settle, shown
 from tests.widgets.examples import EXAMPLES
 
 FOCUSED = """() => {
@@ -64,15 +64,14 @@ def test_by_keys_alone(watched: Watched, tmp_path: Path, name: str) -> None:
     EXAMPLES[name]().to_html(tmp_path / "a.html")
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())
-    view = page.locator(".mx-static[data-ready] > div > .mx")
-    view.wait_for(timeout=60_000)
+    view = shown(page)
     for target, keys, expected in WALKS[name]:
         reach(page, target)
         for key in keys.split():
             page.keyboard.press(key)
             settle(page)
             assert page.evaluate(FOCUSED) is not None, f"{key} on {target} loses the focus"
-        assert expected in view.inner_text(), (target, view.inner_text())
+        says(view, expected)
     assert watched.errors == []
 
 

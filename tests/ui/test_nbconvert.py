@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from mixnet.widgets import live
-from tests.ui.conftest import Watched
+from tests.ui.conftest import PICTURES_ARE_DRAWN, Watched, counts, says
 from tests.widgets.examples import EXAMPLES
 
 nbconvert = pytest.importorskip("nbconvert", reason="pip install nbconvert")
@@ -36,14 +36,12 @@ def test_nbconvert_shows_every_picture(
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri(), wait_until="domcontentloaded")
     pictures = page.locator(".jp-OutputArea figure img")
-    assert pictures.count() == len(EXAMPLES)
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('figure img')].every((img) => img.complete)"
-    )
+    counts(pictures, len(EXAMPLES))
+    page.wait_for_function(PICTURES_ARE_DRAWN)
     widths = pictures.evaluate_all("(all) => all.map((img) => img.naturalWidth)")
     assert all(width > 50 for width in widths), widths
     shown = page.locator("body").inner_text()
     assert "Error displaying widget" not in shown and "Table" in shown
     answers = page.locator("summary", has_text="Why is it still in memory?").first
     answers.click()
-    assert "It was alive when the view was made" in answers.locator("..").inner_text()
+    says(answers.locator(".."), "It was alive when the view was made")

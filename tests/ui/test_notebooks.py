@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.conftest import Server, Watched, settle, watch
+from tests.ui.conftest import Server, Watched, says, settle, watch
 from tests.ui.notebooks import command, fill, open_in, run_all, write
 from tests.ui.steps import STEPS
 from tests.widgets.examples import EXAMPLES
@@ -69,7 +69,7 @@ def wait_until_told(server: Server, page: Any, name: str, key: str, value: Any) 
     """Wait until Python was told of a state with this entry (``...``: of any value)."""
     path = server.folder / f"{name}.json"
     last: Any = None
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while time.monotonic() < until:
         text = path.read_text() if path.exists() else ""
         last = json.loads(text) if text else {}
@@ -86,6 +86,7 @@ def test_view(server: Server, notebook: Watched, name: str) -> None:
     run_all(page)
     view = page.locator(".jp-OutputArea .mx-static > div > .mx")
     view.wait_for(timeout=60_000)
+    settle(page)  # see ``shown``
     STEPS[name](page, view)
     for key, value in STEPS[name].told.items():
         wait_until_told(server, page, name, key, value)
@@ -127,4 +128,4 @@ def test_an_error_of_python_is_shown_in_the_view(notebook: Watched) -> None:
     view = page.locator(".jp-OutputArea .mx-static > div > .mx")
     view.get_by_role("button", name="run the pending operations").click(timeout=60_000)
     view.get_by_role("status").filter(has_text="✗").wait_for(timeout=60_000)
-    assert "no value" in view.get_by_role("status").inner_text()
+    says(view.get_by_role("status"), "no value")

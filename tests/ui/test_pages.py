@@ -8,7 +8,7 @@ import pytest
 
 import mixnet as mx
 from mixnet.widgets import ScalingView
-from tests.ui.conftest import Watched, settle
+from tests.ui.conftest import Watched, says, settle, shown
 from tests.ui.steps import STEPS
 from tests.widgets.examples import EXAMPLES
 
@@ -23,8 +23,7 @@ def test_page(watched: Watched, tmp_path: Path, name: str) -> None:
     EXAMPLES[name]().to_html(tmp_path / "a.html")
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())
-    view = page.locator(".mx-static[data-ready] > div > .mx")
-    view.wait_for(timeout=60_000)
+    view = shown(page)
     STEPS[name](page, view)
     page.emulate_media(color_scheme="dark")
     settle(page)
@@ -53,9 +52,9 @@ def test_an_exchange_of_too_many_leaves_no_picture_without_a_name(
     ScalingView([], model=model, topology=many).to_html(tmp_path / "a.html")
     page = watched.page
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
+    shown(page)
     devices = page.get_by_label("devices", exact=True)
     devices.focus()
     devices.press("End")
-    assert "Drawn for up to 16 devices" in page.locator(".mx").inner_text()
+    says(page.locator(".mx"), "Drawn for up to 16 devices")
     assert watched.axe("body") == [] and watched.errors == []

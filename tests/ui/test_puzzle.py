@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mixnet.widgets import Puzzle
-from tests.ui.conftest import CHROMIUM, Watched
+from tests.ui.conftest import CHROMIUM, Watched, says, shown
 from tests.ui.steps import drag
 
 
@@ -17,7 +17,7 @@ def test_in_an_iframe(watched: Watched, tmp_path: Path) -> None:
     inside = watched.page.frame_locator("iframe")
     inside.locator(".mx-static[data-ready]").wait_for(timeout=60_000)
     drag(watched.page, inside.locator("[data-item]").nth(7), 0, 400)
-    assert "last at 0 B" in inside.locator(".mx-line").inner_text()
+    says(inside.locator(".mx-line"), "last at 0 B")
     assert watched.outside == [] and watched.errors == []
 
 
@@ -27,12 +27,12 @@ def test_with_a_finger(browser, tmp_path: Path) -> None:
     context = browser.new_context(has_touch=True, viewport={"width": 800, "height": 700})
     page = context.new_page()
     page.goto((tmp_path / "puzzle.html").as_uri())
-    page.locator(".mx-static[data-ready]").wait_for(timeout=60_000)
+    shown(page)
     box = page.locator("[data-item]").nth(5).bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     touch = context.new_cdp_session(page)
     for kind, down in (("touchStart", 0), ("touchMove", 30), ("touchMove", 64), ("touchEnd", None)):
         points = [] if down is None else [{"x": x, "y": y + down}]
         touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    assert "read 2 on thread 2" in page.locator(".mx-line").inner_text()
+    says(page.locator(".mx-line"), "read 2 on thread 2")
     context.close()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mixnet.widgets import EngineTimeline, TrainingBoard
-from tests.ui.conftest import ROOT, Watched, settle
+from tests.ui.conftest import ROOT, Watched, settle, shown
 from tests.ui.reading import unreadable
 from tests.widgets.examples import EXAMPLES
 
@@ -57,7 +57,7 @@ def test_all_text_can_be_read(noting: Watched, tmp_path: Path, name: str, answer
     found = {}
     page.set_viewport_size({"width": WIDTHS[-1], "height": 900})
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
+    shown(page)
     for width in reversed(WIDTHS):  # shrinking refits
         page.set_viewport_size({"width": width, "height": 900})
         settle(page)
@@ -81,8 +81,7 @@ def test_long_names_stay_in_their_view(noting: Watched, tmp_path: Path) -> None:
     page = noting.page
     page.set_viewport_size({"width": 500, "height": 900})
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
-    settle(page)
+    shown(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert unreadable(page, ".mx") == []
 
@@ -108,8 +107,7 @@ def test_a_name_between_operations_at_an_edge(
     page = noting.page
     page.set_viewport_size({"width": 600, "height": 900})
     page.goto((tmp_path / "a.html").as_uri())
-    page.locator(".mx-static[data-ready] > div > .mx").wait_for(timeout=60_000)
-    settle(page)
+    shown(page)
     drawn = page.evaluate(
         "[...document.querySelectorAll('canvas')].flatMap(textsOf).map((t) => t.text)"
     )

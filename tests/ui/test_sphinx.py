@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.conftest import Watched, settle
+from tests.ui.conftest import Watched, counts, says, settle, shown
 
 
 def test_a_view_in_a_sphinx_page(watched: Watched, site: Path) -> None:
     view = watched.page
     view.goto((site / "notebook.html").as_uri())
-    view.wait_for_selector('.mx-static[data-ready="true"]')
+    shown(view)
     slider = view.locator('.mx input[type="range"]')
     slider.focus()
     slider.press("ArrowRight")
-    assert "[1]" in view.locator(".mx-bar").inner_text()
+    says(view.locator(".mx-bar"), "[1]")
     background = "getComputedStyle(document.querySelector('.mx')).backgroundColor"
     view.evaluate("document.body.dataset.theme = 'light'")
     light = view.evaluate(background)
     view.evaluate("document.body.dataset.theme = 'dark'")
-    assert view.evaluate(background) != light
+    view.wait_for_function(f"(light) => {background} !== light", arg=light)
     assert watched.outside == []
     assert watched.errors == []
     assert watched.axe(".mx") == []  # last: it reads style sheets, which files may not
@@ -30,12 +30,12 @@ def test_a_view_in_a_sphinx_page(watched: Watched, site: Path) -> None:
 def test_a_page_asks_for_a_view_and_it_is_live(watched: Watched, site: Path) -> None:
     page = watched.page
     page.goto((site / "puzzle.html").as_uri())
-    page.wait_for_selector('.mx-static[data-ready="true"]')
+    shown(page)
     assert page.get_by_role("link", name="it", exact=True).count() == 1, (
         "its caption is text of the page"
     )
     page.locator("[data-item]").nth(7).press("Home")
-    assert "last at 0 B" in page.locator(".mx-line").inner_text()
+    says(page.locator(".mx-line"), "last at 0 B")
     assert watched.outside == [] and watched.errors == []
     assert watched.axe(".mx") == []  # last: it reads style sheets, which files may not
 
@@ -49,7 +49,7 @@ def test_a_narrow_page_has_what_is_wide(watched: Watched, site: Path, name: str)
     settle(page)
     outside = "document.scrollingElement.scrollWidth - innerWidth"
     assert page.evaluate(outside) <= 0
-    assert page.locator("pre[tabindex='0']").count() == (name == "index")
+    counts(page.locator("pre[tabindex='0']"), int(name == "index"))
     assert [each for each in watched.axe("body") if each.startswith("scrollable")] == []
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from mixnet.widgets import live
 from mixnet.widgets.freeze import freeze
-from tests.ui.conftest import Server, Watched
+from tests.ui.conftest import PICTURES_ARE_DRAWN, Server, Watched, counts
 from tests.ui.notebooks import open_in
 from tests.ui.test_nbconvert import notebook_of_frames
 from tests.widgets.examples import EXAMPLES
@@ -78,10 +78,8 @@ def test_every_view_falls_back_to_its_picture(
     page.goto((tmp_path / "a.html").as_uri())
     page.evaluate(SHOW, outputs)
     pictures = page.locator(".output figure img")
-    assert pictures.count() == len(EXAMPLES)
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('figure img')].every((img) => img.complete)"
-    )
+    counts(pictures, len(EXAMPLES))
+    page.wait_for_function(PICTURES_ARE_DRAWN)
     sizes = pictures.evaluate_all("(all) => all.map((img) => [img.clientWidth, img.clientHeight])")
     assert all(width > 50 and height > 20 for width, height in sizes), sizes
     assert watched.outside == [] and watched.errors == []

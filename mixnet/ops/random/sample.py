@@ -448,7 +448,7 @@ def sample_multinomial(
     draws_as_mxnet=True,
 )
 def sample_unique_zipfian(*, range_max: Positive, shape: Extents = (), key):
-    """Distinct numbers below ``range_max``; k has a probability proportional to ``log((k + 1.5) / (k + 0.5))``.
+    """Distinct numbers below ``range_max``, k in proportion to ``log((k + 1.5) / (k + 0.5))``.
 
     Returns:
         ``(rows, count)`` of numbers that differ within a row, and the number of draws for each row,
