@@ -58,6 +58,14 @@ def drawing(nodes: Sequence[Node]) -> list[Node]:
     return sorted(nodes_that_draw, key=lambda node: getattr(node, "order", 0))
 
 
+def has_stream(node: Node) -> bool:
+    """Whether a stream of random numbers is the last input of a node; a symbol's have none yet.
+
+    Whoever gives it the stream gives it the number of its draw too, as one more number.
+    """
+    return node.op.takes_key and len(node.scalars) > node.op.numbers_of(node.statics)
+
+
 def in_order_of_calls(nodes: Sequence[Node]) -> list[Node]:
     """All ``nodes``, inputs before users, and those that draw in the order in which they were called."""
     first = drawing(nodes)

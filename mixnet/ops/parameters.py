@@ -219,6 +219,11 @@ class Parametrized(Operator):
             keywords[TRAINING] = statics[len(self._order)]
         return keywords
 
+    def numbers_of(self, statics: Statics) -> int:
+        """How many of a call's attributes are inputs, as numbers."""
+        marks = [mark for mark in statics if type(mark) is Dynamic]
+        return sum(1 if mark is ONE else mark for mark in marks)
+
     def rebind(self, statics: Statics, **changes: Any) -> Statics:
         """The bound attributes with some of them changed."""
         bound = list(statics)

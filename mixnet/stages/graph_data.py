@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mixnet.graph.draws import has_stream
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.schema.attributes import Dynamic
@@ -18,8 +19,6 @@ from mixnet.passes.facts import Known
 from mixnet.passes.infer_shape import evaluate
 
 _BACKWARD = re.compile(r"_backward\d*(_\d+)?$|_gradient_sum(_\d+)?$|_rows$|^no_gradient")
-
-_KEY: Known = STREAM_SPEC
 
 
 def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
@@ -41,11 +40,9 @@ def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
             known = specs_of(inner, input_specs)
             outputs = [known[head] for head in inner.heads]
         else:
-            keyless = node.op.takes_key and input_specs[-1:] != (_KEY,)  # before keys are assigned
-            input_specs, scalars = (
-                (*input_specs, _KEY) if keyless else input_specs,
-                len(node.scalars) + keyless,
-            )
+            scalars = len(node.scalars)
+            if node.op.takes_key and not has_stream(node):
+                input_specs, scalars = (*input_specs, STREAM_SPEC), scalars + 1
             outputs = evaluate(node.op, node.statics, input_specs, scalars)
         specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
     return specs

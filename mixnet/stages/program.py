@@ -106,8 +106,7 @@ class Program:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: all fields by name, the instructions and the memory plan."""
-        made = {"instructions": self.instructions, "memory_plan": self.memory_plan}
-        data = {**vars(self), **made}
+        data = {**vars(self), "instructions": self.instructions, "memory_plan": self.memory_plan}
         del data["plan_of"], data["parsed"]
         return data
 

@@ -10,9 +10,7 @@ from typing import Any
 
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
-from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.passes.facts import Known
-from mixnet.passes.infer_shape import evaluate
 from mixnet.passes.place_devices import group_of
 from mixnet.stages.graph_data import graph_data
 
@@ -60,30 +58,6 @@ def of_step(step: Mapping[str, Any]) -> Pictured:
     data = step["graph"]
     rows = [{**row, "path": path_in(row["name"]), "device": ""} for row in data["nodes"]]
     return Pictured(f"after {step['pass']}", "graph", rows, list(data["heads"]))
-
-
-def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
-    """Shape and dtype of every entry; of gradients by the rule that they are shaped as what they are of."""
-    specs: dict[Entry, Known] = dict(zip(map(Entry, graph.inputs), inputs, strict=True))
-    for node in graph.nodes:
-        if node.is_variable:
-            continue
-        input_specs = tuple(specs[entry] for entry in node.inputs)
-        inner, rule = node.op.graph, node.op.output_specs
-        if inner is not None:
-            known = specs_of(inner, input_specs)
-            outputs = [known[head] for head in inner.heads]
-        elif rule is not None and node.op.name.startswith("_backward"):
-            outputs = rule(node.statics, input_specs)
-        else:
-            keyless = node.op.takes_key and input_specs[-1:] != (KEY_SPEC,)
-            input_specs, scalars = (
-                (*input_specs, KEY_SPEC) if keyless else input_specs,
-                len(node.scalars) + keyless,
-            )
-            outputs = evaluate(node.op, node.statics, input_specs, scalars)
-        specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
-    return specs
 
 
 def twin(name: str) -> str:

@@ -13,12 +13,14 @@ import numpy as np
 from mixnet import engine
 from mixnet.context import current_context
 from mixnet.engine.variable import Var
+from mixnet.graph.draws import has_stream
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.process.source import known_as
 from mixnet.runtime.interpret.interpreter import runner_of
-from mixnet.widgets.graph.rows import Pictured, specs_of
+from mixnet.stages.graph_data import specs_of
+from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.look.numbers import numbers
 from mixnet.widgets.timeline.view import EngineTimeline
 
@@ -96,7 +98,7 @@ class Run:
         known = tuple(self._specs[entry] for entry in node.inputs)
         scalars = [self._scalars[s] if type(s) is ScalarSlot else s for s in node.scalars]
         more: list[Any] = []
-        if node.op.takes_key and known[-1:] != (STREAM_SPEC,):
+        if node.op.takes_key and not has_stream(node):
             known = (*known, STREAM_SPEC)
             scalars.append(0)
             more.append(np.zeros(*STREAM_SPEC))
