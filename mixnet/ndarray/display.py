@@ -103,13 +103,25 @@ def _heat_map(data: np.ndarray) -> str:
 
 
 def _colour(number: float, low: float, high: float) -> str:
-    """Blue below, white in the middle, red above; grey for NaN and infinities."""
     if not np.isfinite(number):
         return "#888"
-    t = 0.5 if high == low else (number - low) / (high - low)
-    cold, mid, warm = (33, 102, 172), (247, 247, 247), (178, 24, 43)
-    start, end, s = (cold, mid, 2 * t) if t < 0.5 else (mid, warm, 2 * t - 1)
-    return "#" + "".join(f"{round(a + (b - a) * s):02x}" for a, b in zip(start, end, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in colour(warmth(number, low, high)))
+
+
+def warmth(number: float, low: float, high: float) -> float:
+    """From -1 to 1: where a number lies between extremes; 0 is 0 where both signs occur."""
+    if low < 0 < high:
+        return number / max(-low, high)
+    # By halves: the distance between two large numbers may be infinite.
+    width = high / 2 - low / 2
+    return 2 * (number / 2 - low / 2) / width - 1 if width else 0.0
+
+
+def colour(warmth: float) -> tuple[int, int, int]:
+    """Blue for -1, white for 0, red for 1 (as in array.js)."""
+    middle, end = (247, 247, 247), (33, 102, 172) if warmth < 0 else (178, 24, 43)
+    r, g, b = (round(a + (z - a) * abs(warmth)) for a, z in zip(middle, end, strict=True))
+    return r, g, b
 
 
 def install(cls: Any) -> None:

@@ -20,6 +20,9 @@ def changes(before: Graph, after: Graph) -> dict[str, list[Any]]:
         ``changed``: ``{"name", "before", "after"}`` where the operator or its attributes differ.
         ``rewired``: ``{"name", "before", "after"}`` where the inputs differ for another reason than merging.
     """
+    if before is after:  # most passes change nothing
+        kinds = ("added", "removed", "merged", "expanded", "changed", "rewired")
+        return {kind: [] for kind in kinds}
     old = {name: node for node, name in before.names.items()}
     new = {name: node for node, name in after.names.items()}
     removed = [name for name in old if name not in new]

@@ -37,7 +37,7 @@ _LAST_USE = re.compile(r"loc\((#loc\d*)\)$")
 
 @dataclass
 class Program:
-    """One compiled program and how it came about; all fields but ``plan_of`` are plain data.
+    """One compiled program and how it came about: plain data, and what makes more of it.
 
     Args:
         name: of what was called.
@@ -47,7 +47,6 @@ class Program:
         jaxpr: JAX's text of the lowered graph.
         stablehlo: text of the program that XLA is given.
         hlo: text of the program that XLA made of it.
-        instructions: the same parsed, see ``mixnet.stages.hlo.Program.to_dict``.
         groups: what runs as one piece, see ``mixnet.stages.fusion.Group``.
         links: one for each operation of the last graph, in order: ``{"node", "id", "part",
             "source", "also", "jaxpr", "jaxpr_lines", "stablehlo", "instructions", "groups",
@@ -60,6 +59,7 @@ class Program:
         until: why the program ends where it does.
         plan_of: makes ``memory_plan``, when it is first asked for: that takes as long as compiling
             a large network, and few readers ask.
+        parsed: the text in ``hlo``, parsed; ``instructions`` are made of it when they are first asked for.
     """
 
     name: str
@@ -69,7 +69,6 @@ class Program:
     jaxpr: str = ""
     stablehlo: str = ""
     hlo: str = ""
-    instructions: dict[str, Any] = field(default_factory=dict)
     groups: list[dict[str, Any]] = field(default_factory=list)
     links: list[dict[str, Any]] = field(default_factory=list)
     times: dict[str, float | None] = field(default_factory=dict)
@@ -78,6 +77,12 @@ class Program:
     cost: dict[str, float] = field(default_factory=dict)
     until: str = ""
     plan_of: Callable[[], dict[str, Any]] | None = field(default=None, repr=False)
+    parsed: hlo.Program | None = field(default=None, repr=False)
+
+    @cached_property
+    def instructions(self) -> dict[str, Any]:
+        """XLA's instructions as plain data, see :meth:`mixnet.stages.hlo.Program.to_dict`."""
+        return {} if self.parsed is None else self.parsed.to_dict()
 
     @cached_property
     def memory_plan(self) -> dict[str, Any] | None:
@@ -102,9 +107,9 @@ class Program:
         raise KeyError(f"{node!r} is not one of {', '.join(each['node'] for each in self.links)}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data: all fields by name, and the memory plan."""
-        data = {**vars(self), "memory_plan": self.memory_plan}
-        del data["plan_of"]
+        """Plain data: all fields by name, the instructions and the memory plan."""
+        data = {**vars(self), "instructions": self.instructions, "memory_plan": self.memory_plan}
+        del data["plan_of"], data["parsed"]
         return data
 
 
@@ -163,8 +168,7 @@ def compile_program(recording: Recording, run: bool) -> Program:
             times["first_run"], times["run"] = _run(compiled, [scalars, *arrays])
     names = scopes(graph)
     program.stablehlo, lines = _stablehlo(with_locations, set(names.values()))
-    parsed = hlo.parse(program.hlo)
-    program.instructions = parsed.to_dict()
+    program.parsed = parsed = hlo.parse(program.hlo)
     fused = groups(parsed, names.values())
     program.groups = _named(fused, graph, names)
     equations = _equations(traced.jaxpr, set(names.values()))
@@ -240,19 +244,23 @@ def _steps(recording: Recording, leaves: list[Known]) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = []
     before: Step | None = None
     for step in recording.steps:
-        inputs = leaves
-        if step.purpose == "graph" and first is not None:
-            inputs = [(spec.shape, spec.dtype) for spec in first][: len(step.graph.inputs)]
-        known = len(inputs) == len(step.graph.inputs)
-        specs = specs_of(step.graph, inputs) if known else None
-        same_list = before is not None and before.purpose == step.purpose
-        difference = changes(before.graph, step.graph) if before and same_list else None
+        difference = None
+        if before is not None and before.purpose == step.purpose:
+            difference = changes(before.graph, step.graph)
+        if before is not None and before.graph is step.graph:
+            data = steps[-1]["graph"]
+        else:
+            inputs = leaves
+            if step.purpose == "graph" and first is not None:
+                inputs = [(spec.shape, spec.dtype) for spec in first][: len(step.graph.inputs)]
+            known = len(inputs) == len(step.graph.inputs)
+            data = graph_data(step.graph, specs_of(step.graph, inputs) if known else None)
         steps.append(
             {
                 "purpose": step.purpose,
                 "pass": step.name,
                 "seconds": step.seconds,
-                "graph": graph_data(step.graph, specs),
+                "graph": data,
                 "changes": difference,
             }
         )

@@ -16,7 +16,7 @@ import numpy as np
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import Mark
 from mixnet.autograd.tape import backward as run_backward
-from mixnet.base import AttributeTypeError, ShapeError
+from mixnet.base import AttributeTypeError, MXNetError, ShapeError
 from mixnet.context import Context
 from mixnet.gluon.block import Block, HybridBlock, SymbolBlock
 from mixnet.gluon.parameter import DeferredInitializationError
@@ -133,8 +133,14 @@ def _record(
             reached = [head for head in heads if head._read().node is not None]
             if reached:
                 run_backward(reached)
-        (recorded,) = isolation.programs()
+        programs = isolation.programs()
         del heads, gradients, states
+    if len(programs) > 1:
+        raise MXNetError(
+            f"{op.name} and its gradients are {len(programs)} programs, because row-sparse gradients "
+            "read their rows. Pass a function that does the same, such as a training step."
+        )
+    (recorded,) = programs
     for leaf in recorded.leaves:
         names.setdefault(id(leaf), "random key" if leaf.spec.dtype == np.uint32 else "constant")
     return recorded, names

@@ -83,17 +83,17 @@ class ArrayView(View):
         picture.text(10, 18, f"{size}  {p['dtype']}", bold=True)
         picture.text(10, 34, f"{p['context']}, {p['state']}", "f-dim", 11)
         index = min(self.state.get("slice", 0), max(len(p["cells"]) - 1, 0))
-        same: dict[
-            int, list[str]
-        ] = {}  # cells of nearly the same colour are one path: a small file
+        # Cells of nearly the same colour are one path: a small file. None: what is not finite.
+        same: dict[float | None, list[str]] = {}
         for i, row in enumerate(p["cells"][index] if p["cells"] else []):
             for j, cell in enumerate(row):
-                level = cell if cell == 255 else round(cell / 254 * 32) * 254 // 32
+                level = None if cell == NOT_FINITE else round(32 * _warmth(p, cell)) / 32
                 same.setdefault(level, []).append(f"M{10 + j * side},{42 + i * side}")
         box = f"h{side - 1}v{side - 1}h-{side - 1}z"
         for level, corners in same.items():
             d = "".join(corner + box for corner in corners)
-            picture.add(f'<path fill="rgb{_colour(level)}" d="{d}"/>')
+            fill = (128, 128, 128) if level is None else display.colour(level)
+            picture.add(f'<path fill="rgb{fill}" d="{d}"/>')
         return str(picture)
 
 
@@ -198,16 +198,14 @@ def _value(payload: dict[str, Any], piece: int, row: int, column: int) -> str:
     cell = payload["cells"][piece][row][column]
     if cell == NOT_FINITE:
         return "not finite"
-    t = cell / 254
-    return f"≈ {digits(payload['low'] * (1 - t) + payload['high'] * t)}"
+    return f"≈ {digits(_about(payload, cell))}"
 
 
-def _colour(cell: int) -> tuple[int, int, int]:
-    """Blue below, white in the middle, red above; grey for what is not finite (as in array.js)."""
-    if cell == NOT_FINITE:
-        return 128, 128, 128
+def _warmth(payload: dict[str, Any], cell: int) -> float:
+    return display.warmth(_about(payload, cell), payload["low"], payload["high"])
+
+
+def _about(payload: dict[str, Any], cell: int) -> float:
+    """The number that a cell stands for."""
     t = cell / 254
-    cold, middle, warm = (33, 102, 172), (247, 247, 247), (178, 24, 43)
-    start, end, s = (cold, middle, 2 * t) if t < 0.5 else (middle, warm, 2 * t - 1)
-    r, g, b = (round(a + (z - a) * s) for a, z in zip(start, end, strict=True))
-    return r, g, b
+    return payload["low"] * (1 - t) + payload["high"] * t

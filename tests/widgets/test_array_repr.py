@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -110,6 +111,24 @@ def test_what_is_not_finite_and_what_is_huge(values: Any, text: str, cells: list
     view = ArrayView(np.array(values))
     assert view.summary().endswith(text)
     assert view.payload["cells"] == [[cells]]
+
+
+def test_white_is_zero_where_both_signs_occur() -> None:
+    """As in array.test.mjs; the card and the view have the same colours."""
+    blue, white, red = (33, 102, 172), (247, 247, 247), (178, 24, 43)
+    for low, high, numbers in (
+        (-1, 3, (-3, 0, 3)),
+        (2, 4, (2, 3, 4)),
+        (-1e308, 1e308, (-1e308, 0, 1e308)),
+    ):
+        found = [display.colour(display.warmth(number, low, high)) for number in numbers]
+        assert found == [blue, white, red]
+    assert display.warmth(5, 5, 5) == 0
+    values = np.array([[-1.0, 0.0, 3.0]])
+    shown = ready(nd.array(values))
+    assert 'fill="#f7f7f7"><title>[0, 1] 0<' in shown._repr_html_()
+    fills = re.findall(r"fill=\"rgb(\(.*?\))\"", ArrayView(values).svg())
+    assert {"(247, 247, 247)", "(178, 24, 43)"} < set(fills)
 
 
 def test_the_hook_is_there_once_and_only_with_views() -> None:

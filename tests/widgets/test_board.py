@@ -581,6 +581,23 @@ def test_a_pause_is_no_slow_step(monkeypatch: pytest.MonkeyPatch) -> None:
     assert store._speed.recent[-1][1] == pytest.approx(10)
 
 
+def test_the_throughput_counts_what_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that records a hundred steps ahead is no faster for that."""
+    now = [100.0]
+    monkeypatch.setattr(
+        "mixnet.widgets.board.store.time", SimpleNamespace(monotonic=lambda: now[0])
+    )
+    store, states = Store(), [{"state": "pending"} for _ in range(101)]
+    for state in states:
+        store.log(None, {"loss": [SimpleNamespace(to_dict=lambda state=state: state)]})
+    for computed in (11, 21):
+        now[0] += 1
+        for state in states[:computed]:
+            state["state"] = "ready"
+        store.sample(None)
+        assert store._speed.recent[-1] == (computed + 1, pytest.approx(10))
+
+
 def test_many_curves_are_summed_up() -> None:
     board = TrainingBoard("net")
     board.log(**{f"m{number}": number for number in range(12)})

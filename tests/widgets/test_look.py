@@ -429,7 +429,88 @@ def test_a_recurrent_layer_with_its_states() -> None:
     close(view.payload["numbers"][view.payload["graph"]["heads"][0]][0], layer(x).asnumpy())
 
 
+def test_a_module_runs_on_its_parameters_and_the_shapes_it_is_bound_to() -> None:
+    symbol = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(symbol, name="softmax"))
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.init_params(mx.init.Xavier())
+    view = Look(module, compile=False)
+    assert "data, softmax_label: random numbers in the shapes" in view.payload["notes"][-1]
+    x = nd.array(np.linspace(-1, 1, 20).reshape(4, 5))
+    view = Look(module, x, nd.zeros(4), compile=False)
+    module.forward(mx.io.DataBatch([x], [nd.zeros(4)]), is_train=False)
+    found = view.payload["numbers"][view.payload["graph"]["heads"][0]][0]
+    close(found, module.get_outputs()[0].asnumpy())
+    assert view.payload["notes"] == [] and view.payload["memory"] is not None
+
+
+def test_a_network_without_values_has_a_graph_and_a_memory_plan() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Dense(8, activation="relu"), nn.Dense(3))
+    view = Look(net, nd.ones((2, 5)))
+    assert view.payload["graph"]["names"] and view.payload["memory"]["plans"]
+    for pane in ("engine", "runs"):
+        assert "net.initialize()" in view.payload["missing"][pane]
+
+
+def test_row_sparse_gradients_leave_the_other_panes() -> None:
+    net = nn.HybridSequential()
+    net.add(nn.Embedding(50, 8, sparse_grad=True), nn.Dense(3))
+    net.initialize()
+    view = Look(net, nd.array([[1, 2, 3], [4, 5, 6]]), nd.zeros(2))
+    assert "row-sparse gradients" in view.payload["missing"]["runs"]
+    assert set(view.payload["missing"]) == {"runs"}
+
+
+def test_functions_that_draw_random_numbers() -> None:
+    """The stream that was recorded is a table of numbers, whose length depends on the draws."""
+    view = Look(lambda x: nd.random.uniform(shape=(3,)) + nd.Dropout(x, mode="always"), nd.ones(3))
+    ops = {
+        view.payload["graph"]["strings"][op]
+        for op in view.payload["graph"]["nodes"]["op"]
+        if op >= 0
+    }
+    assert {"_random_uniform", "Dropout"} <= ops and view.payload["numbers"] is not None
+
+
+class Loops(gluon.HybridBlock):
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = nn.Dense(4, in_units=4)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        _, s = F.contrib.foreach(lambda d, s: (self.turn(d + s), s * 0.5 + d), x, F.zeros((3, 4)))
+        s = F.contrib.cond(F.sum(s) > 0, lambda: s * 2, lambda: s - 1)
+        _, (_, t) = F.contrib.while_loop(
+            lambda i, t: i < 3,
+            lambda i, t: (t, (i + 1, t * 1.1)),
+            (F.zeros((1,)), s),
+            max_iterations=4,
+        )
+        return t
+
+
+def test_loops_and_branches_of_a_block() -> None:
+    net = Loops()
+    net.initialize()
+    x = nd.array(np.linspace(-1, 1, 60).reshape(5, 3, 4))
+    view = Look(net, x, compile=False)
+    close(view.payload["numbers"][view.payload["graph"]["heads"][0]][-1], net(x).asnumpy())
+
+
 # ---- errors ---------------------------------------------------------------------------------------
+
+
+def test_an_error_of_forward_is_shown_once() -> None:
+    class Wrong(gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return x + self.missing
+
+    with pytest.raises(AttributeError, match="missing") as raised:
+        Look(Wrong(), nd.ones(2))
+    assert raised.value.__context__ is None
+    with pytest.raises(AttributeTypeError, match=r"^hybridsequential\d+_? needs an input"):
+        Look(nn.HybridSequential())
 
 
 def test_what_is_not_taken(tmp_path: Path) -> None:

@@ -7,20 +7,24 @@ import { view } from "./core/view.js";
 // Edge of a cell: few rows get large ones.
 export const edgeOf = (rows) => Math.min(24, Math.max(14, Math.floor(157 / Math.max(rows, 1))));
 
-// Blue below, white in the middle, red above; grey for what is not finite.
-export function colour(cell) {
+// Blue for the lowest, white in the middle, red for the highest; where both signs occur, white is zero, and blue and red
+// are equally far from it. Grey for what is not finite.
+export function colour(cell, { low, high }) {
   if (cell === 255) return "rgb(128,128,128)";
-  const t = cell / 254;
-  const [from, to, s] = t < 0.5 ? [[33, 102, 172], [247, 247, 247], 2 * t] : [[247, 247, 247], [178, 24, 43], 2 * t - 1];
-  return `rgb(${from.map((a, i) => Math.round(a + (to[i] - a) * s)).join(",")})`;
+  const t = cell / 254, warmth = low < 0 && high > 0 ? about(cell, low, high) / Math.max(-low, high) : low === high ? 0 : 2 * t - 1;
+  const end = warmth < 0 ? [33, 102, 172] : [178, 24, 43];
+  return `rgb(${end.map((part) => Math.round(247 + (part - 247) * Math.abs(warmth))).join(",")})`;
 }
+
+// The number that a cell stands for.
+const about = (cell, low, high) => low * (1 - cell / 254) + high * (cell / 254);
 
 // The number at a place, as text; about, where there are too many to store each.
 export function valueAt(payload, slice, row, column) {
   const value = payload.values?.[slice][row][column];
   if (value !== undefined) return typeof value === "string" ? value : digits(value);
-  const cell = payload.cells[slice][row][column], t = cell / 254;
-  return cell === 255 ? "not finite" : `≈ ${digits(payload.low * (1 - t) + payload.high * t)}`;
+  const cell = payload.cells[slice][row][column];
+  return cell === 255 ? "not finite" : `≈ ${digits(about(cell, payload.low, payload.high))}`;
 }
 
 // The range of the values that are shown.
@@ -48,7 +52,7 @@ export default view("ArrayView", (ctx) => {
     draw(g, camera) {
       cells().forEach((row, i) =>
         row.forEach((cell, j) => {
-          g.fillStyle = colour(cell);
+          g.fillStyle = colour(cell, ctx.payload);
           g.fillRect(j * edge, i * edge, edge - 1, edge - 1);
         }),
       );

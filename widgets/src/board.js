@@ -1,5 +1,5 @@
 // TrainingBoard: curves while they grow, histograms, images, events; pause, step, stop and the learning rate.
-import { button, h, tableOf } from "./core/dom.js";
+import { button, h, isPlain, tableOf } from "./core/dom.js";
 import { bytes, count, digits, fitted, howMany, short, ticks } from "./core/format.js";
 import { view } from "./core/view.js";
 import { decades, extent, grouped, nearest, pieces, placeOf, rateOf, scales, shown } from "./board/chart.js";
@@ -70,7 +70,7 @@ export default view("TrainingBoard", (ctx) => {
   }
   function walk(event, { data }) {
     const steps = data?.curves?.[0]?.step ?? [];
-    if (!steps.length || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!steps.length || !isPlain(event)) return;
     const k = hovered === null ? steps.length - 1 : nearest(steps, hovered);
     const to = { ArrowLeft: k - (hovered === null ? 0 : 1), ArrowRight: k + 1, Home: 0, End: steps.length - 1 }[event.key];
     if (to === undefined && event.key !== "Escape") return;

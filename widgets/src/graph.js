@@ -1,10 +1,10 @@
 // GraphView: boxes that open, search, overlays, details, export.
-import { button, h, select } from "./core/dom.js";
+import { button, h, isPlain, select } from "./core/dom.js";
 import { howMany, short } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
 import { details } from "./graph/details.js";
-import { above, arrange, onPath, openBlocks, overlays, overlayText, read, search, shapeOf } from "./graph/model.js";
+import { PARAMETER, above, arrange, onPath, openBlocks, overlays, overlayText, read, search, shapeOf } from "./graph/model.js";
 import { paint, palette, shades, strips } from "./graph/paint.js";
 import { SvgContext } from "./graph/svgtext.js";
 
@@ -13,7 +13,7 @@ const MOST_LISTED = 400; // items of the list for screen readers
 
 export default view("GraphView", (ctx) => {
   let fresh = true, g, sight, bands, shade, colours, path, matches, found = [], foundAt = -1, laid = "", shown, open = new Set();
-  ctx.savesItself = true; // as it is opened, not as it was shown first
+  ctx.drawn = () => [`data:image/svg+xml,${encodeURIComponent(svg())}`, g.p.title.replace(/[^\w.-]+/g, "_")]; // as it is opened now
   const title = h("b"), box = h("input", { type: "search", placeholder: "search ( / )", "aria-label": "search by name, operator or attribute", size: 16, oninput: () => find(box.value), onkeydown: typed });
   const chooser = h("span"), weights = h("input", { type: "checkbox", onchange: () => ctx.choose({ parameters: weights.checked }) }), shapes = h("input", { type: "checkbox", onchange: () => ctx.choose({ shapes: shapes.checked }) });
   const tree = h("ul", { class: "mx-hidden", role: "tree", "aria-label": "visible boxes" });
@@ -27,8 +27,6 @@ export default view("GraphView", (ctx) => {
     button("Open all", "open all blocks", () => ctx.choose({ open: g.parents.map((_, b) => b) })),
     button("Close all", "close all blocks", () => ctx.choose({ open: [] })),
     ...(ctx.isStatic ? [] : [measure]),
-    button("SVG", "save the picture as SVG", () => save(new Blob([svg()], { type: "image/svg+xml" }), "svg")),
-    button("PNG", "save the picture as PNG", png),
   );
   const overlay = () => (overlays(g).some(([key]) => key === ctx.state.overlay) ? ctx.state.overlay : g.p.facts.change ? "change" : "none");
   const item = () => {
@@ -126,7 +124,7 @@ export default view("GraphView", (ctx) => {
   }
   // A parameter that is not shown is found at the operation that reads it.
   function shownFor(each) {
-    return each >= 0 && g.part[each] === 3 && !ctx.state.parameters ? (g.outputs[each][0] ?? each) : each;
+    return each >= 0 && g.part[each] === PARAMETER && !ctx.state.parameters ? (g.outputs[each][0] ?? each) : each;
   }
   function reveal(own = false) {
     const i = selected() ?? matches?.values().next().value;
@@ -156,12 +154,12 @@ export default view("GraphView", (ctx) => {
     if (!found.length) return;
     foundAt = (foundAt + by + found.length) % found.length;
     go(found[foundAt]);
-    const at = found[foundAt], by_ = shownFor(at);
-    ctx.say(`${foundAt + 1} of ${found.length}: ${tell(at)}${by_ === at ? "" : `, read by ${g.names[by_]}`}`);
+    const at = found[foundAt], reader = shownFor(at);
+    ctx.say(`${foundAt + 1} of ${found.length}: ${tell(at)}${reader === at ? "" : `, read by ${g.names[reader]}`}`);
   }
 
   function key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (!isPlain(event)) return false;
     const at = item(), i = selected();
     if (event.key === "/") {
       box.focus();
@@ -256,23 +254,6 @@ export default view("GraphView", (ctx) => {
     const canvas = new SvgContext(sight.width, sight.height, colours.bg, g.p.title);
     paint(g, { ...scene(canvas), matches: null }, null);
     return String(canvas);
-  }
-  function png() {
-    const scale = Math.min(2, 12000 / sight.height, 12000 / sight.width), canvas = h("canvas");
-    canvas.width = Math.ceil(sight.width * scale);
-    canvas.height = Math.ceil(sight.height * scale);
-    const c = canvas.getContext("2d");
-    c.fillStyle = colours.bg;
-    c.fillRect(0, 0, canvas.width, canvas.height);
-    c.scale(scale, scale);
-    paint(g, { ...scene(c), matches: null }, null);
-    canvas.toBlob((blob) => save(blob, "png"));
-  }
-  function save(blob, ending) {
-    const url = URL.createObjectURL(blob), name = `${g.p.title.replace(/[^\w.-]+/g, "_")}.${ending}`;
-    h("a", { href: url, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 5000);
-    ctx.say(`saved ${name}`);
   }
 
   function controls() {

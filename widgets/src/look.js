@@ -1,5 +1,5 @@
 // Look: the panes of other views side by side, with one selection and one time.
-import { button, h } from "./core/dom.js";
+import { button, h, isPlain } from "./core/dom.js";
 import { bytes, howMany } from "./core/format.js";
 import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
@@ -53,8 +53,8 @@ export default view("Look", (ctx) => {
     boxes[name] = { large, element: h("section", { class: "mx-part", "data-pane": name, "aria-label": title }, h("h2", null, h("span", null, title), large), bodies[name], legends[name]) };
     return boxes[name].element;
   }));
-  const play_ = playground(ctx);
-  ctx.stage.append(play_.element, notes, grid);
+  const experiments = playground(ctx);
+  ctx.stage.append(experiments.element, notes, grid);
   const source = lines(ctx, { label: "source lines", pick: (i) => sourceRows[i].kind === "source" && choose({ line: [sourceRows[i].file, sourceRows[i].line] }) });
   const runs = lines(ctx, { label: "pieces that run", pick: (i) => runRows[i].kind === "group" && choose({ piece: i }) });
   bodies.source.append(source.element);
@@ -66,7 +66,7 @@ export default view("Look", (ctx) => {
   const keys = { "[": () => step(-1), "]": () => step(1), " ": () => play.click(), Escape: () => clear.click() };
   ctx.root.addEventListener("keydown", (event) => {
     if (event.target.matches("input, select, button") && event.key === " ") return;
-    if (event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
+    if (!isPlain(event) || !(event.key in keys)) return;
     event.preventDefault();
     keys[event.key]();
   });
@@ -77,7 +77,7 @@ export default view("Look", (ctx) => {
     x = index(ctx.payload);
     const { graph, memory, engine } = ctx.payload;
     const tasks = engine && { ...engine, runs: engine.runs.map((run) => ({ ...run, strings: run.strings.map(called) })) };
-    play_.update();
+    experiments.update();
     shown = {};
     if (parts.graph && JSON.stringify(before) === JSON.stringify(graph.names)) {
       parts.graph.renew(graph); // the same network with other numbers

@@ -1,5 +1,5 @@
 // MemoryView: all plans at one scale, the boxes of the chosen one, and who is alive at a time.
-import { button, freshId, h } from "./core/dom.js";
+import { button, factsOf, freshId, h, link } from "./core/dom.js";
 import { bytes as size, count, howMany, seconds, ticks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
@@ -12,7 +12,7 @@ const LISTED = 150;
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }; // in time, among the living
 
 export default view("MemoryView", (ctx) => {
-  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false, wanted = null, seenWindow = null; // tall: how far bytes are zoomed
+  let ready = {}, ink = null, underlay = null, tall = 1, wasByEvent = false, wanted = null, seenWindow = null, seen; // tall: how far bytes are zoomed; seen: the selection that was brought into sight
   // Read when something is drawn: before that the view may not be in the page, and has no colours.
   const inks = () => (ink ??= { ...colours(ctx), text: ctx.colour("fg") });
   const isPlan = () => ctx.payload.unit === "step";
@@ -90,7 +90,9 @@ export default view("MemoryView", (ctx) => {
     pick(thing) {
       const p = chosen();
       const inside = thing.at >= p.start && thing.at < p.length;
-      ctx.choose({ selected: thing.number, at: thing.number === null && inside ? thing.at : null });
+      const choice = { selected: thing.number, at: thing.number === null && inside ? thing.at : null };
+      seen = JSON.stringify([choice.selected, choice.at]); // it is where the pointer is
+      ctx.choose(choice);
     },
     key(event) {
       const plans = ctx.payload.plans;
@@ -118,7 +120,6 @@ export default view("MemoryView", (ctx) => {
     const at = now(), next = by > 0 ? times.find((t) => t > at) : times.findLast((t) => t < at);
     if (next === undefined) return true;
     ctx.choose({ at: next, selected: null });
-    picture.reveal({ x: next, y: 0, width: 0, height: 1 });
     return true;
   }
   function among(by) {
@@ -156,9 +157,9 @@ export default view("MemoryView", (ctx) => {
     return true;
   }
   function toPeak() {
-    const at = chosen().peakAt;
+    const { peakAt, plan } = chosen();
     ctx.choose({ selected: null, at: null });
-    picture.reveal({ x: at, y: 0, width: 0, height: 1 });
+    reveal(peakAt, peakAt + Number(counted()), plan.peak.bytes);
     return true;
   }
   function walk(by) {
@@ -170,9 +171,20 @@ export default view("MemoryView", (ctx) => {
     return true;
   }
   function select(number) {
-    const p = chosen(), y = (b) => (1 - b / top()) * inner().height * tall;
     ctx.choose({ selected: number });
-    picture.reveal({ x: p.begin[number], y: y(p.high[number]), width: p.end[number] - p.begin[number], height: y(p.low[number]) - y(p.high[number]) });
+    revealSelected();
+  }
+  // Times, and levels of bytes where they are given, into the frame, which is narrower than the picture.
+  function reveal(begin, end, low, high = low) {
+    const { kx = Infinity, y = 0 } = picture.camera ?? {}, of = (bytes) => (1 - bytes / top()) * inner().height * tall;
+    const bytes = low === undefined ? { y, height: 0 } : { y: of(high), height: of(low) - of(high) };
+    picture.reveal({ x: begin - LEFT / kx, width: end - begin + (LEFT + RIGHT) / kx, ...bytes });
+  }
+  // Whoever selected it: by a key, in the list, in another view, in Python.
+  function revealSelected() {
+    const p = chosen(), { selected: n = null, at = null } = ctx.state;
+    if (n !== null && p.plan.storage[n] >= 0) reveal(p.begin[n], p.end[n], p.low[n], p.high[n]);
+    else if (at !== null) reveal(at, at + Number(counted()));
   }
 
   function paint(g, camera, area) {
@@ -409,14 +421,13 @@ export default view("MemoryView", (ctx) => {
     const kinds = Object.keys(KINDS).filter((kind) => chosen().graph.arrays.kind.includes(kind));
     const legend = h("p", null, kinds.map((kind) => [h("span", { class: "mx-kind", style: `background:var(--mx-c${KINDS[kind][0]})` }, kind), ` ${KINDS[kind][1]} `, h("br")]));
     legend.append("— the line: bytes needed");
-    return [h("h2", null, plan.name), facts(rows), ...more, ...limited, legend];
+    return [h("h2", null, plan.name), factsOf(rows), ...more, ...limited, legend];
   }
-  const facts = (rows) => h("table", null, h("tbody", null, rows.map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))));
   function describe(p, number) {
     const { graph, plan } = p, { arrays, steps } = graph, { strings } = ctx.payload;
     const storage = plan.storage[number];
     const { inPlace, shared } = partners(p, number);
-    const go = (n) => h("button", { type: "button", class: "mx-link", onclick: () => select(n) }, nameOf(graph, n));
+    const go = (n) => link(nameOf(graph, n), () => select(n));
     const listed = (text, numbers) => (numbers.length ? [h("h2", null, text), h("p", null, numbers.slice(0, 8).map((n) => [go(n), " "]), numbers.length > 8 ? `and ${numbers.length - 8} more` : "")] : []);
     const rows = [
       ["operator", strings[steps.op[arrays.step[number]]]],
@@ -431,7 +442,7 @@ export default view("MemoryView", (ctx) => {
     return [
       h("h2", null, nameOf(graph, number)),
       ...why(ctx.payload, `${plan.graph}/${number}`),
-      facts(rows),
+      factsOf(rows),
       ...listed("reuses, in place (—)", inPlace.filter(([, b]) => b === number).map(([a]) => a)),
       ...listed("reused by, in place (—)", inPlace.filter(([a]) => a === number).map(([, b]) => b)),
       ...listed("reuses the memory of (- -)", shared.filter(([, b]) => b === number).map(([a]) => a)),
@@ -464,5 +475,8 @@ export default view("MemoryView", (ctx) => {
     const number = ctx.state.selected;
     ctx.say(number === null || number === undefined ? `${p.plan.name}: ${size(p.plan.total)}, peak ${size(p.plan.peak.bytes)} at ${when(p.peakAt)}` : sentence(number));
     picture.redraw();
+    const selection = JSON.stringify([ctx.state.selected ?? null, ctx.state.at ?? null]);
+    if (selection !== seen) revealSelected();
+    seen = selection;
   };
 });

@@ -1,4 +1,6 @@
 // Brings the views of a static page to life: the same bundles, no kernel, no network.
+import { plainModel } from "./core/model.js";
+
 const Bundles = JSON.parse(document.getElementById("mx-bundles").textContent);
 const modules = new Map();
 
@@ -16,33 +18,10 @@ async function unpack(text) {
   return new Response(stream).json();
 }
 
-// What a view needs of a widget's model, over a plain object.
-class Model {
-  constructor(data) {
-    this.data = data;
-    this.handlers = {};
-  }
-  get(key) {
-    return this.data[key];
-  }
-  set(key, value) {
-    this.data[key] = value;
-    (this.handlers[`change:${key}`] ?? []).forEach((handler) => handler());
-  }
-  on(event, handler) {
-    (this.handlers[event] ??= []).push(handler);
-  }
-  off(event, handler) {
-    this.handlers[event] = (this.handlers[event] ?? []).filter((each) => handler && each !== handler);
-  }
-  save_changes() {}
-  send() {}
-}
-
 for (const element of document.querySelectorAll(".mx-static")) {
   try {
     const view = await load(element.dataset.bundle);
-    const model = new Model(await unpack(element.querySelector("script").textContent));
+    const model = plainModel(await unpack(element.querySelector("script").textContent));
     const host = document.createElement("div");
     const picture = element.querySelector("figure img")?.src;
     await view.render({ model, el: host, isStatic: true, picture: picture && (() => picture) });

@@ -1,5 +1,5 @@
 // Puzzle: boxes in an arena, tasks on threads, or operations in groups; what breaks a rule is marked, the score stands beside others'.
-import { button, h, select } from "./core/dom.js";
+import { button, h, isPlain, select } from "./core/dom.js";
 import { bytes, digits } from "./core/format.js";
 import { view } from "./core/view.js";
 import { graphBoard } from "./puzzle/graph.js";
@@ -38,7 +38,7 @@ export default view("Puzzle", (ctx) => {
   const game = { place, put, choose: (selected) => ctx.choose({ selected }), selected: () => ctx.state.selected ?? null, remember: (before) => past.push(before) };
   const board = (kind === "fusion" ? graphBoard : planeBoard)(ctx, game);
   ctx.root.addEventListener("keydown", (event) => {
-    if (event.target.matches("select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("select") || !isPlain(event)) return;
     if (event.key === "u") undo();
     else if (event.key === "r") put(ctx.payload.start, "started again");
     else return;

@@ -1,5 +1,5 @@
 // HybridizeStepper: stages from code to what runs; a selection marks the same thing in each of them.
-import { button, freshId, h, select } from "./core/dom.js";
+import { button, freshId, h, isPlain, select } from "./core/dom.js";
 import { howMany, short } from "./core/format.js";
 import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
@@ -108,7 +108,7 @@ export default view("HybridizeStepper", (ctx) => {
     "[": () => step(-1), "]": () => step(1), "/": () => find.focus(), c: () => compare.click(), a: () => all.click(), g: () => drawn.click(), Escape: unselect,
   };
   ctx.root.addEventListener("keydown", (event) => {
-    if (event.target.matches("input, select") || event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
+    if (event.target.matches("input, select") || !isPlain(event) || !(event.key in keys)) return;
     event.preventDefault();
     event.stopPropagation();
     keys[event.key]();

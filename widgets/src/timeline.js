@@ -1,5 +1,5 @@
 // EngineTimeline: lanes of threads, bars of operations; the dependencies of the one that is selected; replay.
-import { button, freshId, h, slider } from "./core/dom.js";
+import { button, factsOf, freshId, h, isPlain, slider } from "./core/dom.js";
 import { fitted, howMany, seconds, short, timeTexts, timeTicks } from "./core/format.js";
 import { surface } from "./core/surface.js";
 import { view } from "./core/view.js";
@@ -140,7 +140,7 @@ export default view("EngineTimeline", (ctx) => {
         "[": () => step(-1), "]": () => step(1), " ": toggle, "/": () => search.focus(),
         Escape: () => ctx.choose({ selected: null, critical: false, replay: null }),
       }[event.key];
-      if (!done || event.ctrlKey || event.metaKey || event.altKey) return false;
+      if (!done || !isPlain(event)) return false;
       done();
       return true;
     },
@@ -403,7 +403,7 @@ export default view("EngineTimeline", (ctx) => {
       button("← all", "← all operations", () => ctx.choose({ selected: null })),
       h("h2", null, text(r, "name", i)),
       ...why(ctx.payload, `${r}/${i}`),
-      h("table", null, h("tbody", null, facts.filter(([, value]) => value !== "").map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, String(value)))))),
+      factsOf(facts),
       ...(ops.error[i] >= 0 ? [h("p", { class: "mx-error" }, `! ${text(r, "error", i)}`)] : []),
       ...section("reads", 0), ...section("writes", 1),
     );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { clampCamera, fitCamera, zoomAt } from "../src/core/camera.js";
+import { broughtIn, clampCamera, fitCamera, zoomAt } from "../src/core/camera.js";
 import { bytes, howMany, count, seconds, shape, short } from "../src/core/format.js";
 
 test("numbers for people", () => {
@@ -32,6 +32,14 @@ test("a fitted camera sees everything", () => {
   assert.ok(camera.x <= box.x && camera.y <= box.y);
   assert.ok((box.x + box.width - camera.x) * camera.kx <= size.width);
   assert.ok((box.y + box.height - camera.y) * camera.ky <= size.height);
+});
+
+test("what is in sight, or fills it, stays where it is; anything else comes to the middle", () => {
+  assert.equal(broughtIn(100, 50, 110, 20), 100);
+  assert.equal(broughtIn(100, 50, 90, 200), 100);
+  assert.equal(broughtIn(100, 50, 140, 20), 125);
+  assert.equal(broughtIn(100, 50, 0, 10), -20);
+  assert.equal(broughtIn(100, 50, 120, 200), 195);
 });
 
 test("a clamped camera keeps something in sight", () => {

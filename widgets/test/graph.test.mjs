@@ -190,8 +190,9 @@ test("search finds names, operators and attributes; all words count", () => {
 
 test("the way through the selected node", () => {
   const g = read(payload("lenet")), sight = arrange(g, new Set(), false, "none");
-  const { items } = onPath(sight, g, g.byName.get("pool0"));
-  const names = [...items].map((i) => g.names[sight.list[i]]);
+  const edges = onPath(sight, g, g.byName.get("pool0"));
+  const ends = [...edges].flatMap((e) => [sight.edges[e].from, sight.edges[e].to]);
+  const names = ends.map((i) => g.names[sight.list[i]]);
   for (const name of ["data", "conv0", "tanh0", "pool0", "conv1", "softmax"]) assert.ok(names.includes(name), name);
   assert.ok(!names.includes("fc1_backward"));
 });

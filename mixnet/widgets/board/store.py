@@ -38,12 +38,12 @@ class Store:
         self._events: deque[dict[str, Any]] = deque(maxlen=EVENTS)
         self._speed, self._memory = Series("throughput"), Series("memory")
         self._unit = "steps/s"
-        self._pending: deque[tuple[int, str, Any]] = deque()
+        self._pending: deque[tuple[int, str, Any, int]] = deque()  # the last: `times` when it came
         self._reading = threading.RLock()  # values are added in the order in which they were logged
         self._drawn: dict[int, dict[str, Any]] = {}  # of histograms and images, made once
         self._compiled = counters()["programs_compiled"]
         self._last = self._since = time.monotonic()
-        self._counted = 0  # of `times` at the last sample
+        self._counted = 0  # steps that were computed at the last sample
         self._paused_since: float | None = None  # since when the loop stands still
 
     def log(self, step: int | None, values: dict[str, Any]) -> None:
@@ -57,7 +57,7 @@ class Store:
             before, self.step = self.step, self.step + 1 if step is None else int(step)
             # More values of the same step are not another step: the speed counts it once.
             self.times += not self.times or self.step != before
-            self._pending += [(self.step, name, value) for name, value in values.items()]
+            self._pending += [(self.step, name, each, self.times) for name, each in values.items()]
             if compiled > self._compiled:
                 more = compiled - self._compiled
                 self.event("compile", f"{how_many(more, 'program')} compiled")
@@ -93,20 +93,28 @@ class Store:
     def clock(self) -> None:
         """The throughput counts anew from here: the loop has stood still."""
         with self.lock:
-            self._since, self._counted, self._paused_since = time.monotonic(), self.times, None
+            self._since, self._counted = time.monotonic(), self._computed()[0]
+            self._paused_since = None
+
+    def _computed(self) -> tuple[int, int]:
+        """How many steps have all values computed, and the step at work: a loop records ahead."""
+        for step, _, value, came in self._pending:
+            if not ready(value):
+                return came - 1, step
+        return self.times, self.step
 
     def sample(self, batch_size: int | None, at_once: bool = False) -> None:
         """Note memory and throughput, if it is time (or ``at_once``, if there is none yet)."""
-        with self.lock:
+        with self._reading, self.lock:
             now = self._paused_since or time.monotonic()
-            passed, steps = now - self._since, self.times - self._counted
+            computed, step = self._computed()
+            passed, steps = now - self._since, computed - self._counted
             first = at_once and not self._speed.points
             if steps <= 0 or passed <= 0 or not (passed >= _SAMPLE or first):
                 return
             self._unit = "samples/s" if batch_size else "steps/s"
-            self._speed.add(self.step, steps * (batch_size or 1) / passed)
-            self._since, self._counted = now, self.times
-            step = self.step
+            self._speed.add(step, steps * (batch_size or 1) / passed)
+            self._since, self._counted = now, computed
         size = live_bytes()
         with self.lock:
             self._memory.add(step, float(size))
@@ -117,9 +125,9 @@ class Store:
             with self.lock:
                 pending, self._pending = list(self._pending), deque()
             late: set[str] = set()
-            rest = []
+            rest: list[tuple[int, str, Any, int]] = []
             error: Exception | None = None
-            for step, name, value in pending:
+            for step, name, value, came in pending:
                 if error is None and name not in late and (wait or ready(value)):
                     try:
                         self._add(step, name, number(value))
@@ -127,7 +135,7 @@ class Store:
                         error = raised
                 elif error is None:
                     late.add(name)
-                    rest.append((step, name, value))
+                    rest.append((step, name, value, came))
             with self.lock:
                 self._pending.extendleft(reversed(rest))
             if error is not None:

@@ -20,8 +20,9 @@ from mixnet.runtime.compile.options import compiler_options
 from mixnet.runtime.compile.scope import compiling_for
 from mixnet.stages import hlo
 from mixnet.stages.fusion import groups
+from mixnet.stages.graph_data import specs_of
 from mixnet.stages.program import compiled_anew
-from mixnet.widgets.graph.rows import Pictured, specs_of
+from mixnet.widgets.graph.rows import Pictured
 
 _RUNS, _SECONDS = 5, 0.1  # how often, and for how long in all, an operation runs to be timed
 

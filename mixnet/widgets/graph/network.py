@@ -16,13 +16,13 @@ from mixnet.graph.graph import Graph
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.assign_keys import KEY_SPEC
 from mixnet.process.source import source_lines
+from mixnet.stages.graph_data import specs_of
 from mixnet.units import how_many
 from mixnet.widgets.graph.calls import Calls
 from mixnet.widgets.graph.parts import Parts, parts_of_block
 from mixnet.widgets.graph.rows import (
     Pictured,
     rows_of,
-    specs_of,
     twin,
 )
 from mixnet.widgets.graph.symbol import composed, with_gradients
@@ -65,11 +65,14 @@ def of_block(
     trainable = [name for name, each in parameters.items() if each.grad_req != "null"]
     notes = [] if not train or trainable else ["There are no gradients: no parameter requires one."]
     count = len(leaves)
+    reason: Exception | None = None
     try:
         with calls, source_lines(boundary):
             composition = Composition(forward, structure, count)
             calls.note(composition.symbol)
-    except Exception as reason:
+    except Exception as error:
+        reason = error
+    if reason is not None:  # outside of `except`: an error of forward is shown once, not twice
         return _traced(block, inputs, train, forward, calls, boundary, reason, trainable)
     names = dict(zip(composition.names, leaves, strict=True))
     shapes: dict[str, Any] = {n: tuple(leaf.shape) for n, leaf in names.items()}
@@ -100,7 +103,7 @@ def _last_inputs(block: HybridBlock, loss: object) -> Sequence[Any]:
         ):
             return [_Struct(spec.shape, spec.dtype) for spec in specs]
     raise AttributeTypeError(
-        f"GraphView: {block.name} needs an input. Pass the arrays that you would call it with, such as "
+        f"{block.name} needs an input. Pass the arrays that you would call it with, such as "
         f"mx.nd.zeros((1, 3, 224, 224)), or their shapes."
     )
 
@@ -124,7 +127,7 @@ def _as_structs(inputs: Sequence[Any]) -> tuple[Any, ...]:
     if not leaves:
         kinds = ", ".join(type(each).__name__ for each in inputs) or "nothing"
         raise AttributeTypeError(
-            f"GraphView: a block takes NDArrays, or shapes such as (1, 3, 224, 224), not {kinds}."
+            f"A block takes NDArrays, or shapes such as (1, 3, 224, 224), not {kinds}."
         )
     return tuple(structs)
 
@@ -143,7 +146,7 @@ def _traced(
     leaves, structure = flatten(tuple(inputs))
     if any(type(leaf) is _Struct for leaf in leaves) or not leaves:
         raise AttributeTypeError(
-            f"GraphView: {block.name} needs arrays: it does not run on symbols ({reason})."
+            f"{block.name} needs arrays: it does not run on symbols ({reason})."
         ) from reason
     context = leaves[0].context
     specs = [leaf._spec for leaf in leaves]
@@ -152,7 +155,7 @@ def _traced(
             traced = Traced(calls.noted(forward), specs, structure, train, context)
     except TypeError as error:
         raise AttributeTypeError(
-            f"GraphView: {block.name} does not take {how_many(len(leaves), 'input')}: "
+            f"{block.name} does not take {how_many(len(leaves), 'input')}: "
             f"{str(error).rstrip('.')}."
         ) from error
     graph = traced.graph

@@ -11,7 +11,6 @@ from typing import Any
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
 from mixnet.passes.facts import Known
-from mixnet.passes.infer_shape import evaluate_node
 from mixnet.passes.place_devices import group_of
 from mixnet.stages.graph_data import graph_data
 
@@ -59,25 +58,6 @@ def of_step(step: Mapping[str, Any]) -> Pictured:
     data = step["graph"]
     rows = [{**row, "path": path_in(row["name"]), "device": ""} for row in data["nodes"]]
     return Pictured(f"after {step['pass']}", "graph", rows, list(data["heads"]))
-
-
-def specs_of(graph: Graph, inputs: Sequence[Known]) -> dict[Entry, Known]:
-    """Shape and dtype of every entry; of gradients by the rule that they are shaped as what they are of."""
-    specs: dict[Entry, Known] = dict(zip(map(Entry, graph.inputs), inputs, strict=True))
-    for node in graph.nodes:
-        if node.is_variable:
-            continue
-        input_specs = tuple(specs[entry] for entry in node.inputs)
-        inner, rule = node.op.graph, node.op.output_specs
-        if inner is not None:
-            known = specs_of(inner, input_specs)
-            outputs = [known[head] for head in inner.heads]
-        elif rule is not None and node.op.name.startswith("_backward"):
-            outputs = rule(node.statics, input_specs)
-        else:
-            outputs = evaluate_node(node, input_specs)
-        specs.update({Entry(node, i): spec for i, spec in enumerate(outputs)})
-    return specs
 
 
 def twin(name: str) -> str:

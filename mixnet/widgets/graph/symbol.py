@@ -15,11 +15,12 @@ from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.facts import Known
 from mixnet.passes.infer_shape import Inference, is_known
 from mixnet.passes.training_graph import training_graph
+from mixnet.stages.graph_data import specs_of
 from mixnet.stages.recording import inputs_by_name
 from mixnet.symbol.backend import spelled_out
 from mixnet.symbol.executable import unplaced_graph
 from mixnet.symbol.symbol import Symbol
-from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
+from mixnet.widgets.graph.rows import Pictured, rows_of
 
 
 def of_symbol(
@@ -33,7 +34,7 @@ def of_symbol(
     for name in by_name:
         if name not in known:
             raise AttributeTypeError(
-                f"GraphView: the symbol has no input {name!r}; it has {', '.join(known)}."
+                f"The symbol has no input {name!r}; it has {', '.join(known)}."
             )
     shapes = {n: tuple(getattr(each, "shape", each)) for n, each in by_name.items()}
     dtypes = {n: np.dtype(each.dtype) for n, each in by_name.items() if hasattr(each, "dtype")}

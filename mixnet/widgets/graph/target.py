@@ -15,6 +15,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes import pipeline
 from mixnet.process.source import is_users
+from mixnet.stages.graph_data import specs_of
 from mixnet.stages.recording import of_function, parameter_names
 from mixnet.symbol.symbol import Symbol
 from mixnet.units import how_many
@@ -23,7 +24,6 @@ from mixnet.widgets.graph.rows import (
     Pictured,
     of_step,
     rows_of,
-    specs_of,
 )
 from mixnet.widgets.graph.symbol import of_symbol
 
@@ -50,7 +50,7 @@ def pictured(
     if isinstance(target, HybridBlock):
         if named:
             raise AttributeTypeError(
-                f"GraphView: a block takes arrays by position, not {', '.join(named)} by name."
+                f"A block takes arrays by position, not {', '.join(named)} by name."
             )
         return of_block(target, inputs, train, loss, boundary, boxes)
     if isinstance(target, NDArray):
@@ -104,7 +104,7 @@ def _of_call(
     for each in (*inputs, *named.values()):
         if isinstance(each, tuple) and each and all(isinstance(n, int) for n in each):
             raise AttributeTypeError(
-                f"GraphView: a function runs on NDArrays, not on the shape {each}: pass mx.nd.zeros({each})."
+                f"A function runs on NDArrays, not on the shape {each}: pass mx.nd.zeros({each})."
             )
     failed: list[ShapeError] = []
     try:

@@ -21,7 +21,8 @@ from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.equations import line_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal
 from mixnet.process.source import Source, is_users
-from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
+from mixnet.stages.graph_data import specs_of
+from mixnet.widgets.graph.rows import Pictured, rows_of
 
 if TYPE_CHECKING:
     from mixnet.ops.operator import Statics

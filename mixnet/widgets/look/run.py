@@ -18,7 +18,8 @@ from mixnet.graph.node import Entry, Node, ScalarSlot
 from mixnet.ops.schema.stream import STREAM_SPEC
 from mixnet.process.source import known_as
 from mixnet.runtime.interpret.interpreter import runner_of
-from mixnet.widgets.graph.rows import Pictured, specs_of
+from mixnet.stages.graph_data import specs_of
+from mixnet.widgets.graph.rows import Pictured
 from mixnet.widgets.look.numbers import numbers
 from mixnet.widgets.timeline.view import EngineTimeline
 

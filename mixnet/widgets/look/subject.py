@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeTypeError, UninitializedError
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
 from mixnet.gluon.trace import flatten
+from mixnet.module.bucketing_module import BucketingModule
+from mixnet.module.module import Module
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory
@@ -43,6 +45,7 @@ class Subject:
         memory: makes the payload of its memory plans, None where shapes are not known.
         staged: makes all stages of what runs, None where the compiler is asked for the graph as it is.
         runs: why nobody is asked what runs, empty where the compiler is.
+        idle: why there are no values, empty where that is not known better than by ``absent``.
         notes: what a reader should know.
     """
 
@@ -54,6 +57,7 @@ class Subject:
     memory: Callable[[], dict[str, Any]] | None = None
     staged: Callable[[], Stages] | None = None
     runs: str = ""
+    idle: str = ""
     notes: list[str] = field(default_factory=list)
 
 
@@ -67,7 +71,7 @@ def subject_of(
         AttributeTypeError: it has a type that is not accepted, or does not take these inputs.
         MissingFileError, FileFormatError: a path names no file, or none that can be read.
     """
-    if isinstance(target, (str, os.PathLike, Symbol, HybridBlock)):
+    if isinstance(target, (str, os.PathLike, Symbol, HybridBlock, Module, BucketingModule)):
         inputs = [_of_numpy(each) for each in inputs]
         named = {name: _of_numpy(each) for name, each in named.items()}
     if isinstance(target, (str, os.PathLike)):
@@ -76,13 +80,15 @@ def subject_of(
         return _of_symbol(target, inputs, bool(train), named, boundary, {})
     if isinstance(target, HybridBlock):
         return _of_block(target, inputs, train, loss, named, boundary)
+    if isinstance(target, (Module, BucketingModule)):
+        return _of_module(target, inputs, bool(train), named, boundary)
     if torch_module.is_module(target):
         return _of_torch(target, inputs, train, loss, named)
     if not callable(target):
         raise AttributeTypeError(
             f"look: {type(target).__name__} is not a network. Pass a HybridBlock and its "
             "arrays, a Symbol with "
-            f"arrays or shapes by name, a torch module and its tensors, "
+            f"arrays or shapes by name, a Module that is bound, a torch module and its tensors, "
             f"a function of NDArrays or of JAX arrays and its arrays, or the path of "
             f"a symbol (.json) or ONNX (.onnx) file."
         )
@@ -120,14 +126,40 @@ def _of_file(
     by_name = dict(zip(names, inputs, strict=False)) | dict(named)
     missing = [name for name in names if name not in by_name]
     subject = _of_symbol(symbol, (), train, by_name, boundary, parameters)
-    if missing and subject.absent == missing:
-        examples = _examples(subject.pictured, missing)
-        subject.values = _values(subject.pictured, {**parameters, **_arrays(by_name), **examples})
-        subject.notes.append(
-            f"{', '.join(missing)}: random numbers in the file's shape; pass {missing[0]}=array "
-            "for your own."
-        )
+    _run_on_examples(subject, missing, {**parameters, **_arrays(by_name)}, "the file's shape")
     subject.pictured.title = os.path.basename(path)
+    return subject
+
+
+def _run_on_examples(
+    subject: Subject, missing: Sequence[str], arrays: Mapping[str, NDArray], of: str
+) -> None:
+    """Values for inputs that only have a shape, if nothing else is missing."""
+    if not missing or subject.absent != missing:
+        return
+    examples = _examples(subject.pictured, missing)
+    subject.values = _values(subject.pictured, {**arrays, **examples})
+    subject.notes.append(
+        f"{', '.join(missing)}: random numbers in {of}; pass {missing[0]}=array for your own."
+    )
+
+
+def _of_module(
+    module: Module | BucketingModule, inputs: Sequence[Any], train: bool, named: Mapping[str, Any],
+    boundary: FrameType,
+) -> Subject:  # fmt: skip
+    """The symbol of a module with its parameters, and the shapes that it is bound to."""
+    names = [*module.data_names, *module.label_names]
+    by_name = dict(zip(names, inputs, strict=False)) | dict(named)
+    arguments, states = module.get_params() if module.params_initialized else ({}, {})
+    parameters = {**arguments, **states}
+    bound = [*module.data_shapes, *(module.label_shapes or ())] if module.binded else []
+    shapes = {each.name: tuple(each.shape) for each in bound}
+    subject = _of_symbol(module.symbol, (), train, {**shapes, **by_name}, boundary, parameters)
+    missing = [name for name in subject.absent if name in shapes]
+    _run_on_examples(
+        subject, missing, {**parameters, **_arrays(by_name)}, "the shapes it is bound to"
+    )
     return subject
 
 
@@ -200,13 +232,22 @@ def _of_block(
     if not all(isinstance(each, NDArray) and hasattr(each, "_spec") for each in leaves):
         notes.append("Nothing runs: you passed shapes, not arrays.")
         return subject
+    subject.memory = lambda: payload_of(
+        PlanRequest(block, inputs, train, loss, {}, boundary), False
+    )
     try:
         complete(block, inputs if loss is None else inputs[:-1])
+    except UninitializedError:
+        subject.idle = subject.runs = (
+            "Nothing runs before the parameters have values: net.initialize()."
+        )
+        return subject
     except AttributeTypeError as error:  # a recurrent layer that was called without its states
         notes.append(
             f"Only the graph is available: {str(error).rstrip('.')}. A recurrent layer takes "
             "its states too, such as those of begin_state()."
         )
+        subject.memory = None
         return subject
 
     def again(inputs: Sequence[Any]) -> Values | None:
@@ -219,9 +260,6 @@ def _of_block(
         return _values(picture, arrays)
 
     subject.values, subject.again = again(inputs), again
-    subject.memory = lambda: payload_of(
-        PlanRequest(block, inputs, train, loss, {}, boundary), False
-    )
     subject.staged = lambda: stages(block, *inputs, train=train, loss=loss, run=False)
     return subject
 

@@ -23,7 +23,8 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.operator import Operator
 from mixnet.passes.facts import Known
 from mixnet.process.source import Source, is_users
-from mixnet.widgets.graph.rows import Pictured, rows_of, specs_of
+from mixnet.stages.graph_data import specs_of
+from mixnet.widgets.graph.rows import Pictured, rows_of
 
 if TYPE_CHECKING:
     from mixnet.ops.operator import Statics

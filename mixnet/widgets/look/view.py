@@ -37,12 +37,12 @@ class Look(View):
     follow. The target is not changed: times and numbers come from a separate run.
 
     Args:
-        target: a ``HybridBlock``; a ``Symbol``, or the path of its JSON file; the path of an
-            ONNX file; a function of NDArrays; a function of JAX arrays, called with JAX or NumPy
-            arrays or trees of them; a torch module with tensors.
+        target: a ``HybridBlock``; a ``Symbol``, or the path of its JSON file; a ``Module``; the path
+            of an ONNX file; a function of NDArrays; a function of JAX arrays, called with JAX or
+            NumPy arrays or trees of them; a torch module with tensors.
         inputs: the arguments of the call. If the block takes one array, a second array is the
-            label: forward, loss and gradients are shown. Inputs of an ONNX file that get no array
-            are random numbers in the file's shape.
+            label: forward, loss and gradients are shown. Inputs of an ONNX file or a module that
+            get no array are random numbers in the shapes that these have.
         train: with gradients; by default if there is a loss.
         loss: for a block, called on its output and the last input; by default, if there is a
             label, ``SoftmaxCrossEntropyLoss``.
@@ -219,7 +219,8 @@ def payload_of_subject(
 
 def _ran(subject: Subject, missing: dict[str, str]) -> Run | None:
     if subject.values is None:
-        missing["engine"] = _no_arrays(subject) if subject.memory is not None else _unknown(subject)
+        known = _no_arrays(subject) if subject.memory is not None else _unknown(subject)
+        missing["engine"] = subject.idle or known
         return None
     try:
         return Run(subject.pictured, subject.values)
@@ -260,7 +261,11 @@ def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dic
         missing["runs"] = subject.runs
         return [], {}
     if subject.staged is not None:
-        return pieces_of_stages(picture, subject.staged())
+        try:
+            return pieces_of_stages(picture, subject.staged())
+        except MXNetError as error:
+            missing["runs"] = error_line(error)
+            return [], {}
     if picture.graph is None or picture.inputs is None:
         missing["runs"] = _unknown(subject)
         return [], {}

@@ -1,11 +1,10 @@
 // The arithmetic of small charts: groups of curves, extents, places, the nearest point.
+import { addTo } from "../core/maps.js";
+
 // Curves that are drawn together, in the order in which they came: [group, [curve, ...]].
 export function grouped(series) {
   const found = new Map();
-  for (const each of series) {
-    if (!found.has(each.group)) found.set(each.group, []);
-    found.get(each.group).push(each);
-  }
+  for (const each of series) addTo(found, each.group, each);
   return [...found];
 }
 

@@ -10,6 +10,14 @@ export function fitCamera(box, size, axes = "xy", margin = 12) {
   return { x, y, kx, ky };
 }
 
+// Where a window of some length begins once [low, low + extent] lies in it: where it did if it lies there already, or
+// reaches across it; else with the middle of both at one place.
+export function broughtIn(at, length, low, extent) {
+  const high = low + extent, end = at + length;
+  const isInside = low >= at && high <= end, isAcross = low <= at && high >= end;
+  return isInside || isAcross ? at : low + extent / 2 - length / 2;
+}
+
 export function zoomAt(camera, at, factor, axes = "xy") {
   const kx = Math.min(Math.max(camera.kx * factor, 1e-7), 1e7);
   const ky = axes === "x" ? camera.ky : Math.min(Math.max(camera.ky * factor, 1e-7), 1e7);

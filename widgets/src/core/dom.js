@@ -33,6 +33,19 @@ export function button(text, label, onclick, props) {
   return h("button", { type: "button", "aria-label": label, title: label, onclick, ...props }, text);
 }
 
+// A button that looks like a link: text that leads to what it names.
+export function link(text, onclick, props) {
+  return h("button", { type: "button", class: "mx-link", onclick, ...props }, text);
+}
+
+// Saves what is at an address as a file.
+export function download(href, name) {
+  h("a", { href, download: name }).click();
+}
+
+// A key pressed without Ctrl, Meta or Alt, which belong to the page around a view.
+export const isPlain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;
+
 // A labelled <select>; options are [value, text].
 export function select(label, options, value, onchange) {
   const box = h(
@@ -56,6 +69,12 @@ export function slider(label, { min, max, step, value, show = String }, oninput)
     },
   });
   return h("label", { class: "mx-field" }, h("span", null, label), box, out);
+}
+
+// A table of [name, value]; facts without a value are left out.
+export function factsOf(pairs) {
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return h("table", null, h("tbody", null, known.map(([name, value]) => h("tr", null, h("th", { scope: "row" }, name), h("td", null, value)))));
 }
 
 export function tableOf(header, rows, caption) {

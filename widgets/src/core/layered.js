@@ -11,6 +11,7 @@
 //   header   room below the upper border
 // A path has an even number of points: a vertical line from point 2i to 2i + 1, a curve to point 2i + 2, so no
 // path leaves the room between two ranks but on the line of its own place.
+import { addTo } from "./maps.js";
 
 export const GAP = { box: 22, line: 9, rank: 26 };
 
@@ -284,9 +285,9 @@ function attachments({ half, chains }, x, boxes, edges) {
   edges.forEach(({ from, to, fx, tx, key }, e) => {
     const chain = chains[e];
     if (fx !== undefined) places[e][0] = fx - half[from];
-    else note(sides, from * 2, e, x[chain[0] ?? to], 0, key === undefined ? `e${e}` : `k${key}`);
+    else addTo(sides, from * 2, [e, x[chain[0] ?? to], 0, key === undefined ? `e${e}` : `k${key}`]);
     if (tx !== undefined) places[e][1] = tx - half[to];
-    else note(sides, to * 2 + 1, e, x[chain[chain.length - 1] ?? from], 1, `e${e}`);
+    else addTo(sides, to * 2 + 1, [e, x[chain[chain.length - 1] ?? from], 1, `e${e}`]);
   });
   for (const [side, list] of sides) {
     const own = new Map(); // edges with one key leave at one point
@@ -303,9 +304,4 @@ function attachments({ half, chains }, x, boxes, edges) {
     });
   }
   return places;
-}
-
-function note(sides, side, e, other, end, key) {
-  if (!sides.has(side)) sides.set(side, []);
-  sides.get(side).push([e, other, end, key]);
 }

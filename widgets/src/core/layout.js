@@ -1,5 +1,6 @@
 // Boxes in boxes: every open block is laid out by itself, and edges cross its border at ports.
 import { layered } from "./layered.js";
+import { addTo } from "./maps.js";
 
 const HEADER = 20;
 
@@ -36,8 +37,7 @@ export function compound({ items, roots, edges }) {
     if (a === b) return; // one of them is inside of the other
     while (parent[a] !== parent[b]) (a = parent[a]), (b = parent[b]);
     const block = parent[a];
-    if (!crossing.has(block)) crossing.set(block, []);
-    crossing.get(block).push(up ? { upper: b, lower: a, number, flipped: true } : { upper: a, lower: b, number, flipped: false });
+    addTo(crossing, block, up ? { upper: b, lower: a, number, flipped: true } : { upper: a, lower: b, number, flipped: false });
   });
   for (const [block, list] of crossing) {
     acyclic(block < 0 ? roots : items[block].children, list);

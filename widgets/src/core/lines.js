@@ -1,6 +1,6 @@
 // A list of rows of one height, of which only those in sight are in the page: a million lines cost nothing. A short
 // list can wrap its rows instead, so that none is cut.
-import { h, freshId } from "./dom.js";
+import { freshId, h, isPlain } from "./dom.js";
 
 export const ROW = 20; // pixels, as in mx.css
 const WRAPPED = 300; // rows that wrap at most: all of them are in the page
@@ -62,7 +62,7 @@ export function lines(ctx, { label, pick, key }) {
     pick?.(active);
   });
   element.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!isPlain(event)) return;
     const page = Math.max(1, Math.floor(element.clientHeight / ROW) - 1);
     const moves = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page, Home: 0, End: data.count - 1 };
     if (event.key in moves) go(moves[event.key]);

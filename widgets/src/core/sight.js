@@ -1,5 +1,5 @@
 // "First sight": one sentence on what to look at first. Its words open their meaning, and the glossary where there is one.
-import { h } from "./dom.js";
+import { h, link } from "./dom.js";
 
 // firstSight({text, words}): text with [words] in brackets, words {word: meaning}; null without one.
 export function firstSight(sight) {
@@ -15,7 +15,7 @@ function word(text, means, place) {
     place.dataset.word = same ? "" : text;
     place.replaceChildren(...(same ? [] : [h("b", null, text), `: ${means} `, glossary()]));
   };
-  return h("button", { type: "button", class: "mx-link", title: means, onclick: open }, text);
+  return link(text, open, { title: means });
 }
 
 // The documentation's own pages know where the glossary lies; elsewhere its place in the project is named.

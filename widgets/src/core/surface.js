@@ -1,7 +1,7 @@
 // A canvas with a camera: pan by dragging or arrow keys, zoom by wheel, pinch or + - 0. Draws once per frame
 // at most, and only when something changed.
-import { h } from "./dom.js";
-import { clampCamera, fitCamera, zoomAt } from "./camera.js";
+import { h, isPlain } from "./dom.js";
+import { broughtIn, clampCamera, fitCamera, zoomAt } from "./camera.js";
 
 // surface(ctx, {label, height, draw, hit, pick, hover, key, bounds})
 //   label    what a screen reader says of the picture
@@ -41,12 +41,9 @@ export function surface(ctx, options) {
     // Brings a box of the world into sight, without zooming; before there is a picture, with the first one.
     reveal(box, own = false) {
       if (!camera) return void (sought = [box, own]);
-      const left = (box.x - camera.x) * camera.kx, top = (box.y - camera.y) * camera.ky;
-      const right = left + box.width * camera.kx, bottom = top + box.height * camera.ky;
-      let { x, y } = camera;
-      if (left < 0 || right > size.width) x = box.x + box.width / 2 - size.width / camera.kx / 2;
-      if (top < 0 || bottom > size.height) y = box.y + box.height / 2 - size.height / camera.ky / 2;
-      self.moveTo({ ...camera, x, y }, own);
+      const x = broughtIn(camera.x, size.width / camera.kx, box.x, box.width);
+      const y = broughtIn(camera.y, size.height / camera.ky, box.y, box.height);
+      if (x !== camera.x || y !== camera.y) self.moveTo({ ...camera, x, y }, own);
     },
     toWorld(event) {
       const box = canvas.getBoundingClientRect();
@@ -154,7 +151,7 @@ export function surface(ctx, options) {
     if (key?.(event)) {
       event.preventDefault();
       event.stopPropagation();
-    } else if (event.key in actions && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    } else if (event.key in actions && isPlain(event)) {
       event.preventDefault();
       event.stopPropagation(); // JupyterLab's own shortcuts
       actions[event.key]();

@@ -1,6 +1,6 @@
 // What every view stands on: the frame (toolbar, stage, side panel, spoken line), state shared with Python,
 // the host's theme, and clean removal.
-import { h, button, freshId } from "./dom.js";
+import { button, download, freshId, h, isPlain } from "./dom.js";
 import { keepingFocus } from "./focus.js";
 import { settle } from "./place.js";
 import { firstSight } from "./sight.js";
@@ -17,6 +17,7 @@ import { firstSight } from "./sight.js";
 // ctx.colour(name)            a CSS variable as text: colour("fg") is --mx-fg
 // ctx.onClose(f)              f runs when the view is removed
 // ctx.isStatic                no kernel behind it
+// ctx.drawn                   set by a view that draws a picture to save itself: () => [address, name of the file]
 export function view(name, start) {
   const self = {
     initialize: ({ model }) => settle(model.get("place"), (el, picture) => self.render({ model, el, picture })),
@@ -68,7 +69,8 @@ export function view(name, start) {
             h("dl", null, rows.map(([keys, text]) => [h("dt", null, h("kbd", null, keys)), h("dd", null, text)])),
             button("Close", "close", () => help.close()),
           );
-          const saves = picture && !ctx.savesItself ? [saver("SVG", name, picture, ctx.say), saver("PNG", name, picture, ctx.say)] : [];
+          const drawn = ctx.drawn ?? (picture && (() => [picture(), name]));
+          const saves = drawn ? ["SVG", "PNG"].map((kind) => saver(kind, drawn, ctx.say)) : [];
           bar.append(h("span", { class: "mx-right mx-field" }, saves, button("?", "keys of this view", () => help.showModal())));
         },
       };
@@ -95,20 +97,24 @@ export function view(name, start) {
   return self;
 }
 
-// A button that saves the still picture, as it is or in pixels.
-function saver(kind, name, picture, say) {
-  const save = (href) => {
-    h("a", { href, download: `${name}.${kind.toLowerCase()}` }).click();
-    say(`saved ${name}.${kind.toLowerCase()}`);
-  };
+const MOST = 12_000; // pixels along a side: browsers draw no larger canvas
+
+// A button that saves a picture, as it is or in pixels; drawn() gives its address and its name.
+function saver(kind, drawn, say) {
   return button(kind, `save the picture as ${kind}`, async () => {
-    if (kind === "SVG") return save(picture());
-    const image = h("img", { src: picture() });
-    await image.decode();
-    const canvas = h("canvas", { width: 2 * image.naturalWidth, height: 2 * image.naturalHeight });
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-    save(canvas.toDataURL("image/png"));
+    const [address, name] = drawn(), file = `${name}.${kind.toLowerCase()}`;
+    download(kind === "SVG" ? address : await inPixels(address), file);
+    say(`saved ${file}`);
   });
+}
+
+async function inPixels(address) {
+  const image = h("img", { src: address });
+  await image.decode();
+  const { naturalWidth: width, naturalHeight: height } = image, scale = Math.min(2, MOST / width, MOST / height);
+  const canvas = h("canvas", { width: Math.ceil(scale * width), height: Math.ceil(scale * height) });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return canvas.toDataURL("image/png");
 }
 
 // Plain keys typed in a view are meant for it. A notebook in command mode would take arrows as steps between
@@ -117,7 +123,7 @@ function saver(kind, name, picture, say) {
 function ownKeys(root) {
   const mark = "data-lm-suppress-shortcuts"; // Lumino looks for it on the target
   const down = (event) => {
-    if (event.ctrlKey || event.altKey || event.metaKey || (event.shiftKey && event.key === "Enter")) return;
+    if (!isPlain(event) || (event.shiftKey && event.key === "Enter")) return;
     const target = event.target;
     if (!(target instanceof Element) || !root.contains(target)) return;
     target.setAttribute(mark, "");

@@ -1,9 +1,10 @@
 // A payload mixnet.graph/1, read; and what of it is in sight when some blocks are open.
 import { bytes, columns, count, howMany, seconds, short } from "../core/format.js";
 import { compound } from "../core/layout.js";
+import { addTo } from "../core/maps.js";
 
 export const PARTS = ["input", "forward", "backward", "parameter"];
-const [INPUT, FORWARD, BACKWARD, PARAMETER] = [0, 1, 2, 3];
+export const FORWARD = 1, BACKWARD = 2, PARAMETER = 3; // places in PARTS
 
 export function read(p) {
   const n = p.names.length, inputs = [], ports = [];
@@ -141,7 +142,7 @@ export function face(g, item, overlay) {
   return { title: short(label(g, item), 26), second: short(second, 30), op, backward: part === BACKWARD, error: g.p.error?.node === item };
 }
 
-export const OVERLAYS = [
+const OVERLAYS = [
   ["none", "operators"], ["bytes", "bytes"], ["flops", "FLOPs"], ["time", "time"], ["dtype", "dtype"],
   ["device", "device"], ["storage", "storage"], ["values", "values"], ["group", "XLA group"], ["change", "change"],
 ];
@@ -235,17 +236,15 @@ export function search(g, text) {
   return found;
 }
 
-// Edges and items on the way from inputs to an item and from there to outputs, along edges of its own kind.
+// Edges on the way from inputs to an item and from there to outputs, along edges of its own kind.
 export function onPath(sight, g, item) {
-  const start = sight.at.get(item), edges = new Set(), items = new Set([start]);
-  if (start === undefined) return { edges, items };
+  const start = sight.at.get(item), edges = new Set();
   const backward = item >= 0 && g.part[item] === BACKWARD;
   const follows = (edge) => (backward ? edge.kind === "gradient" : edge.kind === "forward" || edge.kind === "weight");
   const ins = new Map(), outs = new Map();
-  const push = (map, key, e) => (map.has(key) ? map.get(key).push(e) : map.set(key, [e]));
   sight.edges.forEach((edge, e) => {
-    push(ins, edge.to, e);
-    push(outs, edge.from, e);
+    addTo(ins, edge.to, e);
+    addTo(outs, edge.from, e);
   });
   for (const [map, end] of [[ins, "from"], [outs, "to"]]) {
     const stack = [start], seen = new Set(stack);
@@ -255,7 +254,6 @@ export function onPath(sight, g, item) {
         const edge = sight.edges[e];
         if (at === start ? false : !follows(edge)) continue;
         edges.add(e);
-        items.add(edge[end]);
         if (!seen.has(edge[end]) && follows(edge)) {
           seen.add(edge[end]);
           stack.push(edge[end]);
@@ -263,5 +261,5 @@ export function onPath(sight, g, item) {
       }
     }
   }
-  return { edges, items };
+  return edges;
 }

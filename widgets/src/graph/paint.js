@@ -1,5 +1,6 @@
 // Drawing what is in sight, on a canvas or as SVG.
 import { columns, howMany } from "../core/format.js";
+import { addTo } from "../core/maps.js";
 import { CHANGES, CHANGE_COLOURS, boxValue, edgeShape, isOutput } from "./model.js";
 
 export const BANDS = 240; // height of the strips that boxes and lines are sorted into
@@ -101,12 +102,11 @@ export function paint(g, { ctx, sight, colours, shade, bands, selected, path, ma
   }
   // Lines, one path for each look of them.
   const looks = new Map();
-  const quiet = path && path.edges.size;
+  const quiet = path?.size;
   for (const i of once(bands.pieces)) {
-    const piece = sight.pieces[i], lit = quiet && piece.edges.some((e) => path.edges.has(e));
+    const piece = sight.pieces[i], lit = quiet && piece.edges.some((e) => path.has(e));
     const kind = kindOfPiece(piece), name = quiet ? (lit ? `${kind} lit` : `${kind} dim`) : kind;
-    if (!looks.has(name)) looks.set(name, []);
-    looks.get(name).push(piece);
+    addTo(looks, name, piece);
   }
   for (const [name, pieces] of [...looks].sort()) {
     const [kind, mode] = name.split(" "), look = LINES[kind];
@@ -130,8 +130,7 @@ export function paint(g, { ctx, sight, colours, shade, bands, selected, path, ma
   for (const i of closed) {
     const f = shade.fill(i), s = shade.strength?.(i);
     const name = f === null || s === 0 ? "box" : s === undefined || s === null ? `c${f}` : `heat ${Math.round(s * 12)}`;
-    if (!fills.has(name)) fills.set(name, []);
-    fills.get(name).push(i);
+    addTo(fills, name, i);
   }
   for (const [name, list] of fills) {
     ctx.fillStyle = colours.panel;

@@ -1,24 +1,17 @@
 // A view inside of another one: the same script over a model whose state belongs to the outer view.
+import { plainModel } from "../core/model.js";
 
 // part(view, el, payload, state, chose): chose(before, after) is called when the reader chooses something in it.
 export function part(view, el, payload, state, chose) {
-  const handlers = {};
   const data = { payload, state };
   let told = state;
   const model = {
-    get: (key) => data[key],
-    set(key, value) {
-      data[key] = value;
-      for (const handler of handlers[`change:${key}`] ?? []) handler();
-    },
-    on: (event, handler) => (handlers[event] ??= []).push(handler),
-    off: (event, handler) => (handlers[event] = (handlers[event] ?? []).filter((each) => each !== handler)),
+    ...plainModel(data),
     save_changes() {
       const before = told;
       told = data.state;
       chose(before, told);
     },
-    send() {},
   };
   const close = view.render({ model, el, isStatic: true });
   return {

@@ -1,5 +1,5 @@
 // The board of operations: a graph whose nodes are joined to groups by dragging one onto another.
-import { button, h, s, tableOf } from "../core/dom.js";
+import { button, h, isPlain, s, tableOf } from "../core/dom.js";
 import { bytes } from "../core/format.js";
 import { layered } from "../core/layered.js";
 import { letter, makers, numbered } from "./rules.js";
@@ -76,7 +76,7 @@ export function graphBoard(ctx, game) {
   function key(event, i) {
     const apart = (j) => game.place()[j] !== game.place()[i];
     const actions = { ArrowUp: () => above(i).filter(apart), ArrowDown: () => under(i).filter(apart) };
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!isPlain(event)) return;
     if (event.key === "Delete" || event.key === "Backspace") leave(i);
     else if (actions[event.key]) {
       const [other] = actions[event.key]();

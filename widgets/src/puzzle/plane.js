@@ -1,5 +1,5 @@
 // The board of boxes: arrays in an arena (steps to the right, bytes upwards), or tasks on threads (time to the right).
-import { h, tableOf } from "../core/dom.js";
+import { h, isPlain, tableOf } from "../core/dom.js";
 import { bytes, ticks } from "../core/format.js";
 import { dependencies, judge, rests, starts } from "./rules.js";
 
@@ -64,7 +64,7 @@ export function planeBoard(ctx, game) {
       ? { ArrowUp: () => moved(place, i, more()), ArrowDown: () => moved(place, i, less()) }
       : { ArrowRight: () => moved(place, i, more()), ArrowLeft: () => moved(place, i, less()), ArrowDown: () => thread(1), ArrowUp: () => thread(-1) };
     actions.Home = () => moved(place, i, free());
-    if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!actions[event.key] || !isPlain(event)) return;
     event.preventDefault();
     event.stopPropagation();
     put(actions[event.key](), i);

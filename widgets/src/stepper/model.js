@@ -1,5 +1,6 @@
 // What the stepper knows without a page: rows of a stage, what they stand for, what differs.
 import { bytes, howMany, seconds } from "../core/format.js";
+import { addTo } from "../core/maps.js";
 
 const RECORD = { name: 0, op: 1, inputs: 2, outputs: 3, attributes: 4, bytes: 5, part: 6, things: 7 };
 export const PARTS = { i: "input", f: "forward", b: "backward" };
@@ -14,10 +15,7 @@ export function byRow(pairs) {
   const found = new Map();
   for (const [number, ...runs] of pairs) {
     for (let k = 0; k < runs.length; k += 2) {
-      for (let line = runs[k]; line <= runs[k + 1]; line += 1) {
-        if (!found.has(line - 1)) found.set(line - 1, []);
-        found.get(line - 1).push(number);
-      }
+      for (let line = runs[k]; line <= runs[k + 1]; line += 1) addTo(found, line - 1, number);
     }
   }
   return found;
