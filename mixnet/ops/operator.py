@@ -105,6 +105,8 @@ class Operator:
     recomputed: Literal["yes", "asked", "never"] = "yes"
     over_devices: OverDevices | None = None
     bodies: Callable[..., list[tuple[Any, list[Any]]]] | None = None
+    file_form: Callable[..., list[Any] | None] | None = None
+    """Operators of MXNet's that compute the same, for files; see ``Op.set_file_form``."""
 
     calls: dict[Any, Any]
 

@@ -25,6 +25,7 @@ from mixnet.runtime.record.record import array_of
 from mixnet.stages import hlo
 from mixnet.stages.fusion import VIEWS, Group, groups, scope_in
 from mixnet.stages.graph_data import graph_data, specs_of
+from mixnet.stages.hlo import Program as XlaProgram
 from mixnet.stages.memory import memory_plan
 from mixnet.stages.recording import Recording, Step
 
@@ -77,7 +78,7 @@ class Program:
     cost: dict[str, float] = field(default_factory=dict)
     until: str = ""
     plan_of: Callable[[], dict[str, Any]] | None = field(default=None, repr=False)
-    parsed: hlo.Program | None = field(default=None, repr=False)
+    parsed: XlaProgram | None = field(default=None, repr=False)
 
     @cached_property
     def instructions(self) -> dict[str, Any]:
@@ -350,7 +351,7 @@ def _links(
     scope_of: dict[Node, str],
     equations: dict[str, list[str]],
     lines: dict[str, list[int]],
-    program: hlo.Program,
+    program: XlaProgram,
     groups: list[Group],
 ) -> list[dict[str, Any]]:
     names = frozenset(scope_of.values())

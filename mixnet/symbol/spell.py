@@ -53,7 +53,7 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
     return graph.rebuild(change)
 
 
-def _attributes(op: Op, keywords: Mapping[str, Any]) -> dict[str, str]:
+def _attributes(op: Any, keywords: Mapping[str, Any]) -> dict[str, str]:
     """Attributes as text; those that have their default are left out, except operands of arithmetic."""
     return {
         name: to_text(keywords[name])

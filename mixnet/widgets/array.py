@@ -208,4 +208,5 @@ def _warmth(payload: dict[str, Any], cell: int) -> float:
 def _about(payload: dict[str, Any], cell: int) -> float:
     """The number that a cell stands for."""
     t = cell / 254
-    return payload["low"] * (1 - t) + payload["high"] * t
+    about: float = payload["low"] * (1 - t) + payload["high"] * t
+    return about

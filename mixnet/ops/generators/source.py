@@ -91,7 +91,7 @@ _KINDS: dict[str, Callable[[mersenne.Generator, Demand], np.ndarray]] = {
     "order of rows": lambda source, demand: source.order_of_rows(demand.numbers),
     "choice": lambda source, demand: source.choice(demand.places, demand.numbers),
     "unique zipfian": lambda source, demand: _as_words(
-        source.unique_zipfian(*demand.parameters, demand.places).reshape(-1)
+        source.unique_zipfian(demand.parameters[0], demand.parameters[1], demand.places).reshape(-1)
     ),
 }
 

@@ -9,8 +9,6 @@ import jax
 from mixnet.graph.graph import Graph
 from mixnet.ops.lowering.lowering import Lowering
 from mixnet.ops.operator import Operator
-from mixnet.ops.registry import OPERATORS
-from mixnet.passes.differentiate import BackwardOp
 
 # XLA's CPU backend hands parts of a program to YNNPACK: sums over columns run eight times faster
 # there, matrix products alike, but convolutions at 0.6 of the speed of XLA's own.
@@ -57,8 +55,7 @@ def quick_options(graph: Graph, platform: str) -> dict[str, str]:
 def _is_product(op: Operator | None) -> bool:
     if op is None:
         return False
-    declared = OPERATORS.get((op.forward if isinstance(op, BackwardOp) else op).name)
-    rule = None if declared is None else declared.flops_rule
+    rule = (op.forward or op).flops_rule
     return rule is not None and rule.is_product
 
 

@@ -149,11 +149,14 @@ def _of_module(
     boundary: FrameType,
 ) -> Subject:  # fmt: skip
     """The symbol of a module with its parameters, and the shapes that it is bound to."""
-    names = [*module.data_names, *module.label_names]
+    bound = [*module.data_shapes, *(module.label_shapes or ())] if module.binded else []
+    if isinstance(module, Module):
+        names = [*module.data_names, *module.label_names]
+    else:  # each bucket has names of its own
+        names = [each.name for each in bound] or list(module.data_names)
     by_name = dict(zip(names, inputs, strict=False)) | dict(named)
     arguments, states = module.get_params() if module.params_initialized else ({}, {})
     parameters = {**arguments, **states}
-    bound = [*module.data_shapes, *(module.label_shapes or ())] if module.binded else []
     shapes = {each.name: tuple(each.shape) for each in bound}
     subject = _of_symbol(module.symbol, (), train, {**shapes, **by_name}, boundary, parameters)
     missing = [name for name in subject.absent if name in shapes]
