@@ -194,9 +194,9 @@ def _remembered(name: str, folder: Path | None) -> bool:
         return False
     file = None if folder is None else folder / f"{name}.json"
     try:
-        return bool(json.loads(file.read_text())["available"]) if file else try_apart()
+        return bool(json.loads(file.read_text())["available"]) if file else works_in_own_process()
     except (OSError, ValueError, KeyError, TypeError):
-        works = try_apart()
+        works = works_in_own_process()
     assert file is not None
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -208,7 +208,7 @@ def _remembered(name: str, folder: Path | None) -> bool:
     return works
 
 
-def try_apart() -> bool:
+def works_in_own_process() -> bool:
     """Whether :func:`trial`, in a process of its own, finds that the calls work."""
     environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
     try:

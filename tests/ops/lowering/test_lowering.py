@@ -428,7 +428,7 @@ def test_every_residue_of_a_stride_is_a_phase() -> None:
 
 def test_what_a_trial_found_is_remembered(tmp_path, monkeypatch) -> None:
     calls = []
-    monkeypatch.setattr(onednn, "try_apart", lambda: calls.append(1) or True)
+    monkeypatch.setattr(onednn, "works_in_own_process", lambda: calls.append(1) or True)
     monkeypatch.setattr(onednn.platform, "machine", lambda: "x86_64")
     for _ in range(2):
         monkeypatch.setattr(onednn, "_known", {})
@@ -445,7 +445,7 @@ def test_what_a_trial_found_is_remembered(tmp_path, monkeypatch) -> None:
 def test_other_machines_are_not_tried(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(onednn, "_known", {})
     monkeypatch.setattr(onednn.platform, "machine", lambda: "aarch64")
-    monkeypatch.setattr(onednn, "try_apart", lambda: pytest.fail("tried"))
+    monkeypatch.setattr(onednn, "works_in_own_process", lambda: pytest.fail("tried"))
     assert not onednn.available(tmp_path)
 
 
