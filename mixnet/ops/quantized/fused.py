@@ -137,7 +137,7 @@ def data_step(data: jax.Array, low: jax.Array, high: jax.Array) -> Any:
     return farthest(low, high) / STEPS[str(data.dtype)]
 
 
-def _check(name: str, data: jax.Array) -> None:
+def _check(name: str, data: jax.Array | jax.ShapeDtypeStruct) -> None:
     if str(data.dtype) not in LIMITS:
         raise DTypeError(
             f"{name}: data is {data.dtype}; a quantized layer takes int8 or uint8, as "
@@ -190,7 +190,7 @@ def _with_ranges(names: list[str], ranged: list[str]) -> list[str]:
 
 def _convolution_arguments(subgraphs: Any, quantized: bool) -> list[str]:
     names = body_order(parts_of(subgraphs[0]))
-    ranged = [name for name in ("data", "sum") if name in names] if quantized else []
+    ranged = [name for name in names if name in ("data", "sum")] if quantized else []
     return _with_ranges(names, ranged)
 
 
