@@ -146,6 +146,7 @@ class PropRunner:
         self.prop, self.name = prop, name
         self.arguments, self.outputs = list(prop.list_arguments()), list(prop.list_outputs())
         self.states = list(prop.list_auxiliary_states())
+        self._has_lost_states = False  # whether backward has written some
         self._operators: dict[Any, CustomOp] = {}
         self._waiting: dict[bool, OrderedDict[int, tuple[CustomOp, dict[str, Any]]]] = {
             training: OrderedDict() for training in _WAITING
@@ -321,6 +322,7 @@ class PropRunner:
                 waiting[0] or waiting[1] or (self._for_arrays(0, [*inputs, *states]), {})
             )
             vars(operator).update(auxiliary)
+            state_arrays = _arrays(states)
             _by_name(
                 operator.backward,
                 req=["write"] * len(gradients),
@@ -328,9 +330,24 @@ class PropRunner:
                 in_data=_arrays(inputs),
                 out_data=_arrays(outputs),
                 in_grad=gradients,
-                aux=_arrays(states),
+                aux=state_arrays,
             )
+            self._tell_of_lost_states(states, state_arrays)
             return [each.asnumpy() for each in gradients]
+
+    def _tell_of_lost_states(self, before: Sequence[np.ndarray], after: Sequence[NDArray]) -> None:
+        """Warn once that ``backward`` wrote auxiliary states: its program returns gradients alone."""
+        if self._has_lost_states:
+            return
+        for state, old, new in zip(self.states, before, after, strict=True):
+            if not np.array_equal(old, new.asnumpy(), equal_nan=True):
+                self._has_lost_states = True
+                warnings.warn(
+                    f"Custom: backward of {self.name!r} writes the auxiliary state {state!r}, which is lost. "
+                    f"Write it in forward.",
+                    stacklevel=2,
+                )
+                return
 
 
 def _by_name(method: Callable[..., object], **arguments: object) -> None:

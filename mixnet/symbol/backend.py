@@ -233,7 +233,7 @@ _BACKENDS: dict[str, Backend | str] = {
     "OpenVINO": "mixnet.onnx.openvino:OpenVINO",
     # MXNet's own
     "MKLDNN": _Xla(),
-    "MKLDNN_QUANTIZE": _Xla(),
+    "MKLDNN_QUANTIZE": "mixnet.contrib.quantization.backend:FusedLayers",
     "default": _Xla(),
     "default_v2": _Xla(),
     "TensorRT": "mixnet.onnx.runtime:TensorRT",

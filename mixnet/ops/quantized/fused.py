@@ -9,7 +9,7 @@ they are rounded once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -20,7 +20,6 @@ from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected
 from mixnet.ops.quantized.quantize import INT32_STEPS, LIMITS, STEPS, farthest, given_range, ratio
 from mixnet.ops.registry import op
-from mixnet.ops.schema.dtypes import Dtypes
 from mixnet.ops.schema.integer_layers import Quantization, data_and_sum
 
 
@@ -138,7 +137,7 @@ def data_step(data: jax.Array, low: jax.Array, high: jax.Array) -> Any:
     return farthest(low, high) / STEPS[str(data.dtype)]
 
 
-def _check(name: str, data: jax.Array) -> None:
+def _check(name: str, data: jax.Array | jax.ShapeDtypeStruct) -> None:
     if str(data.dtype) not in LIMITS:
         raise DTypeError(
             f"{name}: data is {data.dtype}; a quantized layer takes int8 or uint8, as "
@@ -185,12 +184,33 @@ def _statistics(subgraphs: Any, with_bn: bool) -> list[int]:
     return [order.index("mean"), order.index("var")]
 
 
+def _with_ranges(names: list[str], ranged: list[str]) -> list[str]:
+    return names + [f"{end}_{name}" for name in ranged for end in ("min", "max")]
+
+
+def _convolution_arguments(subgraphs: Any, quantized: bool) -> list[str]:
+    names = body_order(parts_of(subgraphs[0]))
+    ranged = [name for name in names if name in ("data", "sum")] if quantized else []
+    return _with_ranges(names, ranged)
+
+
+def _input_shapes(
+    subgraphs: Any, names: list[str], shapes: dict[str, Any]
+) -> dict[str, tuple[int, ...]]:
+    """Shapes of what a fused layer reads, from its data: those of its layer, and of the ends of ranges."""
+    if shapes.get("data") is None:
+        return {}
+    layer = parts_of(subgraphs[0]).layer
+    inferred = layer.op.infer_input_shapes(layer.statics, {"data": shapes["data"]})
+    inferred |= dict.fromkeys(("gamma", "beta", "mean", "var"), inferred["weight"][:1])
+    inferred |= {name: (1,) for name in names if name.startswith(("min_", "max_"))}
+    return {name: inferred[name] for name in names if name in inferred}
+
+
 @op(
     "_sg_mkldnn_conv",
+    arguments=_convolution_arguments,
     num_args=None,
-    dtypes=Dtypes(
-        result=lambda attributes: "float32" if attributes["enable_float_output"] else None
-    ),
     outputs=_outputs,
     output_names=_output_names,
     states=_statistics,
@@ -380,12 +400,74 @@ def _exact_affine(data: jax.Array, weight: jax.Array, parts: Parts) -> Any:
     return exact_rows(rows, weight)
 
 
+_FLOAT = jnp.dtype("float32")
+
+
+def _result_dtype(attributes: dict[str, Any]) -> Any:
+    low = attributes["min_calib_range"]
+    if not attributes["quantized"] or attributes["enable_float_output"]:
+        return _FLOAT
+    measured = low is not None and attributes["max_calib_range"] is not None
+    return jnp.dtype(output_dtype(low) if measured else "int32")
+
+
+def _infer_dtypes(known: Any, **attributes: Any) -> tuple[list[Any], list[Any]]:
+    """Integers are the data, what is added, and the weights of an affine map that has one range for all."""
+    parts = parts_of(attributes["subgraphs"][0])
+    names = body_order(parts)
+    if not attributes["quantized"]:
+        shared = next((each for each in known if each is not None), None)
+        return [shared] * len(known), [shared]
+    whole = {"data", "sum"}
+    if not attributes.get("channel_wise_quantize", True):
+        whole |= {"weight", "bias"}
+    dtypes = dict(zip(names, known, strict=False))
+    of_names = [
+        (dtypes[name] if name in ("data", "sum") else jnp.dtype("int8"))
+        if name in whole
+        else _FLOAT
+        for name in names
+    ]
+    ranges = [_FLOAT] * (len(known) - len(names))
+    return of_names + ranges, [_result_dtype(attributes), _FLOAT, _FLOAT]
+
+
+def _infer_outputs(function: Any, *inputs: Any, **attributes: Any) -> list[Any]:
+    """Shapes do not depend on the dtypes: those of the float layers."""
+    parts = parts_of(attributes["subgraphs"][0])
+    names = body_order(parts)
+    arrays = dict(zip(names, inputs, strict=False))
+    data, dtype = arrays["data"]
+    if attributes["quantized"] and dtype is not None:
+        _check("A fused layer", jax.ShapeDtypeStruct(data, dtype))
+    floats = {name: jax.ShapeDtypeStruct(shape, _FLOAT) for name, (shape, _) in arrays.items()}
+    (out,) = jax.eval_shape(lambda each: fused_floats(parts, each, function), floats)
+    ends = [((1,), _FLOAT)] * (
+        _outputs(attributes["quantized"], attributes["enable_float_output"]) - 1
+    )
+    result = _result_dtype(attributes) if attributes["quantized"] else dtype
+    return [(out.shape, result), *ends, *[arrays[n] for n in ("mean", "var") if n in arrays]]
+
+
+@fused_convolution.infer_inputs
+def _(subgraphs, quantized, **shapes):
+    return _input_shapes(subgraphs, _convolution_arguments(subgraphs, quantized), shapes)
+
+
+fused_convolution.infer_dtypes(_infer_dtypes)
+fused_convolution.infer_outputs(partial(_infer_outputs, convolution.function))
+
+
+def _affine_arguments(subgraphs: Any, quantized: bool, channel_wise_quantize: bool) -> list[str]:
+    names = body_order(parts_of(subgraphs[0]))
+    ranged = [] if not quantized else names[:1] if channel_wise_quantize else names
+    return _with_ranges(names, ranged)
+
+
 @op(
     "_sg_mkldnn_fully_connected",
+    arguments=_affine_arguments,
     num_args=None,
-    dtypes=Dtypes(
-        result=lambda attributes: "float32" if attributes["enable_float_output"] else None
-    ),
     outputs=_outputs,
     output_names=_output_names,
     differentiable=False,
@@ -441,3 +523,13 @@ def fused_fully_connected(
     if min_calib_range is not None and max_calib_range is not None:
         return rounded_output(values, min_calib_range, max_calib_range)
     return _as_sums(values, scale)
+
+
+@fused_fully_connected.infer_inputs
+def _(subgraphs, quantized, channel_wise_quantize, **shapes):
+    names = _affine_arguments(subgraphs, quantized, channel_wise_quantize)
+    return _input_shapes(subgraphs, names, shapes)
+
+
+fused_fully_connected.infer_dtypes(_infer_dtypes)
+fused_fully_connected.infer_outputs(partial(_infer_outputs, fully_connected.function))

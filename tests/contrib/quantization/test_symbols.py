@@ -309,3 +309,45 @@ def test_layers_of_a_network_that_are_not_listed() -> None:
 def test_examples_that_are_none() -> None:
     with pytest.raises(ValueError, match="calib_data must be an iterator or a DataLoader"):
         quantized(chain(), calib_data=3)
+
+
+@pytest.mark.parametrize("mode", ["naive", "none"])
+def test_the_backend_of_mxnet_fuses_before_and_after_quantize_model(mode: str) -> None:
+    data = mx.sym.Variable("data")
+    normed = mx.sym.BatchNorm(conv(data, "c"), name="b", fix_gamma=False)
+    flat = mx.sym.Flatten(relu(normed, "r"))
+    net = mx.sym.FullyConnected(flat, num_hidden=3, name="f")
+    arguments, states = arrays_of(net, data=DATA.shape)
+    fused = net.get_backend_symbol("MKLDNN_QUANTIZE")
+    assert names(fused) == ["sg_mkldnn_conv_bn_act_0", flat.name, "sg_mkldnn_fully_connected_0"]
+    whole, integers, moving = quantization.quantize_model(
+        fused,
+        arguments,
+        states,
+        label_names=None,
+        calib_mode=mode,
+        calib_data=mx.io.NDArrayIter(mx.nd.array(DATA), batch_size=4) if mode == "naive" else None,
+        quantized_dtype="auto" if mode == "naive" else "int8",
+    )
+    whole = whole.get_backend_symbol("MKLDNN_QUANTIZE")
+    if mode == "naive":
+        assert "requantize" not in " ".join(names(whole))
+    outputs = []
+    for symbol, parameters, others in ((net, arguments, states), (whole, integers, moving)):
+        module = mx.mod.Module(symbol, label_names=None)
+        module.bind([("data", DATA.shape)], for_training=False)  # infers the shapes of all weights
+        module.set_params(parameters, others)
+        module.forward(mx.io.DataBatch([mx.nd.array(DATA)]))
+        outputs.append(module.get_outputs()[0].asnumpy())
+    np.testing.assert_allclose(outputs[1], outputs[0], atol=0.06 * np.abs(outputs[0]).max())
+
+
+def test_shapes_and_dtypes_of_what_fused_integer_layers_read() -> None:
+    data = mx.sym.Variable("data")
+    added = conv(data, "c") + conv(data, "d")
+    net = mx.sym.FullyConnected(mx.sym.Flatten(relu(added, "r")), num_hidden=3, name="f")
+    whole, parameters, _ = quantized(net)
+    shapes = dict(zip(whole.list_arguments(), whole.infer_shape(data=DATA.shape)[0], strict=True))
+    dtypes = dict(zip(whole.list_arguments(), whole.infer_type(data="float32")[0], strict=True))
+    for name, each in parameters.items():
+        assert (shapes[name], dtypes[name]) == (each.shape, each.dtype), name

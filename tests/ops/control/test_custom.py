@@ -580,3 +580,33 @@ print(mx.nd.Custom(mx.nd.array([1, 2], dtype="int32"), op_type="halving").asnump
         timeout=240,
     )
     assert (run.stdout, run.returncode) == ("[1, 2]\n", 0), run.stderr
+
+
+def test_states_that_backward_writes_are_lost_with_a_warning() -> None:
+    class Counts(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], in_data[0] * 2)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * 2)
+            aux[0][:] = aux[0] + 1
+
+    @mx.operator.register("counts_backward")
+    class CountsProp(mx.operator.CustomOpProp):
+        def list_auxiliary_states(self):
+            return ["count"]
+
+        def infer_shape(self, in_shape):
+            return in_shape, in_shape, [(1,)]
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Counts()
+
+    x, count = mx.nd.ones(2), mx.nd.zeros(1)
+    x.attach_grad()
+    with pytest.warns(UserWarning, match="auxiliary state 'count', which is lost"):
+        with mx.autograd.record():
+            y = mx.nd.Custom(x, count, op_type="counts_backward")
+        y.backward()
+        np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2])
+    assert count.asscalar() == 0
