@@ -82,10 +82,11 @@ class bulk:
         self._size = size
         self._entered: list[Entered] = []
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> bulk:
         _check(self._size)
         self._entered.append(enter(_size, "value", self._size, Sizes))
         _tell()
+        return self
 
     def __exit__(
         self,

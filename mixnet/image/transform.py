@@ -15,6 +15,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     CheckError,
+    DTypeError,
     FileFormatError,
     MXNetError,
     ShapeError,
@@ -246,11 +247,22 @@ def center_crop(
 def color_normalize(
     src: NDArray | np.ndarray, mean: ArrayLike | None, std: ArrayLike | None = None
 ) -> Any:
-    """``(src - mean) / std`` of a float image, in place; None skips a step."""
-    if mean is not None:
-        src -= mean
-    if std is not None:
-        src /= std
+    """``(src - mean) / std`` of an image, in place; None skips a step.
+
+    Raises:
+        DTypeError: ``mean`` or ``std`` is of floats, the image of whole numbers.
+    """
+    try:
+        if mean is not None:
+            src -= mean
+        if std is not None:
+            src /= std
+    except TypeError as error:
+        if isinstance(error, MXNetError):
+            raise
+        raise DTypeError(
+            f"color_normalize: {error}; make the image float with astype('float32')."
+        ) from None
     return src
 
 

@@ -164,9 +164,10 @@ def split_v2(
     """Cut along ``axis`` into equal parts, or before each of several indices.
 
     Raises:
-        ValueError: neither a number nor a tuple of indices.
+        ValueError: neither a number nor a tuple of indices, or the parts are not equal.
     """
     if isinstance(indices_or_sections, int):
+        _check_parts(ary, indices_or_sections, axis)
         attributes: dict[str, Any] = {"indices": (), "sections": indices_or_sections}
     elif isinstance(indices_or_sections, (tuple, list)):
         attributes = {"indices": (0, *indices_or_sections), "sections": 0}
@@ -177,6 +178,16 @@ def split_v2(
     return invoke(
         find("_split_v2"), (ary,), {**attributes, "axis": axis, "squeeze_axis": squeeze_axis}
     )
+
+
+def _check_parts(array: Any, sections: int, axis: int) -> None:
+    if sections > 0 and isinstance(array, NDArray) and -array.ndim <= axis < array.ndim:
+        extent = array.shape[axis]
+        if extent % sections:
+            raise AttributeValueError(
+                f"split_v2: {extent} along axis {axis} cannot be cut into {sections} equal parts; "
+                f"give indices."
+            )
 
 
 def _split_v2(self: NDArray, *args: Any, **kwargs: Any) -> Any:

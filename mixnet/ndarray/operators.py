@@ -129,7 +129,10 @@ class Binary:
         """Of two numbers: a number."""
         name = self.broadcast.name.removeprefix("broadcast_").removeprefix("_npi_")
         function = getattr(np, _NUMPY_NAMES.get(name, name))
-        return function(left, right).item()
+        result = function(left, right).item()
+        # A truth value of ``mx.nd`` is 0 or 1.
+        is_legacy = self.broadcast.name.startswith("broadcast_")
+        return int(result) if is_legacy and isinstance(result, bool) else result
 
     def method(self) -> Callable[[NDArray, Any], Any]:
         """The method for the array on the left."""

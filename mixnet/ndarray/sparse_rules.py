@@ -217,6 +217,10 @@ def _csr_union(left: CSRNDArray, right: CSRNDArray, sign: int) -> CSRNDArray:
     both = invoke(find("Concat"), [left._data, second], {"dim": 0})
     index = host_indices(where.reshape(-1), left.context)
     total = invoke(find("_sum_rows"), (both, index), {"count": len(union)})
+    stays = total.asnumpy() != 0  # MXNet stores no sums that are 0
+    if not stays.all():
+        total = total.take(host_indices(np.flatnonzero(stays), left.context))
+        union = union[stays]
     return _csr_at(total, union, left.shape)
 
 

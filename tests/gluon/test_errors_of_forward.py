@@ -157,3 +157,16 @@ def test_instance_norm_needs_something_to_average() -> None:
     layer.initialize()
     with pytest.raises(MXNetError, match=r"InstanceNorm takes \(batch, channels, \.\.\.\)"):
         layer(nd.ones((2, 3)))
+
+
+def test_another_number_of_inputs_than_a_hybridized_block_takes():
+    layer = gluon.nn.Dense(2, in_units=3)
+    layer.initialize()
+    x = nd.ones((2, 3))
+    with pytest.raises(TypeError) as raised:
+        layer(x, x)
+    assert not isinstance(raised.value, ValueError)
+    layer.hybridize()
+    layer(x)
+    with pytest.raises(ValueError, match=r"called with \(x\), but got 2 inputs"):
+        layer(x, x)

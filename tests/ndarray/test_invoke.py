@@ -118,3 +118,18 @@ def test_arguments_of_distributions() -> None:
     ):
         with pytest.raises(TypeError):
             call()
+
+
+def test_refused_parts_and_extents():
+    with pytest.raises(ValueError, match="cannot be cut into 4 equal parts"):
+        nd.split_v2(nd.arange(6), 4)
+    for like in ((3, 3), (1,), (1, 2, 3)):
+        with pytest.raises(mx.MXNetError, match="slice_like"):
+            nd.slice_like(nd.ones((2, 3)), nd.ones(like))
+    assert nd.slice_like(nd.ones((2, 3)), nd.ones((1, 5)), axes=(0,)).shape == (1, 3)
+
+
+def test_comparisons_of_two_numbers_are_numbers():
+    assert repr(nd.equal(3, 2)) == "0"
+    assert repr(nd.logical_or(3, 2)) == "1"
+    assert repr(nd.add(3, 2)) == "5"

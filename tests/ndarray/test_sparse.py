@@ -347,3 +347,13 @@ def test_a_product_with_a_transposed_matrix_stores_no_zeros() -> None:
     product = nd.sparse.dot(left, matrix, transpose_b=True)
     assert product.stype == "csr" and product.indices.asnumpy().tolist() == [0, 2]
     assert product.asnumpy().tolist() == [[2, 0, 3], [0, 0, 0]]
+
+
+def test_sums_of_csr_store_no_zeros():
+    a = nd.sparse.csr_matrix(np.array([[1.0, 2, 0], [0, 3, 0]]))
+    b = nd.sparse.csr_matrix(np.array([[1.0, 0, 5], [0, -3, 0]]))
+    for result, starts in ((a - b, [0, 2, 3]), (a + b, [0, 3, 3]), (a - a, [0, 0, 0])):
+        assert result.stype == "csr"
+        assert result.indptr.asnumpy().tolist() == starts
+        assert 0 not in result.data.asnumpy().tolist()
+    assert (a - b).asnumpy().tolist() == [[0, 2, -5], [0, 6, 0]]

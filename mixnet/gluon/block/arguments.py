@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mixnet.base import AttributeTypeError
+from mixnet.base import AttributeKindError, AttributeTypeError
 from mixnet.ndarray.ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def refused(
             f"{title} takes no inputs besides F: define hybrid_forward(self, F, x), not "
             f"hybrid_forward(self, x)."
         )
-    return AttributeTypeError(
+    # MXNet compares the inputs of a hybridized block with those of its first call.
+    kind = AttributeKindError if getattr(block, "_active", False) else AttributeTypeError
+    return kind(
         f"{title} is called with ({called}{', ...' if variadic else ''}), but got {len(arguments)} "
         f"input{'' if len(arguments) == 1 else 's'}."
     )

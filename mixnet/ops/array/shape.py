@@ -545,11 +545,25 @@ def slice_axis(data, *, axis: Axis, begin: int, end: int | None):
 def slice_like(data, shape_like, *, axes: Axes = ()):
     """The first elements of ``data`` along ``axes`` (all by default), as many as ``shape_like`` has there.
 
+    Raises:
+        ShapeError: ``shape_like`` is longer along an axis; without ``axes``, it has other axes.
+
     Source: MXNet operator ``slice_like``.
     """
+    if not axes and data.ndim != shape_like.ndim:
+        raise ShapeError(
+            f"slice_like: data {data.shape} and shape_like {shape_like.shape} have other numbers of axes; "
+            f"give axes=."
+        )
     key: list[Any] = [slice(None)] * data.ndim
     for axis in axes or range(shape_like.ndim):
-        key[axis] = slice(0, shape_like.shape[axis])
+        extent = shape_like.shape[axis]
+        if extent > data.shape[axis]:
+            raise ShapeError(
+                f"slice_like: shape_like {shape_like.shape} is longer than data {data.shape} along axis "
+                f"{axis}; give only axes= along which it is not."
+            )
+        key[axis] = slice(0, extent)
     return data[tuple(key)]
 
 
