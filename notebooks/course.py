@@ -195,8 +195,14 @@ def checks(function: Callable[..., None]) -> Callable[..., None]:
         except NotYet as wrong:
             print(f"✘ {name}, not yet: {wrong}.")
         except Exception as error:
-            text = " ".join(str(error).split())
-            print(f"✘ {name}, not yet: it raises {type(error).__name__}: {text}{_line(error)}")
+            text = f"{type(error).__name__}: {' '.join(str(error).split())}{_line(error)}"
+            if _is_of_answer(error, function):
+                text = f"it raises {text}"
+            elif "NoneType" in text:
+                text = "the result is None: there is nothing to check so far."
+            else:
+                text = f"checking it raises {text}"
+            print(f"✘ {name}, not yet: {text}")
         else:
             print(f"✔ {name}: correct.")
 
@@ -213,10 +219,21 @@ def _numbers(value: Any) -> np.ndarray:
     return _array(value).astype(np.float64)
 
 
+def _cells(error: BaseException) -> list[traceback.FrameSummary]:
+    """The lines of cells that an error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in frames if "ipykernel" in frame.filename]
+
+
+def _is_of_answer(error: BaseException, check: Callable[..., None]) -> bool:
+    """Whether an answer raised, not the check that uses what it returns: they are in different cells."""
+    cells = {frame.filename for frame in _cells(error)}
+    return cells != {check.__code__.co_filename}
+
+
 def _line(error: BaseException) -> str:
     """The line of the reader's cell that raised, if a cell did."""
-    frames = traceback.extract_tb(error.__traceback__)
-    cells = [frame for frame in frames if "ipykernel" in frame.filename]
+    cells = _cells(error)
     if not cells:
         return ""
     text = linecache.getline(cells[-1].filename, cells[-1].lineno or 0).strip()

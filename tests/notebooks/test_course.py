@@ -48,6 +48,41 @@ def test_checks(
     assert ("not yet" in printed) == (expected != "✔")
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (
+            "lambda x: x.nothing",
+            "it raises AttributeError: 'int' object has no attribute 'nothing'",
+        ),
+        ("lambda x: callback()", "it raises KeyError: 'key'"),
+        (
+            "lambda x: 'a'",
+            "checking it raises AttributeError: 'str' object has no attribute 'shape'",
+        ),
+        ("lambda: 1", "checking it raises TypeError"),
+        ("lambda x: None", "the result is None: there is nothing to check so far."),
+    ],
+)
+def test_an_error_of_a_check_is_not_called_one_of_the_answer(
+    course: Any, answer: str, expected: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in a notebook: the check and the answer are in different cells."""
+    check_cell = """
+@course.checks
+def check(test, answer):
+    answer(3).shape
+
+def callback():
+    return {}["key"]
+"""
+    names: dict[str, Any] = {"course": course}
+    exec(compile(check_cell, "ipykernel_1/1.py", "exec"), names)
+    exec(compile(f"answer = {answer}", "ipykernel_1/2.py", "exec"), names)
+    names["check"](names["answer"])
+    assert f"not yet: {expected}" in capsys.readouterr().out
+
+
 def test_equal_and_true(course: Any, capsys: pytest.CaptureFixture[str]) -> None:
     @course.checks
     def check(test: Any, found: Any) -> None:

@@ -5,7 +5,7 @@ import { lines } from "./core/lines.js";
 import { view } from "./core/view.js";
 import graphView from "./graph.js";
 import { LEGENDS } from "./look/legends.js";
-import { aliveAt, arrayOf, chosen, index, label, rowOfArray, rowsOf } from "./look/model.js";
+import { aliveAt, arrayOf, chosen, index, label, noted, rowOfArray, rowsOf } from "./look/model.js";
 import { ofAll, ofRow } from "./look/numbers.js";
 import { part } from "./look/part.js";
 import { playground } from "./look/play.js";
@@ -107,7 +107,7 @@ export default view("Look", (ctx) => {
       });
     }
     const { missing } = ctx.payload;
-    notes.replaceChildren(...[...Object.entries(missing).map(([name, text]) => [h("b", null, `${PANES[name].split(":")[0]}: `), text, " "]), ...ctx.payload.notes.map((text) => [text, " "])].flat());
+    notes.replaceChildren(...noted(ctx.payload).flatMap(([panes, text]) => [panes.length ? h("b", null, `${panes.map((name) => PANES[name].split(":")[0]).join(", ")}: `) : "", text, " "]));
     notes.hidden = !notes.textContent;
     // A pane with nothing in it leaves its place to others.
     for (const name of Object.keys(PANES)) {

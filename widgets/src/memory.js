@@ -176,7 +176,8 @@ export default view("MemoryView", (ctx) => {
   }
   // Times, and levels of bytes where they are given, into the frame, which is narrower than the picture.
   function reveal(begin, end, low, high = low) {
-    const { kx = Infinity, y = 0 } = picture.camera ?? {}, of = (bytes) => (1 - bytes / top()) * inner().height * tall;
+    if (!picture.camera) return; // all is about to be shown
+    const { kx, y } = picture.camera, of = (bytes) => (1 - bytes / top()) * inner().height * tall;
     const bytes = low === undefined ? { y, height: 0 } : { y: of(high), height: of(low) - of(high) };
     picture.reveal({ x: begin - LEFT / kx, width: end - begin + (LEFT + RIGHT) / kx, ...bytes });
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { aliveAt, arrayOf, chosen, index, label, leader, rowOfArray, rowsOf } from "../src/look/model.js";
+import { aliveAt, arrayOf, chosen, index, label, leader, noted, rowOfArray, rowsOf } from "../src/look/model.js";
 
 // x -> a -> b -> loss, planned as three steps; b came from line 4, a from lines 3 and 1 (where its layer is made).
 const payload = {
@@ -55,4 +55,11 @@ test("without a plan the operations are the steps", () => {
   const bare = index({ ...payload, memory: null, engine: null });
   assert.deepEqual(bare.steps, [1, 2, 3]);
   assert.equal(bare.tasks.length, 0);
+});
+
+test("a text above the panes is there once, with all panes that are missing for it", () => {
+  const missing = { engine: "Unknown shapes.", runs: "Omitted.", memory: "Unknown shapes." };
+  assert.deepEqual(noted({ missing, notes: ["Unknown shapes.", "A label."] }), [
+    [["engine", "memory"], "Unknown shapes."], [["runs"], "Omitted."], [[], "A label."],
+  ]);
 });

@@ -274,6 +274,8 @@ def _pieces(subject: Subject, missing: dict[str, str]) -> tuple[list[Piece], dic
 
 def _unknown(subject: Subject) -> str:
     """Why there is no single graph whose shapes are all known."""
+    if subject.pictured.error is not None:
+        return "Shapes do not match; the graph marks where."
     notes = [*subject.notes, *subject.pictured.notes]
     return notes[-1] if notes else "The shapes of some arrays are unknown."
 

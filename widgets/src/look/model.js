@@ -1,4 +1,5 @@
 // What is chosen in mx.look, and what that is in each pane; without a page.
+import { addTo } from "../core/maps.js";
 
 // index(payload): tables from rows of the graph to steps, tasks, arrays, pieces, and back.
 export function index(p) {
@@ -70,4 +71,11 @@ export function aliveAt(memory, graph, step) {
     }
   });
   return { sum, count };
+}
+
+// What the reader is told above the panes: [panes that are missing for it, text], each text once.
+export function noted({ missing, notes }) {
+  const panes = new Map();
+  for (const [name, text] of Object.entries(missing)) addTo(panes, text, name);
+  return [...[...panes].map(([text, names]) => [names, text]), ...notes.filter((text) => !panes.has(text)).map((text) => [[], text])];
 }
