@@ -237,7 +237,6 @@ class Op(Computed):
         self.checked_place = 0
         self.over_devices: OverDevices[Op] | None = None
         self.bodies: Callable[..., list[tuple[Any, list[Place]]]] | None = None
-        self.file_form: Callable[..., list[Step] | None] | None = None
         if self._states and self.variadic:
             self.states = (self.variadic,)
         self.counts_inputs = not self.variadic and (

@@ -11,6 +11,7 @@ from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
 from mixnet.graph.subgraph import SubGraph
 from mixnet.ops.op import Op, Step
+from mixnet.ops.operator import Operator
 from mixnet.ops.registry import find
 from mixnet.ops.schema.attributes import to_text
 from mixnet.passes.inline import inline
@@ -53,7 +54,7 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
     return graph.rebuild(change)
 
 
-def _attributes(op: Any, keywords: Mapping[str, Any]) -> dict[str, str]:
+def _attributes(op: Operator, keywords: Mapping[str, Any]) -> dict[str, str]:
     """Attributes as text; those that have their default are left out, except operands of arithmetic."""
     return {
         name: to_text(keywords[name])

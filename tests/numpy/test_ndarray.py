@@ -465,3 +465,9 @@ def test_reductions(data: Any, shape: Any) -> None:
 def test_products_take_no_numbers(multiply):
     with pytest.raises(AssertionError, match="takes no numbers"):
         multiply(np.ones((2, 2)), 2)
+
+
+def test_least_squares_take_the_default_that_numpy_had():
+    a, b = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]), np.array([1.0, 2.0, 3.0])
+    solution, *_ = np.linalg.lstsq(a, b, rcond="warn")
+    onp.testing.assert_allclose(solution.asnumpy(), [1.4444444, 1.1111112], rtol=1e-5)
