@@ -18,6 +18,7 @@ import numpy as np
 from mixnet.base import OperatorValueError
 from mixnet.ops.generators.source import is_drawn_by_host, is_heads
 from mixnet.ops.nn.resample import resized_extents
+from mixnet.ops.quantized.calibrate import calibrate_entropy_on_host
 from mixnet.ops.random.threefry import threefry
 
 ON_HOST: dict[str, Callable[..., Any]] = {}
@@ -52,6 +53,9 @@ def _constraint_check(input: np.ndarray, *, msg: str = "Constraint violated.") -
     if not np.all(input):
         raise OperatorValueError(msg)
     return np.ones((), bool)
+
+
+_of("_contrib_calibrate_entropy")(calibrate_entropy_on_host)
 
 
 @_of("_backend_part")

@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.control import loops
@@ -23,6 +24,19 @@ def _smoothed(counts: jax.Array, inside: Any) -> Any:
     share = _SMOOTH * empty.sum() / filled.sum()
     smooth = jnp.where(empty, _SMOOTH, jnp.where(filled, counts - share, 0))
     return jnp.where(share < 1, smooth / smooth.sum(), jnp.nan)
+
+
+def _check(hist: tuple[int, ...], edges: tuple[int, ...], quantized: int) -> None:
+    if len(hist) != 1 or edges != (hist[0] + 1,):
+        raise ShapeError(
+            f"contrib.calibrate_entropy: hist is {hist} and hist_edges {edges}; "
+            f"give (bins,) and (bins + 1,)."
+        )
+    if not 0 < quantized <= hist[0]:
+        raise OperatorValueError(
+            f"contrib.calibrate_entropy: num_quantized_bins={quantized} must be between 1 "
+            f"and the {hist[0]} bins of hist."
+        )
 
 
 @op(
@@ -53,17 +67,8 @@ def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: Positive = 255):
 
     Source: MXNet operator ``_contrib_calibrate_entropy``; Migacz, 2017.
     """
+    _check(hist.shape, hist_edges.shape, num_quantized_bins)
     bins = hist.size
-    if hist.ndim != 1 or hist_edges.shape != (bins + 1,):
-        raise ShapeError(
-            f"contrib.calibrate_entropy: hist is {hist.shape} and hist_edges {hist_edges.shape}; "
-            f"give (bins,) and (bins + 1,)."
-        )
-    if not 0 < num_quantized_bins <= bins:
-        raise OperatorValueError(
-            f"contrib.calibrate_entropy: num_quantized_bins={num_quantized_bins} must be between 1 "
-            f"and the {bins} bins of hist."
-        )
     counts = hist.astype(jnp.float64)
     zero = jnp.zeros(1)
     # Sums over any run of bins are differences of these.
@@ -94,3 +99,62 @@ def calibrate_entropy(hist, hist_edges, *, num_quantized_bins: Positive = 255):
     best = jnp.argmin(divergences)
     threshold = hist_edges[stops[best]]
     return tuple(each.astype(jnp.float32).reshape((1,)) for each in (threshold, divergences[best]))
+
+
+@calibrate_entropy.infer_outputs
+def _(hist, hist_edges, *, num_quantized_bins):
+    _check(hist[0], hist_edges[0], num_quantized_bins)
+    return [((1,), np.dtype(np.float32))] * 2
+
+
+def calibrate_entropy_on_host(
+    hist: np.ndarray, hist_edges: np.ndarray, *, num_quantized_bins: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same with NumPy, which reads the bins inside of each threshold alone, and compiles nothing."""
+    counts = hist.astype(np.float64)
+    totals = np.concatenate([[0], np.cumsum(counts)])
+    filled = np.concatenate([[0], np.cumsum(counts != 0)])
+    best, threshold = np.inf, 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for reach in range(num_quantized_bins // 2, hist.size // 2 + 1):
+            start = hist.size // 2 - reach
+            stop = min(hist.size // 2 + reach + 1, hist.size)
+            lost = _divergence(counts, totals, filled, start, stop, num_quantized_bins)
+            lost = lost if np.isfinite(lost) else float(np.finfo(np.float32).max)
+            if lost < best:
+                best, threshold = lost, stop
+    return hist_edges[threshold : threshold + 1].astype(np.float32), np.float32([best])
+
+
+def _divergence(
+    counts: np.ndarray,
+    totals: np.ndarray,
+    filled: np.ndarray,
+    start: int,
+    stop: int,
+    quantized: int,
+) -> float:
+    """Of the bins from ``start`` to ``stop``; sums of counts and of filled bins before each bin are known."""
+    cut = counts[start:stop].copy()
+    cut[0] += totals[start]
+    cut[-1] += totals[-1] - totals[stop]
+    merged = (stop - start) // quantized
+    first = start + np.arange(quantized) * merged
+    last = np.append(first[1:], stop)
+    widths = last - first
+    first[0] += 1  # as above
+    number = filled[last] - filled[first]
+    level = np.where(number > 0, (totals[last] - totals[first]) / np.maximum(number, 1), 0)
+    levels = np.where(cut != 0, np.repeat(level, widths), 0)
+    one, two = _smoothed_on_host(cut), _smoothed_on_host(levels)
+    return float(np.sum(one * np.log(one / two)))
+
+
+def _smoothed_on_host(counts: np.ndarray) -> Any:
+    empty = counts == 0
+    number = np.count_nonzero(empty)
+    share = np.float64(_SMOOTH * number) / (counts.size - number)
+    if not share < 1:
+        return np.nan
+    smooth = np.where(empty, _SMOOTH, counts - share)
+    return smooth / smooth.sum()
