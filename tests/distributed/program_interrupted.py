@@ -43,7 +43,7 @@ def interrupted(at: int, work: Callable[[], object]) -> bool:
 
 
 def every_line(push: Callable[[], object], check: Callable[[], object]) -> int:
-    """How many lines a push has; an interrupt at any of them leaves both processes with the same values.
+    """An interrupt at any line of a push leaves both processes with the same values; how many, in tens.
 
     Args:
         push: makes one exchange.
