@@ -238,3 +238,10 @@ def test_attributes_computed_from_extents() -> None:
 def test_expressions_that_are_none(text: str, words: str) -> None:
     with pytest.raises(MXNetError, match=words):
         mx.nd._internal._extents(mx.nd.zeros((4, 2)), values=text).asnumpy()
+
+
+def test_an_array_of_numpy_is_named_as_what_it_is() -> None:
+    data = mx.sym.var("data")
+    block = mx.gluon.SymbolBlock(mx.sym.relu(data), [data])
+    with pytest.raises(ValueError, match=r"SymbolBlock takes .* got a ndarray.*mx\.nd\.array"):
+        block(np.ones((2, 3), "float32"))
