@@ -77,10 +77,8 @@ def array_of(elements: Elements, dtype: DTypeLike = np.int64) -> Any:
 
 
 def _objects(elements: Elements) -> np.ndarray:
-    if not isinstance(elements, (tuple, list)):
-        elements, shape = [elements], ()
-    else:
-        shape = (len(elements),)
+    shape: tuple[int, ...] = (len(elements),) if isinstance(elements, (tuple, list)) else ()
+    elements = elements if isinstance(elements, (tuple, list)) else [elements]
     array = np.empty(len(elements), object)
     array[:] = elements
     return array.reshape(shape)
@@ -334,6 +332,7 @@ def _(g: Reading, call: Call, arrays: list[Any]) -> Any:
         for i in range(1, 5)
     )
     selection = [slice(None)] * arrays[0].ndim
+    assert starts is not None and ends is not None
     for i, axis in enumerate(axes or range(len(starts))):
         last = None if steps and steps[i] < 0 and ends[i] < -arrays[0].shape[axis] else ends[i]
         selection[axis] = slice(starts[i], last, steps[i] if steps else 1)

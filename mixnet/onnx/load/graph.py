@@ -65,7 +65,7 @@ class Reading:
         self._parameters: dict[str, Symbol] = {}
         self._specs: dict[Entry, tuple[tuple[int, ...], np.dtype]] = {}
         self._names: dict[int, str] = {}
-        self.origins = Origins() if outer is None else outer.origins
+        self.origins: Origins = Origins() if outer is None else outer.origins
         self._scalars: set[Entry] = set()
         """What has no axes in the file: a symbol of one axis here."""
         self.functions: dict[tuple[str, str], Any] = {} if outer is None else outer.functions
