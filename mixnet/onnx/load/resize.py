@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.base import NotDefinedError
-from mixnet.onnx.load.extents import array_of, is_open
+from mixnet.onnx.load.extents import Extent, array_of, is_open
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _sizes(g: Reading, call: Call, shape: tuple[Any, ...]) -> dict[int, tuple[An
     return {a: (_scaled(shape[a], s), float(s)) for a, s in zip(axes, scales, strict=True)}
 
 
-def _scaled(extent: Any, scale: float) -> Any:
+def _scaled(extent: Extent, scale: float) -> Any:
     if not is_open(extent):
         return int(np.floor(extent * scale))
     by = Fraction(scale).limit_denominator(1000)
@@ -113,7 +113,7 @@ def _resized_open(
     return g.op("_contrib_BilinearResize2D", x, height=height, width=width, align_corners=aligned)
 
 
-def _floor_of_share(g: Reading, new: Any, old: Any) -> Any:
+def _floor_of_share(g: Reading, new: Extent, old: Extent) -> Any:
     """For each new element the old one at the same share of the axis, rounded down."""
     scaled = g.op("_npi_multiply", g.counted(new), array_of((old,)))
     rest = g.op("_npi_mod", scaled, array_of((new,)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.base import NotDefinedError
-from mixnet.onnx.load.extents import array_of, broadcast, is_open
+from mixnet.onnx.load.extents import Extent, array_of, broadcast, is_open
 from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 
@@ -138,7 +138,7 @@ def _(g: Reading, call: Call) -> Any:
     return g.op("slice", call.x, begin=tuple(begin), end=tuple(end), step=tuple(step))
 
 
-def _end_of_slice(place: Any) -> Any:
+def _end_of_slice(place: Extent) -> Any:
     """Where a slice of an open axis begins or ends; None for numbers that exporters write for its ends."""
     return None if not is_open(place) and abs(place) >= _FAR else place
 
