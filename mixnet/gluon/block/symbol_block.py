@@ -164,13 +164,13 @@ class SymbolBlock(HybridBlock):
 
     def forward(self, x: Tensor, *args: Any) -> Any:
         """Outputs of the symbol for its inputs in order."""
+        first = first_input(self, (x, *args))
         inputs = _flat((x, *args))
         if len(inputs) != len(self._inputs):
             raise CheckError(
                 f"SymbolBlock takes {len(self._inputs)} input(s) ({', '.join(self._inputs)}), not "
                 f"{len(inputs)}."
             )
-        first = first_input(self, inputs)
         by_name: dict[str, Any] = dict(zip(self._inputs, inputs, strict=True))
         if isinstance(first, Symbol):
             own = {each.name: each.var() for each in self._params.values()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -277,10 +278,10 @@ def _(g: Reading, call: Call) -> Any:
     axis = call.get("axis", -1 if g.opset >= 13 else 1) % max(1, len(shape))
     x = call.x
     if g.opset < 13 and axis != len(shape) - 1:  # over all axes from this one on
-        x = g.op("_np_reshape", x, newshape=(int(np.prod(shape[:axis])), -1))
+        x = g.op("_np_reshape", x, newshape=(math.prod(shape[:axis]), -1))
     at = axis if x is call.x else -1
     if call.node.op_type == "Hardmax":
-        extent = shape[axis] if x is call.x else int(np.prod(shape[axis:]))
+        extent = shape[axis] if x is call.x else math.prod(shape[axis:])
         result = g.op(
             "one_hot", g.op("argmax", x, axis=at), depth=extent, dtype=g.dtype(call.x).name
         )
@@ -289,4 +290,4 @@ def _(g: Reading, call: Call) -> Any:
         result = g.op(
             {"Softmax": "softmax", "LogSoftmax": "log_softmax"}[call.node.op_type], x, axis=at
         )
-    return result if x is call.x else g.op("_np_reshape", result, newshape=shape)
+    return result if x is call.x else g.reshaped(result, shape)

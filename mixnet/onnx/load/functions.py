@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from mixnet.onnx.load.extents import is_open
 from mixnet.onnx.load.table import MAIN, Call
 from mixnet.onnx.package import onnx_package
 
@@ -90,6 +91,7 @@ def _type_of(g: Reading, value: Any) -> bytes:
     if value is None:
         return bytes(onnx_package().TypeProto().SerializeToString())
     shape = () if g.is_scalar(value) else g.shape(value)
+    shape = tuple(None if is_open(each) else each for each in shape)
     kind = helper.np_dtype_to_tensor_dtype(g.dtype(value))
     return bytes(helper.make_tensor_type_proto(kind, shape).SerializeToString())
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import jax
 import numpy as np
+from numpy.typing import DTypeLike
 
 import mixnet.onnx.load.readers  # noqa: F401 - fills the table
 from mixnet import symbol as sym
 from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.export.network import as_function
 from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
+from mixnet.onnx.load.extents import Extent, OpenArray, Origins, followed, is_open, open_extent
 from mixnet.onnx.load.functions import definition_of, is_of_onnx, read_definition
 from mixnet.onnx.load.table import MAIN, READERS, REASONS, Call, key_of
 from mixnet.onnx.package import onnx_package
@@ -61,6 +65,7 @@ class Reading:
         self._parameters: dict[str, Symbol] = {}
         self._specs: dict[Entry, tuple[tuple[int, ...], np.dtype]] = {}
         self._names: dict[int, str] = {}
+        self.origins: Origins = Origins() if outer is None else outer.origins
         self._scalars: set[Entry] = set()
         """What has no axes in the file: a symbol of one axis here."""
         self.functions: dict[tuple[str, str], Any] = {} if outer is None else outer.functions
@@ -76,27 +81,111 @@ class Reading:
     # ---- what readers ask -----------------------------------------------------------------------
 
     def op(self, name: str, *inputs: Any, **attributes: Any) -> Any:
-        """A symbol of an operator; arrays among the inputs become parameters."""
+        """A symbol of an operator; arrays among the inputs become parameters.
+
+        Attributes that depend on open extents are computed from the shapes of the model's inputs.
+        """
         symbols = [self.symbol(each) for each in inputs]
-        return getattr(sym, name)(*symbols, **attributes)
+        if not any(map(is_open, attributes.values())):
+            return getattr(sym, name)(*symbols, **attributes)
+        text, measured = self.origins.spelled(attributes)
+        return sym._internal._with_extents(
+            *symbols, *measured, operator=name, attributes=text, num_shapes=len(measured)
+        )
 
     def symbol(self, value: Any) -> Symbol:
         """A value as a symbol."""
+        if isinstance(value, OpenArray):
+            if value.symbol is None:
+                value.symbol = self._computed_extents(value)
+            return value.symbol
         return value if isinstance(value, Symbol) else self._parameter(value)
 
-    def input(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
-        """Declare an input of the graph; one without axes has one axis of extent 1 here."""
-        extents = shape or (1,)
-        symbol = sym.Variable(name, shape=extents, dtype=dtype)
-        self.values[name] = self.variable(symbol, extents, dtype, not shape)
+    def _computed_extents(self, value: OpenArray) -> Symbol:
+        text, measured = self.origins.spelled(tuple(value.array.reshape(-1)))
+        symbol = sym._internal._extents(*measured, values=text, dtype=value.dtype.name)
+        if len(value.shape) > 1:
+            symbol = sym.Reshape(symbol, shape=value.shape)
+        self._specs[symbol._heads[0]] = (value.shape or (1,), value.dtype)
+        return cast("Symbol", self.mark_scalar(symbol, not value.shape))
 
-    def shape(self, value: Any) -> tuple[int, ...]:
-        """The shape of a value."""
-        return tuple(value.shape) if isinstance(value, np.ndarray) else self._spec(value)[0]
+    def input(
+        self, name: str, shape: tuple[Extent, ...], dtype: np.dtype, known: tuple[int, ...]
+    ) -> None:
+        """Declare an input of the graph; one without axes has one axis of extent 1 here.
+
+        Args:
+            name: of the input.
+            shape: with symbols for open extents.
+            dtype: of its elements.
+            known: the shape that the symbol declares, 0 for extents that are not known.
+        """
+        symbol = sym.Variable(name, shape=known or (1,), dtype=dtype)
+        self.values[name] = self.variable(symbol, shape or (1,), dtype, not shape)
+
+    def filled(self, shape: tuple[Extent, ...], number: float, dtype: np.dtype) -> Any:
+        """An array of one number; an operator if its shape is open."""
+        if not is_open(shape):
+            return np.full(tuple(int(each) for each in shape), number, dtype)
+        value = float(number)
+        array = self.op("_npi_full", shape=shape, value=value, dtype=np.dtype(dtype).name)
+        self._specs[array._heads[0]] = (shape, np.dtype(dtype))
+        return array
+
+    def counted(
+        self, count: Extent, first: int = 0, step: int = 1, dtype: DTypeLike = np.int64
+    ) -> Any:
+        """Numbers in equal steps; an operator if their count is open."""
+        if not is_open(count):
+            return np.arange(first, first + count * step, step, dtype)
+        kind = np.dtype(dtype).name
+        array = self.op("_npi_indices", dimensions=(count,), dtype=kind)
+        array = self.op("Reshape", array, shape=(-1,))
+        for name, number in (("multiply", step), ("add", first)):
+            if number != (name == "multiply"):
+                array = self.op(f"_npi_{name}", array, np.asarray([number], dtype))
+        return array
+
+    def broadcast(self, array: np.ndarray | Symbol, shape: tuple[Extent, ...]) -> Any:
+        """An array repeated to a shape; an operator if that is open."""
+        if not is_open(shape) and isinstance(array, np.ndarray):
+            return np.array(np.broadcast_to(array, shape))
+        return self.op("_npi_broadcast_to", array, shape=shape)
+
+    def reshaped(self, value: object, shape: tuple[Extent, ...]) -> Any:
+        """A value in another shape.
+
+        Open extents get MXNet's codes where these say the same: 0 for an axis that stays, -1 for one that
+        follows from the others.
+        """
+        before = self.shape(value)
+        codes = [
+            0 if is_open(extent) and axis < len(before) and extent == before[axis] else extent
+            for axis, extent in enumerate(shape)
+        ]
+        following = [axis for axis, extent in enumerate(codes) if is_open(extent)]
+        if len(following) == 1 and -1 not in codes:
+            codes[following[0]] = -1
+        return self.op("Reshape", value, shape=tuple(codes))
+
+    def places(self, shape: tuple[Extent, ...], axis: int) -> Any:
+        """For each element of an array its place along an axis."""
+        along = self.counted(shape[axis])
+        form = tuple(-1 if i == axis else 1 for i in range(len(shape)))
+        if isinstance(along, np.ndarray):
+            return self.broadcast(along.reshape(form), shape)
+        along = self.op("Reshape", along, shape=form)
+        if any(i != axis and extent != 1 for i, extent in enumerate(shape)):
+            along = self.broadcast(along, shape)
+        return along
+
+    def shape(self, value: Any) -> tuple[Any, ...]:
+        """The shape of a value, with symbols for open extents."""
+        return self._spec(value)[0] if isinstance(value, Symbol) else tuple(value.shape)
 
     def dtype(self, value: Any) -> np.dtype:
         """The dtype of a value."""
-        return value.dtype if isinstance(value, np.ndarray) else self._spec(value)[1]
+        return self._spec(value)[1] if isinstance(value, Symbol) else value.dtype
 
     def constant(self, value: Any, role: str) -> np.ndarray:
         """An input that must be constant.
@@ -110,16 +199,18 @@ class Reading:
             f"{role} is computed from the model's inputs; it has to be a constant here"
         )
 
-    def ints(self, value: object, role: str) -> list[int]:
-        """A constant input that is a list of integers."""
+    def ints(self, value: object, role: str) -> list[Any]:
+        """An input that is a list of integers, constant or computed from open extents."""
+        if isinstance(value, OpenArray):
+            return list(value.array.reshape(-1))
         return [int(each) for each in self.constant(value, role).reshape(-1)]
 
     # ---- values without axes --------------------------------------------------------------------
 
     def is_scalar(self, value: Any) -> bool:
         """Whether a value has no axes in the file."""
-        if isinstance(value, np.ndarray):
-            return value.ndim == 0
+        if isinstance(value, (np.ndarray, OpenArray)):
+            return not value.shape
         return value is not None and value._heads[0] in self._scalars
 
     def mark_scalar(self, value: object, scalar: bool = True) -> Any:
@@ -202,7 +293,11 @@ class Reading:
         return self._specs[entry]
 
     def _infer(self, node: Any) -> None:
-        outputs = evaluate_node(node, [self._specs[e] for e in node.inputs])
+        inputs = [self._specs[e] for e in node.inputs]
+        if any(is_open(shape) for shape, _ in inputs):
+            outputs = _open_outputs(node, inputs)
+        else:
+            outputs = evaluate_node(node, inputs)
         for i, (shape, dtype) in enumerate(outputs):
             self._specs[Entry(node, i)] = (tuple(shape), np.dtype(dtype))
 
@@ -223,11 +318,7 @@ class Reading:
         call = Call(node, attributes, inputs)
         own = node.name or (node.output[0] if node.output else node.op_type)
         self.scope = f"{self.prefix}{own}"
-        values = (
-            computed(self, call)
-            if not local and all(isinstance(i, (np.ndarray, type(None))) for i in inputs)
-            else None
-        )
+        values = None if local else self._without_arrays(call)
         if values is None:
             values = self._converted(call)
         values = list(values) if isinstance(values, (list, tuple)) else [values]
@@ -238,6 +329,14 @@ class Reading:
             self.values[name] = self._called(value, name)
             if scalar and isinstance(value, Symbol) and self.shape(value) == (1,):
                 self.mark_scalar(value)
+
+    def _without_arrays(self, call: Call) -> Any:
+        """Results of a node that depends on constants and open extents alone; None for any other."""
+        if all(isinstance(each, (np.ndarray, type(None))) for each in call.inputs):
+            return computed(self, call)
+        if all(isinstance(each, (np.ndarray, OpenArray, type(None))) for each in call.inputs):
+            return followed(self, call)
+        return None
 
     def _no_axes(self, inputs: Sequence[Any]) -> bool:
         """Whether none of a node's inputs has axes; a symbol is among them."""
@@ -304,7 +403,7 @@ class Reading:
 
     def _called(self, value: Any, name: str) -> Any:
         """The result of a node, named as in the file."""
-        if isinstance(value, np.ndarray):
+        if not isinstance(value, Symbol):
             return value
         node = value._heads[0].node
         if (
@@ -316,6 +415,57 @@ class Reading:
             node.name = f"{self.prefix}{name}"
             node.attrs = {**node.attrs, "__onnx__": "1"}
         return value
+
+
+_ALIKE = {
+    "Concat",
+    "stack",
+    "_npi_add",
+    "_npi_concatenate",
+    "_npi_matmul",
+    "_npi_multiply",
+    "_npi_subtract",
+}
+"""Operators whose arrays have equal extents, except along the axis that they are joined by."""
+
+
+def _open_outputs(node: Any, inputs: list[Any]) -> list[Any]:
+    """Shapes and dtypes of the results of a node some of whose extents are open.
+
+    Extents that have to be equal may be computed in ways of which this cannot be seen, as ``2 * (n // 2)``
+    for ``n``; they are taken to be those of the first input. Where they are not, the call is an error.
+    """
+    try:
+        return _evaluated(node, inputs)
+    except Exception:
+        if node.op.name not in _ALIKE:
+            raise
+        shape = inputs[0][0]
+        keywords = node.op.keywords(node.statics)
+        joined = keywords.get("dim", keywords.get("axis"))
+        own_axes = {joined % len(shape)} if isinstance(joined, int) and shape else set()
+        if node.op.name == "_npi_matmul":
+            own_axes = {len(shape) - 2, len(shape) - 1}
+
+        def like_first(own: tuple[Any, ...]) -> tuple[Any, ...]:
+            if len(own) != len(shape):
+                return own
+            return tuple(
+                a if axis not in own_axes and is_open((a, b)) else b
+                for axis, (a, b) in enumerate(zip(shape, own, strict=True))
+            )
+
+        alike = [(like_first(own), dtype) for own, dtype in inputs]
+        if alike == inputs:
+            raise
+        return _evaluated(node, alike)
+
+
+def _evaluated(node: Any, inputs: list[Any]) -> list[Any]:
+    structs = [jax.ShapeDtypeStruct(*each) for each in inputs]
+    with jax.enable_x64(True):
+        results = jax.eval_shape(as_function(node), *structs)
+    return [(each.shape, each.dtype) for each in results]
 
 
 def _is_trained(array: np.ndarray) -> bool:
@@ -334,10 +484,91 @@ def read_graph(
 ) -> tuple[Symbol, Reading, list[str]]:
     """The symbol of a model, and names of its inputs.
 
+    Extents that the file leaves open stay open. Where a node needs to know them, only those of the first
+    axes, the batch, do; if that is not enough, the symbol is one for the given shapes alone.
+
     Args:
         model: a ``ModelProto``.
         shapes: shapes of inputs by name, for inputs with dynamic dimensions.
         arrays: its initializers.
+    """
+    inputs = [
+        _Input(each, _shape_of(each, shapes), each.name in (shapes or {}))
+        for each in model.graph.input
+        if each.name not in arrays
+    ]
+    _opset_of(model)
+    everything = [each.open_axes() for each in inputs]
+    batches = [{a: name for a, name in each.items() if a == 0} for each in everything]
+    why = ""
+    for opened in (everything, batches) if batches != everything else (everything,):
+        if not any(opened):
+            break
+        try:
+            return _read_opened(model, arrays, inputs, opened, why)
+        except FileFormatError:
+            raise
+        except Exception as error:  # of a node that needs to know an extent, or of any other reason
+            why = why or str(error)
+    return _read_opened(model, arrays, inputs, [{}] * len(inputs), why)
+
+
+class _Input:
+    """An input of a model.
+
+    Args:
+        info: its ``ValueInfoProto``.
+        shape: that it has if no extent is open.
+        is_known: whether the user said so.
+    """
+
+    def __init__(self, info: Any, shape: tuple[int, ...], is_known: bool):
+        self.info, self.shape, self.is_known = info, shape, is_known
+        self.name: str = info.name
+
+    def open_axes(self) -> dict[int, Any]:
+        """What names the extents that the file leaves open, by axis."""
+        dims = self.info.type.tensor_type.shape.dim
+        return {
+            axis: dims[axis].dim_param or (self.name, axis)
+            for axis in range(len(self.shape))
+            if axis < len(dims) and not dims[axis].dim_value
+        }
+
+    def declare(self, reading: Reading, opened: Mapping[int, Any], why: str) -> None:
+        """Make it an input of the graph.
+
+        Args:
+            reading: the graph.
+            opened: what names the extents that stay open, by axis.
+            why: the reason if others do not.
+        """
+        numbers = {axis: reading.origins.number(name) for axis, name in opened.items()}
+        shape = tuple(
+            open_extent(numbers[axis]) if axis in numbers else extent
+            for axis, extent in enumerate(self.shape)
+        )
+        known = self.shape if self.is_known else tuple(0 if is_open(e) else e for e in shape)
+        reading.input(self.name, shape, _dtype_of(self.info), known)
+        variable = reading.values[self.name]
+        for axis, number in numbers.items():
+            reading.origins.set(number, variable, axis)
+        if fixed := [axis for axis in self.open_axes() if axis not in opened]:
+            extents = tuple(e if axis in fixed else 0 for axis, e in enumerate(self.shape))
+            reason = (
+                f"Input {self.name!r} was imported for this shape; for another one, import the file "
+                f"with input_shapes={{{self.name!r}: (...)}}. It does not stay open, since: {why}"
+            )
+            scalar = reading.is_scalar(variable)
+            variable = reading.op("_of_shape", variable, shape=extents, why=reason)
+            reading.values[self.name] = reading.mark_scalar(variable, scalar)
+
+
+def _opset_of(model: Any) -> int:
+    """The operator set of a model.
+
+    Raises:
+        FileFormatError: it cannot be read.
     """
     sets = {each.domain: each.version for each in model.opset_import}
     only_others = bool(sets) and all(node.domain not in MAIN for node in model.graph.node)
@@ -348,16 +579,24 @@ def read_graph(
             "be read. Convert it "
             f"with onnx.version_converter."
         )
-    reading = Reading(opset, arrays)
-    reading.sets = sets
+    return opset
+
+
+def _read_opened(
+    model: Any,
+    arrays: dict[str, np.ndarray],
+    inputs: Sequence[_Input],
+    opened: Sequence[Mapping[int, Any]],
+    why: str,
+) -> tuple[Symbol, Reading, list[str]]:
+    """The same as :func:`read_graph`, with these extents of each input open."""
+    reading = Reading(_opset_of(model), arrays)
+    reading.sets = {each.domain: each.version for each in model.opset_import}
     reading.functions = {(each.domain, each.name): each for each in model.functions}
     for name, array in arrays.items():
         reading.values[name] = reading.named(array, name)
-    names = []
-    for each in model.graph.input:
-        if each.name not in arrays:
-            names.append(each.name)
-            reading.input(each.name, _shape_of(each, shapes), _dtype_of(each))
+    for each, axes in zip(inputs, opened, strict=True):
+        each.declare(reading, axes, why)
     for node in model.graph.node:
         reading.node(node)
     heads = []
@@ -373,7 +612,7 @@ def read_graph(
     group = heads[0] if len(heads) == 1 else sym.Group(heads)
     for node in group.graph.nodes:
         node.attrs = {k: v for k, v in node.attrs.items() if k != "__onnx__"}
-    return group, reading, names
+    return group, reading, [each.name for each in inputs]
 
 
 def _shape_of(info: Any, shapes: Mapping[str, Any] | None) -> tuple[int, ...]:

@@ -27,7 +27,8 @@ def import_model(
 
     Args:
         model_file: its path. External parameters are read only from its folder.
-        input_shapes: shapes of inputs by name, for dynamic dimensions, which are 1 by default.
+        input_shapes: shapes of inputs by name, for dynamic dimensions whose sizes nodes have to know; 1 by
+            default.
 
     Returns:
         The symbol, its arguments and its auxiliary states by name.

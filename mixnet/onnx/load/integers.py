@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.base import NotDefinedError
+from mixnet.onnx.load.extents import is_open
 from mixnet.onnx.load.table import READERS, Call, reads
 from mixnet.onnx.package import onnx_package
 
@@ -105,8 +106,8 @@ def _(g: Reading, call: Call) -> Any:
 def _whole_floats(g: Reading, value: object, zero: object, terms: int, axis: int | None) -> Any:
     """Whole numbers less their zero point, in floats that hold sums of products exactly."""
     bits = g.dtype(value).itemsize * 8
-    exact = terms << 2 * bits
-    dtype = "float32" if exact <= _EXACT else "float64"
+    fits = not is_open(terms) and terms << 2 * bits <= _EXACT
+    dtype = "float32" if fits else "float64"
     value, rank = g.op("Cast", value, dtype=dtype), len(g.shape(value))
     if zero is None:
         return value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import string
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mixnet.onnx.load.extents import is_open, larger
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def window(
     if padding.startswith("SAME"):
         extents = g.shape(call.x)[2:]
         total = [
-            max((math.ceil(n / s) - 1) * s + (k - 1) * d + 1 - n, 0)
+            larger((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)
             for n, s, k, d in zip(extents, strides, kernel, dilate, strict=True)
         ]
         small, large = [t // 2 for t in total], [t - t // 2 for t in total]
@@ -104,7 +104,7 @@ def _(g: Reading, call: Call) -> Any:
     if not any(before + after):
         return out
     rank = count + 2
-    ends = [n - a for n, a in zip(whole, after, strict=True)]
+    ends = [(-a or None) if is_open(n) else n - a for n, a in zip(whole, after, strict=True)]
     return g.op(
         "slice", out, begin=(None, None, *before), end=(None, None, *ends), step=(1,) * rank
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from mixnet import symbol as sym
 from mixnet.base import NotDefinedError
+from mixnet.onnx.load.extents import OpenArray
 from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 from mixnet.ops.control.control_flow import UNLIMITED
@@ -47,8 +48,8 @@ def _(g: Reading, call: Call) -> Any:
     always = condition is None or (
         isinstance(condition, np.ndarray) and bool(condition.reshape(-1)[0])
     )
-    if isinstance(limit, np.ndarray) and always and _goes_on(body):
-        return _counted(g, body, int(limit.reshape(-1)[0]), carried)
+    if isinstance(limit, (np.ndarray, OpenArray)) and always and _goes_on(body):
+        return _counted(g, body, g.ints(limit, "the number of iterations")[0], carried)
     if stacked:
         raise NotDefinedError(
             "the number of iterations depends on the model's inputs, and so do the rows of an output; "
@@ -86,9 +87,8 @@ def _(g: Reading, call: Call) -> Any:
         return [*slices, *(inner.symbol(each) for each in results[len(starts) :])], new
 
     outputs, states = sym.contrib.foreach(step, arrays, _starts(g, starts), name=g.scope)
-    turns = g.shape(arrays[0])[0]
     stacked = [
-        _last_place(g, g.op("Reshape", each, shape=(turns,)) if scalar else each, axis, reverse)
+        _last_place(g, g.op("Reshape", each, shape=(-1,)) if scalar else each, axis, reverse)
         for each, scalar, axis, reverse in zip(
             outputs[count:], scalars, out_axes, out_backwards, strict=True
         )
@@ -120,8 +120,8 @@ def _goes_on(body: Any) -> bool:
     return bool(name == body.input[1].name)
 
 
-def _counted(g: Reading, body: Any, turns: int, carried: list[Any]) -> Any:
-    """A loop whose number of turns is known when the file is read."""
+def _counted(g: Reading, body: Any, turns: Any, carried: list[Any]) -> Any:
+    """A loop whose number of turns is known when the file is read, or follows from open extents."""
     if turns < 1:
         return [*carried, *_empty(body, len(carried))]
     scalars: list[bool] = []
@@ -137,10 +137,10 @@ def _counted(g: Reading, body: Any, turns: int, carried: list[Any]) -> Any:
         # it runs over.
         return [turn, *(inner.symbol(each) for each in rows)], new
 
-    numbers = g.symbol(np.arange(turns).reshape(turns, 1))
+    numbers = g.symbol(g.places((turns, 1), 0))
     outputs, states = sym.contrib.foreach(step, numbers, _starts(g, carried), name=g.scope)
     rows = [
-        g.op("Reshape", each, shape=(turns,)) if scalar else each
+        g.op("Reshape", each, shape=(-1,)) if scalar else each
         for each, scalar in zip(outputs[1:], scalars, strict=True)
     ]
     return [*_marked(g, states, carried), *rows]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.base import NotDefinedError
+from mixnet.onnx.load.extents import is_open
 from mixnet.onnx.load.layers import window
 from mixnet.onnx.load.table import Call, reads
 
@@ -27,7 +28,7 @@ def _(g: Reading, call: Call) -> Any:
     # The last axis of the grid has the last axis of data first.
     for i, extent in enumerate(extents):
         part = g.op("slice_axis", grid, axis=-1, begin=count - 1 - i, end=count - i)
-        part = g.op("Reshape", part, shape=tuple(g.shape(grid)[:-1]))
+        part = g.op("_np_squeeze", part, axis=-1)
         factor, shift = (extent - 1) / 2, (extent - 1) / 2
         if not aligned:
             factor = extent / 2
@@ -125,10 +126,7 @@ class _Sampler:
         g, extents = self.g, self.shape[2:]
         if self.padding == "reflection":
             places = [self._inside(p, n) for p, n in zip(places, extents, strict=True)]
-        rank = len(g.shape(places[0]))
-        rows = np.arange(self.shape[0]).reshape(-1, *(1,) * (rank - 1))
-        rows = np.array(np.broadcast_to(rows, g.shape(places[0])))
-        index = [rows]
+        index = [g.places(g.shape(places[0]), 0)]
         for each, extent in zip(places, extents, strict=True):
             cut = g.op("clip", each, a_min=0.0, a_max=float(extent - 1))
             index.append(g.op("Cast", cut, dtype="int64"))
@@ -143,6 +141,24 @@ class _Sampler:
                 mask = g.op("Cast", g.op(op, each, scalar=float(end)), dtype=self.dtype.name)
                 values = g.op("_npi_multiply", values, g.op("expand_dims", mask, axis=-1))
         return values
+
+
+@reads("AffineGrid")
+def _(g: Reading, call: Call) -> Any:
+    theta, size = call.x, g.ints(call.inputs[1], "the size")
+    extents = size[2:]
+    if is_open(extents):
+        raise NotDefinedError("a grid of open height and width is not supported")
+    aligned = call.get("align_corners", 0)
+    axes = [
+        np.linspace(-1, 1, n) if aligned and n > 1 else (2 * np.arange(n) + 1) / n - 1
+        for n in extents
+    ]
+    grid = np.meshgrid(*axes, indexing="ij")[::-1]  # the last axis of data comes first
+    places = np.stack([*grid, np.ones(extents)], -1).reshape(-1, len(extents) + 1)
+    turned = g.op("SwapAxis", theta, dim1=1, dim2=2)
+    out = g.op("_npi_matmul", places.astype(g.dtype(theta)), turned)
+    return g.reshaped(out, (g.shape(theta)[0], *extents, len(extents)))
 
 
 @reads("RoiAlign")

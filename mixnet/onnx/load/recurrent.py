@@ -27,7 +27,7 @@ def _(g: Reading, call: Call) -> Any:
     states = [call.input(5), call.input(6)][: 2 if kind == "LSTM" else 1]
     if by_batch:
         states = [None if each is None else _turned(g, each) for each in states]
-    zeros = np.zeros((sides, batch, size), g.dtype(call.x))
+    zeros = g.filled((sides, batch, size), 0, g.dtype(call.x))
     states = [zeros if each is None else each for each in states]
     lengths = call.input(4)
     if isinstance(lengths, np.ndarray) and (lengths == steps).all():

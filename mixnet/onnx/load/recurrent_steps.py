@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mixnet import symbol as sym
 from mixnet.base import NotDefinedError
 from mixnet.onnx.load.table import Call
@@ -126,7 +124,7 @@ class _Layer:
     def _side(self, value: object, side: int) -> Any:
         shape = self.g.shape(value)
         picked = self.g.op("slice_axis", value, axis=0, begin=side, end=side + 1)
-        return self.g.op("Reshape", picked, shape=tuple(shape[1:]))
+        return self.g.reshaped(picked, tuple(shape[1:]))
 
     def _part(self, value: object, place: int, size: int | None = None) -> Any:
         """A part of the last axis, of one gate by default."""
@@ -234,12 +232,12 @@ def read_steps(g: Reading, call: Call, x: object, states: list[Any], lengths: ob
 def _direction(
     g: Reading, layer: _Layer, x: object, first: list[Any], lengths: object, backwards: bool
 ) -> tuple[Any, list[Any]]:
-    steps, batch, _ = g.shape(x)
+    steps = g.shape(x)[0]
     x = _reversed(g, x, lengths) if backwards else x
     scanned = [layer.projected(x)]
     if lengths is not None:
-        clock = np.arange(steps, dtype=np.float32).reshape(-1, 1, 1)
-        ends = g.op("Reshape", g.op("Cast", lengths, dtype="float32"), shape=(1, batch, 1))
+        clock = g.op("Cast", g.places((steps, 1, 1), 0), dtype="float32")
+        ends = g.op("Reshape", g.op("Cast", lengths, dtype="float32"), shape=(1, -1, 1))
         scanned.append(g.op("Cast", g.op("_npi_less", clock, ends), dtype=g.dtype(x).name))
     kinds = [(g.shape(each), g.dtype(each)) for each in first]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mixnet.onnx.load.extents import is_open
 from mixnet.onnx.load.shape import axes_of
 from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
@@ -114,8 +115,11 @@ def _(g: Reading, call: Call) -> Any:
 
 @reads("TopK")
 def _(g: Reading, call: Call) -> Any:
-    k = call.get("k") if g.opset < 10 else int(g.constant(call.inputs[1], "k").reshape(-1)[0])
+    k = call.get("k") if g.opset < 10 else g.ints(call.inputs[1], "k")[0]
     attributes = {"axis": call.get("axis", -1), "k": k, "is_ascend": not call.get("largest", 1)}
+    if is_open(k):
+        kinds = ("value", "indices")
+        return [g.op("topk", call.x, ret_typ=kind, dtype="int64", **attributes) for kind in kinds]
     results = g.op("topk", call.x, ret_typ="both", dtype="int64", **attributes)
     return [results[0], results[1]]
 
@@ -135,6 +139,8 @@ def _(g: Reading, call: Call) -> Any:
 def _(g: Reading, call: Call) -> Any:
     kind = call.node.op_type
     shape = tuple(call.get("shape")) if call.get("shape") else g.shape(call.x)
+    if is_open(shape):
+        return _drawn_like(g, call)
     code = call.get("dtype", 1)
     dtype = np.dtype(onnx_package().helper.tensor_dtype_to_np_dtype(code)).name
     if "Normal" in kind:
@@ -151,6 +157,17 @@ def _(g: Reading, call: Call) -> Any:
         high=call.get("high", 1.0),
         shape=shape,
         dtype=dtype,
+    )
+
+
+def _drawn_like(g: Reading, call: Call) -> Any:
+    """Random numbers in the shape of an array of open extents."""
+    if "Normal" in call.node.op_type:
+        return g.op(
+            "_random_normal_like", call.x, loc=call.get("mean", 0.0), scale=call.get("scale", 1.0)
+        )
+    return g.op(
+        "_random_uniform_like", call.x, low=call.get("low", 0.0), high=call.get("high", 1.0)
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.base import NotDefinedError
+from mixnet.onnx.load.extents import Extent, array_of, is_open
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
@@ -21,7 +23,13 @@ def _(g: Reading, call: Call) -> Any:
         where = "asymmetric"
     outside = np.zeros((1,) * len(shape), bool)
     crops = _crops(g, call, len(shape)) if where == "tf_crop_and_resize" else {}
-    for axis, (size, scale) in _sizes(g, call, shape).items():
+    sizes = _sizes(g, call, shape)
+    changed = {
+        a: (new, s) for a, (new, s) in sizes.items() if new != shape[a] or s not in (1, None)
+    }
+    if any(is_open((shape[axis], new)) for axis, (new, _) in changed.items()):
+        return _resized_open(g, call, changed, where)
+    for axis, (size, scale) in sizes.items():
         old = shape[axis]
         if size == old and scale == 1 and crops.get(axis, (0, 1)) == (0, 1):
             continue
@@ -57,7 +65,7 @@ def _cropped(old: int, new: int, first: float, last: float) -> np.ndarray:
     return (first + np.arange(new) * (last - first) / (new - 1)) * (old - 1)
 
 
-def _sizes(g: Reading, call: Call, shape: tuple[int, ...]) -> dict[int, tuple[int, float]]:
+def _sizes(g: Reading, call: Call, shape: tuple[Any, ...]) -> dict[int, tuple[Any, Any]]:
     """New size and scale of every given axis."""
     rank = len(shape)
     axes = [a % rank for a in call.get("axes", range(rank))]
@@ -67,13 +75,60 @@ def _sizes(g: Reading, call: Call, shape: tuple[int, ...]) -> dict[int, tuple[in
     scales = call.get("scales")
     if scales is None:
         scales = g.constant(call.inputs[1 if len(call.inputs) == 2 else 2], "the scale").tolist()
-    return {a: (int(np.floor(shape[a] * s)), float(s)) for a, s in zip(axes, scales, strict=True)}
+    return {a: (_scaled(shape[a], s), float(s)) for a, s in zip(axes, scales, strict=True)}
+
+
+def _scaled(extent: Extent, scale: float) -> Any:
+    if not is_open(extent):
+        return int(np.floor(extent * scale))
+    by = Fraction(scale).limit_denominator(1000)
+    if np.float32(float(by)) != np.float32(scale):
+        raise NotDefinedError(f"a scale of {scale} for an open extent is not supported")
+    return extent * by.numerator // by.denominator
+
+
+def _resized_open(
+    g: Reading, call: Call, sizes: dict[int, tuple[Any, float | None]], where: str
+) -> Any:
+    """Resizing along axes of open extents."""
+    x, mode = call.x, call.get("mode", "nearest")
+    shape = g.shape(x)
+    whole = all(scale is None or float(scale).is_integer() for _, scale in sizes.values())
+    usual = "floor" if where == "asymmetric" and g.opset < 11 else "round_prefer_floor"
+    if mode == "nearest" and where in ("asymmetric", "half_pixel"):
+        down = call.get("nearest_mode", usual) == "floor"
+        for axis, (size, scale) in sizes.items():
+            if scale is not None and float(scale).is_integer() and down == (where == "asymmetric"):
+                x = g.op("repeat", x, repeats=int(scale), axis=axis)
+            elif scale is None and down and where == "asymmetric":
+                x = g.op("take", x, _floor_of_share(g, size, shape[axis]), axis=axis)
+            else:
+                raise NotDefinedError(f"scale {scale} of an open extent is not supported")
+        return x
+    aligned = where == "align_corners"
+    linear = mode == "linear" and not call.get("antialias", 0) and set(sizes) <= {2, 3}
+    if not linear or len(shape) != 4 or not (aligned or (whole and where.endswith("half_pixel"))):
+        raise NotDefinedError(f"mode={mode!r} with {where!r} of open extents is not supported")
+    height, width = (sizes.get(axis, (shape[axis], 1))[0] for axis in (2, 3))
+    return g.op("_contrib_BilinearResize2D", x, height=height, width=width, align_corners=aligned)
+
+
+def _floor_of_share(g: Reading, new: Extent, old: Extent) -> Any:
+    """For each new element the old one at the same share of the axis, rounded down."""
+    scaled = g.op("_npi_multiply", g.counted(new), array_of((old,)))
+    rest = g.op("_npi_mod", scaled, array_of((new,)))
+    share = g.op("_npi_true_divide", g.op("_npi_subtract", scaled, rest), array_of((new,)))
+    return g.op("Cast", g.op("_npi_around", share, decimals=0), dtype="int64")
 
 
 def _kept_ratio(
     call: Call, axes: list[int], sizes: list[int], shape: Any
-) -> dict[int, tuple[int, float]]:
+) -> dict[int, tuple[Any, Any]]:
     policy = call.get("keep_aspect_ratio_policy", "stretch")
+    if is_open([*sizes, *(shape[a] for a in axes)]) and policy == "stretch":
+        return {
+            a: (size, 1 if size == shape[a] else None) for a, size in zip(axes, sizes, strict=True)
+        }
     scales = [size / shape[a] for a, size in zip(axes, sizes, strict=True)]
     if policy != "stretch":
         one = min(scales) if policy == "not_larger" else max(scales)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mixnet.base import NotDefinedError
+from mixnet.onnx.load.extents import Extent, array_of, broadcast, is_open
 from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 
 if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
+
+
+_FAR = (1 << 31) - 1
+"""A place behind the end of any axis, or before its begin."""
 
 
 def axes_of(g: Reading, call: Call, since: int = 13) -> list[int] | None:
@@ -30,7 +37,7 @@ def _(g: Reading, call: Call) -> Any:
         return g.mark_scalar(g.op("Reshape", call.x, shape=(1,)))
     if call.get("allowzero", 0) and 0 in shape:
         raise NotDefinedError("empty arrays are not supported")
-    return g.op("Reshape", call.x, shape=shape)
+    return g.reshaped(call.x, shape)
 
 
 @reads("Flatten")
@@ -40,7 +47,7 @@ def _(g: Reading, call: Call) -> Any:
         return g.op("Flatten", call.x)
     shape = g.shape(call.x)
     axis = axis % len(shape) if axis < 0 else axis
-    return g.op("Reshape", call.x, shape=(int(np.prod(shape[:axis])), -1))
+    return g.reshaped(call.x, (math.prod(shape[:axis]), -1))
 
 
 @reads("Transpose")
@@ -97,9 +104,9 @@ def _(g: Reading, call: Call) -> Any:
     if sizes is None:
         size = -(-extent // count)
         sizes = [size] * (count - 1) + [extent - size * (count - 1)]
-    ends = np.cumsum(sizes)
+    ends = list(itertools.accumulate(sizes))
     return [
-        g.op("slice_axis", call.x, axis=axis, begin=int(end - size), end=int(end))
+        g.op("slice_axis", call.x, axis=axis, begin=end - size, end=end)
         for end, size in zip(ends, sizes, strict=True)
     ]
 
@@ -122,9 +129,18 @@ def _(g: Reading, call: Call) -> Any:
     end: list[Any] = [None] * len(shape)
     step = [1] * len(shape)
     for a, s, e, t in zip(axes, starts, ends, steps, strict=True):
+        if is_open((shape[a], s, e)):
+            begin[a], end[a] = (_end_of_slice(each) for each in (s, e))
+            step[a] = t
+            continue
         first, last, _ = slice(s, e, t).indices(shape[a])
         begin[a], end[a], step[a] = first, last if last >= 0 else None, t
     return g.op("slice", call.x, begin=tuple(begin), end=tuple(end), step=tuple(step))
+
+
+def _end_of_slice(place: Extent) -> Any:
+    """Where a slice of an open axis begins or ends; None for numbers that exporters write for its ends."""
+    return None if not is_open(place) and abs(place) >= _FAR else place
 
 
 @reads("Gather")
@@ -132,9 +148,12 @@ def _(g: Reading, call: Call) -> Any:
     axis, index = call.get("axis", 0), call.inputs[1]
     extent = g.shape(call.x)[axis]
     if isinstance(index, np.ndarray):
-        index = np.where(index < 0, index + extent, index)
+        if not is_open(extent):
+            index = np.where(index < 0, index + extent, index)
         if index.ndim == 0:
-            picked = g.op("slice_axis", call.x, axis=axis, begin=int(index), end=int(index) + 1)
+            place = int(index)
+            end = None if place == -1 else place + 1
+            picked = g.op("slice_axis", call.x, axis=axis, begin=place, end=end)
             return _without_axis(g, picked, axis)
     picked = g.op("take", call.x, index, axis=axis, mode="wrap")
     return _without_axis(g, picked, axis) if g.is_scalar(index) else picked
@@ -152,9 +171,7 @@ def _(g: Reading, call: Call) -> Any:
     index, batch = call.inputs[1], call.get("batch_dims", 0)
     if batch:  # the batch's own numbers, before the others
         shape = g.shape(index)
-        places = np.indices(shape[:batch])
-        rows = [each.reshape(*shape[:batch], *(1,) * (len(shape) - batch)) for each in places]
-        rows = [np.array(np.broadcast_to(each, (*shape[:-1], 1))) for each in rows]
+        rows = [g.places((*shape[:-1], 1), axis) for axis in range(batch)]
         index = g.op("Concat", *rows, g.op("Cast", index, dtype="int64"), dim=-1)
     return g.op("gather_nd", call.x, g.op("_np_moveaxis", index, source=-1, destination=0))
 
@@ -167,11 +184,9 @@ def _places(g: Reading, index: Any, shape: tuple[int, ...], axis: int) -> Any:
     rows = []
     for i in range(len(shape)):
         if i == axis:
-            extent = np.asarray([shape[i]], np.int64)
-            rows.append(g.op("_npi_mod", g.op("Cast", index, dtype="int64"), extent))
+            rows.append(g.op("_npi_mod", g.op("Cast", index, dtype="int64"), array_of((shape[i],))))
         else:
-            along = np.arange(own[i]).reshape([-1 if k == i else 1 for k in range(len(shape))])
-            rows.append(np.array(np.broadcast_to(along, own)))
+            rows.append(g.places(own, i))
     return g.op("stack", *rows, axis=0)
 
 
@@ -192,7 +207,7 @@ def _(g: Reading, call: Call) -> Any:
 @reads("ScatterND")
 def _(g: Reading, call: Call) -> Any:
     index = g.op("Cast", call.inputs[1], dtype="int64")
-    extents = np.asarray(g.shape(call.x)[: g.shape(index)[-1]], np.int64)
+    extents = array_of(g.shape(call.x)[: g.shape(index)[-1]])
     index = g.op("_npi_mod", index, extents)
     return _written(g, call, g.op("_np_moveaxis", index, source=-1, destination=0))
 
@@ -209,8 +224,20 @@ def _written(g: Reading, call: Call, places: Any) -> Any:
 
 @reads("Expand")
 def _(g: Reading, call: Call) -> Any:
-    shape = np.broadcast_shapes(g.shape(call.x), tuple(g.ints(call.inputs[1], "the shape")))
-    return g.op("_npi_broadcast_to", call.x, shape=tuple(int(e) for e in shape))
+    before, shape = g.shape(call.x), tuple(g.ints(call.inputs[1], "the shape"))
+    shape = broadcast(before, shape)
+    axes = {i: g.origins.axis_of(e) for i, e in enumerate(shape) if is_open(e) and e not in before}
+    if (
+        len(axes) == 1
+        and len(shape) == len(before)
+        and shape == tuple(e if i in axes else before[i] for i, e in enumerate(shape))
+    ):  # MXNet has an operator for it
+        ((axis, origin),) = axes.items()
+        if origin is not None:
+            return g.op(
+                "broadcast_like", call.x, origin[0], lhs_axes=(axis,), rhs_axes=(origin[1],)
+            )
+    return g.op("_npi_broadcast_to", call.x, shape=shape)
 
 
 @reads("ConstantOfShape")
@@ -219,7 +246,7 @@ def _(g: Reading, call: Call) -> Any:
     element = np.zeros(1, np.float32)
     if value is not None:
         element = np.array(onnx_package().numpy_helper.to_array(value)).reshape(1)
-    return g.op("_npi_broadcast_to", element, shape=shape)
+    return g.filled(shape, element[0], element.dtype)
 
 
 @reads("Tile")
@@ -310,12 +337,13 @@ def _(g: Reading, call: Call) -> Any:
 
 @reads("Shape")
 def _(g: Reading, call: Call) -> Any:
-    return np.asarray(g.shape(call.x)[call.get("start", 0) : call.get("end")], np.int64)
+    shape = () if g.is_scalar(call.x) else g.shape(call.x)
+    return array_of(shape[call.get("start", 0) : call.get("end")])
 
 
 @reads("Size")
 def _(g: Reading, call: Call) -> Any:
-    return np.asarray(np.prod(g.shape(call.x)), np.int64)
+    return array_of(math.prod(g.shape(call.x)))
 
 
 @reads("EyeLike")
@@ -331,10 +359,21 @@ def _(g: Reading, call: Call) -> Any:
 def _(g: Reading, call: Call) -> Any:
     k = 0 if call.input(1) is None else int(g.constant(call.inputs[1], "the diagonal"))
     shape = g.shape(call.x)
+    if is_open(shape[-2:]):
+        return _triangle(g, call.x, k, bool(call.get("upper", 1)))
     keep = np.tri(shape[-2], shape[-1], k if not call.get("upper", 1) else k - 1, dtype=bool)
     keep = ~keep if call.get("upper", 1) else keep
     zero = np.zeros(1, g.dtype(call.x))
     return g.op("_npi_where", keep.reshape((1,) * (len(shape) - 2) + keep.shape), call.x, zero)
+
+
+def _triangle(g: Reading, x: object, k: int, upper: bool) -> Any:
+    """The part of matrices of any size above a diagonal, or below it."""
+    rows, columns = (g.places(g.shape(x)[-2:], axis) for axis in (0, 1))
+    beyond = g.op("_npi_subtract", columns, rows)
+    kind = "_npi_greater_equal_scalar" if upper else "_npi_less_equal_scalar"
+    zero = np.zeros(1, g.dtype(x))
+    return g.op("_npi_where", g.op(kind, beyond, scalar=float(k)), x, zero)
 
 
 @reads("OneHot")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mixnet.base import NotDefinedError
+from mixnet.onnx.load.extents import is_open
 from mixnet.onnx.load.layers import padded, window
 from mixnet.onnx.load.table import Call, reads
 
@@ -55,8 +57,8 @@ class _Windows:
             for n, b, a, r in zip(self.extents, self.before, self.after, self.reach, strict=True)
         ]
         self.hangs_over = self.rounds_up and any(
-            left % s and (left // s + 1) * s < n + b
-            for left, s, n, b in zip(rest, self.strides, self.extents, self.before, strict=True)
+            self._hangs_over(*each)
+            for each in zip(rest, self.strides, self.extents, self.before, self.reach, strict=True)
         )
         """Whether rounding up gives windows that start in the data and end after its padding."""
         self.count = [
@@ -66,11 +68,21 @@ class _Windows:
             )
         ]
 
-    def _count(self, left: int, stride: int, extent: int, before: int) -> int:
+    @staticmethod
+    def _hangs_over(left: Any, stride: int, extent: Any, before: int, reach: int) -> bool:
+        if not is_open(extent):
+            return bool(left % stride and (left // stride + 1) * stride < extent + before)
+        if before or reach < stride:
+            raise NotDefinedError("where the last window of an open axis starts is not known")
+        return True  # it starts in the data, wherever that ends
+
+    def _count(self, left: Any, stride: int, extent: Any, before: int) -> Any:
         """How many windows an axis has; the last one starts in the data or in the padding before it."""
         if not self.rounds_up:
             return left // stride + 1
-        count = math.ceil(left / stride) + 1
+        count = -(-left // stride) + 1
+        if is_open(extent):
+            return count
         return count - ((count - 1) * stride >= extent + before)
 
     @staticmethod

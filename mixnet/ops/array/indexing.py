@@ -28,6 +28,8 @@ def bounded(indices: jax.Array, extent: int, mode: str) -> Any:
     whole = in_dtype(indices, np.dtype(np.int64))
     if mode == "wrap":
         return whole % extent
+    if not isinstance(extent, int):  # a symbol
+        return jnp.clip(whole, 0, extent - 1)
     return jax.lax.min(jax.lax.max(whole, np.int64(0)), np.int64(extent - 1))
 
 

@@ -50,7 +50,7 @@ def check_reach(
     pads, dilates = spatial("pad", pad, axes, 0), spatial("dilate", dilate, axes, 1)
     for extent, size, p, d in zip(extents, kernel, pads, dilates, strict=True):
         reach = d * (size - 1) + 1
-        if reach > extent + 2 * p:
+        if isinstance(extent, int) and reach > extent + 2 * p:  # a symbol is large enough
             raise ShapeError(
                 f"{name}: kernel {kernel} reaches over {reach} elements, data {shape} has "
                 f"{extent + 2 * p} there, padding included. Use larger data, more padding or a smaller "
@@ -263,7 +263,7 @@ def deconvolution(
         (n - 1) * s + r - 2 * p + a
         for n, s, r, p, a in zip(data.shape[2:], strides, reach, pads, adjs, strict=True)
     ]
-    if min(sizes) < 1:
+    if any(isinstance(each, int) and each < 1 for each in sizes):
         raise ShapeError(
             f"Deconvolution: pad {pads} leaves nothing of the result, of extents {sizes}; use less."
         )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import core
 
 from mixnet.base import OperatorValueError, ShapeError
 from mixnet.ops.nn.convolution import deconvolution, spatial
@@ -155,14 +156,14 @@ def window_widths(
 
 def _padding(extent: int, kernel: int, stride: int, pad: int, convention: str) -> tuple[int, int]:
     """Elements before and after; ``full`` adds after what a last partial window needs."""
-    if extent + 2 * pad < kernel:
+    if isinstance(extent, int) and extent + 2 * pad < kernel:  # a symbol is large enough
         raise ShapeError(
             f"Pooling: kernel {kernel} is larger than the padded extent {extent + 2 * pad}."
         )
     if convention == "valid":
         return pad, pad
-    windows = math.ceil((extent + 2 * pad - kernel) / stride) + 1
-    return pad, max(pad, (windows - 1) * stride + kernel - extent - pad)
+    windows = -(-(extent + 2 * pad - kernel) // stride) + 1
+    return pad, core.max_dim(pad, (windows - 1) * stride + kernel - extent - pad)
 
 
 def _sum(data: Any, window: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mixnet.base import DTypeError, OperatorValueError, ShapeError
+from mixnet.base import DTypeError, NotDefinedError, OperatorValueError, ShapeError
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Positive, Steps
 from mixnet.ops.schema.ranges import Length, Range
@@ -278,12 +279,15 @@ def bilinear_resize(
             _extent(n, mode, target, scale)
             for n, target, scale in zip(data.shape[2:], requested_size, scales, strict=True)
         )
-    if min(size) < 1:
+    if any(isinstance(each, int) and each < 1 for each in size):
         raise OperatorValueError(
             f"_contrib_BilinearResize2D: height and width {size} must be 1 or more."
         )
     for axis, out in zip((2, 3), size, strict=True):
         extent = data.shape[axis]
+        if not isinstance(extent, int) or not isinstance(out, int):
+            data = _open_axis(data, axis, out, align_corners)
+            continue
         if align_corners:
             position = np.arange(out) * ((extent - 1) / max(out - 1, 1))
         elif out == 1:
@@ -292,6 +296,21 @@ def bilinear_resize(
             position = centred(extent, out)
         data = along(data, axis, linear_taps(position, extent))
     return data
+
+
+def _open_axis(data: Any, axis: int, out: Any, align_corners: bool) -> Any:
+    """Linear interpolation along an axis whose extent, or its new one, is a symbol."""
+    before, after = (jnp.asarray(each).astype("float32") for each in (data.shape[axis], out))
+    place = jax.lax.iota("float32", out)
+    if align_corners:
+        position = place * ((before - 1) / jnp.maximum(after - 1, 1))
+    else:
+        position = jnp.where(after == 1, 0, (place + 0.5) * (before / after) - 0.5)
+    position = jnp.minimum(jnp.maximum(position, 0), before - 1)
+    # A product with the weights: places in an array of unknown extent would have to be proved to be inside.
+    places = jax.lax.iota("float32", data.shape[axis])
+    weights = jnp.maximum(1 - jnp.abs(position[:, None] - places[None]), 0).astype(data.dtype)
+    return jnp.moveaxis(jnp.tensordot(data, weights, ((axis,), (1,))), -1, axis)
 
 
 def _extent(extent: int, mode: str, target: int, scale: float | None) -> int:
@@ -305,8 +324,21 @@ def _extent(extent: int, mode: str, target: int, scale: float | None) -> int:
         return extent + 1 - extent % 2
     if scale is None:
         return target
+    if not isinstance(extent, int):
+        return _scaled_symbol(extent, mode, scale)
     # Single precision decides where a product is cut to a whole number.
     by = np.float32(scale)
     if mode == "odd_scale" and extent % 2:
         return int(np.float32(extent - 1) * by) + 1
     return int(np.float32(extent) * by)
+
+
+def _scaled_symbol(extent: Any, mode: str, scale: float) -> Any:
+    """A symbol, for an extent, times a number."""
+    by = Fraction(scale).limit_denominator(1000)
+    if mode == "odd_scale" or np.float32(float(by)) != np.float32(scale):
+        raise NotDefinedError(
+            f"_contrib_BilinearResize2D: scale {scale} with mode={mode!r} of an open extent is not "
+            f"supported; a ratio of small whole numbers, as 1.5, with mode='size' is."
+        )
+    return extent * by.numerator // by.denominator

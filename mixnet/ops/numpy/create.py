@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -114,7 +115,8 @@ def indices(*, dimensions: Extents, dtype: DType = "int32", ctx: str = ""):
 
     Source: MXNet operator ``_npi_indices``.
     """
-    return jnp.indices(dimensions, dtype=dtype)
+    axes = range(len(dimensions))
+    return jnp.stack([jax.lax.broadcasted_iota(dtype, dimensions, axis) for axis in axes])
 
 
 def _declare_window(name: str, function: Callable[..., Any], text: str) -> None:

@@ -202,7 +202,7 @@ def broadcast_to(array, *, shape: Shape = ()):
         array.shape[i - len(shape)] if n in (-1, -2) and len(shape) - i <= array.ndim else n
         for i, n in enumerate(shape)
     )
-    if min(target, default=0) < 0:
+    if any(isinstance(each, int) and each < 0 for each in target):
         raise ShapeError(
             f"broadcast_to: shape={shape} is out of range, a new axis needs an extent of 0 or more."
         )

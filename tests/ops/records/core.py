@@ -243,6 +243,16 @@ _TENSOR = [
         for reduction, reduce in _REDUCTIONS.items()
     ),
     Record(
+        "_with_extents", [(1, 3), (4, 2)],
+        {"operator": "broadcast_to", "attributes": "{'shape': (shape0[0], 3)}"},
+        lambda x, y: np.broadcast_to(x, (4, 3)),
+    ),
+    Record(
+        "_extents", [(4, 2)], {"values": "(2*shape0[0], shape0[1])"}, lambda x: np.array([8, 2]),
+        gradient=False,
+    ),
+    Record("_of_shape", [(2, 3)], {"shape": (0, 3)}, lambda x: x),
+    Record(
         "_ravel_multi_index", [(2, 4)], {"shape": (3, 3)}, gradient=False, integers={0: 3},
         reference=lambda i: np.ravel_multi_index(tuple(i.astype(int)), (3, 3)),
     ),

@@ -28,7 +28,8 @@ def import_to_gluon(
     Args:
         model_file: its path.
         ctx: a device, or a list, for the parameters; the current one by default.
-        input_shapes: shapes of inputs by name, where the file leaves extents open.
+        input_shapes: shapes of inputs by name, for dynamic dimensions whose sizes nodes have to know; 1 by
+            default.
 
     Raises:
         MissingFileError: there is no such file.
