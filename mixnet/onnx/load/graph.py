@@ -572,7 +572,7 @@ def _opset_of(model: Any) -> int:
     """
     sets = {each.domain: each.version for each in model.opset_import}
     only_others = bool(sets) and all(node.domain not in MAIN for node in model.graph.node)
-    opset = sets.get("", sets.get("ai.onnx", NEWEST_READ if only_others else 0))
+    opset: int = sets.get("", sets.get("ai.onnx", NEWEST_READ if only_others else 0))
     if not OLDEST_READ <= opset <= NEWEST_READ:
         raise FileFormatError(
             f"The file is written in operator set {opset}; {OLDEST_READ} to {NEWEST_READ} can "

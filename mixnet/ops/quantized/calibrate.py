@@ -123,7 +123,7 @@ def calibrate_entropy_on_host(
             lost = lost if np.isfinite(lost) else float(np.finfo(np.float32).max)
             if lost < best:
                 best, threshold = lost, stop
-    return hist_edges[threshold : threshold + 1].astype(np.float32), np.float32([best])
+    return hist_edges[threshold : threshold + 1].astype(np.float32), np.array([best], np.float32)
 
 
 def _divergence(
