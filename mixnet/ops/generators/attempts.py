@@ -343,7 +343,8 @@ def gamma_in_rounds(
         dtype: of the numbers.
     """
     alpha, _, small, third, width, slope = _of_gamma(alpha, 1, np.dtype(np.float64), (count,))
-    drawn, missing = np.empty(count), np.arange(count)
+    # Of what is infinite or no number there is nothing to draw; MXNet draws for ever.
+    drawn, missing = alpha.copy(), np.flatnonzero(np.isfinite(alpha))
     while missing.size:
         chance, further = uniform(2 * count).reshape(-1, 2)[missing].T
         tried, z = _above(missing, normal(count)[missing], -width[missing])

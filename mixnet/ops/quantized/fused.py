@@ -176,11 +176,26 @@ def _output_names(quantized: bool, enable_float_output: bool) -> list[str]:
     return ["output", "output_min", "output_max"][: _outputs(quantized, enable_float_output)]
 
 
+def _parts(subgraphs: Any) -> Parts:
+    """What the only graph consists of.
+
+    Raises:
+        OperatorValueError: there is none.
+    """
+    graphs = isinstance(subgraphs, tuple) and subgraphs
+    if not graphs or isinstance(graphs[0], (int, float, str)):
+        raise OperatorValueError(
+            f"subgraphs={subgraphs!r:.60} is no tuple with the graph of a layer. Fused layers come from "
+            f"files, and from get_backend_symbol('MKLDNN')."
+        )
+    return parts_of(graphs[0])
+
+
 def _statistics(subgraphs: Any, with_bn: bool) -> list[int]:
     """Places of the moving statistics, which MXNet counts among the states."""
     if not with_bn:
         return []
-    order = body_order(parts_of(subgraphs[0]))
+    order = body_order(_parts(subgraphs))
     return [order.index("mean"), order.index("var")]
 
 
@@ -189,7 +204,7 @@ def _with_ranges(names: list[str], ranged: list[str]) -> list[str]:
 
 
 def _convolution_arguments(subgraphs: Any, quantized: bool) -> list[str]:
-    names = body_order(parts_of(subgraphs[0]))
+    names = body_order(_parts(subgraphs))
     ranged = [name for name in names if name in ("data", "sum")] if quantized else []
     return _with_ranges(names, ranged)
 
@@ -200,7 +215,7 @@ def _input_shapes(
     """Shapes of what a fused layer reads, from its data: those of its layer, and of the ends of ranges."""
     if shapes.get("data") is None:
         return {}
-    layer = parts_of(subgraphs[0]).layer
+    layer = _parts(subgraphs).layer
     inferred = layer.op.infer_input_shapes(layer.statics, {"data": shapes["data"]})
     inferred |= dict.fromkeys(("gamma", "beta", "mean", "var"), inferred["weight"][:1])
     inferred |= {name: (1,) for name in names if name.startswith(("min_", "max_"))}
@@ -249,7 +264,7 @@ def fused_convolution(
 
     Source: MXNet operator ``_sg_mkldnn_conv``.
     """
-    parts = parts_of(subgraphs[0])
+    parts = _parts(subgraphs)
     names = body_order(parts)
     arrays = dict(zip(names, data, strict=False))
     states = [arrays["mean"], arrays["var"]] if with_bn else []
@@ -413,7 +428,7 @@ def _result_dtype(attributes: dict[str, Any]) -> Any:
 
 def _infer_dtypes(known: Any, **attributes: Any) -> tuple[list[Any], list[Any]]:
     """Integers are the data, what is added, and the weights of an affine map that has one range for all."""
-    parts = parts_of(attributes["subgraphs"][0])
+    parts = _parts(attributes["subgraphs"])
     names = body_order(parts)
     if not attributes["quantized"]:
         shared = next((each for each in known if each is not None), None)
@@ -434,7 +449,7 @@ def _infer_dtypes(known: Any, **attributes: Any) -> tuple[list[Any], list[Any]]:
 
 def _infer_outputs(function: Any, *inputs: Any, **attributes: Any) -> list[Any]:
     """Shapes do not depend on the dtypes: those of the float layers."""
-    parts = parts_of(attributes["subgraphs"][0])
+    parts = _parts(attributes["subgraphs"])
     names = body_order(parts)
     arrays = dict(zip(names, inputs, strict=False))
     data, dtype = arrays["data"]
@@ -459,7 +474,7 @@ fused_convolution.infer_outputs(partial(_infer_outputs, convolution.function))
 
 
 def _affine_arguments(subgraphs: Any, quantized: bool, channel_wise_quantize: bool) -> list[str]:
-    names = body_order(parts_of(subgraphs[0]))
+    names = body_order(_parts(subgraphs))
     ranged = [] if not quantized else names[:1] if channel_wise_quantize else names
     return _with_ranges(names, ranged)
 
@@ -500,7 +515,7 @@ def fused_fully_connected(
 
     Source: MXNet operator ``_sg_mkldnn_fully_connected``.
     """
-    parts = parts_of(subgraphs[0])
+    parts = _parts(subgraphs)
     names = body_order(parts)
     arrays = dict(zip(names, data, strict=False))
     if not quantized:
