@@ -26,14 +26,18 @@ def compiler_options(graph: Graph, platform: str) -> dict[str, str]:
     return chosen_options()
 
 
-@cache
 def chosen_options() -> dict[str, str]:
     """The options, if this version of XLA supports them."""
+    return _CHOSEN if _is_supported(tuple(_CHOSEN.items())) else {}
+
+
+@cache
+def _is_supported(options: tuple[tuple[str, str], ...]) -> bool:
     try:
-        jax.jit(lambda x: x + 1, compiler_options=_CHOSEN).lower(0.0).compile()
+        jax.jit(lambda x: x + 1, compiler_options=dict(options)).lower(0.0).compile()
     except jax.errors.JaxRuntimeError:
-        return {}
-    return _CHOSEN
+        return False
+    return True
 
 
 QUICK = {"gpu": {"xla_gpu_autotune_level": "0"}}
@@ -45,11 +49,11 @@ takes most of the time of compiling.
 
 
 def quick_options(graph: Graph, platform: str) -> dict[str, str]:
-    """Those for a graph, if they make a difference to it."""
+    """Those for a graph, if they make a difference to it and this version of XLA supports them."""
     quick = QUICK.get(platform)
     if quick is None or not any(_is_product(node.op) for node in graph.nodes):
         return {}
-    return quick
+    return quick if _is_supported(tuple(quick.items())) else {}
 
 
 def _is_product(op: Operator | None) -> bool:

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from mixnet.runtime.compile.options import options_to_read
+import mixnet as mx
+from mixnet.runtime.compile.options import QUICK, options_to_read, quick_options
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="the option is for CPUs")
@@ -26,3 +27,12 @@ def test_a_program_to_read_has_the_instructions_of_one_to_run() -> None:
 
 def test_other_platforms_have_no_options_to_read() -> None:
     assert options_to_read("cuda") == {}
+
+
+def test_products_of_a_gpu_can_be_compiled_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = mx.sym.Variable("x")
+    product, sums = mx.sym.dot(x, x).graph, (x + x).graph
+    assert quick_options(product, "gpu") == QUICK["gpu"] != {}
+    assert quick_options(sums, "gpu") == quick_options(product, "cpu") == {}
+    monkeypatch.setitem(QUICK, "gpu", {"xla_option_of_another_version": "0"})
+    assert quick_options(product, "gpu") == {}
