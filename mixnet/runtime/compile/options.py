@@ -49,11 +49,16 @@ takes most of the time of compiling.
 
 
 def quick_options(graph: Graph, platform: str) -> dict[str, str]:
-    """Those for a graph, if they make a difference to it and this version of XLA supports them."""
-    quick = QUICK.get(platform)
-    if quick is None or not any(_is_product(node.op) for node in graph.nodes):
+    """Those for a graph, if they make a difference to it."""
+    if platform not in QUICK or not any(_is_product(node.op) for node in graph.nodes):
         return {}
-    return quick if _is_supported(tuple(quick.items())) else {}
+    return quick_options_of(platform)
+
+
+def quick_options_of(platform: str) -> dict[str, str]:
+    """Those of a platform, if this version of XLA supports them."""
+    options = QUICK.get(platform, {})
+    return options if options and _is_supported(tuple(options.items())) else {}
 
 
 def _is_product(op: Operator | None) -> bool:

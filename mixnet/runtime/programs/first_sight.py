@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.runtime.compile.ahead import compile_for
+from mixnet.runtime.compile.options import quick_options_of
 from mixnet.runtime.value.counters import count
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ def _single(call: Call) -> Callable[..., Any]:
 
         if len(_singles) >= _MOST_SINGLES:
             _singles.clear()
-        known = _singles[call] = compile_for(program, length, call.specs, call.context)
+        options = quick_options_of(call.context.device.platform)  # it runs in few segments
+        known = compile_for(program, length, call.specs, call.context, options=options)
+        _singles[call] = known
     return known
 
 
