@@ -239,3 +239,21 @@ def test_orthogonal_needs_a_matrix() -> None:
 def test_orthogonal_of_an_unknown_distribution() -> None:
     with pytest.raises(ValueError, match="rand_type='gaussian' is not one of"):
         mx.init.Orthogonal(rand_type="gaussian")
+
+
+def test_single_rules_can_be_called_and_overridden() -> None:
+    window = nd.zeros((2, 1, 3, 3))
+    mx.init.Initializer()._init_bilinear("upsample_weight", window)
+    expected = [[0.0625, 0.1875, 0.1875], [0.1875, 0.5625, 0.5625], [0.1875, 0.5625, 0.5625]]
+    np.testing.assert_allclose(window.asnumpy()[1, 0], expected)
+
+    class Ours(mx.init.Xavier):
+        def _init_loc_bias(self, name: str, array: nd.NDArray) -> None:
+            array[:] = 7
+
+    bias = nd.zeros((6,))
+    mx.init.Initializer()._init_loc_bias("any_bias", bias)
+    assert bias.asnumpy().tolist() == [1, 0, 0, 0, 1, 0]
+    with pytest.warns(DeprecationWarning, match="InitDesc"):
+        Ours()("stn_loc_bias", bias)
+    assert bias.asnumpy().tolist() == [7] * 6

@@ -142,14 +142,14 @@ class Initializer:
 
     def _fill_by_name(self, name: str, arr: NDArray, legacy: bool = False) -> str:
         if legacy and name.startswith("upsampling"):
-            create("bilinear")._init_weight(name, arr)
+            self._init_bilinear(name, arr)
             return name
         if legacy and name.startswith("stn_loc"):
             if name.endswith("weight"):
                 self._init_zero(name, arr)
                 return name
             if name.endswith("bias"):
-                arr[:] = [1.0, 0, 0, 0, 1.0, 0]
+                self._init_loc_bias(name, arr)
                 return name
         unknown = _NOT_IN_STRINGS if legacy else _ONLY_IN_STRINGS
         for ending, method in _BY_ENDING:
@@ -167,6 +167,12 @@ class Initializer:
 
     _init_bias = _init_beta = _init_quantized_bias = _init_zero
     _init_gamma = _init_one
+
+    def _init_bilinear(self, desc: str, arr: NDArray) -> None:
+        create("bilinear")._init_weight(desc, arr)
+
+    def _init_loc_bias(self, desc: str, arr: NDArray) -> None:
+        arr[:] = [1.0, 0, 0, 0, 1.0, 0]
 
     def _init_quantized_weight(self, desc: str, arr: NDArray) -> None:
         create("uniform", 127.0)._init_weight(desc, arr)

@@ -18,7 +18,7 @@ from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, _as
 from mixnet.callback import LogValidationMetricsCallback
 from mixnet.checkpoint import load_checkpoint, save_checkpoint
 from mixnet.context import Context, cpu
-from mixnet.initializer import InitDesc, Uniform
+from mixnet.initializer import Uniform
 from mixnet.io import DataDesc
 from mixnet.legacy.executor_manager import DataParallelExecutorManager, _check_arguments, _load_data
 from mixnet.model.batch_end import BatchEndParam
@@ -157,12 +157,15 @@ class FeedForward(BASE_ESTIMATOR):
         self, specs: Mapping[str, Any], previous: Mapping[str, NDArray] | None, overwrite: bool
     ) -> dict[str, NDArray]:
         initial = {}
-        for name, (shape, dtype) in specs.items():
-            initial[name] = nd.zeros(shape, dtype=dtype)
-            if previous and name in previous and not overwrite:
-                initial[name][:] = previous[name]
-            else:
-                self.initializer(InitDesc(name), initial[name])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "An initializer takes mx.init.InitDesc")
+            for name, (shape, dtype) in specs.items():
+                initial[name] = nd.zeros(shape, dtype=dtype)
+                if previous and name in previous and not overwrite:
+                    initial[name][:] = previous[name]
+                else:
+                    # A plain name, as in MXNet: only with it the statistics of BatchNorm are known.
+                    self.initializer(name, initial[name])
         return initial
 
     def __getstate__(self) -> dict[str, Any]:

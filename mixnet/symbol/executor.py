@@ -79,6 +79,8 @@ class Executor:
         self._arg_dict = dict(handle.arguments)
         self._grad_dict = {name: (handle.gradients or {}).get(name) for name in handle.arguments}
         self._aux_dict = dict(handle.states)
+        # A program may replace what these hold, as in MXNet: the executor keeps its own arrays.
+        self._shown = dict(self._arg_dict), dict(self._grad_dict), dict(self._aux_dict)
         self._requests = dict(grad_req)
         self._recompute = default_mode()
         self._own_operators = OwnOperators()
@@ -103,18 +105,18 @@ class Executor:
 
     @property
     def arg_dict(self) -> dict[str, NDArray]:
-        """Arguments by name."""
-        return self._arg_dict
+        """Arguments by name. Write into an array (``[:] =``): a replaced one is not read."""
+        return self._shown[0]
 
     @property
     def grad_dict(self) -> dict[str, NDArray | None]:
         """Gradients by name of the argument, None where there is none."""
-        return self._grad_dict
+        return self._shown[1]
 
     @property
     def aux_dict(self) -> dict[str, NDArray]:
         """Auxiliary states by name."""
-        return self._aux_dict
+        return self._shown[2]
 
     @property
     def arg_arrays(self) -> list[NDArray]:
@@ -190,7 +192,7 @@ class Executor:
 
         With a monitor, the outputs that it watches are outputs too.
         """
-        shapes = {n: a.shape for n, a in (*self.arg_dict.items(), *self.aux_dict.items())}
+        shapes = {n: a.shape for n, a in (*self._arg_dict.items(), *self._aux_dict.items())}
         watched = () if self._monitor is None else self._monitor.entries
         symbol = Symbol((*self._symbol._heads, *watched))
         return Symbol(self._own_operators.in_graph(complete_shapes(symbol.graph, shapes)).heads)
@@ -369,7 +371,7 @@ class Executor:
     @functools.cached_property
     def _not_losses(self) -> set[int]:
         """Outputs from which a gradient reaches an argument; a loss lets none pass."""
-        with_gradient = {name for name, array in self.grad_dict.items() if array is not None}
+        with_gradient = {name for name, array in self._grad_dict.items() if array is not None}
         places = set()
         for place, entry in enumerate(self._symbol._heads):
             nodes, visited = _sources_of_gradients(entry.node), set()

@@ -166,3 +166,26 @@ def test_data_that_are_refused() -> None:
 def test_it_is_deprecated() -> None:
     with pytest.warns(DeprecationWarning, match=r"Please use mxnet.mod.Module instead"):
         mx.model.FeedForward(mlp())
+
+
+def test_statistics_of_batch_normalization_begin_as_in_mxnet() -> None:
+    normed = mx.sym.BatchNorm(mx.sym.Variable("data"), name="bn", fix_gamma=False)
+    network = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(normed, num_hidden=2), name="softmax")
+    for initializer in (mx.init.Uniform(0.1), mx.init.Mixed([".*"], [mx.init.Uniform(0.1)])):
+        model = mx.model.FeedForward(network, num_epoch=1, initializer=initializer)
+        model.fit(mx.io.NDArrayIter(np.full((2, 3), 5, "float32"), np.zeros(2), 2))
+        assert model.aux_params["bn_moving_mean"].asnumpy() == pytest.approx([0.5] * 3)
+        assert model.aux_params["bn_moving_var"].asnumpy() == pytest.approx([0.9] * 3)
+
+
+def test_initializers_are_called_with_plain_names() -> None:
+    names: list[tuple[type, str]] = []
+
+    def fill(name: str, array: mx.nd.NDArray) -> None:
+        names.append((type(name), name))
+        array[:] = 1
+
+    network = mx.sym.IdentityAttachKLSparseReg(mlp(), name="kl")
+    model = mx.model.FeedForward(network, initializer=fill)  # type: ignore[arg-type]
+    model._init_params([("data", (2, 4)), ("softmax_label", (2,))])
+    assert (str, "kl_moving_avg") in names and {each for each, _ in names} == {str}

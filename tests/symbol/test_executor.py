@@ -170,3 +170,14 @@ def test_backward_needs_a_gradient_for_what_is_not_a_loss() -> None:
         executor = loss.bind(mx.cpu(), {"x": mx.nd.ones(2)}, {"x": mx.nd.zeros(2)})
         executor.forward(is_train=True)
         executor.backward()
+
+
+def test_arrays_that_replace_those_of_a_dict_are_not_read() -> None:
+    executor = (sym.var("x") * 2).bind(mx.cpu(), {"x": nd.ones(2)}, {"x": nd.zeros(2)})
+    executor.arg_dict["x"] = np.full((2,), 5.0)
+    executor.grad_dict["x"] = nd.full((2,), 3)
+    assert executor.forward(is_train=True)[0].asnumpy().tolist() == [2, 2]
+    executor.backward([nd.ones(2)])
+    assert executor.grad_arrays[0].asnumpy().tolist() == [2, 2]
+    assert executor.grad_dict["x"].asnumpy().tolist() == [3, 3]
+    assert executor.arg_arrays[0].asnumpy().tolist() == [1, 1]
