@@ -423,7 +423,8 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
     if img_fmt.lower() in (".jpg", ".jpeg"):
         options = [cv2.IMWRITE_JPEG_QUALITY, quality]
     elif img_fmt.lower() == ".png":
-        options = [cv2.IMWRITE_PNG_COMPRESSION, quality]
+        # Programs give JPEG's quality; OpenCV would warn of each image, then take 9 itself.
+        options = [cv2.IMWRITE_PNG_COMPRESSION, min(quality, 9)]
     pixels = img.asnumpy() if hasattr(img, "asnumpy") else img
     try:
         done, encoded = cv2.imencode(img_fmt, pixels, options)

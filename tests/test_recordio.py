@@ -261,3 +261,12 @@ def test_a_length_that_is_not_there_takes_no_memory(tmp_path: Path) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 << 20
+
+
+def test_png_takes_the_quality_of_jpeg_without_a_warning(capfd: pytest.CaptureFixture[str]) -> None:
+    header = recordio.IRHeader(0, 1.0, 0, 0)
+    image = np.arange(48, dtype="uint8").reshape(4, 4, 3)
+    packed = recordio.pack_img(header, image, img_fmt=".png")
+    assert packed == recordio.pack_img(header, image, 9, ".png")
+    assert "PNG_COMPRESSION" not in capfd.readouterr().err
+    np.testing.assert_array_equal(recordio.unpack_img(packed)[1], image)
