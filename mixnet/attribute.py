@@ -61,10 +61,18 @@ def _current() -> AttrScope:
     return scope
 
 
-def node_attributes(attr: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Attributes of a node made now: the scope's under its own, hidden ones as ``__name__``."""
-    merged = _current().get(attr)
-    return {hidden(key): value for key, value in merged.items()}
+def node_attributes(
+    attr: Mapping[str, str] | None = None, keywords: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Attributes of a node made now: keywords, then the scope's under its own, hidden ones as ``__name__``.
+
+    The order and which of two values counts are MXNet's: ``attr`` before a keyword of the same
+    name; of ``lr_mult`` and ``__lr_mult__``, the first.
+    """
+    kept: dict[str, str] = {}
+    for key, value in {**(keywords or {}), **_current().get(attr)}.items():
+        kept.setdefault(hidden(key), value)
+    return kept
 
 
 def hidden(key: str) -> str:

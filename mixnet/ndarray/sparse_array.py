@@ -102,7 +102,9 @@ class BaseSparseNDArray(NDArray):
     def _write(self, value: Value) -> None:
         self._replace(type(self)._from_dense(NDArray._wrap(value)))
 
-    _store = _write
+    def _store(self, value: Value) -> None:
+        dtype = self.dtype
+        self._replace(type(self)._from_dense(NDArray._wrap(value)).astype(dtype, copy=False))
 
     def _replace(self, other: BaseSparseNDArray) -> None:
         self._set(other._data, other._aux)
@@ -130,6 +132,14 @@ class BaseSparseNDArray(NDArray):
     def indices(self) -> NDArray:
         """Positions of the stored values, int64: columns of a csr matrix, otherwise row numbers."""
         return self._aux[-1].copy()
+
+    def _aux_data(self, i: int) -> NDArray:
+        """Auxiliary array ``i``, as a copy: for csr the row pointers, then the columns; else row numbers."""
+        if not 0 <= i < len(self._aux):
+            raise AttributeValueError(
+                f"A {self.stype} array has {len(self._aux)} auxiliary arrays: no number {i}."
+            )
+        return self._aux[i].copy()
 
     @property
     def _num_aux(self) -> int:

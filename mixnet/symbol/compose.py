@@ -60,7 +60,7 @@ def compose(
                 f"{op.name}: attribute {key!r} of the user must be named as '__{key}__', so that it "
                 f"is not taken for one of the operator's."
             )
-    stated = node_attributes({**{k: str(v) for k, v in (attr or {}).items()}, **users})
+    stated = node_attributes({k: str(v) for k, v in (attr or {}).items()}, users)
     attrs = {**stated, **{k: to_text(v) for k, v in own.items() if k not in stated}}
     own_variables: list[Node] = []
 

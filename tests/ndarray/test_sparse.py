@@ -357,3 +357,21 @@ def test_sums_of_csr_store_no_zeros():
         assert result.indptr.asnumpy().tolist() == starts
         assert 0 not in result.data.asnumpy().tolist()
     assert (a - b).asnumpy().tolist() == [[0, 2, -5], [0, 6, 0]]
+
+
+def test_a_copy_into_a_sparse_array_keeps_the_dtype_of_the_target() -> None:
+    for stype in ("csr", "row_sparse"):
+        target = mx.nd.sparse.zeros(stype, (2, 2), dtype="float64")
+        mx.nd.array([[0, 1.5], [2, 0]]).copyto(target)
+        assert (target.stype, target.dtype) == (stype, np.float64)
+        assert target.asnumpy().tolist() == [[0, 1.5], [2, 0]]
+
+
+def test_auxiliary_arrays_by_number() -> None:
+    csr = mx.nd.array([[0, 1, 0], [2, 0, 3]]).tostype("csr")
+    assert [csr._aux_data(i).asnumpy().tolist() for i in (0, 1)] == [[0, 1, 3], [1, 0, 2]]
+    assert mx.nd.array([[0, 1], [0, 0]]).tostype("row_sparse")._aux_data(0).asnumpy().tolist() == [
+        0
+    ]
+    with pytest.raises(mx.MXNetError, match="2 auxiliary arrays: no number 7"):
+        csr._aux_data(7)

@@ -64,3 +64,14 @@ def test_attributes_of_parameters_follow_their_operator() -> None:
 def test_nothing_is_lost() -> None:
     names = [f"name_{i}" for i in range(300)]
     assert sorted(listed(names)) == sorted(names)
+
+
+def test_keywords_come_before_the_attributes_of_the_scope() -> None:
+    with mx.AttrScope(__zz__="1", __q__="2"):
+        found = mx.sym.FullyConnected(
+            A, num_hidden=3, __q__="1", lr_mult=2, attr={"__lr_mult__": "7", "__y__": "1"}
+        ).list_attr()
+    assert list(found.items()) == [
+        ("num_hidden", "3"), ("__y__", "1"), ("__zz__", "1"), ("__lr_mult__", "2"),
+        ("lr_mult", "2"), ("__q__", "2"),
+    ]  # fmt: skip

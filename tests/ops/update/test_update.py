@@ -59,6 +59,29 @@ def test_weights_in_half_precision_follow_their_copies() -> None:
     np.testing.assert_allclose(copy.asnumpy(), 0.499, rtol=1e-6)
 
 
+def test_decays_are_rounded_to_the_precision_of_the_states() -> None:
+    mean, var = nd.zeros(3, dtype="float16"), nd.zeros(3, dtype="float16")
+    gradient = nd.array([0.1, 0.5, 1], dtype="float16")
+    for _ in range(3):
+        nd.adam_update(ones(3, dtype="float16"), gradient, mean, var, lr=0.001)
+    # MXNet 1.9.1, whose 1 - 0.999 is 0.000977 in float16.
+    np.testing.assert_allclose(
+        mean.asnumpy(), [0.0271148681640625, 0.1356201171875, 0.271240234375], rtol=1e-3
+    )
+    np.testing.assert_allclose(
+        var.asnumpy(),
+        [2.9325485229492188e-05, 0.0007314682006835938, 0.002925872802734375],
+        rtol=2e-3,
+    )
+
+
+def test_ftrl_sets_weights_to_zero_with_the_sign_of_mxnet() -> None:
+    z, n = nd.zeros(3), nd.zeros(3)
+    found = nd.ftrl_update(ones(3), nd.array([0, 1e-3, 2]), z, n, lr=0.1).asnumpy()
+    np.testing.assert_allclose(found, [0, 0, 0.59966666], rtol=1e-6)
+    assert np.signbit(found).tolist() == [False, True, False]
+
+
 @pytest.mark.parametrize("half", [False, True])
 def test_several_weights_are_written_with_their_states(half: bool) -> None:
     dtype = "float16" if half else "float32"
