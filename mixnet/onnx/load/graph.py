@@ -62,6 +62,8 @@ class Reading:
         self._keep: list[
             np.ndarray
         ] = []  # what has a name, which goes by the identity of the array
+        self._stored: set[int] = set()
+        """Identities of arrays of the file, and of those computed from them; readers make all others."""
         self._parameters: dict[str, Symbol] = {}
         self._specs: dict[Entry, tuple[tuple[int, ...], np.dtype]] = {}
         self._names: dict[int, str] = {}
@@ -75,7 +77,7 @@ class Reading:
         self.scope = ""
         if outer is not None:  # a body has its own values; what is known of them is common
             self.used, self.constants, self._keep = outer.used, outer.constants, outer._keep
-            self._parameters = outer._parameters
+            self._parameters, self._stored = outer._parameters, outer._stored
             self._specs, self._names, self._scalars = outer._specs, outer._names, outer._scalars
 
     # ---- what readers ask -----------------------------------------------------------------------
@@ -255,10 +257,19 @@ class Reading:
     # ---- how it is kept -------------------------------------------------------------------------
 
     def named(self, array: np.ndarray, name: str) -> np.ndarray:
-        """An array that becomes a parameter of that name if it is used."""
+        """An array of the file, which becomes a parameter of that name if it is used."""
         self._names[id(array)] = name
+        return self.stored(array)
+
+    def stored(self, array: np.ndarray) -> np.ndarray:
+        """An array of the file or one computed from such; training may change it."""
+        self._stored.add(id(array))
         self._keep.append(array)
         return array
+
+    def is_stored(self, value: object) -> bool:
+        """Whether a value is an array of the file or computed from such."""
+        return id(value) in self._stored
 
     def _parameter(self, array: np.ndarray) -> Symbol:
         name = self._names.get(id(array))
@@ -267,11 +278,12 @@ class Reading:
             while f"{self.scope}_constant{number}" in self.used:
                 number += 1
             name = f"{self.scope}_constant{number}"
-            self.named(array, name)
+            self._names[id(array)] = name
+            self._keep.append(array)
         if name not in self.used:
             stored = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
             self.used[name] = stored
-            if not _is_trained(array):
+            if not self.is_stored(array) or not _is_trained(array):
                 self.constants.add(name)
             variable = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
             self._parameters[name] = variable
@@ -333,10 +345,20 @@ class Reading:
     def _without_arrays(self, call: Call) -> Any:
         """Results of a node that depends on constants and open extents alone; None for any other."""
         if all(isinstance(each, (np.ndarray, type(None))) for each in call.inputs):
-            return computed(self, call)
+            values = computed(self, call)
+            if call.node.op_type == "Constant" or any(map(self._holds_weights, call.inputs)):
+                for each in values if isinstance(values, list) else [values]:
+                    self.stored(each)
+            return values
         if all(isinstance(each, (np.ndarray, OpenArray, type(None))) for each in call.inputs):
             return followed(self, call)
         return None
+
+    def _holds_weights(self, value: Any) -> bool:
+        """Whether a constant may be weights, of floats or of a byte each; other integers are extents."""
+        if not self.is_stored(value) or not value.ndim:
+            return False
+        return _is_trained(value) or value.dtype in (np.int8, np.uint8)
 
     def _no_axes(self, inputs: Sequence[Any]) -> bool:
         """Whether none of a node's inputs has axes; a symbol is among them."""
@@ -469,7 +491,7 @@ def _evaluated(node: Any, inputs: list[Any]) -> list[Any]:
 
 
 def _is_trained(array: np.ndarray) -> bool:
-    """Whether an array is one that training changes.
+    """Whether an array of a file is one that training changes.
 
     Files do not tell weights from other numbers. Exporters write a program's own numbers, as the scale
     of attention, without axes, and masks with an infinity, of which an update would make NaN.

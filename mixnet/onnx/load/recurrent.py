@@ -25,10 +25,9 @@ def _(g: Reading, call: Call) -> Any:
     x = _turned(g, call.x) if by_batch else call.x
     steps, batch, _ = g.shape(x)
     states = [call.input(5), call.input(6)][: 2 if kind == "LSTM" else 1]
-    if by_batch:
-        states = [None if each is None else _turned(g, each) for each in states]
     zeros = g.filled((sides, batch, size), 0, g.dtype(call.x))
-    states = [zeros if each is None else each for each in states]
+    given = _turned if by_batch else lambda g, each: each
+    states = [zeros if _is_zero(each) else given(g, each) for each in states]
     lengths = call.input(4)
     if isinstance(lengths, np.ndarray) and (lengths == steps).all():
         lengths = None
@@ -60,6 +59,11 @@ def _(g: Reading, call: Call) -> Any:
     if by_batch:
         return [g.op("SwapAxis", out, dim1=0, dim2=1), *[_turned(g, each) for each in last]]
     return [g.op("_np_transpose", out, axes=(0, 2, 1, 3)), *last]
+
+
+def _is_zero(state: object) -> bool:
+    """Whether a first state is zero, also where a file says so: nobody has learned it."""
+    return state is None or (isinstance(state, np.ndarray) and not state.any())
 
 
 def _turned(g: Reading, value: object) -> Any:
