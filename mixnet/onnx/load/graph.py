@@ -502,7 +502,10 @@ def _is_trained(array: np.ndarray) -> bool:
 
 
 def read_graph(
-    model: Any, shapes: Mapping[str, Any] | None, arrays: dict[str, np.ndarray]
+    model: Any,
+    shapes: Mapping[str, Any] | None,
+    arrays: dict[str, np.ndarray],
+    fixed: bool = False,
 ) -> tuple[Symbol, Reading, list[str]]:
     """The symbol of a model, and names of its inputs.
 
@@ -513,9 +516,10 @@ def read_graph(
         model: a ``ModelProto``.
         shapes: shapes of inputs by name, for inputs with dynamic dimensions.
         arrays: its initializers.
+        fixed: whether inputs with given shapes have these alone.
     """
     inputs = [
-        _Input(each, _shape_of(each, shapes), each.name in (shapes or {}))
+        _Input(each, _shape_of(each, shapes), each.name in (shapes or {}), fixed)
         for each in model.graph.input
         if each.name not in arrays
     ]
@@ -542,14 +546,18 @@ class _Input:
         info: its ``ValueInfoProto``.
         shape: that it has if no extent is open.
         is_known: whether the user said so.
+        is_fixed: whether it then has no other one.
     """
 
-    def __init__(self, info: Any, shape: tuple[int, ...], is_known: bool):
+    def __init__(self, info: Any, shape: tuple[int, ...], is_known: bool, is_fixed: bool):
         self.info, self.shape, self.is_known = info, shape, is_known
+        self.is_fixed = is_known and is_fixed
         self.name: str = info.name
 
     def open_axes(self) -> dict[int, Any]:
-        """What names the extents that the file leaves open, by axis."""
+        """What names the extents that stay open where possible, by axis."""
+        if self.is_fixed:
+            return {}
         dims = self.info.type.tensor_type.shape.dim
         return {
             axis: dims[axis].dim_param or (self.name, axis)
