@@ -226,6 +226,28 @@ def test_weights_that_nodes_compute_are_trained(tmp_path: Path) -> None:
     assert sorted(trained.values()) == [False, False, True]
 
 
+@pytest.mark.parametrize("kind", ["ConstantOfShape", "EyeLike", "Trilu"])
+def test_damaged_extents_take_no_memory(kind: str, tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [make("Shape", ["x"], ["shape"])]
+    nodes.append(make(kind, ["shape" if kind == "ConstantOfShape" else "x"], ["y"]))
+    path = saved(model_of(nodes, {"x": [1 << 20, 1 << 20]}, ["y"]), tmp_path / "net.onnx")
+    if kind == "ConstantOfShape":  # computed when a call asks for it, and not before
+        symbol, arguments, _ = mx.contrib.onnx.import_model(path)
+        assert not arguments
+        assert symbol.infer_shape()[1] == [(1 << 20, 1 << 20)]
+        return
+    with pytest.raises(MXNetError, match=f"{kind}.*shape .1048576, 1048576.*too large"):
+        mx.contrib.onnx.import_model(path)
+
+
+def test_an_operator_without_what_it_needs_says_so(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("MaxPool", ["x"], ["y"])
+    path = saved(model_of([node], {"x": [1, 1, 4, 4]}, ["y"]), tmp_path / "net.onnx")
+    with pytest.raises(MXNetError, match=r"MaxPool.*input or attribute is missing"):
+        mx.contrib.onnx.import_model(path)
+
+
 def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:
     make, read = onnx.helper.make_node, mx.contrib.onnx.import_model
     with pytest.raises(MissingFileError, match=r"none\.onnx"):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import jax
 import numpy as np
+from jax.errors import InconclusiveDimensionOperation
 from numpy.typing import DTypeLike
 
 import mixnet.onnx.load.readers  # noqa: F401 - fills the table
 from mixnet import symbol as sym
-from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.base import FileFormatError, MXNetError, NotDefinedError, ShapeError
 from mixnet.export.network import as_function
 from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
@@ -24,6 +26,10 @@ from mixnet.symbol.symbol import Symbol
 
 NEWEST_READ = 28
 OLDEST_READ = 7
+_SMALL = 1 << 22
+"""Elements of arrays that become parameters where an operator could compute them instead."""
+_LARGEST = 1 << 26
+"""Elements of arrays that readers make, such as a mask of 8,192 times 8,192."""
 _GIVE_AXES = {
     "Unsqueeze",
     "Reshape",
@@ -126,8 +132,8 @@ class Reading:
         self.values[name] = self.variable(symbol, shape or (1,), dtype, not shape)
 
     def filled(self, shape: tuple[Extent, ...], number: float, dtype: np.dtype) -> Any:
-        """An array of one number; an operator if its shape is open."""
-        if not is_open(shape):
+        """An array of one number; an operator if its shape is open or large."""
+        if not is_open(shape) and math.prod(shape) <= _SMALL:
             return np.full(tuple(int(each) for each in shape), number, dtype)
         value = float(number)
         array = self.op("_npi_full", shape=shape, value=value, dtype=np.dtype(dtype).name)
@@ -137,8 +143,8 @@ class Reading:
     def counted(
         self, count: Extent, first: int = 0, step: int = 1, dtype: DTypeLike = np.int64
     ) -> Any:
-        """Numbers in equal steps; an operator if their count is open."""
-        if not is_open(count):
+        """Numbers in equal steps; an operator if their count is open or large."""
+        if not is_open(count) and count <= _SMALL:
             return np.arange(first, first + count * step, step, dtype)
         kind = np.dtype(dtype).name
         array = self.op("_npi_indices", dimensions=(count,), dtype=kind)
@@ -149,10 +155,24 @@ class Reading:
         return array
 
     def broadcast(self, array: np.ndarray | Symbol, shape: tuple[Extent, ...]) -> Any:
-        """An array repeated to a shape; an operator if that is open."""
-        if not is_open(shape) and isinstance(array, np.ndarray):
+        """An array repeated to a shape; an operator if that is open or large."""
+        if isinstance(array, np.ndarray) and not is_open(shape) and math.prod(shape) <= _SMALL:
             return np.array(np.broadcast_to(array, shape))
         return self.op("_npi_broadcast_to", array, shape=shape)
+
+    def room(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of an array that a reader is about to make.
+
+        Raises:
+            NotDefinedError: it is open, or too large for a parameter.
+        """
+        if is_open(tuple(shape)):
+            raise NotDefinedError(
+                f"it needs an array of shape {tuple(shape)}, which has to be known"
+            )
+        if math.prod(shape) > _LARGEST:
+            raise NotDefinedError(f"it needs an array of shape {tuple(shape)}, which is too large")
+        return tuple(shape)
 
     def reshaped(self, value: object, shape: tuple[Extent, ...]) -> Any:
         """A value in another shape.
@@ -393,6 +413,7 @@ class Reading:
         except (
             ArithmeticError,
             AttributeError,
+            InconclusiveDimensionOperation,
             LookupError,
             TypeError,
             ValueError,
@@ -401,6 +422,10 @@ class Reading:
             if isinstance(error, MXNetError) and str(error).startswith("ONNX operator"):
                 raise
             text = (str(error).splitlines() or [""])[0]
+            if isinstance(error, (AttributeError, LookupError, TypeError)) and not isinstance(
+                error, MXNetError
+            ):
+                text = f"an input or attribute is missing or of another kind ({text or type(error).__name__})"
             raise MXNetError(
                 f"ONNX operator {name} of node {node.name!r} cannot be read: "
                 f"{text or type(error).__name__}."
