@@ -212,6 +212,39 @@ def test_an_extent_that_has_to_be_known_does_not_stay_open(tmp_path: Path) -> No
         block(mx.nd.ones((3, 3))).asnumpy()
 
 
+def test_a_number_computed_from_an_extent_has_no_axes(tmp_path: Path) -> None:
+    nodes = [
+        make("Shape", ["x"], ["shape"]),
+        make("Gather", ["shape", "one"], ["length"], axis=0),
+        make("Cast", ["length"], ["number"], to=onnx.TensorProto.FLOAT),
+        make("Unsqueeze", ["number", "axes"], ["row"]),
+        make("Mul", ["x", "row"], ["out"]),
+    ]
+    constants = {"one": np.array(1), "axes": np.array([0, 1])}
+    model = model_of(nodes, {"x": ["n", "t"]}, ["out"], **constants)
+    _agrees(model, tmp_path / "net.onnx", [(2, 3), (1, 5)])
+
+
+def test_repeated_zeros_are_no_parameters(tmp_path: Path) -> None:
+    nodes = [
+        make("Shape", ["x"], ["shape"]),
+        make("Slice", ["shape", "first", "second"], ["batch"]),
+        make("Concat", ["first", "batch", "second"], ["like"], axis=0),
+        make("Expand", ["zeros", "like"], ["state"]),
+        make("LSTM", ["x", "w", "r", "", "", "state", "state"], ["out"], hidden_size=2),
+    ]
+    constants = {
+        "first": ONE,
+        "second": np.array([2]),
+        "zeros": np.zeros((1, 1, 2), "float32"),
+        "w": floats(1, 8, 3),
+        "r": floats(1, 8, 2),
+    }
+    model = model_of(nodes, {"x": ["t", "n", 3]}, ["out"], **constants)
+    block = _agrees(model, tmp_path / "net.onnx", [(4, 2, 3), (2, 3, 3)])
+    assert list(block.collect_params()) == ["out_parameters"]
+
+
 def test_given_shapes_need_no_operators_of_extents(tmp_path: Path) -> None:
     nodes = [
         make("Shape", ["x"], ["shape"]),

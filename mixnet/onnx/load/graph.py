@@ -381,9 +381,9 @@ class Reading:
         return _is_trained(value) or value.dtype in (np.int8, np.uint8)
 
     def _no_axes(self, inputs: Sequence[Any]) -> bool:
-        """Whether none of a node's inputs has axes; a symbol is among them."""
+        """Whether none of a node's inputs has axes; one of them is no constant."""
         present = [each for each in inputs if each is not None]
-        return any(isinstance(each, Symbol) for each in present) and all(
+        return any(isinstance(each, (Symbol, OpenArray)) for each in present) and all(
             map(self.is_scalar, present)
         )
 

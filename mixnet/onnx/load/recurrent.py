@@ -8,6 +8,7 @@ import numpy as np
 
 from mixnet.onnx.load.recurrent_steps import USUAL, activations_of, read_steps
 from mixnet.onnx.load.table import Call, reads
+from mixnet.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
@@ -27,7 +28,7 @@ def _(g: Reading, call: Call) -> Any:
     states = [call.input(5), call.input(6)][: 2 if kind == "LSTM" else 1]
     zeros = g.filled((sides, batch, size), 0, g.dtype(call.x))
     given = _turned if by_batch else lambda g, each: each
-    states = [zeros if _is_zero(each) else given(g, each) for each in states]
+    states = [zeros if _is_zero(g, each) else given(g, each) for each in states]
     lengths = call.input(4)
     if isinstance(lengths, np.ndarray) and (lengths == steps).all():
         lengths = None
@@ -61,8 +62,17 @@ def _(g: Reading, call: Call) -> Any:
     return [g.op("_np_transpose", out, axes=(0, 2, 1, 3)), *last]
 
 
-def _is_zero(state: object) -> bool:
-    """Whether a first state is zero, also where a file says so: nobody has learned it."""
+_REPEATED = {"broadcast_like", "_npi_broadcast_to", "_with_extents"}
+
+
+def _is_zero(g: Reading, state: Any) -> bool:
+    """Whether a first state is zero, also where a file says so or repeats zeros: nobody has learned it."""
+    if isinstance(state, Symbol):
+        node = state._heads[0].node
+        while node.op is not None and node.op.name in _REPEATED and node.inputs:
+            node = node.inputs[0].node
+        array = g.used.get(node.name) if node.op is None else None
+        return array is not None and array.dtype.kind == "f" and not array.any()
     return state is None or (isinstance(state, np.ndarray) and not state.any())
 
 
