@@ -170,6 +170,84 @@ def test_training_leaves_numbers_of_the_program_alone(tmp_path: Path) -> None:
     assert after["scale"] == scale
 
 
+def _trained(
+    nodes: list[Any], data: list[int], path: Path, arrays: dict[str, np.ndarray]
+) -> dict[str, bool]:
+    """By name of a parameter of the imported block whether it is trained; the last output is 'y'."""
+    block = mx.contrib.onnx.import_to_gluon(
+        saved(model_of(nodes, {"x": data}, ["y"], opset=21, **arrays), path), mx.cpu()
+    )
+    return {n: p.grad_req != "null" for n, p in block.collect_params().items()}
+
+
+def test_training_leaves_the_ones_and_zeros_of_a_reader_alone(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("GroupNormalization", ["x", "scale", "shift"], ["y"], num_groups=2)
+    arrays = {"scale": floats(4), "shift": floats(4)}
+    trained = _trained([node], [2, 4, 3], tmp_path / "net.onnx", arrays)
+    assert {n for n, yes in trained.items() if yes} == {"scale", "shift"}
+    assert len(trained) > 2, "the operator GroupNorm has a scale and a shift of its own"
+
+
+@pytest.mark.parametrize("given", ["absent", "stored", "filled"])
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_training_leaves_first_states_of_zeros_alone(kind: str, given: str, tmp_path: Path) -> None:
+    make, gates = onnx.helper.make_node, {"LSTM": 4, "GRU": 3}[kind]
+    arrays = {"w": floats(1, gates * 2, 3), "r": floats(1, gates * 2, 2)}
+    inputs, nodes = ["x", "w", "r"], []
+    if given == "stored":
+        inputs += ["", "", "state"]
+        arrays["state"] = np.zeros((1, 2, 2), "float32")
+    if given == "filled":
+        inputs += ["", "", "state"]
+        arrays["shape"] = np.array([1, 2, 2])
+        nodes = [make("ConstantOfShape", ["shape"], ["state"])]
+    nodes.append(make(kind, inputs, ["y"], hidden_size=2))
+    trained = _trained(nodes, [4, 2, 3], tmp_path / "net.onnx", arrays)
+    assert 1 <= sum(trained.values()) <= 2, "one vector of parameters, or two matrices"
+
+
+def test_weights_that_nodes_compute_are_trained(tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [
+        make("Transpose", ["w"], ["turned"]),
+        make("MatMul", ["x", "turned"], ["a"]),
+        make("Cast", ["mask"], ["kept"], to=onnx.TensorProto.FLOAT),
+        make("Mul", ["a", "kept"], ["b"]),
+        make("Expand", ["half", "shape"], ["halves"]),
+        make("Add", ["b", "halves"], ["y"]),
+    ]
+    arrays = {
+        "w": floats(4, 5),
+        "mask": np.array([True, False, True, True]),
+        "half": np.asarray(np.float32(0.5)),
+        "shape": np.array([4]),
+    }
+    trained = _trained(nodes, [3, 5], tmp_path / "net.onnx", arrays)
+    assert sorted(trained.values()) == [False, False, True]
+
+
+@pytest.mark.parametrize("kind", ["ConstantOfShape", "EyeLike", "Trilu"])
+def test_damaged_extents_take_no_memory(kind: str, tmp_path: Path) -> None:
+    make = onnx.helper.make_node
+    nodes = [make("Shape", ["x"], ["shape"])]
+    nodes.append(make(kind, ["shape" if kind == "ConstantOfShape" else "x"], ["y"]))
+    path = saved(model_of(nodes, {"x": [1 << 20, 1 << 20]}, ["y"]), tmp_path / "net.onnx")
+    if kind == "ConstantOfShape":  # computed when a call asks for it, and not before
+        symbol, arguments, _ = mx.contrib.onnx.import_model(path)
+        assert not arguments
+        assert symbol.infer_shape()[1] == [(1 << 20, 1 << 20)]
+        return
+    with pytest.raises(MXNetError, match=f"{kind}.*shape .1048576, 1048576.*too large"):
+        mx.contrib.onnx.import_model(path)
+
+
+def test_an_operator_without_what_it_needs_says_so(tmp_path: Path) -> None:
+    node = onnx.helper.make_node("MaxPool", ["x"], ["y"])
+    path = saved(model_of([node], {"x": [1, 1, 4, 4]}, ["y"]), tmp_path / "net.onnx")
+    with pytest.raises(MXNetError, match=r"MaxPool.*input or attribute is missing"):
+        mx.contrib.onnx.import_model(path)
+
+
 def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:
     make, read = onnx.helper.make_node, mx.contrib.onnx.import_model
     with pytest.raises(MissingFileError, match=r"none\.onnx"):

@@ -145,6 +145,26 @@ def test_cells(tmp_path: Path) -> None:
     agree(started(Unrolled()), tmp_path / "net", floats(2, 4, 3))
 
 
+def _bodies(node: Any) -> list[Any]:
+    return [each.g for each in node.attribute if each.type == onnx.AttributeProto.GRAPH]
+
+
+def _read(graph: Any) -> set[str]:
+    """Names of what a graph and its bodies read."""
+    names = {each.name for each in graph.output}
+    for node in graph.node:
+        names.update(node.input, *map(_read, _bodies(node)))
+    return names
+
+
+def _unread(graph: Any) -> set[str]:
+    """Initializers and nodes that nothing reads, those of bodies included."""
+    read = _read(graph)
+    unread = {each.name for each in graph.initializer} - read
+    unread |= {node.name for node in graph.node if read.isdisjoint(node.output)}
+    return unread.union(*(_unread(body) for node in graph.node for body in _bodies(node)))
+
+
 def test_loops_are_loops_and_branches_branches(tmp_path: Path) -> None:
     data = mx.sym.Variable("data")
     state = mx.sym.Variable("state")
@@ -158,8 +178,9 @@ def test_loops_are_loops_and_branches_branches(tmp_path: Path) -> None:
     chosen = mx.sym.contrib.cond(mx.sym.sum(state) > 0, lambda: last + 1, lambda: last - 1)
     net = mx.sym.Group([outputs, last, turns, chosen])
     path = exported(net, {"data": (4, 3), "state": (3,)}, {}, tmp_path / "net.onnx")
-    kinds = {node.op_type for node in onnx.load(path).graph.node}
-    assert {"Loop", "If"} <= kinds
+    graph = onnx.load(path).graph
+    assert {"Loop", "If"} <= {node.op_type for node in graph.node}
+    assert not _unread(graph)
     for sign in (1, -1):
         x, s = floats(4, 3), sign * np.abs(floats(3))
         given = {"data": x, "state": s}

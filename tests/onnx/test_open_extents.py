@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -209,6 +210,64 @@ def test_an_extent_that_has_to_be_known_does_not_stay_open(tmp_path: Path) -> No
     np.testing.assert_allclose(block(mx.nd.array(x)).asnumpy(), x + np.eye(2, 3), rtol=1e-5)
     with pytest.raises(ShapeError, match=r"\(3, 3\) was given for one of \(2, 3\).*'x'.*EyeLike"):
         block(mx.nd.ones((3, 3))).asnumpy()
+
+
+def test_a_number_computed_from_an_extent_has_no_axes(tmp_path: Path) -> None:
+    nodes = [
+        make("Shape", ["x"], ["shape"]),
+        make("Gather", ["shape", "one"], ["length"], axis=0),
+        make("Cast", ["length"], ["number"], to=onnx.TensorProto.FLOAT),
+        make("Unsqueeze", ["number", "axes"], ["row"]),
+        make("Mul", ["x", "row"], ["out"]),
+    ]
+    constants = {"one": np.array(1), "axes": np.array([0, 1])}
+    model = model_of(nodes, {"x": ["n", "t"]}, ["out"], **constants)
+    _agrees(model, tmp_path / "net.onnx", [(2, 3), (1, 5)])
+
+
+def test_repeated_zeros_are_no_parameters(tmp_path: Path) -> None:
+    nodes = [
+        make("Shape", ["x"], ["shape"]),
+        make("Slice", ["shape", "first", "second"], ["batch"]),
+        make("Concat", ["first", "batch", "second"], ["like"], axis=0),
+        make("Expand", ["zeros", "like"], ["state"]),
+        make("LSTM", ["x", "w", "r", "", "", "state", "state"], ["out"], hidden_size=2),
+    ]
+    constants = {
+        "first": ONE,
+        "second": np.array([2]),
+        "zeros": np.zeros((1, 1, 2), "float32"),
+        "w": floats(1, 8, 3),
+        "r": floats(1, 8, 2),
+    }
+    model = model_of(nodes, {"x": ["t", "n", 3]}, ["out"], **constants)
+    block = _agrees(model, tmp_path / "net.onnx", [(4, 2, 3), (2, 3, 3)])
+    assert list(block.collect_params()) == ["out_parameters"]
+
+
+def test_given_shapes_need_no_operators_of_extents(tmp_path: Path) -> None:
+    nodes = [
+        make("Shape", ["x"], ["shape"]),
+        make("ConstantOfShape", ["shape"], ["zeros"]),
+        make("ReduceProd", ["shape"], ["count"]),
+        make("Cast", ["count"], ["number"], to=onnx.TensorProto.FLOAT),
+        make("Concat", ["x", "zeros"], ["both"], axis=1),
+        make("Mul", ["both", "number"], ["out"]),
+    ]
+    model = model_of(nodes, {"x": ["n", "t"]}, ["out"])
+    path = saved(model, tmp_path / "net.onnx")
+
+    def operators(**options: Any) -> set[str]:
+        symbol, arguments, _ = mx.contrib.onnx.import_model(path, **options)
+        x = floats(2, 3)
+        (out,) = symbol.eval(x=mx.nd.array(x), **arguments)
+        wanted = np.hstack([x, 0 * x]) * 6
+        np.testing.assert_allclose(out.asnumpy(), wanted, rtol=1e-6)
+        return {each["op"] for each in json.loads(symbol.tojson())["nodes"]}
+
+    of_extents = {"_with_extents", "_extents", "_of_shape"}
+    assert operators() & of_extents
+    assert not operators(input_shapes={"x": (2, 3)}) & of_extents
 
 
 def test_attributes_computed_from_extents() -> None:

@@ -259,12 +259,15 @@ def _ir_version(opset: int) -> int:
 
 
 def _drop_unread(builder: Builder) -> None:
-    """Remove unused nodes and constants."""
+    """Remove unused nodes and constants, also in bodies of loops and branches."""
     read = {name for name, _, _ in builder.outputs}
     steps = []
     for step in reversed(builder.steps):
         if not read.isdisjoint(step.outputs):
             steps.append(step)
+            for each in step.attributes.values():
+                if isinstance(each, Builder):  # first, since what it does not use need not be here
+                    _drop_unread(each)
             read.update(values_read(step))
     builder.steps = steps[::-1]
     builder.constants = {n: a for n, a in builder.constants.items() if n in read}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import jax
 import numpy as np
+from jax.errors import InconclusiveDimensionOperation
 from numpy.typing import DTypeLike
 
 import mixnet.onnx.load.readers  # noqa: F401 - fills the table
 from mixnet import symbol as sym
-from mixnet.base import FileFormatError, MXNetError, ShapeError
+from mixnet.base import FileFormatError, MXNetError, NotDefinedError, ShapeError
 from mixnet.export.network import as_function
 from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
@@ -24,6 +26,10 @@ from mixnet.symbol.symbol import Symbol
 
 NEWEST_READ = 28
 OLDEST_READ = 7
+_SMALL = 1 << 22
+"""Elements of arrays that become parameters where an operator could compute them instead."""
+_LARGEST = 1 << 26
+"""Elements of arrays that readers make, such as a mask of 8,192 times 8,192."""
 _GIVE_AXES = {
     "Unsqueeze",
     "Reshape",
@@ -62,6 +68,8 @@ class Reading:
         self._keep: list[
             np.ndarray
         ] = []  # what has a name, which goes by the identity of the array
+        self._stored: set[int] = set()
+        """Identities of arrays of the file, and of those computed from them; readers make all others."""
         self._parameters: dict[str, Symbol] = {}
         self._specs: dict[Entry, tuple[tuple[int, ...], np.dtype]] = {}
         self._names: dict[int, str] = {}
@@ -75,7 +83,7 @@ class Reading:
         self.scope = ""
         if outer is not None:  # a body has its own values; what is known of them is common
             self.used, self.constants, self._keep = outer.used, outer.constants, outer._keep
-            self._parameters = outer._parameters
+            self._parameters, self._stored = outer._parameters, outer._stored
             self._specs, self._names, self._scalars = outer._specs, outer._names, outer._scalars
 
     # ---- what readers ask -----------------------------------------------------------------------
@@ -124,8 +132,8 @@ class Reading:
         self.values[name] = self.variable(symbol, shape or (1,), dtype, not shape)
 
     def filled(self, shape: tuple[Extent, ...], number: float, dtype: np.dtype) -> Any:
-        """An array of one number; an operator if its shape is open."""
-        if not is_open(shape):
+        """An array of one number; an operator if its shape is open or large."""
+        if not is_open(shape) and math.prod(shape) <= _SMALL:
             return np.full(tuple(int(each) for each in shape), number, dtype)
         value = float(number)
         array = self.op("_npi_full", shape=shape, value=value, dtype=np.dtype(dtype).name)
@@ -135,8 +143,8 @@ class Reading:
     def counted(
         self, count: Extent, first: int = 0, step: int = 1, dtype: DTypeLike = np.int64
     ) -> Any:
-        """Numbers in equal steps; an operator if their count is open."""
-        if not is_open(count):
+        """Numbers in equal steps; an operator if their count is open or large."""
+        if not is_open(count) and count <= _SMALL:
             return np.arange(first, first + count * step, step, dtype)
         kind = np.dtype(dtype).name
         array = self.op("_npi_indices", dimensions=(count,), dtype=kind)
@@ -147,10 +155,24 @@ class Reading:
         return array
 
     def broadcast(self, array: np.ndarray | Symbol, shape: tuple[Extent, ...]) -> Any:
-        """An array repeated to a shape; an operator if that is open."""
-        if not is_open(shape) and isinstance(array, np.ndarray):
+        """An array repeated to a shape; an operator if that is open or large."""
+        if isinstance(array, np.ndarray) and not is_open(shape) and math.prod(shape) <= _SMALL:
             return np.array(np.broadcast_to(array, shape))
         return self.op("_npi_broadcast_to", array, shape=shape)
+
+    def room(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of an array that a reader is about to make.
+
+        Raises:
+            NotDefinedError: it is open, or too large for a parameter.
+        """
+        if is_open(tuple(shape)):
+            raise NotDefinedError(
+                f"it needs an array of shape {tuple(shape)}, which has to be known"
+            )
+        if math.prod(shape) > _LARGEST:
+            raise NotDefinedError(f"it needs an array of shape {tuple(shape)}, which is too large")
+        return tuple(shape)
 
     def reshaped(self, value: object, shape: tuple[Extent, ...]) -> Any:
         """A value in another shape.
@@ -255,10 +277,19 @@ class Reading:
     # ---- how it is kept -------------------------------------------------------------------------
 
     def named(self, array: np.ndarray, name: str) -> np.ndarray:
-        """An array that becomes a parameter of that name if it is used."""
+        """An array of the file, which becomes a parameter of that name if it is used."""
         self._names[id(array)] = name
+        return self.stored(array)
+
+    def stored(self, array: np.ndarray) -> np.ndarray:
+        """An array of the file or one computed from such; training may change it."""
+        self._stored.add(id(array))
         self._keep.append(array)
         return array
+
+    def is_stored(self, value: object) -> bool:
+        """Whether a value is an array of the file or computed from such."""
+        return id(value) in self._stored
 
     def _parameter(self, array: np.ndarray) -> Symbol:
         name = self._names.get(id(array))
@@ -267,11 +298,12 @@ class Reading:
             while f"{self.scope}_constant{number}" in self.used:
                 number += 1
             name = f"{self.scope}_constant{number}"
-            self.named(array, name)
+            self._names[id(array)] = name
+            self._keep.append(array)
         if name not in self.used:
             stored = array.reshape(1) if array.ndim == 0 else array  # a symbol's arrays have axes
             self.used[name] = stored
-            if not _is_trained(array):
+            if not self.is_stored(array) or not _is_trained(array):
                 self.constants.add(name)
             variable = sym.Variable(name, shape=stored.shape, dtype=stored.dtype)
             self._parameters[name] = variable
@@ -333,15 +365,25 @@ class Reading:
     def _without_arrays(self, call: Call) -> Any:
         """Results of a node that depends on constants and open extents alone; None for any other."""
         if all(isinstance(each, (np.ndarray, type(None))) for each in call.inputs):
-            return computed(self, call)
+            values = computed(self, call)
+            if call.node.op_type == "Constant" or any(map(self._holds_weights, call.inputs)):
+                for each in values if isinstance(values, list) else [values]:
+                    self.stored(each)
+            return values
         if all(isinstance(each, (np.ndarray, OpenArray, type(None))) for each in call.inputs):
             return followed(self, call)
         return None
 
+    def _holds_weights(self, value: Any) -> bool:
+        """Whether a constant may be weights, of floats or of a byte each; other integers are extents."""
+        if not self.is_stored(value) or not value.ndim:
+            return False
+        return _is_trained(value) or value.dtype in (np.int8, np.uint8)
+
     def _no_axes(self, inputs: Sequence[Any]) -> bool:
-        """Whether none of a node's inputs has axes; a symbol is among them."""
+        """Whether none of a node's inputs has axes; one of them is no constant."""
         present = [each for each in inputs if each is not None]
-        return any(isinstance(each, Symbol) for each in present) and all(
+        return any(isinstance(each, (Symbol, OpenArray)) for each in present) and all(
             map(self.is_scalar, present)
         )
 
@@ -371,6 +413,7 @@ class Reading:
         except (
             ArithmeticError,
             AttributeError,
+            InconclusiveDimensionOperation,
             LookupError,
             TypeError,
             ValueError,
@@ -379,6 +422,10 @@ class Reading:
             if isinstance(error, MXNetError) and str(error).startswith("ONNX operator"):
                 raise
             text = (str(error).splitlines() or [""])[0]
+            if isinstance(error, (AttributeError, LookupError, TypeError)) and not isinstance(
+                error, MXNetError
+            ):
+                text = f"an input or attribute is missing or of another kind ({text or type(error).__name__})"
             raise MXNetError(
                 f"ONNX operator {name} of node {node.name!r} cannot be read: "
                 f"{text or type(error).__name__}."
@@ -469,7 +516,7 @@ def _evaluated(node: Any, inputs: list[Any]) -> list[Any]:
 
 
 def _is_trained(array: np.ndarray) -> bool:
-    """Whether an array is one that training changes.
+    """Whether an array of a file is one that training changes.
 
     Files do not tell weights from other numbers. Exporters write a program's own numbers, as the scale
     of attention, without axes, and masks with an infinity, of which an update would make NaN.
@@ -480,7 +527,10 @@ def _is_trained(array: np.ndarray) -> bool:
 
 
 def read_graph(
-    model: Any, shapes: Mapping[str, Any] | None, arrays: dict[str, np.ndarray]
+    model: Any,
+    shapes: Mapping[str, Any] | None,
+    arrays: dict[str, np.ndarray],
+    fixed: bool = False,
 ) -> tuple[Symbol, Reading, list[str]]:
     """The symbol of a model, and names of its inputs.
 
@@ -491,9 +541,10 @@ def read_graph(
         model: a ``ModelProto``.
         shapes: shapes of inputs by name, for inputs with dynamic dimensions.
         arrays: its initializers.
+        fixed: whether inputs with given shapes have these alone.
     """
     inputs = [
-        _Input(each, _shape_of(each, shapes), each.name in (shapes or {}))
+        _Input(each, _shape_of(each, shapes), each.name in (shapes or {}), fixed)
         for each in model.graph.input
         if each.name not in arrays
     ]
@@ -520,14 +571,18 @@ class _Input:
         info: its ``ValueInfoProto``.
         shape: that it has if no extent is open.
         is_known: whether the user said so.
+        is_fixed: whether it then has no other one.
     """
 
-    def __init__(self, info: Any, shape: tuple[int, ...], is_known: bool):
+    def __init__(self, info: Any, shape: tuple[int, ...], is_known: bool, is_fixed: bool):
         self.info, self.shape, self.is_known = info, shape, is_known
+        self.is_fixed = is_known and is_fixed
         self.name: str = info.name
 
     def open_axes(self) -> dict[int, Any]:
-        """What names the extents that the file leaves open, by axis."""
+        """What names the extents that stay open where possible, by axis."""
+        if self.is_fixed:
+            return {}
         dims = self.info.type.tensor_type.shape.dim
         return {
             axis: dims[axis].dim_param or (self.name, axis)

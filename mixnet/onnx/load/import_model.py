@@ -27,8 +27,9 @@ def import_model(
 
     Args:
         model_file: its path. External parameters are read only from its folder.
-        input_shapes: shapes of inputs by name, for dynamic dimensions whose sizes nodes have to know; 1 by
-            default.
+        input_shapes: shapes of inputs by name. Their dynamic dimensions become these extents, and the symbol
+            is one for them alone: it has no operators that compute with extents, so MXNet reads its file.
+            Dynamic dimensions of other inputs stay dynamic.
 
     Returns:
         The symbol, its arguments and its auxiliary states by name.
@@ -41,20 +42,20 @@ def import_model(
 
     Source: MXNet ``mx.contrib.onnx.import_model``; ONNX, Open Neural Network Exchange.
     """
-    symbol, arguments, states, _, _ = load_model(model_file, input_shapes)
+    symbol, arguments, states, _, _ = load_model(model_file, input_shapes, fixed=True)
     return symbol, arguments, states
 
 
 def load_model(
-    path: str | os.PathLike[str], shapes: Mapping[str, Any] | None
+    path: str | os.PathLike[str], shapes: Mapping[str, Any] | None, fixed: bool = False
 ) -> tuple[Symbol, Arrays, Arrays, list[str], set[str]]:
     """The result of ``import_model``, names of the inputs, and of the arguments that are not trained."""
     model = read_model(path)
-    return from_proto(model, os.fspath(path), shapes)
+    return from_proto(model, os.fspath(path), shapes, fixed)
 
 
 def from_proto(
-    model: Any, path: str, shapes: Mapping[str, Any] | None = None
+    model: Any, path: str, shapes: Mapping[str, Any] | None = None, fixed: bool = False
 ) -> tuple[Symbol, Arrays, Arrays, list[str], set[str]]:
     """What :func:`load_model` returns, from a ``ModelProto``.
 
@@ -62,11 +63,12 @@ def from_proto(
         model: of ONNX.
         path: of its file, for external parameters and error messages.
         shapes: of inputs with dynamic dimensions.
+        fixed: whether the symbol is one for these shapes alone.
     """
     folder = os.path.dirname(os.path.abspath(path))
     arrays = {each.name: _array(each, folder, path) for each in model.graph.initializer}
     try:
-        symbol, reading, inputs = read_graph(model, shapes, arrays)
+        symbol, reading, inputs = read_graph(model, shapes, arrays, fixed)
     except MXNetError as error:
         raise type(error)(f"{path}: {error}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -34,7 +34,8 @@ def as_float(g: Reading, x: Any) -> Any:
 
 def array_like(g: Reading, x: Any, array: np.ndarray) -> np.ndarray:
     """An array with the dtype of a value."""
-    return array.astype(g.dtype(x))
+    converted = array.astype(g.dtype(x))
+    return g.stored(converted) if g.is_stored(array) else converted
 
 
 def labels_of(call: Call) -> np.ndarray:
@@ -88,7 +89,14 @@ def _product(g: Reading, x: Any, weights: np.ndarray) -> Any:
 
 
 def _row(g: Reading, x: Any, numbers: np.ndarray) -> np.ndarray:
-    return array_like(g, x, numbers.reshape(1, -1))
+    row = array_like(g, x, numbers).reshape(1, -1)
+    return g.stored(row) if g.is_stored(numbers) else row
+
+
+def _linear(g: Reading, call: Call, x: Any, weights: np.ndarray) -> Any:
+    out = _product(g, x, g.stored(np.ascontiguousarray(weights.T)))
+    shift = floats(call, "intercepts")
+    return out if shift is None else g.op("_npi_add", out, _row(g, x, g.stored(shift)))
 
 
 @reads("LinearRegressor", domain=LEARNED)
@@ -96,10 +104,7 @@ def _(g: Reading, call: Call) -> Any:
     x = as_float(g, call.x)
     targets = call.get("targets", 1)
     weights = np.asarray(call.get("coefficients"), np.float32).reshape(targets, -1)
-    out = _product(g, x, np.ascontiguousarray(weights.T))
-    shift = floats(call, "intercepts")
-    out = out if shift is None else g.op("_npi_add", out, _row(g, x, shift))
-    return transformed(g, out, call.get("post_transform", "NONE"))
+    return transformed(g, _linear(g, call, x, weights), call.get("post_transform", "NONE"))
 
 
 @reads("LinearClassifier", domain=LEARNED)
@@ -108,9 +113,7 @@ def _(g: Reading, call: Call) -> Any:
     kind = call.get("post_transform", "NONE")
     weights = np.asarray(call.get("coefficients"), np.float32)
     weights = weights.reshape(-1, g.shape(x)[1])
-    scores = _product(g, x, np.ascontiguousarray(weights.T))
-    shift = floats(call, "intercepts")
-    scores = scores if shift is None else g.op("_npi_add", scores, _row(g, x, shift))
+    scores = _linear(g, call, x, weights)
     if len(weights) == 1 and len(labels) == 2:
         both = both_classes(g, scores, "NONE")
         return [label(g, both, labels), transformed(g, both, kind)]
@@ -244,7 +247,8 @@ def _(g: Reading, call: Call) -> Any:
     shift = np.asarray(call.get("rho"), np.float32)[:1]
     vectors = floats(call, "support_vectors")
     features = x if vectors is None else _kernel(g, call, x, vectors.reshape(-1, width))
-    out = g.op("_npi_add", _product(g, features, weights.reshape(-1, 1)), _row(g, x, shift))
+    weights = g.stored(weights.reshape(-1, 1))
+    out = g.op("_npi_add", _product(g, features, weights), _row(g, x, g.stored(shift)))
     if call.get("one_class", 0):
         out = g.op(
             "_npi_where",
@@ -277,8 +281,9 @@ def _(g: Reading, call: Call) -> Any:
         weights[ends[i] : ends[i + 1], at] = coefficients[j - 1, ends[i] : ends[i + 1]]
         weights[ends[j] : ends[j + 1], at] = coefficients[i, ends[j] : ends[j + 1]]
         wins[at, i], losses[at, j] = 1, 1
-    scores = _product(g, _kernel(g, call, x, vectors), weights)
-    scores = g.op("_npi_add", scores, _row(g, x, np.asarray(call.get("rho"), np.float32)))
+    scores = _product(g, _kernel(g, call, x, vectors), g.stored(weights))
+    shift = g.stored(np.asarray(call.get("rho"), np.float32))
+    scores = g.op("_npi_add", scores, _row(g, x, shift))
     won = g.op("Cast", g.op("_npi_greater_scalar", scores, scalar=0.0), dtype=g.dtype(x).name)
     lost = g.op("_npi_add_scalar", g.op("negative", won), scalar=1.0)
     votes = g.op("_npi_add", _product(g, won, wins), _product(g, lost, losses))

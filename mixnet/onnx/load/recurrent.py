@@ -8,6 +8,7 @@ import numpy as np
 
 from mixnet.onnx.load.recurrent_steps import USUAL, activations_of, read_steps
 from mixnet.onnx.load.table import Call, reads
+from mixnet.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
@@ -25,10 +26,9 @@ def _(g: Reading, call: Call) -> Any:
     x = _turned(g, call.x) if by_batch else call.x
     steps, batch, _ = g.shape(x)
     states = [call.input(5), call.input(6)][: 2 if kind == "LSTM" else 1]
-    if by_batch:
-        states = [None if each is None else _turned(g, each) for each in states]
     zeros = g.filled((sides, batch, size), 0, g.dtype(call.x))
-    states = [zeros if each is None else each for each in states]
+    given = _turned if by_batch else lambda g, each: each
+    states = [zeros if _is_zero(g, each) else given(g, each) for each in states]
     lengths = call.input(4)
     if isinstance(lengths, np.ndarray) and (lengths == steps).all():
         lengths = None
@@ -60,6 +60,20 @@ def _(g: Reading, call: Call) -> Any:
     if by_batch:
         return [g.op("SwapAxis", out, dim1=0, dim2=1), *[_turned(g, each) for each in last]]
     return [g.op("_np_transpose", out, axes=(0, 2, 1, 3)), *last]
+
+
+_REPEATED = {"broadcast_like", "_npi_broadcast_to", "_with_extents"}
+
+
+def _is_zero(g: Reading, state: Any) -> bool:
+    """Whether a first state is zero, also where a file says so or repeats zeros: nobody has learned it."""
+    if isinstance(state, Symbol):
+        node = state._heads[0].node
+        while node.op is not None and node.op.name in _REPEATED and node.inputs:
+            node = node.inputs[0].node
+        array = g.used.get(node.name) if node.op is None else None
+        return array is not None and array.dtype.kind == "f" and not array.any()
+    return state is None or (isinstance(state, np.ndarray) and not state.any())
 
 
 def _turned(g: Reading, value: object) -> Any:

@@ -305,6 +305,7 @@ def _filled(g: Reading, call: Call, pads: list[int], fill: object) -> Any:
     sides = [widths.get(axis, (0, 0)) for axis in range(len(shape))]
     if any(side < 0 for pair in sides for side in pair):
         raise NotDefinedError("negative padding with a computed value")
+    g.room([n + before + after for n, (before, after) in zip(shape, sides, strict=True)])
     inside = np.pad(np.ones(shape, bool), sides)
     whole = g.op("_npi_pad", call.x, pad_width=tuple(sides), mode="constant", constant_value=0.0)
     return g.op("_npi_where", inside, whole, g.op("Cast", fill, dtype=g.dtype(call.x).name))
@@ -352,7 +353,8 @@ def _(g: Reading, call: Call) -> Any:
     dtype = (
         g.dtype(call.x) if code is None else onnx_package().helper.tensor_dtype_to_np_dtype(code)
     )
-    return np.eye(g.shape(call.x)[0], g.shape(call.x)[1], call.get("k", 0), dtype)
+    rows, columns = g.room(g.shape(call.x))
+    return np.eye(rows, columns, call.get("k", 0), dtype)
 
 
 @reads("Trilu")
@@ -361,7 +363,8 @@ def _(g: Reading, call: Call) -> Any:
     shape = g.shape(call.x)
     if is_open(shape[-2:]):
         return _triangle(g, call.x, k, bool(call.get("upper", 1)))
-    keep = np.tri(shape[-2], shape[-1], k if not call.get("upper", 1) else k - 1, dtype=bool)
+    rows, columns = g.room(shape[-2:])
+    keep = np.tri(rows, columns, k if not call.get("upper", 1) else k - 1, dtype=bool)
     keep = ~keep if call.get("upper", 1) else keep
     zero = np.zeros(1, g.dtype(call.x))
     return g.op("_npi_where", keep.reshape((1,) * (len(shape) - 2) + keep.shape), call.x, zero)

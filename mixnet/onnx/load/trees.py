@@ -143,7 +143,7 @@ def _decided(g: Reading, value: Any, at: Any, trees: _Trees) -> Any:
 def _combined(g: Reading, call: Call, trees: _Trees) -> Any:
     """The numbers of the leaves of all trees as one row a sample."""
     x = as_float(g, call.x)
-    weights = trees.weights.astype(g.dtype(x))
+    weights = g.stored(trees.weights.astype(g.dtype(x)))
     kind = call.get("aggregate_function", "SUM")
     if kind not in ("SUM", "AVERAGE", "MIN", "MAX"):
         raise NotDefinedError(f"aggregate_function {kind!r} is not one of ONNX's")
@@ -153,9 +153,8 @@ def _combined(g: Reading, call: Call, trees: _Trees) -> Any:
         out = g.op("_npi_multiply_scalar", out, scalar=1 / len(trees.roots))
     base = _listed(call, "base_values")
     if base:
-        out = g.op(
-            "_npi_add", out, np.asarray(base, weights.dtype)[-trees.weights.shape[1] :][None]
-        )
+        shift = np.asarray(base, weights.dtype)[-trees.weights.shape[1] :][None]
+        out = g.op("_npi_add", out, g.stored(shift))
     return out
 
 
