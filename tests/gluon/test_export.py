@@ -236,3 +236,14 @@ def test_damaged_descriptions_of_blocks(tmp_path: Path, text: str) -> None:
     with pytest.raises(mx.base.FileFormatError, match=r"a-model\.json"):
         net.load(str(tmp_path / "a"))
     assert (net.name, net[0].name) == before
+
+
+def test_a_block_of_a_symbol_keeps_the_names_of_its_inputs(tmp_path: Path) -> None:
+    ids = mx.sym.Variable("ids")
+    block = mx.gluon.SymbolBlock(mx.sym.FullyConnected(ids, num_hidden=2, name="fc"), [ids])
+    block.initialize()
+    block.hybridize()
+    block(mx.nd.ones((1, 3)))
+    block.export(str(tmp_path / "net"))
+    symbol = mx.sym.load(str(tmp_path / "net-symbol.json"))
+    assert symbol.list_inputs() == ["ids", "fc_weight", "fc_bias"]

@@ -27,6 +27,11 @@ from mixnet.symbol.numpy.symbol import _Symbol as NumpySymbol
 from mixnet.symbol.symbol import Symbol, Variable
 
 
+def usual_names(count: int) -> list[str]:
+    """Names of variables for the arrays of a call."""
+    return ["data"] if count == 1 else [f"data{i}" for i in range(count)]
+
+
 class Composition:
     """A block called once with variables for its arrays.
 
@@ -34,14 +39,15 @@ class Composition:
         forward: the function to call.
         structure: the arguments without their arrays, see ``gluon.trace.flatten``.
         count: number of arrays.
+        names: of the variables; the usual ones if there are none.
 
-    ``inputs`` are the variables: ``data``, or ``data0``, ``data1`` and so on; ``output`` what
+    ``inputs`` are the variables; ``output`` what
     forward returned, ``symbol`` the same as one symbol, ``drawing`` the random operators in the order
     in which forward called them. Forward sees the recording and training modes of that call, as in MXNet.
     """
 
-    def __init__(self, forward: Any, structure: object, count: int):
-        names = ["data"] if count == 1 else [f"data{i}" for i in range(count)]
+    def __init__(self, forward: Any, structure: object, count: int, names: list[str] | None = None):
+        names = usual_names(count) if names is None else names
         kinds = iter(_leaf_types(structure))
         self.inputs: list[Symbol] = []
         for name in names:

@@ -43,7 +43,7 @@ def _described(
     Extents that the options call dynamic are: ``dynamic`` is set, and shapes of arguments that
     are not read left out.
     """
-    names = ["data"] if len(specs) == 1 else [f"data{i}" for i in range(len(specs))]
+    names = block._input_names(len(specs))
     symbol = block.to_symbol()
     known = set(symbol.list_inputs())
     read = [i for i, name in enumerate(names) if name in known]

@@ -151,6 +151,9 @@ class SymbolBlock(HybridBlock):
         super()._clear_cached_op()
         self.__dict__["_cached_graph"] = graph  # it is what it was made of
 
+    def _input_names(self, count: int) -> list[str]:
+        return list(self._inputs) if count == len(self._inputs) else super()._input_names(count)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_cached_graph": self._cached_graph}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.base import AttributeValueError, ShapeError
 from mixnet.gluon.block.block import Block
-from mixnet.gluon.block.compose import Composed, Composition, entries_by_name
+from mixnet.gluon.block.compose import Composed, Composition, entries_by_name, usual_names
 from mixnet.gluon.block.needs_arrays import needs_arrays
 from mixnet.gluon.parameter import Parameter, ParameterDict
 from mixnet.gluon.trace import Program, Traced, flatten
@@ -140,7 +140,9 @@ class TracedBlock(Block):
             composition = None
             if all(_takes_symbols(each) for each in self._walk()):
                 try:
-                    composition = Composition(self.forward, structure, count)
+                    composition = Composition(
+                        self.forward, structure, count, self._input_names(count)
+                    )
                 except Exception as error:
                     if not needs_arrays(error):
                         raise
@@ -150,11 +152,15 @@ class TracedBlock(Block):
             self._compositions[key] = composition
         return self._compositions[key]
 
+    def _input_names(self, count: int) -> list[str]:
+        """Names of the arrays of a call in the block's symbol."""
+        return usual_names(count)
+
     def _composed(self, structure: object, count: int) -> Composition:
         """The block on symbols; errors of its code are raised."""
         composition = self._composition(structure, count)
         if composition is None:
-            composition = Composition(self.forward, structure, count)
+            composition = Composition(self.forward, structure, count, self._input_names(count))
         elif not self._cached_graph:
             self._cached_graph = (composition.inputs, composition.symbol)
         return composition
