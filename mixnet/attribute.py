@@ -69,10 +69,10 @@ def node_attributes(
     The order and which of two values counts are MXNet's: ``attr`` before a keyword of the same
     name; of ``lr_mult`` and ``__lr_mult__``, the first.
     """
-    kept: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     for key, value in {**(keywords or {}), **_current().get(attr)}.items():
-        kept.setdefault(hidden(key), value)
-    return kept
+        attributes.setdefault(hidden(key), value)
+    return attributes
 
 
 def hidden(key: str) -> str:

@@ -27,8 +27,8 @@ def _(g: Reading, call: Call) -> Any:
     steps, batch, _ = g.shape(x)
     states = [call.input(5), call.input(6)][: 2 if kind == "LSTM" else 1]
     zeros = g.filled((sides, batch, size), 0, g.dtype(call.x))
-    given = _turned if by_batch else lambda g, each: each
-    states = [zeros if _is_zero(g, each) else given(g, each) for each in states]
+    oriented = _turned if by_batch else lambda g, each: each
+    states = [zeros if _is_zero(g, each) else oriented(g, each) for each in states]
     lengths = call.input(4)
     if isinstance(lengths, np.ndarray) and (lengths == steps).all():
         lengths = None
