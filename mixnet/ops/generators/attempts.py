@@ -343,7 +343,7 @@ def gamma_in_rounds(
         dtype: of the numbers.
     """
     alpha, _, small, third, width, slope = _of_gamma(alpha, 1, np.dtype(np.float64), (count,))
-    # Of what is infinite or no number there is nothing to draw; MXNet draws for ever.
+    # Infinite and NaN shapes are returned as they are: no attempt would be accepted, and MXNet never ends.
     drawn, missing = alpha.copy(), np.flatnonzero(np.isfinite(alpha))
     while missing.size:
         chance, further = uniform(2 * count).reshape(-1, 2)[missing].T

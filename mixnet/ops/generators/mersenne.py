@@ -311,11 +311,11 @@ class Generator:
         Small numbers are drawn more often. A row comes from one of the many generators, which draws
         several rows if there are more.
         """
-        each = -(-rows // STREAMS)
-        self._many.start(-(-rows // each))
+        rows_of_each = -(-rows // STREAMS)
+        self._many.start(-(-rows // rows_of_each))
         numbers = np.empty((rows, count + 1), np.int64)
         for row in range(rows):
-            numbers[row] = self._row_of_zipfian(row // each, count, end)
+            numbers[row] = self._row_of_zipfian(row // rows_of_each, count, end)
         return numbers
 
     def _row_of_zipfian(self, stream: int, count: int, end: int) -> np.ndarray:

@@ -142,7 +142,7 @@ def _divergence(
     first = start + np.arange(quantized) * merged
     last = np.append(first[1:], stop)
     widths = last - first
-    first[0] += 1  # as above
+    first[0] += 1  # MXNet leaves the first bin out of the sums
     number = filled[last] - filled[first]
     level = np.where(number > 0, (totals[last] - totals[first]) / np.maximum(number, 1), 0)
     levels = np.where(cut != 0, np.repeat(level, widths), 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from mixnet.runtime.compile import background, disk_cache
 from mixnet.runtime.compile import watch as compile_watch
 from mixnet.runtime.compile.ahead import compile_for, forgetters, make_room
 from mixnet.runtime.compile.lower import lower
-from mixnet.runtime.compile.options import QUICK, can_be_written, compiler_options, quick_options
+from mixnet.runtime.compile.options import can_be_written, compiler_options, quick_options
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import interpreter as interpret
 from mixnet.runtime.interpret import patience
@@ -67,6 +67,8 @@ class Program:
     ):
         self.call, self.runs, self.change, self.decision = call, runs, change, decision
 
+
+Compiled = tuple[Callable[..., Any], int, Callable[[Program, Any, Any], None] | None]
 
 disk_cache.use()
 _programs: dict[Any, Program] = {}
@@ -196,12 +198,8 @@ def _compile_at_once(program: Program, key: tuple[Any, ...], segment: Any) -> No
 
     The change comes at a fixed run: two runs of a script print the same bits.
     """
-    source, platform = Source(segment, key[1]), key[3].device.platform
-    quickly = patience.interprets() and platform in QUICK
-    quickly = quickly and bool(quick_options(graph_of(key, source), platform))
-    _set_compiled(program, key, segment, partial(_compiled, key, source, quickly))
-    if quickly:
-        program.runs, program.change = QUICK_RUNS, _compile_for_speed
+    source = Source(segment, key[1])
+    _set_compiled(program, key, segment, partial(_compiled, key, source, patience.interprets()))
 
 
 def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: Any) -> None:
@@ -217,12 +215,11 @@ def _set_compiled(
     program: Program,
     key: tuple[Any, ...],
     segment: Any,
-    compiled: Callable[[], tuple[Any, bool]],
+    compiled: Callable[[], Compiled],
 ) -> None:
     """Switch to the compiled program."""
     with compile_watch.reported(segment.source, key):
-        program.call, may_heat = compiled()
-    program.runs, program.change = (HOT_RUNS, _heat) if may_heat else (0, None)
+        program.call, program.runs, program.change = compiled()
 
 
 def _heat(program: Program, key: Any, segment: Any) -> None:
@@ -248,13 +245,22 @@ class Source:
         self.scalars = len(segment.scalars)
 
 
-def _compiled(
-    key: tuple[Any, ...], source: Source, quickly: bool = False
-) -> tuple[Callable[..., Any], bool]:
-    """The program, and whether it may be replaced if it runs often."""
+def _compiled(key: tuple[Any, ...], source: Source, may_be_quick: bool = False) -> Compiled:
+    """The program, the runs until it may be replaced, and what replaces it.
+
+    Args:
+        key: see :func:`executable`.
+        source: the recorded operations.
+        may_be_quick: whether it may be compiled quickly first.
+    """
     graph = graph_of(key, source)
-    convolves = can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes)
-    return _compile(graph, key, source, quickly), convolves
+    options = quick_options(graph, key[3].device.platform) if may_be_quick else {}
+    call = _compile(graph, key, source, options)
+    if options:
+        return call, QUICK_RUNS, _compile_for_speed
+    if can_be_written(graph) and any(node.op is CONVOLUTION for node in graph.nodes):
+        return call, HOT_RUNS, _heat
+    return call, 0, None
 
 
 def graph_of(key: tuple[Any, ...], source: Source, hot: bool = False) -> Graph:
@@ -271,14 +277,14 @@ def graph_of(key: tuple[Any, ...], source: Source, hot: bool = False) -> Graph:
 
 
 def _compile(
-    graph: Graph, key: tuple[Any, ...], source: Source, quickly: bool = False
+    graph: Graph, key: tuple[Any, ...], source: Source, options: Mapping[str, str] | None = None
 ) -> Callable[..., Any]:
     _, _, donated, context, _ = key
     specs = source.specs
     # With donated buffers the graph is not split: a single program must consume them.
     split = None if donated else prepared.cut(graph)
     if split is None:
-        return _program(graph, source.scalars, specs, context, donated, quickly)
+        return _program(graph, source.scalars, specs, context, donated, options)
     input_specs = [specs[i] for i in split.places]
     first = lower(split.first)
     with jax.enable_x64(True):
@@ -290,7 +296,7 @@ def _compile(
     which = split.key, tuple(input_specs)
     if which not in _preparations:
         _preparations[which] = prepared.Preparation(_program(split.first, 0, input_specs, context))
-    rest = _program(split.rest, source.scalars, [*specs, *result_specs], context, quickly=quickly)
+    rest = _program(split.rest, source.scalars, [*specs, *result_specs], context, options=options)
     return prepared.Prepared(_preparations[which], rest, split.places)
 
 
@@ -300,7 +306,7 @@ def _program(
     specs: Sequence[Spec],
     context: Context,
     donated: Sequence[int] = (),
-    quickly: bool = False,
+    options: Mapping[str, str] | None = None,
 ) -> Callable[..., Any]:
     run = lower(graph)
 
@@ -308,10 +314,7 @@ def _program(
         return run(arrays, scalars)
 
     count("programs_compiled")
-    platform = context.device.platform
-    options = compiler_options(graph, platform)
-    if quickly:
-        options = {**options, **quick_options(graph, platform)}
+    options = {**compiler_options(graph, context.device.platform), **(options or {})}
     with nullcontext() if can_be_written(graph) else disk_cache.kept_out():
         return compile_for(call, scalars, specs, context, donated, options)
 

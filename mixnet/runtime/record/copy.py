@@ -68,17 +68,18 @@ def to_host(value: Value, reason: str) -> np.ndarray:
         if data is not None:
             return np.array(data)
     array = array_of(value, reason)
-    if not timeline.on:
-        try:
+    context = value.spec.context
+    try:
+        if not timeline.on:
             return read(array)
-        except jax.errors.JaxRuntimeError as error:
-            raise late_failure(error, value.spec.context) from error
-    arrays: list[np.ndarray] = []
-    reads = () if value.var is None else (value.var,)
-    current.engine.push_sync(
-        lambda: arrays.append(read(array)), reads, (), f"copy:{value.spec.context}", name=reason
-    )
-    return arrays[0]
+        arrays: list[np.ndarray] = []
+        reads = () if value.var is None else (value.var,)
+        current.engine.push_sync(
+            lambda: arrays.append(read(array)), reads, (), f"copy:{context}", name=reason
+        )
+        return arrays[0]
+    except jax.errors.JaxRuntimeError as error:
+        raise late_failure(error, context) from error
 
 
 class RecordedCopy(CrossDeviceCopy):
