@@ -14,6 +14,7 @@ class Abstract(Protocol):
     shape: tuple[int, ...]
     dtype: np.dtype
     ndim: int
+    weak_type: bool
 
     def update(self, *, shape: tuple[int, ...]) -> Any:
         """The same with another shape."""

@@ -15,7 +15,8 @@ import numpy as np
 
 from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.tracing.dataflow import ELEMENTWISE, Known, Program, Step, program
+from mixnet.ops.tracing.dataflow import Known, Program, Step, program
+from mixnet.ops.tracing.primitives import ELEMENTWISE
 from mixnet.ops.tracing.traced import MOST_TRACES
 
 Axes = tuple[int | None, ...]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.tracing.dataflow import ELEMENTWISE
+from mixnet.ops.tracing.primitives import ELEMENTWISE
 from mixnet.ops.tracing.traced import MOST_TRACES, Known, traced
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Equation

@@ -11,6 +11,7 @@ import numpy as np
 
 from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics
+from mixnet.ops.tracing.template import Family, pattern_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
 
@@ -25,6 +26,7 @@ _NUMBER: Known = (
 )  # what a number that is an input of the program is traced as
 
 _traces: dict[Any, ClosedJaxpr] = {}
+_families: dict[Any, Family] = {}
 
 
 def traced(op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int) -> ClosedJaxpr:
@@ -42,17 +44,42 @@ def traced(op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: i
     key = (op, statics, inputs, scalars)
     jaxpr = _traces.get(key)
     if jaxpr is None:
-        count = len(inputs)
-
-        def run(*arrays: Any) -> Any:
-            return op.apply(statics, arrays[:count], arrays[count:])
-
-        jaxpr = trace_function(run, inputs, scalars)
+        jaxpr = _written_or_traced(op, statics, inputs, scalars)
         if len(_traces) >= MOST_TRACES:
             for each in list(islice(_traces, MOST_TRACES // 2)):
                 _traces.pop(each, None)
         _traces[key] = jaxpr
     return jaxpr
+
+
+def _written_or_traced(
+    op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
+) -> ClosedJaxpr:
+    """The jaxpr, written from traces for other shapes if these show what it must be."""
+    place = pattern_of(statics, inputs)
+    if place is None:
+        return _traced(op, statics, inputs, scalars)
+    pattern, extents = place
+    key = (op, pattern, scalars)
+    family = _families.get(key)
+    if family is None:
+        if len(_families) >= MOST_TRACES:
+            _families.clear()
+        family = _families[key] = Family(pattern)
+    jaxpr = family.at(extents)
+    if jaxpr is None:
+        jaxpr = _traced(op, statics, inputs, scalars)
+        family.learn(extents, jaxpr)
+    return jaxpr
+
+
+def _traced(op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int) -> ClosedJaxpr:
+    count = len(inputs)
+
+    def run(*arrays: Any) -> Any:
+        return op.apply(statics, arrays[:count], arrays[count:])
+
+    return trace_function(run, inputs, scalars)
 
 
 def trace_function(function: Any, inputs: Sequence[Known], scalars: int) -> ClosedJaxpr:
@@ -94,3 +121,4 @@ _trace = flat_tracer()
 def clear() -> None:
     """Forget all traces."""
     _traces.clear()
+    _families.clear()

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import jax
 
 from mixnet.context import current_context
-from mixnet.ops.tracing.dataflow import MATERIALISED, program
+from mixnet.ops.tracing.dataflow import program
+from mixnet.ops.tracing.primitives import MATERIALISED
 from mixnet.passes.plan_memory import MemoryPlan
 from mixnet.runtime.compile.lower import lower, scopes
 from mixnet.runtime.compile.scope import compiling_for

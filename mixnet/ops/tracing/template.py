@@ -1,0 +1,392 @@
+"""Jaxprs with open extents: an operator that was traced for two shapes need not be traced for a third.
+
+A network calls ``BatchNorm`` with as many shapes as it has stages, and tracing its gradient takes
+milliseconds each time. Two traces for shapes of one pattern show which numbers of the program follow from
+the extents; for other shapes of the pattern they are filled in.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from mixnet.ops.tracing.result_shape import result_shapes
+from mixnet.private_jax.equation import Atom, Equation
+from mixnet.private_jax.jaxprs import ClosedJaxpr, Jaxpr, Literal, Var
+
+if TYPE_CHECKING:
+    from mixnet.ops.operator import Statics
+
+Extents = tuple[int, ...]
+"""The different extents of the inputs of a call, in order of their first place."""
+
+Formula = tuple[tuple[int, ...], ...]
+"""A sum of products of extents, each given by its index."""
+
+Number = float | np.number[Any]
+
+_MOST_TRIES = 6
+"""Traces that are compared with the first one before a family stays without a template."""
+
+
+class Pattern(NamedTuple):
+    """What shapes have in common that differ in their extents alone: which extents are equal, which are 1.
+
+    Whole numbers among the attributes that equal an extent, as ``num_filter`` does, count as extents.
+
+    Args:
+        statics: the attributes, an extent given by its index.
+        inputs: for each input the dtype and, for each axis, an index of extents; -1 for 1.
+    """
+
+    statics: tuple[Any, ...]
+    inputs: tuple[tuple[np.dtype, tuple[int, ...]], ...]
+
+
+def pattern_of(
+    statics: Statics, inputs: Sequence[tuple[tuple[int, ...], np.dtype]]
+) -> tuple[Pattern, Extents] | None:
+    """The pattern of a call and its extents; None if an input has no elements, which is a special case."""
+    indices: dict[int, int] = {}
+    places = []
+    for shape, dtype in inputs:
+        axes = []
+        for extent in shape:
+            if extent < 1:
+                return None
+            axes.append(-1 if extent == 1 else indices.setdefault(extent, len(indices)))
+        places.append((dtype, tuple(axes)))
+    if not indices:
+        _collect(
+            statics, indices
+        )  # an operator that makes an array takes its extents as attributes
+    if not indices:
+        return None
+    named = tuple([_named(each, indices) for each in statics])
+    return Pattern(named, tuple(places)), tuple(indices)
+
+
+def _collect(attributes: tuple[object, ...], indices: dict[int, int]) -> None:
+    for each in attributes:
+        if type(each) is tuple:
+            _collect(each, indices)
+        elif type(each) is int and each > 1:
+            indices.setdefault(each, len(indices))
+
+
+def _named(attribute: object, indices: dict[int, int]) -> Any:
+    """An attribute with the index of an extent in the place of a number that equals one."""
+    if type(attribute) is int:
+        return ("extent", indices[attribute]) if attribute in indices else attribute
+    if type(attribute) is tuple:
+        return tuple([_named(each, indices) for each in attribute])
+    return attribute
+
+
+class Family:
+    """The calls of one operator whose shapes have one pattern."""
+
+    def __init__(self, pattern: Pattern):
+        self._pattern = pattern
+        self._first: tuple[Extents, ClosedJaxpr] | None = None
+        self._second: tuple[Extents, ClosedJaxpr] | None = None  # not compared with the first yet
+        self._templates: list[_Template] = []
+        self._tries = 0
+
+    def at(self, extents: Extents) -> ClosedJaxpr | None:
+        """The jaxpr for these extents, without tracing; None if it is not known."""
+        if self._second is not None and self._first is not None:
+            # Only now, since most operators never meet a third shape.
+            template = _compared(self._pattern, self._first, self._second)
+            if template is not None:
+                self._templates.append(template)
+            self._second = None
+        for template in reversed(self._templates):
+            jaxpr = template.at(extents)
+            if jaxpr is not None:
+                return jaxpr
+        return None
+
+    def learn(self, extents: Extents, jaxpr: ClosedJaxpr) -> None:
+        """Take note of a trace."""
+        if self._first is None:
+            self._first = (extents, jaxpr)
+        elif self._tries < _MOST_TRIES:
+            self._tries += 1
+            self._second = (extents, jaxpr)
+
+
+class _DiffersError(Exception):
+    """The two traces differ in something that does not follow from the extents."""
+
+
+class _Template:
+    """A program with formulas in the place of numbers.
+
+    Args:
+        jaxpr: the first trace.
+        steps: for each equation, the attributes that hold formulas.
+        literals: formulas of numbers, by equation and operand.
+        fixed: extents that were equal in both traces, by index; they must be so in others.
+        pattern: of the inputs.
+        like: for each result, the input whose shape it had in both traces; -1 for none.
+    """
+
+    def __init__(
+        self,
+        jaxpr: ClosedJaxpr,
+        steps: list[dict[str, Any]],
+        literals: dict[tuple[int, int], Formula],
+        fixed: dict[int, int],
+        pattern: Pattern,
+        like: list[int],
+    ):
+        self._jaxpr, self._steps, self._literals = jaxpr, steps, literals
+        self._fixed, self._pattern, self._like = fixed, pattern, like
+
+    def at(self, extents: Extents) -> ClosedJaxpr | None:
+        """The jaxpr for these extents; None if a shape in it does not fit."""
+        if any(extents[index] != extent for index, extent in self._fixed.items()):
+            return None
+        shapes = [
+            tuple([1 if index < 0 else extents[index] for index in axes])
+            for _, axes in self._pattern.inputs
+        ]
+        inside = self._jaxpr.jaxpr
+        # Behind the arrays come numbers, which have no axes.
+        shapes += [()] * (len(inside.invars) - len(shapes))
+        invars = [_like(old, shape) for old, shape in zip(inside.invars, shapes, strict=True)]
+        written: dict[Any, Any] = dict(zip(inside.invars, invars, strict=True))
+        equations = []
+        for place, equation in enumerate(inside.eqns):
+            new = self._written(place, equation, written, extents)
+            if new is None:
+                return None
+            equations.append(new)
+        outvars: list[Any] = [
+            each if type(each) is Literal else written[each] for each in inside.outvars
+        ]
+        for each, source in zip(outvars, self._like, strict=True):
+            if source >= 0 and each.aval.shape != shapes[source]:
+                return None
+        body = Jaxpr(inside.constvars, invars, outvars, equations, debug_info=inside.debug_info)
+        return ClosedJaxpr(body, self._jaxpr.consts)
+
+    def _written(
+        self, place: int, equation: Equation, written: dict[Any, Any], extents: Extents
+    ) -> Any:
+        """An equation for these extents; None if the shapes of its operands do not fit.
+
+        Args:
+            place: its number.
+            equation: for the extents of the first trace.
+            written: the variables so far, to which it adds.
+            extents: those asked for.
+        """
+        operands: list[Any] = []
+        for operand, each in enumerate(equation.invars):
+            formula = self._literals.get((place, operand))
+            if formula is not None and isinstance(each, Literal):
+                each = Literal(_in_type_of(each.val, _value(formula, extents)), each.aval)
+            operands.append(each if isinstance(each, Literal) else written[each])
+        params = equation.params
+        if self._steps[place]:
+            params = params | {
+                name: _filled(each, extents) for name, each in self._steps[place].items()
+            }
+        shapes = result_shapes(
+            equation.primitive.name, params, [each.aval.shape for each in operands]
+        )
+        if shapes is None:
+            return None
+        results = [_like(old, shape) for old, shape in zip(equation.outvars, shapes, strict=True)]
+        written.update(zip(equation.outvars, results, strict=True))
+        return equation.replace(invars=operands, outvars=results, params=params)
+
+
+def _like(variable: Atom, shape: tuple[int, ...]) -> Any:
+    aval = variable.aval
+    return Var(jax.core.ShapedArray(shape, aval.dtype, weak_type=aval.weak_type))
+
+
+def _in_type_of(example: float | np.ndarray, value: int) -> Any:
+    if isinstance(example, np.ndarray):
+        return np.asarray(value, example.dtype)
+    return type(example)(value)
+
+
+def _value(formula: Formula, extents: Extents) -> int:
+    return sum([math.prod([extents[index] for index in product]) for product in formula])
+
+
+class _Open(NamedTuple):
+    """A number in the attributes of an equation that follows from the extents."""
+
+    formula: Formula
+
+
+def _filled(template: object, extents: Extents) -> Any:
+    if type(template) is _Open:
+        return _value(template.formula, extents)
+    if type(template) is tuple:
+        return tuple([_filled(each, extents) for each in template])
+    return template
+
+
+def _compared(
+    pattern: Pattern, first: tuple[Extents, ClosedJaxpr], second: tuple[Extents, ClosedJaxpr]
+) -> _Template | None:
+    """What two traces have in common; None if they differ in more than extents."""
+    try:
+        return _Comparison(pattern, first, second).template()
+    except _DiffersError:
+        return None
+
+
+class _Comparison:
+    """Compares two traces."""
+
+    def __init__(
+        self,
+        pattern: Pattern,
+        first: tuple[Extents, ClosedJaxpr],
+        second: tuple[Extents, ClosedJaxpr],
+    ):
+        self.pattern = pattern
+        self.extents = list(zip(first[0], second[0], strict=True))
+        self.one, self.other = first[1], second[1]
+        self.formulas = self._all_formulas()
+
+    def _all_formulas(self) -> dict[tuple[int, int], set[Formula]]:
+        """For the values that a number may have in the two traces, the formulas that give them.
+
+        They are products of extents of one input, and sums along an axis of the first inputs.
+        """
+        products: set[tuple[int, ...]] = {(index,) for index in range(len(self.extents))}
+        for _, axes in self.pattern.inputs:
+            long = sorted(index for index in axes if index >= 0)
+            for count in range(1, len(long) + 1):
+                products.update(itertools.combinations(long, count))
+        formulas: set[Formula] = {(product,) for product in products}
+        for rows in itertools.zip_longest(*[axes for _, axes in self.pattern.inputs]):
+            terms: list[tuple[int, ...]] = []
+            for index in itertools.takewhile(lambda index: index is not None, rows):
+                terms.append(() if index < 0 else (index,))
+                if len(terms) > 1:
+                    formulas.add(tuple(sorted(terms)))
+        table: dict[tuple[int, int], set[Formula]] = {}
+        for formula in formulas:
+            if any(self._varies(index) for product in formula for index in product):
+                values = [_value(formula, tuple(each)) for each in zip(*self.extents, strict=True)]
+                table.setdefault((values[0], values[1]), set()).add(formula)
+        return table
+
+    def _varies(self, index: int) -> bool:
+        one, other = self.extents[index]
+        return one != other
+
+    def template(self) -> _Template:
+        """What the traces have in common.
+
+        Raises:
+            _DiffersError: they differ in more than extents.
+        """
+        one, other = self.one.jaxpr, self.other.jaxpr
+        if self.one.effects or self.other.effects or self.one.consts or self.other.consts:
+            raise _DiffersError
+        if len(one.eqns) != len(other.eqns) or len(one.outvars) != len(other.outvars):
+            raise _DiffersError
+        same: dict[Any, Any] = dict(zip(one.invars, other.invars, strict=True))
+        steps = []
+        literals: dict[tuple[int, int], Formula] = {}
+        for place, (left, right) in enumerate(zip(one.eqns, other.eqns, strict=True)):
+            if left.primitive is not right.primitive:
+                raise _DiffersError
+            for operand, (a, b) in enumerate(zip(left.invars, right.invars, strict=True)):
+                formula = self._operand(a, b, same)
+                if formula is not None:
+                    literals[place, operand] = formula
+            steps.append(self._open_params(left.params, right.params))
+            for a, b in zip(left.outvars, right.outvars, strict=True):
+                same[a] = b
+                self._dtypes(a, b)
+        for a, b in zip(one.outvars, other.outvars, strict=True):
+            if self._operand(a, b, same) is not None:
+                raise _DiffersError
+        fixed = {
+            index: values[0] for index, values in enumerate(self.extents) if not self._varies(index)
+        }
+        return _Template(self.one, steps, literals, fixed, self.pattern, self._results())
+
+    def _operand(self, a: Atom, b: Atom, same: dict[Atom, Atom]) -> Formula | None:
+        """The formula of a number; None for a variable, and for a number that does not change."""
+        if not isinstance(a, Literal) or not isinstance(b, Literal):
+            if isinstance(a, Literal) or same.get(a) is not b:
+                raise _DiffersError
+            return None
+        self._dtypes(a, b)
+        if np.shape(a.val) or np.shape(b.val):
+            raise _DiffersError
+        if a.val == b.val or (a.val != a.val and b.val != b.val):
+            self._must_be_constant(a.val)
+            return None
+        return self._formula(a.val, b.val)
+
+    def _dtypes(self, a: Atom, b: Atom) -> None:
+        if a.aval.dtype != b.aval.dtype or a.aval.weak_type != b.aval.weak_type:
+            raise _DiffersError
+
+    def _formula(self, a: Number, b: Number) -> Formula:
+        """The one formula that gives these values.
+
+        Raises:
+            _DiffersError: there is none, or there are several.
+        """
+        if int(a) != a or int(b) != b:
+            raise _DiffersError
+        formulas = self.formulas.get((int(a), int(b)), set())
+        if len(formulas) != 1:
+            raise _DiffersError
+        (formula,) = formulas
+        return formula
+
+    def _must_be_constant(self, value: object) -> None:
+        """Refuse a number that extents which varied give in both traces."""
+        if isinstance(value, (int, np.integer)) and (int(value), int(value)) in self.formulas:
+            raise _DiffersError
+
+    def _open_params(self, one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        if one.keys() != other.keys():
+            raise _DiffersError
+        templates = {name: self._open(each, other[name]) for name, each in one.items()}
+        return {name: each for name, each in templates.items() if each is not one[name]}
+
+    def _open(self, a: object, b: object) -> Any:
+        """An attribute with numbers that follow from the extents left open; itself if there are none."""
+        if type(a) is tuple and type(b) is tuple and len(a) == len(b):
+            parts = tuple([self._open(x, y) for x, y in zip(a, b, strict=True)])
+            return a if all(x is y for x, y in zip(parts, a, strict=True)) else parts
+        if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
+            if a == b:
+                self._must_be_constant(a)
+                return a
+            return _Open(self._formula(a, b))
+        if a is b or (type(a) is type(b) and bool(a == b)):
+            return a
+        raise _DiffersError
+
+    def _results(self) -> list[int]:
+        """For each result, the input that has its shape in both traces; -1 for none."""
+        one, other = self.one.jaxpr, self.other.jaxpr
+        shapes = [
+            (a.aval.shape, b.aval.shape) for a, b in zip(one.invars, other.invars, strict=True)
+        ]
+        results = [
+            (a.aval.shape, b.aval.shape) for a, b in zip(one.outvars, other.outvars, strict=True)
+        ]
+        return [shapes.index(each) if each in shapes else -1 for each in results]

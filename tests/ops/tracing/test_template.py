@@ -1,0 +1,240 @@
+"""Programs with open extents say what a trace for those extents says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+from mixnet import autograd
+from mixnet.ops.registry import find
+from mixnet.ops.tracing import traced
+from mixnet.ops.tracing.result_shape import result_shapes
+from mixnet.ops.tracing.template import pattern_of
+from mixnet.passes.differentiate import BackwardOp
+from mixnet.private_jax.jaxprs import Literal
+from tests.ops.records import RECORDS
+
+F32 = np.dtype("float32")
+
+Known = tuple[tuple[int, ...], np.dtype]
+
+
+@pytest.fixture(autouse=True)
+def _without_traces() -> Iterator[None]:
+    traced.clear()
+    yield
+    traced.clear()
+
+
+@pytest.fixture
+def traces(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The operators that are traced from now on, by name."""
+    names: list[str] = []
+    trace = traced._traced
+
+    def noted(op: Any, *others: Any) -> Any:
+        names.append(op.name)
+        return trace(op, *others)
+
+    monkeypatch.setattr(traced, "_traced", noted)
+    return names
+
+
+def written(jaxpr: Any) -> Any:
+    """A jaxpr without the identities of its variables."""
+    number: dict[Any, int] = {each: i for i, each in enumerate(jaxpr.jaxpr.invars)}
+    assert not jaxpr.consts
+
+    def read(each: Any) -> Any:
+        if type(each) is Literal:
+            return (
+                repr(np.asarray(each.val).item()),
+                isinstance(each.val, np.ndarray),
+                str(each.aval),
+            )
+        return number[each]
+
+    rows = []
+    for equation in jaxpr.jaxpr.eqns:
+        inputs = [read(each) for each in equation.invars]
+        for each in equation.outvars:
+            number[each] = len(number)
+        results = [
+            (each.aval.shape, each.aval.dtype, each.aval.weak_type) for each in equation.outvars
+        ]
+        params = re.sub(r"np\.int64\((-?\d+)\)", r"\1", repr(sorted(equation.params.items())))
+        rows.append((equation.primitive.name, params, inputs, results))
+    return (
+        [each.aval.shape for each in jaxpr.jaxpr.invars],
+        rows,
+        [read(e) for e in jaxpr.jaxpr.outvars],
+    )
+
+
+def template_for(op: Any, statics: Any, known: tuple[Known, ...], scalars: int) -> Any:
+    """What is written for a call without a trace; None if nothing is."""
+    place = pattern_of(statics, known)
+    if place is None:
+        return None
+    family = traced._families.get((op, place[0], scalars))
+    return None if family is None else family.at(place[1])
+
+
+def compared(op: Any, statics: Any, shapes: list[list[Known]], scalars: int) -> int:
+    """How many calls of these shapes were written without a trace; each is compared with its trace."""
+    count = 0
+    for inputs in shapes:
+        known = tuple(inputs)
+        template = template_for(op, statics, known, scalars)
+        try:
+            traced.traced(op, statics, known, scalars)
+        except Exception:  # the operator does not take such extents: no template may say otherwise
+            assert template is None, f"{op.name} of {known}"
+            continue
+        if template is not None:
+            count += 1
+            true = traced._traced(op, statics, known, scalars)
+            assert written(template) == written(true), f"{op.name} of {known}"
+    return count
+
+
+def scaled(factor: int, added: int) -> Callable[[int], int]:
+    return lambda extent: extent if extent <= 1 else factor * extent + added
+
+
+_MAPS = [
+    [scaled(1, 0), scaled(2, 0), scaled(3, 0), scaled(5, 0)],
+    [scaled(1, 0), scaled(1, 4), scaled(1, 9), scaled(1, 1)],
+]
+
+
+# Tracing gradients of all operators takes a minute: these are the ones that networks call with many shapes.
+_LAYERS = frozenset([
+    "BatchNorm", "Concat", "Convolution", "Deconvolution", "FullyConnected", "GroupNorm", "LRN",
+    "LayerNorm", "Pooling", "SliceChannel", "batch_dot", "broadcast_add", "broadcast_mul", "dot",
+    "mean", "slice_axis", "softmax", "sum", "transpose",
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("maps", _MAPS, ids=["multiplied", "added"])
+def test_of_operators(maps: list[Callable[[int], int]]) -> None:
+    count = 0
+    for place, record in enumerate(RECORDS):
+        if place % 4 and record.op not in _LAYERS:
+            continue
+        op = find(record.op)
+        if op.takes_key or op.calls_python:
+            continue
+        try:
+            statics, numbers = op.bind(record.attrs)
+        except Exception:  # an attribute that the record gives in another way
+            continue
+        dtypes = [
+            np.dtype(record.dtypes.get(i, "int32" if i in record.integers else "float32"))
+            for i in range(len(record.shapes))
+        ]
+        shapes = [
+            [
+                (tuple(change(extent) for extent in shape), dtype)
+                for shape, dtype in zip(record.shapes, dtypes, strict=True)
+            ]
+            for change in maps
+        ]
+        count += compared(op, statics, shapes, len(numbers))
+        # The gradients of real inputs, from one of the first output.
+        real = tuple(i for i, dtype in enumerate(dtypes) if dtype.kind == "f")
+        if real and record.gradient and record.op in _LAYERS:
+            heads = []
+            for inputs in shapes:
+                try:
+                    (head, *_) = traced.traced(op, statics, tuple(inputs), len(numbers)).out_avals
+                except Exception:
+                    continue
+                heads.append([(head.shape, np.dtype(head.dtype)), *inputs])
+            backward = (statics, (0,), real)
+            count += compared(BackwardOp(op), backward, heads, len(numbers))
+    assert count > 150
+
+
+def test_a_third_shape_is_not_traced(traces: list[str]) -> None:
+    op = find("FullyConnected")
+    for units, width in ((4, 6), (5, 7), (9, 2), (3, 8)):
+        statics, scalars = op.bind({"num_hidden": units})
+        inputs = (((16, width), F32), ((units, width), F32), ((units,), F32))
+        (result,) = traced.traced(op, statics, inputs, len(scalars)).out_avals
+        assert result.shape == (16, units)
+    assert len(traces) == 2
+
+
+def test_an_extent_that_never_changed_is_not_open(traces: list[str]) -> None:
+    op = find("FullyConnected")
+    for batch, units in ((16, 4), (16, 5), (32, 9), (64, 11)):
+        statics, scalars = op.bind({"num_hidden": units})
+        inputs = (((batch, 7), F32), ((units, 7), F32), ((units,), F32))
+        traced.traced(op, statics, inputs, len(scalars))
+    assert len(traces) == 3  # the batch changed only the third time
+
+
+def test_what_the_operator_refuses_is_refused() -> None:
+    op = find("Convolution")
+    for filters, features in ((4, 6), (8, 10), (6, 14)):
+        statics, _ = op.bind({"kernel": (3, 3), "num_filter": filters})
+        traced.traced(
+            op,
+            statics,
+            (((2, features, 9, 9), F32), ((filters, features, 3, 3), F32), ((filters,), F32)),
+            0,
+        )
+    with pytest.raises(mx.base.MXNetError, match="kernel"):
+        traced.traced(op, statics, (((2, 14, 2, 2), F32), ((6, 14, 3, 3), F32), ((6,), F32)), 0)
+    with pytest.raises(mx.base.MXNetError):
+        traced.traced(op, statics, (((2, 14, 9, 9), F32), ((6, 15, 3, 3), F32), ((6,), F32)), 0)
+
+
+def test_normalization_of_many_shapes_is_right(traces: list[str]) -> None:
+    """Batch normalization and its gradient, also where the number of elements is in the program."""
+    for channels, extent in ((4, 6), (5, 8), (7, 3), (10, 9), (3, 5)):
+        data = np.random.default_rng(channels).normal(size=(2, channels, extent, extent))
+        array = mx.nd.array(data.astype("float32"))
+        array.attach_grad()
+        gamma, beta, mean, var = (mx.nd.ones(channels), *[mx.nd.zeros(channels) for _ in range(3)])
+        with autograd.record():
+            out = mx.nd.BatchNorm(array, gamma, beta, mean, var, fix_gamma=False, eps=1e-5)
+            (out * out * out).sum().backward()
+        centred = data - data.mean((0, 2, 3), keepdims=True)
+        scale = 1 / np.sqrt(data.var((0, 2, 3), keepdims=True) + 1e-5)
+        np.testing.assert_allclose(out.asnumpy(), centred * scale, rtol=1e-4, atol=1e-5)
+        head = 3 * (centred * scale) ** 2
+        normal = centred * scale
+        expected = scale * (
+            head
+            - head.mean((0, 2, 3), keepdims=True)
+            - normal * (head * normal).mean((0, 2, 3), keepdims=True)
+        )
+        np.testing.assert_allclose(array.grad.asnumpy(), expected, rtol=1e-3, atol=1e-4)
+    assert traces.count("BatchNorm") == traces.count("_backward_BatchNorm") == 2
+
+
+@pytest.mark.parametrize(
+    "name, params, shapes",
+    [
+        ("add", {}, [(2, 3), (3, 2)]),
+        ("broadcast_in_dim", {"shape": (4, 3), "broadcast_dimensions": (0, 1)}, [(2, 3)]),
+        ("reshape", {"new_sizes": (5,)}, [(2, 3)]),
+        ("squeeze", {"dimensions": (0,)}, [(2, 3)]),
+        ("concatenate", {"dimension": 0}, [(2, 3), (2, 4)]),
+        ("split", {"axis": 0, "sizes": (1, 2)}, [(2, 3)]),
+        ("slice", {"start_indices": (0,), "limit_indices": (5,), "strides": None}, [(4,)]),
+        ("dot_general", {"dimension_numbers": (((1,), (0,)), ((), ()))}, [(2, 3), (4, 2)]),
+        ("sort", {}, [(2, 3)]),
+    ],
+)
+def test_shapes_that_do_not_fit_have_no_result(
+    name: str, params: dict[str, Any], shapes: list[tuple[int, ...]]
+) -> None:
+    assert result_shapes(name, params, shapes) is None
