@@ -22,6 +22,7 @@ from mixnet.distributed.job import Job, JobError, WorkerLostError
 from mixnet.distributed.lines import keep_alive, packed, unpacked
 from mixnet.distributed.tls import HOW, Wire, refusal, secured
 from mixnet.libinfo import __version__
+from mixnet.process.handlers import pause
 
 _NO_PROXY = "no_grpc_proxy"
 
@@ -201,7 +202,7 @@ def _connected(job: Job, seconds: float) -> socket.socket:
                     f"{seconds:g} s: {error.strerror or error}. Is it running, and does the "
                     f"firewall allow the port? MIXNET_JOIN_SECONDS sets how long to try."
                 ) from None
-            time.sleep(0.1)
+            pause(0.1)
 
 
 def address_of(interface: str) -> str:

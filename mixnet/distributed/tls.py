@@ -12,6 +12,7 @@ import time
 
 from mixnet import config
 from mixnet.distributed.job import JobError
+from mixnet.process.handlers import only_waits
 from mixnet.process.interrupt import Deferred
 
 SETTINGS = ("MIXNET_TLS_CERT", "MIXNET_TLS_KEY", "MIXNET_TLS_CA")
@@ -125,7 +126,7 @@ class Wire:
         while b"\n" not in self._rest:
             content = self._received()
             if content is None:
-                self._wait(select.POLLIN, end)
+                self._wait_for_data(end)
             elif not content:
                 line, self._rest = self._rest, b""
                 return line
@@ -159,7 +160,7 @@ class Wire:
         try:
             while self._sent < end:
                 if not self._send_some():
-                    self._wait(select.POLLOUT, None)
+                    _poll(self._connection, select.POLLOUT).poll()
         finally:
             with self._changed:
                 self._is_sending = False
@@ -176,13 +177,18 @@ class Wire:
             self._sent += count
         return True
 
-    def _wait(self, event: int, end: float | None) -> None:
-        ready = select.poll()
-        ready.register(self._connection, event)
-        left = None if end is None else max(0.0, end - time.monotonic())
-        if not ready.poll(None if left is None else 1000 * left):
+    @only_waits  # whoever waits to send does not: a handler that sends, too, would wait for itself
+    def _wait_for_data(self, end: float | None) -> None:
+        left = None if end is None else 1000 * max(0.0, end - time.monotonic())
+        if not _poll(self._connection, select.POLLIN).poll(left):
             raise TimeoutError("nothing came")
 
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+def _poll(connection: socket.socket, event: int) -> select.poll:
+    ready = select.poll()
+    ready.register(connection, event)
+    return ready

@@ -30,6 +30,7 @@ from mixnet.engine.variable import Var
 from mixnet.kvstore.channel import Channel
 from mixnet.kvstore.job_key import make, read
 from mixnet.kvstore.secure_connection import Bytes, to_server
+from mixnet.process.handlers import pause
 
 _LONGEST_PATH = 1024
 
@@ -88,7 +89,7 @@ class Servers:
                     f"mixnet-launch -s {self.count} starts them; by hand, start a process for "
                     "each that has DMLC_ROLE=server and imports mixnet. Look at what they printed."
                 )
-            time.sleep(0.02)
+            pause(0.02)
 
     def _connect(self, number: int) -> Bytes:
         address = self.world.member.servers[number]

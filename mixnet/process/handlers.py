@@ -17,8 +17,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import FrameType
-from typing import Any
+from types import CodeType, FrameType, FunctionType
+from typing import Any, TypeVar
 
 _SIGNALS = [
     getattr(_signal, name)
@@ -50,6 +50,9 @@ _PATIENCE = 5.0
 """Seconds after which a handler runs even inside the core, if that only waits for a computation."""
 
 Handler = Callable[[int, FrameType | None], Any]
+
+_waiting: set[CodeType] = set()
+"""Of functions that only wait, besides those of ``threading``."""
 
 
 class BetweenOperations:
@@ -131,8 +134,28 @@ def outside_core(frame: FrameType | None) -> FrameType | None:
     return outside
 
 
+Function = TypeVar("Function", bound=FunctionType)
+
+
+def only_waits(function: Function) -> Function:
+    """Declare that a function of the core waits, and that its callers are in no half-made state meanwhile.
+
+    After some seconds, a handler of the program runs inside of it.
+    """
+    _waiting.add(function.__code__)
+    return function
+
+
+@only_waits
+def pause(seconds: float) -> None:
+    """Sleep between two tries."""
+    time.sleep(seconds)
+
+
 def _is_asleep(frame: FrameType | None) -> bool:
-    return frame is not None and frame.f_globals.get("__name__") == "threading"
+    if frame is None:
+        return False
+    return frame.f_code in _waiting or frame.f_globals.get("__name__") == "threading"
 
 
 def wrap_handlers() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
-import os
 import threading
 import time
 import warnings
@@ -16,6 +15,7 @@ import jax
 
 from mixnet import config
 from mixnet.base import AttributeKindError, AttributeValueError, MXNetError
+from mixnet.files.whole_file import write_whole
 from mixnet.profiler import settings
 from mixnet.profiler.session import session
 from mixnet.profiler.table import SORT_KEYS, aggregate, as_json, as_table
@@ -238,10 +238,7 @@ class _Writer:
         path = session.settings.filename
         trace = chrome_trace(session.rows(), session.happened())
         with self._lock:
-            part = f"{path}.{os.getpid()}.part"
-            with open(part, "w", encoding="utf-8") as file:
-                json.dump(trace, file)
-            os.replace(part, path)
+            write_whole(path, json.dumps(trace).encode())
 
     def apply(self) -> None:
         """Start or end the thread that writes, as the session's settings and state say."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.distributed.tls import Wire
 from mixnet.process import handlers
 from mixnet.process.handlers import BetweenOperations, wrap_handlers
 
@@ -107,6 +109,37 @@ def test_a_wait_that_takes_long_is_no_reason_to_wait_longer(monkeypatch) -> None
     begin = time.monotonic()
     core(events)(work)
     assert came.is_set() and events == ["begins", "waited", "ends"]
+    assert time.monotonic() - begin < 15
+
+
+def waits_for_a_message(came: threading.Event) -> None:
+    mine, other = socket.socketpair()
+    with mine, other:
+        Wire(mine).readline(20)
+
+
+def tries_again(came: threading.Event) -> None:
+    end = time.monotonic() + 20
+    while not came.is_set() and time.monotonic() < end:
+        handlers.pause(0.01)
+
+
+@pytest.mark.parametrize("wait", [waits_for_a_message, tries_again])
+def test_a_worker_that_waits_for_others_to_join_handles_signals(wait, monkeypatch) -> None:
+    came = threading.Event()
+    seen: list[str] = []
+
+    def handler(number: int, frame: Any) -> None:
+        seen.append(frame.f_code.co_name)
+        came.set()
+        raise InterruptedError
+
+    handle(handler)
+    monkeypatch.setattr(handlers, "_PATIENCE", 0.01)
+    begin = time.monotonic()
+    with pytest.raises(InterruptedError):
+        core([])(lambda: (send(), wait(came)))
+    assert seen == ["_wait_for_data" if wait is waits_for_a_message else "pause"]
     assert time.monotonic() - begin < 15
 
 

@@ -277,6 +277,24 @@ def test_a_file_that_cannot_be_written(config: dict, tmp_path: Path) -> None:
         profiler.dump()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+def test_a_device_is_written_to_and_not_replaced(config: dict, tmp_path: Path) -> None:
+    """As ``os.devnull`` is: a user who may change its folder would otherwise put a file in its place."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    received: list[str] = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_text()), daemon=True)
+    reader.start()
+    profiler.set_config(**{**config, "filename": str(pipe)})
+    profiler.set_state("run")
+    nd.exp(nd.ones(2)).wait_to_read()
+    profiler.dump()
+    if not pipe.is_fifo():  # nobody will write to it any more
+        raise AssertionError("a file is in its place")
+    join(reader)
+    assert "exp" in {event["name"] for event in json.loads(received[0])["traceEvents"]}
+
+
 def test_continuous_dump(config: dict) -> None:
     profiler.set_config(**{**config, "continuous_dump": True}, dump_period=0.01)
     profiler.set_state("run")
