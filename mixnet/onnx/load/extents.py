@@ -7,8 +7,10 @@ of them becomes an attribute that is computed from the shapes of the model's inp
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -31,11 +33,18 @@ _SCOPE = export.SymbolicScope()
 # One for all files: shapes are keys of caches, and symbols of different scopes cannot be compared.
 _NAME = re.compile(r"\bopen(\d+)\b")
 _POWER = re.compile(r"\b(open\d+)\^(\d+)")
+_QUOTIENT = re.compile(r"(?:(\d+)\*)?floordiv\((.+), (\d+)\)(?: ([+-]) (\d+))?")
+"""A quotient, perhaps times a number, perhaps plus a number."""
+_TAKEN = re.compile(r"- (\d+)\*floordiv\(")
 
 
 def open_extent(number: int) -> Any:
     """The symbol of an open dimension."""
-    return export.symbolic_shape(f"open{number}", scope=_SCOPE)[0]
+    return _expression(f"open{number}")
+
+
+def _expression(text: str) -> Any:
+    return export.symbolic_shape(text, scope=_SCOPE)[0]
 
 
 _SYMBOL = type(open_extent(0))
@@ -46,6 +55,38 @@ def is_open(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return any(map(is_open, value))
     return isinstance(value, _SYMBOL)
+
+
+@lru_cache(maxsize=4096)
+def simplified(extent: Extent) -> Extent:
+    """The same extent in a form that makes more comparisons conclusive.
+
+    JAX writes the extent of a pooled image as ``floordiv(n - 2, 2) + 1`` and takes the product of two of
+    them for one that may be negative. ``floordiv(n, 2)`` is the same number. What is left of an image
+    where it is pooled and enlarged again is ``n - 2*floordiv(n, 2)``, or ``mod(n, 2)``, never negative.
+    """
+    if not is_open(extent):
+        return extent
+    text = str(extent)
+    if (match := _QUOTIENT.fullmatch(text)) and _closed(match[2]) == len(match[2]):
+        times, divisor, sign = int(match[1] or 1), int(match[3]), match[4] or ""
+        more, rest = divmod(int(f"{sign}{match[5] or 0}"), times)
+        if not rest:
+            return times * ((_expression(match[2]) + more * divisor) // divisor)
+    for match in _TAKEN.finditer(text):
+        whole, _, number = text[match.end() :][: _closed(text[match.end() :])].rpartition(", ")
+        if number == match[1]:
+            dividend, divisor = _expression(whole), int(number)
+            more = extent + dividend // divisor * divisor - dividend
+            if not is_open(more):
+                return dividend % divisor + more
+    return extent
+
+
+def _closed(text: str) -> int:
+    """Where a parenthesis closes that was opened before the text; its length if none does."""
+    depths = itertools.accumulate((each == "(") - (each == ")") for each in text)
+    return next((place for place, depth in enumerate(depths) if depth < 0), len(text))
 
 
 class OpenArray:
@@ -72,7 +113,8 @@ def array_of(elements: Elements, dtype: DTypeLike = np.int64) -> Any:
     dtype = np.dtype(dtype)
     array = elements if isinstance(elements, np.ndarray) else _objects(elements)
     if any(is_open(each) for each in array.reshape(-1)):
-        return OpenArray(array, dtype)
+        flat = _objects([simplified(each) for each in array.reshape(-1)])
+        return OpenArray(flat.reshape(array.shape), dtype)
     return array.astype(dtype)
 
 
@@ -166,6 +208,19 @@ def larger(a: Extent, b: Extent) -> Extent:
     return core.max_dim(a, b) if is_open((a, b)) else max(a, b)
 
 
+def is_negative(value: Extent) -> bool:
+    """Whether a number is negative, whatever the symbols are.
+
+    Raises:
+        NotDefinedError: that depends on the symbols.
+    """
+    if not is_open(value):
+        return bool(value < 0)
+    if _above(value, -1) or _above(0, value):
+        return _above(0, value)
+    raise NotDefinedError(f"whether {value} is negative depends on the input")
+
+
 def broadcast(left: Sequence[Extent], right: Sequence[Extent]) -> tuple[Extent, ...]:
     """The shape of two arrays that are repeated to fit each other.
 
@@ -246,7 +301,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 @rule(*_ARITHMETIC)
 def _(g: Reading, call: Call, arrays: list[Any]) -> Any:
     left, right = (each.astype(object) for each in arrays)
-    if call.node.op_type == "Div" and any(each < 0 for each in (*left.flat, *right.flat)):
+    if call.node.op_type == "Div" and any(map(is_negative, (*left.flat, *right.flat))):
         return None  # ONNX rounds towards zero
     return np.asarray(_ARITHMETIC[call.node.op_type](left, right), object)
 

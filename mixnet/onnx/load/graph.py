@@ -17,7 +17,15 @@ from mixnet.base import FileFormatError, MXNetError, NotDefinedError, ShapeError
 from mixnet.export.network import as_function
 from mixnet.graph.node import Entry
 from mixnet.onnx.load.constant import computed
-from mixnet.onnx.load.extents import Extent, OpenArray, Origins, followed, is_open, open_extent
+from mixnet.onnx.load.extents import (
+    Extent,
+    OpenArray,
+    Origins,
+    followed,
+    is_open,
+    open_extent,
+    simplified,
+)
 from mixnet.onnx.load.functions import definition_of, is_of_onnx, read_definition
 from mixnet.onnx.load.table import MAIN, READERS, REASONS, Call, key_of
 from mixnet.onnx.package import onnx_package
@@ -205,6 +213,13 @@ class Reading:
         """The shape of a value, with symbols for open extents."""
         return self._spec(value)[0] if isinstance(value, Symbol) else tuple(value.shape)
 
+    def known_shape(self, value: Symbol, shape: tuple[Extent, ...]) -> Symbol:
+        """Note the shape of a result, where JAX has it in a form that says less of open extents."""
+        if is_open(shape):
+            dtype = self.dtype(value)
+            self._specs[value._heads[0]] = (tuple(map(simplified, shape)), dtype)
+        return value
+
     def dtype(self, value: Any) -> np.dtype:
         """The dtype of a value."""
         return self._spec(value)[1] if isinstance(value, Symbol) else value.dtype
@@ -327,7 +342,10 @@ class Reading:
     def _infer(self, node: Any) -> None:
         inputs = [self._specs[e] for e in node.inputs]
         if any(is_open(shape) for shape, _ in inputs):
-            outputs = _open_outputs(node, inputs)
+            outputs = [
+                (tuple(map(simplified, shape)), dtype)
+                for shape, dtype in _open_outputs(node, inputs)
+            ]
         else:
             outputs = evaluate_node(node, inputs)
         for i, (shape, dtype) in enumerate(outputs):

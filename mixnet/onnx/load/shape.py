@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.base import NotDefinedError
-from mixnet.onnx.load.extents import Extent, array_of, broadcast, is_open
+from mixnet.onnx.load.extents import Extent, array_of, broadcast, is_negative, is_open
 from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 
@@ -274,11 +274,13 @@ def _(g: Reading, call: Call) -> Any:
     for i, axis in enumerate(axes):
         widths[axis] = (pads[i], pads[i + len(axes)])
     x = call.x
-    if any(side < 0 for pair in widths for side in pair):
-        begin = tuple(max(-a, 0) for a, _ in widths)
-        end = tuple(n + min(b, 0) for n, (_, b) in zip(g.shape(x), widths, strict=True))
+    if any(is_negative(side) for pair in widths for side in pair):
+        begin = tuple(-a if is_negative(a) else 0 for a, _ in widths)
+        end = tuple(
+            n + (b if is_negative(b) else 0) for n, (_, b) in zip(g.shape(x), widths, strict=True)
+        )
         x = g.op("slice", x, begin=begin, end=end)
-        widths = [(max(a, 0), max(b, 0)) for a, b in widths]
+        widths = [(0 if is_negative(a) else a, 0 if is_negative(b) else b) for a, b in widths]
     if call.get("mode") == "wrap":
         for axis, (before, after) in enumerate(widths):
             extent = g.shape(x)[axis]
