@@ -7,10 +7,8 @@ of them becomes an attribute that is computed from the shapes of the model's inp
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,6 +17,7 @@ from jax.errors import InconclusiveDimensionOperation
 from numpy.typing import DTypeLike
 
 from mixnet.base import NotDefinedError
+from mixnet.onnx.extents import Extent, is_open, simplified
 from mixnet.onnx.load.table import Call
 from mixnet.onnx.package import onnx_package
 from mixnet.symbol.symbol import Symbol
@@ -26,67 +25,16 @@ from mixnet.symbol.symbol import Symbol
 if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
 
-Extent: TypeAlias = Any
-"""A number, or an expression of symbols, which JAX has no public type for."""
 Elements: TypeAlias = "np.ndarray | Sequence[Extent] | Extent"
 _SCOPE = export.SymbolicScope()
 # One for all files: shapes are keys of caches, and symbols of different scopes cannot be compared.
 _NAME = re.compile(r"\bopen(\d+)\b")
 _POWER = re.compile(r"\b(open\d+)\^(\d+)")
-_QUOTIENT = re.compile(r"(?:(\d+)\*)?floordiv\((.+), (\d+)\)(?: ([+-]) (\d+))?")
-"""A quotient, perhaps times a number, perhaps plus a number."""
-_TAKEN = re.compile(r"- (\d+)\*floordiv\(")
 
 
 def open_extent(number: int) -> Any:
     """The symbol of an open dimension."""
-    return _expression(f"open{number}")
-
-
-def _expression(text: str) -> Any:
-    return export.symbolic_shape(text, scope=_SCOPE)[0]
-
-
-_SYMBOL = type(open_extent(0))
-
-
-def is_open(value: object) -> bool:
-    """Whether a value is an extent, a tuple or a list that contains a symbol."""
-    if isinstance(value, (tuple, list)):
-        return any(map(is_open, value))
-    return isinstance(value, _SYMBOL)
-
-
-@lru_cache(maxsize=4096)
-def simplified(extent: Extent) -> Extent:
-    """The same extent in a form that makes more comparisons conclusive.
-
-    JAX writes the extent of a pooled image as ``floordiv(n - 2, 2) + 1`` and takes the product of two of
-    them for one that may be negative. ``floordiv(n, 2)`` is the same number. What is left of an image
-    where it is pooled and enlarged again is ``n - 2*floordiv(n, 2)``, or ``mod(n, 2)``, never negative.
-    """
-    if not is_open(extent):
-        return extent
-    text = str(extent)
-    if (match := _QUOTIENT.fullmatch(text)) and _closed(match[2]) == len(match[2]):
-        times, divisor, sign = int(match[1] or 1), int(match[3]), match[4] or ""
-        more, rest = divmod(int(f"{sign}{match[5] or 0}"), times)
-        if not rest:
-            return times * ((_expression(match[2]) + more * divisor) // divisor)
-    for match in _TAKEN.finditer(text):
-        whole, _, number = text[match.end() :][: _closed(text[match.end() :])].rpartition(", ")
-        if number == match[1]:
-            dividend, divisor = _expression(whole), int(number)
-            more = extent + dividend // divisor * divisor - dividend
-            if not is_open(more):
-                return dividend % divisor + more
-    return extent
-
-
-def _closed(text: str) -> int:
-    """Where a parenthesis closes that was opened before the text; its length if none does."""
-    depths = itertools.accumulate((each == "(") - (each == ")") for each in text)
-    return next((place for place, depth in enumerate(depths) if depth < 0), len(text))
+    return export.symbolic_shape(f"open{number}", scope=_SCOPE)[0]
 
 
 class OpenArray:

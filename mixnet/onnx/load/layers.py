@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.onnx.load.extents import is_open, larger
-from mixnet.onnx.load.table import Call, reads
+from mixnet.onnx.load.table import Call, made_by, reads
 
 if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
@@ -167,7 +167,18 @@ def _of_the_batch(g: Reading, call: Call) -> list[Any]:
 
 @reads("InstanceNormalization")
 def _(g: Reading, call: Call) -> Any:
-    return g.op("InstanceNorm", *call.inputs, eps=call.get("epsilon", 1e-5))
+    factors = call.inputs[1:]
+    if _normalizes_groups(call):
+        factors = [each.copy() for each in factors]  # arrays of this reader, which are not trained
+    return g.op("InstanceNorm", call.x, *factors, eps=call.get("epsilon", 1e-5))
+
+
+def _normalizes_groups(call: Call) -> bool:
+    """Whether PyTorch wrote a group normalization so: of channels joined to groups, times 1, plus 0."""
+    scale, shift = call.inputs[1:]
+    if not isinstance(scale, np.ndarray) or not isinstance(shift, np.ndarray) or shift.any():
+        return False
+    return bool((scale == 1).all()) and made_by(call.x) == "Reshape"
 
 
 @reads("LayerNormalization")
@@ -273,7 +284,7 @@ def _(g: Reading, call: Call) -> Any:
     )
 
 
-@reads("MatMul")
+@reads("MatMul", alike=True)
 def _(g: Reading, call: Call) -> Any:
     return g.op("_npi_matmul", *call.inputs)
 

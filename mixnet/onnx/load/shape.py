@@ -85,7 +85,7 @@ def _(g: Reading, call: Call) -> Any:
     return x
 
 
-@reads("Concat")
+@reads("Concat", alike=True)
 def _(g: Reading, call: Call) -> Any:
     axis = call.get("axis", 1)
     parts = [each for each in call.inputs if 0 not in g.shape(each)] or call.inputs
