@@ -7,6 +7,9 @@ import re
 from typing import Any, TypeAlias
 
 from jax import export
+from jax.errors import InconclusiveDimensionOperation
+
+from mixnet.base import NotDefinedError
 
 Extent: TypeAlias = Any
 """A number, or an expression of symbols, which JAX has no public type for."""
@@ -46,6 +49,27 @@ def simplified(extent: Extent) -> Extent:
             if not is_open(more):
                 return dividend % divisor + more
     return extent
+
+
+def above(a: Extent, b: Extent) -> bool:
+    """Whether an extent is always larger than another one."""
+    try:
+        return bool(a - b >= 1)
+    except InconclusiveDimensionOperation:
+        return False
+
+
+def is_negative(value: Extent) -> bool:
+    """Whether a number is negative, whatever the symbols are.
+
+    Raises:
+        NotDefinedError: that depends on the symbols.
+    """
+    if not is_open(value):
+        return bool(value < 0)
+    if above(value, -1) or above(0, value):
+        return above(0, value)
+    raise NotDefinedError(f"whether {value} is negative depends on the input")
 
 
 def _closed(text: str) -> int:

@@ -13,6 +13,7 @@ import mixnet as mx
 from mixnet.base import MXNetError, ShapeError
 from mixnet.onnx.extents import simplified
 from mixnet.onnx.load.extents import open_extent
+from tests.onnx.backend import measure
 from tests.onnx.models import floats, model_of, saved
 from tests.onnx.runtime import onnx, run
 
@@ -375,7 +376,7 @@ def test_extents_in_one_form(extent: Any, simple: str | None) -> None:
 def test_a_file_that_needs_numbers_says_which(tmp_path: Path) -> None:
     nodes = [
         make("MaxPool", ["x"], ["half"], kernel_shape=[2, 2], strides=[2, 2]),
-        make("Shape", ["x"], ["shape"]),
+        make("Shape", ["half"], ["shape"]),
         make("Cast", ["shape"], ["floats"], to=1),
         make("Sqrt", ["floats"], ["roots"]),
         make("Cast", ["roots"], ["numbers"], to=7),
@@ -383,8 +384,13 @@ def test_a_file_that_needs_numbers_says_which(tmp_path: Path) -> None:
     ]
     model = model_of(nodes, {"x": ["n", 3, "h", "w"]}, ["half", "out"], one=floats(1))
     path = saved(model, tmp_path / "net.onnx")
-    words = r"MaxPool.*taken as 1.*cannot stay open, since.*Expand.*input_shapes=\{'x': \(1, 3, 1, 1\)\}"
+    words = r"kernel 2 is larger.*taken as 1.*cannot stay open, since.*Expand.*input_shapes=\{'x': \(1, 3, 1, 1\)\}"
     with pytest.raises(MXNetError, match=words):
         mx.contrib.onnx.import_to_gluon(path)
     block = mx.contrib.onnx.import_to_gluon(path, input_shapes={"x": (4, 3, 9, 16)})
-    assert [each.shape for each in block(mx.nd.ones((4, 3, 9, 16)))] == [(4, 3, 4, 8), (2, 1, 3, 4)]
+    assert [each.shape for each in block(mx.nd.ones((4, 3, 9, 16)))] == [(4, 3, 4, 8), (2, 1, 2, 2)]
+
+
+def test_an_axis_without_elements_is_no_open_one() -> None:
+    counts, failed = measure("empty_set")
+    assert set(counts) == {"pass"}, failed

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from jax import core, export
-from jax.errors import InconclusiveDimensionOperation
 from numpy.typing import DTypeLike
 
 from mixnet.base import NotDefinedError
-from mixnet.onnx.extents import Extent, is_open, simplified
+from mixnet.onnx.extents import Extent, above, is_negative, is_open, simplified
 from mixnet.onnx.load.table import Call
 from mixnet.onnx.package import onnx_package
 from mixnet.symbol.symbol import Symbol
@@ -138,35 +137,14 @@ def equal(a: Extent, b: Extent) -> bool:
     """
     if a == b or not is_open((a, b)):
         return bool(a == b)
-    if _above(a, b) or _above(b, a):
+    if above(a, b) or above(b, a):
         return False
     raise NotDefinedError(f"whether {a} and {b} are equal depends on the input")
-
-
-def _above(a: Extent, b: Extent) -> bool:
-    """Whether an extent is always larger than another one."""
-    try:
-        return bool(a - b >= 1)
-    except InconclusiveDimensionOperation:
-        return False
 
 
 def larger(a: Extent, b: Extent) -> Extent:
     """The larger one of two extents."""
     return core.max_dim(a, b) if is_open((a, b)) else max(a, b)
-
-
-def is_negative(value: Extent) -> bool:
-    """Whether a number is negative, whatever the symbols are.
-
-    Raises:
-        NotDefinedError: that depends on the symbols.
-    """
-    if not is_open(value):
-        return bool(value < 0)
-    if _above(value, -1) or _above(0, value):
-        return _above(0, value)
-    raise NotDefinedError(f"whether {value} is negative depends on the input")
 
 
 def broadcast(left: Sequence[Extent], right: Sequence[Extent]) -> tuple[Extent, ...]:

@@ -615,7 +615,7 @@ class _Input:
         return {
             axis: dims[axis].dim_param or (self.name, axis)
             for axis in range(len(self.shape))
-            if axis < len(dims) and not dims[axis].dim_value
+            if axis < len(dims) and not dims[axis].dim_value and self.shape[axis]
         }
 
     def declare(self, reading: Reading, opened: Mapping[int, Any], why: str) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.base import NotDefinedError
-from mixnet.onnx.load.extents import Extent, array_of, broadcast, is_negative, is_open
+from mixnet.onnx.extents import Extent, is_negative, is_open
+from mixnet.onnx.load.extents import array_of, broadcast
 from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 
