@@ -11,6 +11,9 @@ import pytest
 
 import mixnet as mx
 from mixnet.base import MXNetError, ShapeError
+from mixnet.onnx.extents import simplified
+from mixnet.onnx.load.extents import open_extent
+from tests.onnx.backend import measure
 from tests.onnx.models import floats, model_of, saved
 from tests.onnx.runtime import onnx, run
 
@@ -304,3 +307,90 @@ def test_an_array_of_numpy_is_named_as_what_it_is() -> None:
     block = mx.gluon.SymbolBlock(mx.sym.relu(data), [data])
     with pytest.raises(ValueError, match=r"SymbolBlock takes .* got a ndarray.*mx\.nd\.array"):
         block(np.ones((2, 3), "float32"))
+
+
+def test_groups_of_a_pooled_image_of_any_size(tmp_path: Path) -> None:
+    """What PyTorch writes for GroupNorm; the product of two pooled extents is no negative number."""
+    nodes = [
+        make("MaxPool", ["x"], ["half"], kernel_shape=[2, 2], strides=[2, 2]),
+        make("Reshape", ["half", "to_groups"], ["groups"]),
+        make("InstanceNormalization", ["groups", "ones", "zeros"], ["same"]),
+        make("Shape", ["half"], ["shape"]),
+        make("Reshape", ["same", "shape"], ["back"]),
+        make("Mul", ["back", "scale"], ["out"]),
+        make("InstanceNormalization", ["out", "gamma", "beta"], ["own"]),
+    ]
+    constants = {
+        "to_groups": np.array([0, 2, -1]), "ones": np.ones(2, "float32"),
+        "zeros": np.zeros(2, "float32"), "scale": floats(4, 1, 1),
+        "gamma": np.ones(4, "float32"), "beta": np.zeros(4, "float32"),
+    }  # fmt: skip
+    model = model_of(nodes, {"x": ["n", 4, "h", "w"]}, ["own"], **constants)
+    block = _agrees(model, tmp_path / "net.onnx", [(2, 4, 6, 4), (1, 4, 5, 9)], ("n", 4, "h", "w"))
+    trained = {k for k, each in block.collect_params().items() if each.grad_req != "null"}
+    assert trained == {"scale", "gamma", "beta"}, "not the exporter's own ones and zeros"
+
+
+def test_an_image_is_padded_to_the_size_before_it_was_pooled(tmp_path: Path) -> None:
+    """The join of a U-Net for odd sizes; half of the difference is computed as in TorchScript."""
+    nodes = [
+        make("AveragePool", ["x"], ["half"], kernel_shape=[2, 2], strides=[2, 2]),
+        make("AveragePool", ["half"], ["low"], kernel_shape=[2, 2], strides=[2, 2]),
+        make("ConvTranspose", ["low", "w"], ["up"], strides=[2, 2]),
+        make("Shape", ["half"], ["wanted"]),
+        make("Shape", ["up"], ["given"]),
+        make("Sub", ["wanted", "given"], ["missing"]),
+        make("Div", ["missing", "two"], ["before"]),
+        make("Sub", ["missing", "before"], ["after"]),
+        make("Concat", ["before", "after"], ["pads"], axis=0),
+        make("Pad", ["up", "pads"], ["padded"]),
+        make("Concat", ["half", "padded"], ["out"], axis=1),
+    ]
+    constants = {"w": floats(3, 3, 2, 2), "two": np.array([2])}
+    model = model_of(nodes, {"x": ["n", 3, "h", "w_"]}, ["out"], **constants)
+    shapes = [(1, 3, 8, 8), (2, 3, 7, 15), (1, 3, 6, 9)]
+    _agrees(model, tmp_path / "net.onnx", shapes, ("n", 3, "h", "w"))
+
+
+@pytest.mark.parametrize(
+    ("extent", "simple"),
+    [
+        (lambda n: (n - 2) // 2 + 1, "floordiv(open0, 2)"),
+        (lambda n: 3 * ((n - 1) // 2) + 6, "3*floordiv(open0 + 3, 2)"),
+        (lambda n: n - n // 2 * 2, "mod(open0, 2)"),
+        (lambda n: n // 2 - n // 2 // 2 * 2 + 5, "mod(floordiv(open0, 2), 2) + 5"),
+        (lambda n: (n + 1) // 2 - n // 2, None),
+        (lambda n: 2 * (n // 2) + 1, None),
+    ],
+)
+def test_extents_in_one_form(extent: Any, simple: str | None) -> None:
+    open_one = extent(open_extent(0))
+    assert str(simplified(open_one)) == (simple or str(open_one))
+    for n in range(1, 12):
+        assert eval(
+            str(simplified(open_one)).replace("open0", str(n)),
+            {"floordiv": int.__floordiv__, "mod": int.__mod__},
+        ) == extent(n)
+
+
+def test_a_file_that_needs_numbers_says_which(tmp_path: Path) -> None:
+    nodes = [
+        make("MaxPool", ["x"], ["half"], kernel_shape=[2, 2], strides=[2, 2]),
+        make("Shape", ["half"], ["shape"]),
+        make("Cast", ["shape"], ["floats"], to=1),
+        make("Sqrt", ["floats"], ["roots"]),
+        make("Cast", ["roots"], ["numbers"], to=7),
+        make("Expand", ["one", "numbers"], ["out"]),
+    ]
+    model = model_of(nodes, {"x": ["n", 3, "h", "w"]}, ["half", "out"], one=floats(1))
+    path = saved(model, tmp_path / "net.onnx")
+    words = r"kernel 2 is larger.*taken as 1.*cannot stay open, since.*Expand.*input_shapes=\{'x': \(1, 3, 1, 1\)\}"
+    with pytest.raises(MXNetError, match=words):
+        mx.contrib.onnx.import_to_gluon(path)
+    block = mx.contrib.onnx.import_to_gluon(path, input_shapes={"x": (4, 3, 9, 16)})
+    assert [each.shape for each in block(mx.nd.ones((4, 3, 9, 16)))] == [(4, 3, 4, 8), (2, 1, 2, 2)]
+
+
+def test_an_axis_without_elements_is_no_open_one() -> None:
+    counts, failed = measure("empty_set")
+    assert set(counts) == {"pass"}, failed

@@ -13,6 +13,7 @@ from mixnet.export.network import as_function
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node
 from mixnet.onnx.export.table import refusal
+from mixnet.onnx.extents import simplified
 
 Extents = tuple[Any, ...]
 
@@ -74,7 +75,7 @@ class OpenShapes:
         try:
             with jax.enable_x64(True):
                 outputs = jax.eval_shape(as_function(node), *structs)
-            shapes = [tuple(each.shape) for each in outputs]
+            shapes = [tuple(map(simplified, each.shape)) for each in outputs]
             # The inference takes what it cannot know, for want of shapes, for float32.
             self.dtypes |= {Entry(node, i): np.dtype(e.dtype) for i, e in enumerate(outputs)}
         except Exception as error:  # its shapes are computed in a way that symbols do not take

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.onnx.export.primitives import Lowering, NoRule, rule
+from mixnet.onnx.extents import is_negative
 from mixnet.private_jax.equation import Atom, Equation
 
 _UNARY = {
@@ -423,13 +424,13 @@ def _(low: Lowering, equation: Equation, inputs: list[str]) -> str:
     for axis, (_, _, inside) in enumerate(widths):
         if inside:
             x = _spread(low, x, value, axis, inside, shape)
-    before, after = [max(w[0], 0) for w in widths], [max(w[1], 0) for w in widths]
-    if any(before + after):
-        x = low.b.Pad(x, before + after, value)
-    cut = [i for i, w in enumerate(widths) if w[0] < 0 or w[1] < 0]
+    sides = [w[side] for side in (0, 1) for w in widths]
+    if any(side != 0 and not is_negative(side) for side in sides):
+        x = low.b.Pad(x, low.shape([0 if is_negative(side) else side for side in sides]), value)
+    cut = [i for i, w in enumerate(widths) if is_negative(w[0]) or is_negative(w[1])]
     if cut:
-        starts = [max(-widths[i][0], 0) for i in cut]
-        ends = [min(widths[i][1], 0) or (1 << 60) for i in cut]
+        starts = low.shape([-widths[i][0] if is_negative(widths[i][0]) else 0 for i in cut])
+        ends = low.shape([widths[i][1] if is_negative(widths[i][1]) else 1 << 60 for i in cut])
         x = low.b.Slice(x, starts, ends, cut)
     return low.b.cast(x, dtype) if narrow else x
 

@@ -59,24 +59,24 @@ def _(g: Reading, call: Call) -> Any:
     return g.op(_UNARY[call.node.op_type], call.x)
 
 
-@reads(*_BINARY)
+@reads(*_BINARY, alike=True)
 def _(g: Reading, call: Call) -> Any:
     return g.op(_BINARY[call.node.op_type], *call.inputs)
 
 
-@reads(*_MANY)
+@reads(*_MANY, alike=True)
 def _(g: Reading, call: Call) -> Any:
     op = _MANY[call.node.op_type]
     return functools.reduce(lambda a, b: g.op(op, a, b), call.inputs)
 
 
-@reads("Mean")
+@reads("Mean", alike=True)
 def _(g: Reading, call: Call) -> Any:
     total = functools.reduce(lambda a, b: g.op("_npi_add", a, b), call.inputs)
     return g.op("_npi_multiply_scalar", total, scalar=1 / len(call.inputs))
 
 
-@reads("Div")
+@reads("Div", alike=True)
 def _(g: Reading, call: Call) -> Any:
     if g.dtype(call.x).kind == "f":
         return g.op("_npi_true_divide", *call.inputs)
@@ -86,7 +86,7 @@ def _(g: Reading, call: Call) -> Any:
     return g.op("Cast", g.op("_npi_trunc", g.op("_npi_true_divide", *parts)), dtype=dtype.name)
 
 
-@reads("Pow")
+@reads("Pow", alike=True)
 def _(g: Reading, call: Call) -> Any:
     exponent = call.inputs[1]
     if isinstance(exponent, np.ndarray) and exponent.size == 1:
@@ -106,7 +106,7 @@ def _no_zeros(g: Reading, divisor: Any) -> Any:
     return g.op("_npi_where_lscalar", is_zero, divisor, scalar=float("nan"))
 
 
-@reads("Mod")
+@reads("Mod", alike=True)
 def _(g: Reading, call: Call) -> Any:
     x, y = call.inputs[0], _no_zeros(g, call.inputs[1])
     if not call.get("fmod", 0):
@@ -124,13 +124,13 @@ _LOGICAL = {
 }
 
 
-@reads(*_LOGICAL)
+@reads(*_LOGICAL, alike=True)
 def _(g: Reading, call: Call) -> Any:
     floats = [g.op("Cast", each, dtype="float32") for each in call.inputs]
     return g.op("_npi_not_equal_scalar", g.op(_LOGICAL[call.node.op_type], *floats), scalar=0.0)
 
 
-@reads("Where")
+@reads("Where", alike=True)
 def _(g: Reading, call: Call) -> Any:
     return g.op("_npi_where", *call.inputs)
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from jax import core, export
-from jax.errors import InconclusiveDimensionOperation
 from numpy.typing import DTypeLike
 
 from mixnet.base import NotDefinedError
+from mixnet.onnx.extents import Extent, above, is_negative, is_open, simplified
 from mixnet.onnx.load.table import Call
 from mixnet.onnx.package import onnx_package
 from mixnet.symbol.symbol import Symbol
@@ -24,8 +24,6 @@ from mixnet.symbol.symbol import Symbol
 if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
 
-Extent: TypeAlias = Any
-"""A number, or an expression of symbols, which JAX has no public type for."""
 Elements: TypeAlias = "np.ndarray | Sequence[Extent] | Extent"
 _SCOPE = export.SymbolicScope()
 # One for all files: shapes are keys of caches, and symbols of different scopes cannot be compared.
@@ -36,16 +34,6 @@ _POWER = re.compile(r"\b(open\d+)\^(\d+)")
 def open_extent(number: int) -> Any:
     """The symbol of an open dimension."""
     return export.symbolic_shape(f"open{number}", scope=_SCOPE)[0]
-
-
-_SYMBOL = type(open_extent(0))
-
-
-def is_open(value: object) -> bool:
-    """Whether a value is an extent, a tuple or a list that contains a symbol."""
-    if isinstance(value, (tuple, list)):
-        return any(map(is_open, value))
-    return isinstance(value, _SYMBOL)
 
 
 class OpenArray:
@@ -72,7 +60,8 @@ def array_of(elements: Elements, dtype: DTypeLike = np.int64) -> Any:
     dtype = np.dtype(dtype)
     array = elements if isinstance(elements, np.ndarray) else _objects(elements)
     if any(is_open(each) for each in array.reshape(-1)):
-        return OpenArray(array, dtype)
+        flat = _objects([simplified(each) for each in array.reshape(-1)])
+        return OpenArray(flat.reshape(array.shape), dtype)
     return array.astype(dtype)
 
 
@@ -148,17 +137,9 @@ def equal(a: Extent, b: Extent) -> bool:
     """
     if a == b or not is_open((a, b)):
         return bool(a == b)
-    if _above(a, b) or _above(b, a):
+    if above(a, b) or above(b, a):
         return False
     raise NotDefinedError(f"whether {a} and {b} are equal depends on the input")
-
-
-def _above(a: Extent, b: Extent) -> bool:
-    """Whether an extent is always larger than another one."""
-    try:
-        return bool(a - b >= 1)
-    except InconclusiveDimensionOperation:
-        return False
 
 
 def larger(a: Extent, b: Extent) -> Extent:
@@ -246,7 +227,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 @rule(*_ARITHMETIC)
 def _(g: Reading, call: Call, arrays: list[Any]) -> Any:
     left, right = (each.astype(object) for each in arrays)
-    if call.node.op_type == "Div" and any(each < 0 for each in (*left.flat, *right.flat)):
+    if call.node.op_type == "Div" and any(map(is_negative, (*left.flat, *right.flat))):
         return None  # ONNX rounds towards zero
     return np.asarray(_ARITHMETIC[call.node.op_type](left, right), object)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -16,10 +17,11 @@ from mixnet import symbol as sym
 from mixnet.base import FileFormatError, MXNetError, NotDefinedError, ShapeError
 from mixnet.export.network import as_function
 from mixnet.graph.node import Entry
+from mixnet.onnx.extents import Extent, is_open, simplified
 from mixnet.onnx.load.constant import computed
-from mixnet.onnx.load.extents import Extent, OpenArray, Origins, followed, is_open, open_extent
+from mixnet.onnx.load.extents import OpenArray, Origins, followed, open_extent
 from mixnet.onnx.load.functions import definition_of, is_of_onnx, read_definition
-from mixnet.onnx.load.table import MAIN, READERS, REASONS, Call, key_of
+from mixnet.onnx.load.table import ALIKE, MAIN, READERS, REASONS, Call, key_of
 from mixnet.onnx.package import onnx_package
 from mixnet.passes.infer_shape import evaluate_node
 from mixnet.symbol.symbol import Symbol
@@ -74,6 +76,10 @@ class Reading:
         self._specs: dict[Entry, tuple[tuple[int, ...], np.dtype]] = {}
         self._names: dict[int, str] = {}
         self.origins: Origins = Origins() if outer is None else outer.origins
+        self._reads_alike = False
+        """Whether the arrays of the node that is read have equal extents."""
+        self._alike: set[Any] = set()
+        """Nodes of such operators."""
         self._scalars: set[Entry] = set()
         """What has no axes in the file: a symbol of one axis here."""
         self.functions: dict[tuple[str, str], Any] = {} if outer is None else outer.functions
@@ -85,6 +91,7 @@ class Reading:
             self.used, self.constants, self._keep = outer.used, outer.constants, outer._keep
             self._parameters, self._stored = outer._parameters, outer._stored
             self._specs, self._names, self._scalars = outer._specs, outer._names, outer._scalars
+            self._alike = outer._alike
 
     # ---- what readers ask -----------------------------------------------------------------------
 
@@ -95,11 +102,15 @@ class Reading:
         """
         symbols = [self.symbol(each) for each in inputs]
         if not any(map(is_open, attributes.values())):
-            return getattr(sym, name)(*symbols, **attributes)
-        text, measured = self.origins.spelled(attributes)
-        return sym._internal._with_extents(
-            *symbols, *measured, operator=name, attributes=text, num_shapes=len(measured)
-        )
+            result = getattr(sym, name)(*symbols, **attributes)
+        else:
+            text, measured = self.origins.spelled(attributes)
+            result = sym._internal._with_extents(
+                *symbols, *measured, operator=name, attributes=text, num_shapes=len(measured)
+            )
+        if self._reads_alike:
+            self._alike.add(result._heads[0].node)
+        return result
 
     def symbol(self, value: Any) -> Symbol:
         """A value as a symbol."""
@@ -204,6 +215,13 @@ class Reading:
     def shape(self, value: Any) -> tuple[Any, ...]:
         """The shape of a value, with symbols for open extents."""
         return self._spec(value)[0] if isinstance(value, Symbol) else tuple(value.shape)
+
+    def known_shape(self, value: Symbol, shape: tuple[Extent, ...]) -> Symbol:
+        """Note the shape of a result, where JAX has it in a form that says less of open extents."""
+        if is_open(shape):
+            dtype = self.dtype(value)
+            self._specs[value._heads[0]] = (tuple(map(simplified, shape)), dtype)
+        return value
 
     def dtype(self, value: Any) -> np.dtype:
         """The dtype of a value."""
@@ -327,7 +345,10 @@ class Reading:
     def _infer(self, node: Any) -> None:
         inputs = [self._specs[e] for e in node.inputs]
         if any(is_open(shape) for shape, _ in inputs):
-            outputs = _open_outputs(node, inputs)
+            outputs = [
+                (tuple(map(simplified, shape)), dtype)
+                for shape, dtype in _open_outputs(node, inputs, node in self._alike)
+            ]
         else:
             outputs = evaluate_node(node, inputs)
         for i, (shape, dtype) in enumerate(outputs):
@@ -349,7 +370,7 @@ class Reading:
         attributes = {k: v.decode() if isinstance(v, bytes) else v for k, v in attributes.items()}
         call = Call(node, attributes, inputs)
         own = node.name or (node.output[0] if node.output else node.op_type)
-        self.scope = f"{self.prefix}{own}"
+        self.scope, self._reads_alike = f"{self.prefix}{own}", key_of(node) in ALIKE
         values = None if local else self._without_arrays(call)
         if values is None:
             values = self._converted(call)
@@ -464,48 +485,42 @@ class Reading:
         return value
 
 
-_ALIKE = {
-    "Concat",
-    "stack",
-    "_npi_add",
-    "_npi_concatenate",
-    "_npi_matmul",
-    "_npi_multiply",
-    "_npi_subtract",
-}
-"""Operators whose arrays have equal extents, except along the axis that they are joined by."""
-
-
-def _open_outputs(node: Any, inputs: list[Any]) -> list[Any]:
+def _open_outputs(node: Any, inputs: list[Any], alike: bool) -> list[Any]:
     """Shapes and dtypes of the results of a node some of whose extents are open.
 
-    Extents that have to be equal may be computed in ways of which this cannot be seen, as ``2 * (n // 2)``
-    for ``n``; they are taken to be those of the first input. Where they are not, the call is an error.
+    Args:
+        node: of the graph.
+        inputs: shapes and dtypes of its inputs.
+        alike: whether these have equal extents. They may be computed in ways of which this cannot be seen,
+            as ``2 * (n // 2)`` for ``n``; they are then taken to be those of the first input, along as few
+            axes as possible. Where they are not, the call is an error.
     """
     try:
         return _evaluated(node, inputs)
     except Exception:
-        if node.op.name not in _ALIKE:
-            raise
-        shape = inputs[0][0]
-        keywords = node.op.keywords(node.statics)
-        joined = keywords.get("dim", keywords.get("axis"))
-        own_axes = {joined % len(shape)} if isinstance(joined, int) and shape else set()
-        if node.op.name == "_npi_matmul":
-            own_axes = {len(shape) - 2, len(shape) - 1}
+        first = inputs[0][0]
+        others = [shape for shape, _ in inputs if len(shape) == len(first)]
+        differ = [
+            axis
+            for axis, extent in enumerate(first)
+            if any(shape[axis] != extent and is_open((shape[axis], extent)) for shape in others)
+        ]
+        for count in range(1, len(differ) + 1) if alike else ():
+            for axes in itertools.combinations(differ, count):
+                try:
+                    return _evaluated(node, [_like(first, each, axes) for each in inputs])
+                except Exception:
+                    continue
+        raise
 
-        def like_first(own: tuple[Any, ...]) -> tuple[Any, ...]:
-            if len(own) != len(shape):
-                return own
-            return tuple(
-                a if axis not in own_axes and is_open((a, b)) else b
-                for axis, (a, b) in enumerate(zip(shape, own, strict=True))
-            )
 
-        alike = [(like_first(own), dtype) for own, dtype in inputs]
-        if alike == inputs:
-            raise
-        return _evaluated(node, alike)
+def _like(first: tuple[Any, ...], spec: Any, axes: tuple[int, ...]) -> Any:
+    """The shape and dtype of an array with the extents of the first one along these axes."""
+    shape, dtype = spec
+    if len(shape) != len(first):
+        return spec
+    own = enumerate(zip(first, shape, strict=True))
+    return tuple(a if axis in axes and is_open((a, b)) else b for axis, (a, b) in own), dtype
 
 
 def _evaluated(node: Any, inputs: list[Any]) -> list[Any]:
@@ -561,7 +576,20 @@ def read_graph(
             raise
         except Exception as error:  # of a node that needs to know an extent, or of any other reason
             why = why or str(error)
-    return _read_opened(model, arrays, inputs, [{}] * len(inputs), why)
+    try:
+        return _read_opened(model, arrays, inputs, [{}] * len(inputs), why)
+    except FileFormatError:
+        raise
+    except MXNetError as error:
+        taken = [each for each in inputs if each.open_axes() and not each.is_known]
+        if not why or not taken:
+            raise
+        shapes = ", ".join(f"{each.name!r}: {each.shape}" for each in taken)
+        raise type(error)(
+            f"{error} Dimensions that the file leaves open were taken as 1. They cannot stay open, "
+            f"since: {why} "
+            f"Pass your shapes: input_shapes={{{shapes}}}, with your numbers for 1."
+        ) from None
 
 
 class _Input:
@@ -587,7 +615,7 @@ class _Input:
         return {
             axis: dims[axis].dim_param or (self.name, axis)
             for axis in range(len(self.shape))
-            if axis < len(dims) and not dims[axis].dim_value
+            if axis < len(dims) and not dims[axis].dim_value and self.shape[axis]
         }
 
     def declare(self, reading: Reading, opened: Mapping[int, Any], why: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.onnx.load.extents import is_open, larger
-from mixnet.onnx.load.table import Call, reads
+from mixnet.onnx.load.table import Call, made_by, reads
 
 if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
@@ -78,10 +78,11 @@ def _(g: Reading, call: Call) -> Any:
     extra = list(call.get("output_padding", [0] * count))
     pads = list(call.get("pads", [0] * 2 * count))
     before, after = pads[:count], pads[count:]
-    whole = [
-        (n - 1) * s + (k - 1) * d + 1 + e
-        for n, s, k, d, e in zip(g.shape(call.x)[2:], strides, kernel, dilate, extra, strict=True)
+    covered = [
+        (n - 1) * s + (k - 1) * d + 1
+        for n, s, k, d in zip(g.shape(call.x)[2:], strides, kernel, dilate, strict=True)
     ]
+    whole = [n + e for n, e in zip(covered, extra, strict=True)]
     padding, output_shape = call.get("auto_pad", "NOTSET"), call.get("output_shape")
     if output_shape or padding.startswith("SAME"):
         output_shape = list(
@@ -97,6 +98,7 @@ def _(g: Reading, call: Call) -> Any:
         "Deconvolution", call.x, *inputs, kernel=tuple(kernel), stride=tuple(strides), dilate=tuple(dilate),
         num_filter=weight[1] * group, num_group=group, no_bias=len(inputs) == 1,
     )  # fmt: skip
+    out = g.known_shape(out, (g.shape(call.x)[0], weight[1] * group, *covered))
     if any(extra):  # rows behind the last window have the bias alone
         shift = call.input(2)
         out = padded(g, out if shift is None else _minus_bias(g, out, shift), [0] * count, extra)
@@ -165,7 +167,18 @@ def _of_the_batch(g: Reading, call: Call) -> list[Any]:
 
 @reads("InstanceNormalization")
 def _(g: Reading, call: Call) -> Any:
-    return g.op("InstanceNorm", *call.inputs, eps=call.get("epsilon", 1e-5))
+    factors = call.inputs[1:]
+    if _normalizes_groups(call):
+        factors = [each.copy() for each in factors]  # arrays of this reader, which are not trained
+    return g.op("InstanceNorm", call.x, *factors, eps=call.get("epsilon", 1e-5))
+
+
+def _normalizes_groups(call: Call) -> bool:
+    """Whether PyTorch wrote a group normalization so: of channels joined to groups, times 1, plus 0."""
+    scale, shift = call.inputs[1:]
+    if not isinstance(scale, np.ndarray) or not isinstance(shift, np.ndarray) or shift.any():
+        return False
+    return bool((scale == 1).all()) and made_by(call.x) == "Reshape"
 
 
 @reads("LayerNormalization")
@@ -271,7 +284,7 @@ def _(g: Reading, call: Call) -> Any:
     )
 
 
-@reads("MatMul")
+@reads("MatMul", alike=True)
 def _(g: Reading, call: Call) -> Any:
     return g.op("_npi_matmul", *call.inputs)
 

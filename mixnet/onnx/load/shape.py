@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mixnet.base import NotDefinedError
-from mixnet.onnx.load.extents import Extent, array_of, broadcast, is_open
+from mixnet.onnx.extents import Extent, is_negative, is_open
+from mixnet.onnx.load.extents import array_of, broadcast
 from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 
@@ -85,7 +86,7 @@ def _(g: Reading, call: Call) -> Any:
     return x
 
 
-@reads("Concat")
+@reads("Concat", alike=True)
 def _(g: Reading, call: Call) -> Any:
     axis = call.get("axis", 1)
     parts = [each for each in call.inputs if 0 not in g.shape(each)] or call.inputs
@@ -274,11 +275,13 @@ def _(g: Reading, call: Call) -> Any:
     for i, axis in enumerate(axes):
         widths[axis] = (pads[i], pads[i + len(axes)])
     x = call.x
-    if any(side < 0 for pair in widths for side in pair):
-        begin = tuple(max(-a, 0) for a, _ in widths)
-        end = tuple(n + min(b, 0) for n, (_, b) in zip(g.shape(x), widths, strict=True))
+    if any(is_negative(side) for pair in widths for side in pair):
+        begin = tuple(-a if is_negative(a) else 0 for a, _ in widths)
+        end = tuple(
+            n + (b if is_negative(b) else 0) for n, (_, b) in zip(g.shape(x), widths, strict=True)
+        )
         x = g.op("slice", x, begin=begin, end=end)
-        widths = [(max(a, 0), max(b, 0)) for a, b in widths]
+        widths = [(0 if is_negative(a) else a, 0 if is_negative(b) else b) for a, b in widths]
     if call.get("mode") == "wrap":
         for axis, (before, after) in enumerate(widths):
             extent = g.shape(x)[axis]

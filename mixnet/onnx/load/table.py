@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mixnet.symbol.symbol import Symbol
+
 if TYPE_CHECKING:
     from mixnet.onnx.load.graph import Reading
 
@@ -28,6 +30,8 @@ REASONS = {
     "OptionalHasElement": "optional values are not supported",
 }
 """Why operators cannot be read unless their inputs are constants."""
+ALIKE: set[str] = set()
+"""Operators whose arrays have equal extents; see :func:`reads`."""
 MAIN = ("", "ai.onnx")
 """Both names of ONNX's main domain."""
 LEARNED = "ai.onnx.ml"
@@ -65,18 +69,32 @@ class Call:
         return self.inputs[place] if place < len(self.inputs) else None
 
 
-def reads(*names: str, domain: str = "") -> Callable[[Reader], Reader]:
+def made_by(value: Any) -> str | None:
+    """The operator that computes a value; None for an array or an input."""
+    if not isinstance(value, Symbol) or value._heads[0].node.op is None:
+        return None
+    node = value._heads[0].node
+    if node.op.name == "_with_extents":
+        return str(node.op.keywords(node.statics)["operator"])
+    return str(node.op.name)
+
+
+def reads(*names: str, domain: str = "", alike: bool = False) -> Callable[[Reader], Reader]:
     """Decorator that registers a reader of ONNX operators.
 
     Args:
         names: of the operators.
         domain: that has them; empty for ONNX's main one.
+        alike: whether arrays of a call have equal extents, except along axes that the operator joins or
+            multiplies. Open extents of which this cannot be seen are then taken for equal.
     """
 
     def declare(reader: Reader) -> Reader:
         for name in [f"{domain}.{each}" if domain else each for each in names]:
             assert name not in READERS, f"two readers of {name}"
             READERS[name] = reader
+            if alike:
+                ALIKE.add(name)
         return reader
 
     return declare

@@ -49,7 +49,7 @@ def target_shape(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) 
     try:
         while i < len(target):
             code = target[i]
-            if code > 0:
+            if not isinstance(code, (int, np.integer)) or code > 0:  # a symbol is an extent
                 out.append(code)
                 at += 1
             elif code == 0:
