@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
+def _is_object(label: np.ndarray) -> np.ndarray:
+    """Which rows of a label have a class and an area."""
+    return (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
+
+
 class ImageDetIter(ImageIter):
     """Batches of augmented images and the boxes in them.
 
@@ -118,6 +123,13 @@ class ImageDetIter(ImageIter):
             raise MXNetError("Encounter sample with no valid label.")
         return out[valid]
 
+    def _check_valid_label(self, label: np.ndarray) -> None:
+        """Raise MXNetError unless a label has an object with a class and an area."""
+        if label.ndim != 2 or label.shape[1] < 5:
+            raise MXNetError(f"A label has the shape (objects, 5 or more), not {label.shape}.")
+        if not _is_object(label).any():
+            raise MXNetError("No row of the label is an object with a class and an area.")
+
     def check_label_shape(self, label_shape: tuple[int, ...]) -> None:
         """Raise ValueError unless labels fit into a shape ``(objects, width)``."""
         if len(label_shape) != 2:
@@ -186,11 +198,12 @@ class ImageDetIter(ImageIter):
     ) -> tuple[Any, Any] | None:
         label = self._parse_label(raw_label).copy()
         image, label = self.augmentation_transform(image, label)
-        valid = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
-        if label.ndim != 2 or not valid.any():
+        try:
+            self._check_valid_label(label)
+        except MXNetError:
             warnings.warn(f"Image {place} has no valid object and is skipped.", stacklevel=5)
             return None
-        return image, label[valid]
+        return image, label[_is_object(label)]
 
     def _write_label(self, row: np.ndarray, label: Any) -> None:
         row[0] = -1

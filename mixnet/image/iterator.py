@@ -310,8 +310,16 @@ class ImageIter(DataIter):
         ours = all(getattr(type(self), name).__module__.startswith(_OURS) for name in names)
         return ours and all(_is_ours(each) for each in self.auglist)
 
+    def _batchify(self, batch_data: Any, batch_label: Any, start: int = 0) -> int:
+        """Fill the arrays of a batch from position ``start``; returns the end position."""
+        if not isinstance(batch_data, NDArray):
+            return self._read(batch_data, batch_label, start)
+        data, label = batch_data.asnumpy().copy(), batch_label.asnumpy().copy()
+        end = self._read(data, label, start)
+        batch_data[:], batch_label[:] = data, label
+        return end
+
     def _read(self, data: np.ndarray, label: np.ndarray, begin: int) -> int:
-        """Fill a batch from position ``begin``; returns the end position."""
         fast = self._in_numpy()
         at_end = False
         while begin < self.batch_size and not at_end:
@@ -386,7 +394,7 @@ class ImageIter(DataIter):
             begin = len(rest[0])
             data[:begin], label[:begin] = rest
         pad = self.batch_size - begin if begin else 0
-        filled = self._read(data, label, begin)
+        filled = self._batchify(data, label, begin)
         if filled < self.batch_size:
             if filled == 0 or self.last_batch_handle == "discard":
                 raise StopIteration
@@ -401,7 +409,7 @@ class ImageIter(DataIter):
     def _fill(self, data: np.ndarray, label: np.ndarray, filled: int) -> None:
         while filled < self.batch_size:
             self._rewind()
-            more = self._read(data, label, filled)
+            more = self._batchify(data, label, filled)
             if more == filled:
                 raise MXNetError("There are no images to fill the batch with.")
             filled = more

@@ -10,6 +10,7 @@ from typing import Any
 
 from mixnet import registry
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError, NotDefinedError
+from mixnet.ndarray import random
 from mixnet.ndarray.ndarray import NDArray
 
 
@@ -108,20 +109,11 @@ class Initializer:
             ValueError: the name says nothing.
             TypeError: ``desc`` is no text, or ``arr`` no array.
         """
+        if not isinstance(desc, InitDesc):
+            self._legacy_init(desc, arr)
+            return
         if not isinstance(arr, NDArray):
             raise AttributeTypeError(f"arr must be an NDArray, not {type(arr).__name__}.")
-        if not isinstance(desc, InitDesc):
-            if not isinstance(desc, str):
-                raise AttributeTypeError(
-                    "an initializer takes a parameter's name, a string, and an array"
-                )
-            warnings.warn(
-                "An initializer takes mx.init.InitDesc(name); a plain string is deprecated.",
-                DeprecationWarning,
-                stacklevel=2,
-            )
-            self._fill_by_name(desc, arr, legacy=True)
-            return
         if desc.global_init is None:
             desc.global_init = self
         own = desc.attrs.get("__init__", "")
@@ -139,6 +131,21 @@ class Initializer:
             self._log(desc, own, arr)
         else:
             self._log(desc, self._fill_by_name(desc, arr), arr)
+
+    def _legacy_init(self, name: str, arr: NDArray) -> None:
+        """Fill an array whose name is a plain string, with rules that ``InitDesc`` does not have."""
+        if not isinstance(name, str):
+            raise AttributeTypeError(
+                "an initializer takes a parameter's name, a string, and an array"
+            )
+        if not isinstance(arr, NDArray):
+            raise AttributeTypeError(f"arr must be an NDArray, not {type(arr).__name__}.")
+        warnings.warn(
+            "An initializer takes mx.init.InitDesc(name); a plain string is deprecated.",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        self._fill_by_name(name, arr, legacy=True)
 
     def _fill_by_name(self, name: str, arr: NDArray, legacy: bool = False) -> str:
         if legacy and name.startswith("upsampling"):
@@ -175,7 +182,8 @@ class Initializer:
         arr[:] = [1.0, 0, 0, 0, 1.0, 0]
 
     def _init_quantized_weight(self, desc: str, arr: NDArray) -> None:
-        create("uniform", 127.0)._init_weight(desc, arr)
+        # One number for all elements, as MXNet draws it.
+        arr._write_all(random.randint(-127, 127, (1,), "int32", arr.context))
 
     def _init_weight(self, desc: str, arr: NDArray) -> None:
         raise NotDefinedError(

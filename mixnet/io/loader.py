@@ -282,10 +282,10 @@ class MXDataIter(DataIter):
         self.first_batch = None
         self._start(None if self._rolled else self._epoch + 1)
 
-    def iter_next(self) -> bool:
-        """Move to the next batch; whether there is one."""
+    def iter_next(self) -> int:
+        """Move to the next batch; 1 if there is one, else 0."""
         self._current = self._advance()
-        return self._current is not None
+        return int(self._current is not None)
 
     def next(self) -> DataBatch:
         """The next batch.

@@ -181,7 +181,7 @@ class NDArrayIter(DataIter):
             f"{source.shape[0]}; give arrays of equal length."
         )
 
-    def _batch(self, sources: list[tuple[str, Any]]) -> list[NDArray]:
+    def _batchify(self, data_source: list[tuple[str, Any]]) -> list[NDArray]:
         begin, end = self.cursor, self.cursor + self.batch_size
         if begin >= self.num_data:
             raise CheckError("DataIter needs reset.")
@@ -197,10 +197,21 @@ class NDArrayIter(DataIter):
         else:
             rows = self._numbers(begin, end)
         last = end - 1 if isinstance(rows, slice) else int(rows.max())
-        for name, source in sources:
+        for name, source in data_source:
             if source.shape[0] <= last:
                 raise ShapeError(self._too_short(name, source))
-        return [take_rows(source, rows) for _, source in sources]
+        return [take_rows(source, rows) for _, source in data_source]
+
+    def _getdata(
+        self, data_source: list[tuple[str, Any]], start: int | None = None, end: int | None = None
+    ) -> list[NDArray]:
+        """Rows from ``start`` to ``end`` of each source; subclasses of MXNet's time call it."""
+        if start is None and end is None:
+            raise CheckError("_getdata takes start, end, or both.")
+        return [
+            take_rows(source, slice(start or 0, len(source) if end is None else end))
+            for _, source in data_source
+        ]
 
     def getdata(self) -> list[NDArray]:
         """Data of the batch.
@@ -208,7 +219,7 @@ class NDArrayIter(DataIter):
         Raises:
             AssertionError: the epoch has ended, or has not begun.
         """
-        return self._batch(self._data)
+        return self._batchify(self._data)
 
     def getlabel(self) -> list[NDArray]:
         """Labels of the batch.
@@ -216,7 +227,7 @@ class NDArrayIter(DataIter):
         Raises:
             AssertionError: the epoch has ended, or has not begun.
         """
-        return self._batch(self._label)
+        return self._batchify(self._label)
 
     def getpad(self) -> int:
         """Number of samples of the batch that occur twice in an epoch: padding, or rolled over."""

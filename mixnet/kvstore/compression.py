@@ -199,7 +199,7 @@ def compression(parameters: Mapping[str, Any]) -> Compression:
                 f"{{'type': 'powersgd', 'rank': 4}}."
             )
         return PowerSGD(int(rank))
-    threshold = float(parameters.get("threshold", 0.5))
+    threshold = _number(parameters.get("threshold", 0.5))
     if kind == "1bit":
         return OneBit(threshold)
     if kind != "2bit":
@@ -210,3 +210,12 @@ def compression(parameters: Mapping[str, Any]) -> Compression:
     if not threshold > 0:
         raise AttributeValueError(f"threshold={threshold:g}: threshold must be greater than 0.")
     return TwoBit(threshold)
+
+
+def _number(threshold: Any) -> float:
+    try:
+        return float(threshold)
+    except (TypeError, ValueError):
+        raise AttributeValueError(
+            f"threshold={threshold!r} is not a number; give {{'type': '2bit', 'threshold': 0.5}}."
+        ) from None

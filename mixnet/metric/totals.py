@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.autograd.scope import RecordingScope
+from mixnet.base import UnknownAttributeError
 from mixnet.context import Context, current_context
+from mixnet.dtype import as_numbers
 from mixnet.ndarray.invoke import invoke
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
@@ -36,7 +38,14 @@ def measured(op: Op, arrays: Sequence[Any], **attributes: Any) -> NDArray:
 def as_array(source: Any) -> NDArray:
     """A dense array from an array, a NumPy array, or numbers."""
     if not isinstance(source, NDArray):
-        return NDArray._wrap(from_host(np.asarray(source), current_context()))
+        try:
+            numbers = as_numbers(source)
+        except TypeError:
+            raise UnknownAttributeError(
+                f"A metric takes arrays, or lists of arrays, as labels and predictions, not "
+                f"{type(source).__name__}; update_dict() takes arrays by name."
+            ) from None
+        return NDArray._wrap(from_host(numbers, current_context()))
     if source._is_sparse:
         source = source.tostype("default")
     return NDArray._wrap(source._read())

@@ -250,6 +250,9 @@ def getitem(self: NDArray, key: object) -> Any:
         extent, *rest = self.shape
         number = _checked(key, 0, extent)
         return self._view(number * math.prod(rest), self._index_shape(tuple(rest)))
+    number = _as_number(key) if self.ndim else None
+    if number is not None:
+        return getitem(self, number)
     full_key = key
     key, truths = _without_truths(full_key)
     if truths:  # each is a new first axis, of the one element or of none
@@ -286,6 +289,16 @@ def getitem(self: NDArray, key: object) -> Any:
     op = find("_index")
     statics, _ = op.bind({"pattern": _static_pattern(parts, self.shape)})
     return self._wrap(record(op, statics, (), (self._read(),))[0]).reshape(shape)
+
+
+def _as_number(key: object) -> int | None:
+    """The number in an mx.np array without axes: a view is chosen by it, as in MXNet, not a copy."""
+    if not isinstance(key, NDArray) or key.shape or not key._is_numpys or key.dtype == np.bool_:
+        return None
+    try:
+        return int(key.asnumpy())
+    except TraceError:  # known only when the graph runs
+        return None
 
 
 def _static_pattern(parts: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:

@@ -26,16 +26,18 @@ def check_options(function: str, options: dict[str, Any]) -> None:
     """Raise unless the options of a NumPy ufunc have the only values that are kept.
 
     Raises:
-        TypeError: an unknown option; ``dtype`` of a test such as isnan.
-        NotImplementedError: ``where=`` and the like with another value.
+        TypeError: an unknown option.
+        NotImplementedError: ``where=`` and the like with another value; ``dtype`` of a test such as isnan.
     """
     for key, value in options.items():
         if key == "name":  # a symbol's
             continue
-        if key not in _UFUNC_OPTIONS or (key == "dtype" and function in _TESTS):
+        if key not in _UFUNC_OPTIONS:
             raise AttributeTypeError(
                 f"{function} has no option {key!r}; it takes {', '.join(_UFUNC_OPTIONS)}."
             )
+        if key == "dtype" and function in _TESTS:
+            raise OptionError(f"{function}: dtype is not supported; the result is boolean.")
         if value is not _UFUNC_OPTIONS[key] and value != _UFUNC_OPTIONS[key] and value is not None:
             raise OptionError(
                 f"{function}: {key}={value!r} is not supported; leave it at {_UFUNC_OPTIONS[key]!r}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as onp
 
-from mixnet.base import AttributeTypeError, AttributeValueError, OptionError
+from mixnet.base import AttributeTypeError, AttributeValueError, OptionError, ShapeError
 from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype
 from mixnet.ndarray.invoke import check_face, invoke
@@ -554,7 +554,12 @@ def _install(cls: Any) -> None:
         return self._function("matmul")(other, self)
 
     def inplace_matmul(self: Any, other: Operand) -> Any:
-        self._store(matmul(self, other)._read())
+        product = matmul(self, other)
+        if product.shape != self.shape:
+            raise ShapeError(
+                f"a @= b: the product has shape {product.shape}, a has {self.shape}; write a = a @ b."
+            )
+        self._store(product._read())
         return self
 
     for name in _METHODS_OF_FUNCTIONS:

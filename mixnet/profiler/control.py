@@ -220,7 +220,7 @@ def dump_profile() -> None:
 
 def _deprecated(old: str, new: str) -> None:
     text = f"mx.profiler.{old}() is deprecated: call mx.profiler.{new}()."
-    warnings.warn(text, DeprecationWarning, stacklevel=3)
+    warnings.warn(text, stacklevel=3)
 
 
 # ---- the file ---------------------------------------------------------------------------------

@@ -358,6 +358,11 @@ class Executor:
         if isinstance(out_grads, Mapping):
             return [out_grads.get(name) for name in names]
         gradients = [out_grads] if isinstance(out_grads, NDArray) else list(out_grads or ())
+        for each in gradients:
+            if each is not None and not isinstance(each, NDArray):
+                raise AttributeTypeError(
+                    f"backward: out_grads must be arrays, not {type(each).__name__}."
+                )
         return [*gradients, *[None] * (len(names) - len(gradients))][: len(names)]
 
     def _check_is_loss(self, place: int) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mixnet.autograd.scope import RecordingScope
+from mixnet.autograd.tape import Mark
 from mixnet.base import GradientError
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, topological
@@ -80,7 +82,10 @@ def _in_steps(node: Node, steps: Sequence[Step], inputs: tuple[Entry, ...]) -> N
 
 
 def get_symbol(x: Any) -> Symbol:
-    """The recorded computation of an array as a symbol; its variables are ``var0``, ``var1``, ...
+    """The recorded computation of an array as a symbol.
+
+    Variables are ``var0``, ``var1``, ..., other arrays that were read ``null2``, ... in one count, and
+    operations ``node_0``, ...
 
     Args:
         x: an array that was computed inside ``autograd.record()``, or a variable.
@@ -95,21 +100,17 @@ def get_symbol(x: Any) -> Symbol:
             "get_symbol takes an array that was computed from a variable inside autograd.record()."
         )
     rebuilt: dict[Node, Node] = {}
-    counts: dict[str, int] = {}
-
-    def named(hint: str) -> str:
-        counts[hint] = counts.get(hint, -1) + 1
-        return f"{hint}{counts[hint]}"
-
+    arrays, operations = itertools.count(), itertools.count()
     (head,) = inline(Graph((Entry(value.node, value.index),))).heads
     for node in topological([head.node]):
         if node.op is None:
-            rebuilt[node] = Node(None, name=named("var"))
+            hint = "var" if isinstance(node.statics, Mark) else "null"
+            rebuilt[node] = Node(None, name=f"{hint}{next(arrays)}")
         elif not isinstance(node.op, Op):
             raise GradientError(f"get_symbol: {node.op!r} cannot be stored in a symbol file.")
         else:
             inputs = tuple(Entry(rebuilt[entry.node], entry.index) for entry in node.inputs)
-            name = named(node.op.name.strip("_").lower())
+            name = f"node_{next(operations)}"
             rebuilt[node] = Node(node.op, node.statics, node.scalars, inputs, name)
     graph = Graph((Entry(rebuilt[head.node], head.index),))
     return Symbol(spelled_out(graph).heads)

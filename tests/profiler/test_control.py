@@ -380,16 +380,16 @@ def test_booleans_may_be_text_and_numbers() -> None:
 
 
 def test_older_names(config: dict) -> None:
-    with pytest.warns(DeprecationWarning, match=r"set_config\(\)"):
+    with pytest.warns(UserWarning, match=r"set_config\(\)"):
         profiler.profiler_set_config("all", config["filename"])
     profiler.set_config(**config)
-    with pytest.warns(DeprecationWarning, match=r"set_state\(\)"):
+    with pytest.warns(UserWarning, match=r"set_state\(\)"):
         profiler.profiler_set_state("run")
     nd.ones((2,)).asnumpy()
-    with pytest.warns(DeprecationWarning, match=r"dump\(\)"):
+    with pytest.warns(UserWarning, match=r"dump\(\)"):
         profiler.dump_profile()
     assert names(config) == {"_ones"}
-    with pytest.warns(DeprecationWarning), pytest.raises(AttributeTypeError, match="profile_go"):
+    with pytest.warns(UserWarning), pytest.raises(AttributeTypeError, match="profile_go"):
         profiler.profiler_set_config("go")
 
 

@@ -35,7 +35,7 @@ def test_files_of_recorded_operators(name):
     assert [node["op"] for node in nodes] == operators
     assert all("scalar" in node["attrs"] for node in nodes if "scalar" in node["op"])
     loaded = sym.load_json(text)
-    given = {"var0": x, "var1": nd.array([1, -1] if name == "rows" else [2, 0])}
+    given = {"var0": x, "null1": nd.array([1, -1] if name == "rows" else [2, 0])}
     arrays = {each: given[each] for each in loaded.list_arguments()}
     (found,) = loaded.bind(mx.cpu(), arrays).forward()
     np.testing.assert_array_equal(found.asnumpy(), y.asnumpy())
@@ -47,7 +47,7 @@ def test_several_index_arrays_keep_their_operator():
     with autograd.record():
         y = x[nd.array([0, 1]), nd.array([1, 1])]
     text = autograd.get_symbol(y).tojson()
-    arrays = {"var0": x, "var1": nd.array([0, 1]), "var2": nd.array([1, 1])}
+    arrays = {"var0": x, "null1": nd.array([0, 1]), "null2": nd.array([1, 1])}
     (found,) = sym.load_json(text).bind(mx.cpu(), arrays).forward()
     assert found.asnumpy().tolist() == [2, 4]
 
@@ -71,3 +71,14 @@ def test_file_of_a_block_that_indexes():
     loaded = sym.load_json(text)
     (found,) = loaded.bind(mx.cpu(), {loaded.list_arguments()[0]: x}).forward()
     assert found.asnumpy().tolist() == [6, 7, 8]
+
+
+def test_names_of_a_recorded_computation():
+    x, other = nd.ones((2,)), nd.ones((2,))
+    x.attach_grad()
+    with autograd.record():
+        y = (x * other).exp()
+    recorded = autograd.get_symbol(y)
+    assert recorded.get_internals().list_outputs() == [
+        "var0", "null1", "node_0_output", "node_1_output",
+    ]  # fmt: skip

@@ -21,6 +21,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     CheckError,
+    DTypeError,
     checked_count,
     checked_number,
 )
@@ -84,7 +85,7 @@ def _batchify(data: Any, context: Context) -> Any:
         if is_on_host():
             read = state.trace.array
             return _array(_stacked([read(each._read()) for each in data]), context)
-        return _array(np.stack([each.asnumpy() for each in data]), context)
+        return _array(_stacked([each.asnumpy() for each in data]), context)
     if type(first) is np.ndarray and first.ndim and first.dtype.kind in "fiub":
         shape, dtype = first.shape, first.dtype
         if all(type(x) is np.ndarray and (x.shape, x.dtype) == (shape, dtype) for x in data):
@@ -107,11 +108,16 @@ def _where(samples: NDArray, context: Context) -> Context:
 
 
 def _stacked(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    shape = arrays[0].shape
+    shape, dtype = arrays[0].shape, arrays[0].dtype
     for each in arrays:
         if each.shape != shape:
             raise _ragged(shape, each.shape)
-    return np.stack(arrays, out=empty_shared((len(arrays), *shape), arrays[0].dtype))
+        if each.dtype != dtype:
+            raise DTypeError(
+                f"Samples of dtypes {dtype} and {each.dtype} do not stack to a batch. Cast them to one "
+                f"dtype with a transform."
+            )
+    return np.stack(arrays, out=empty_shared((len(arrays), *shape), dtype))
 
 
 def _shape_of(sample: Any) -> tuple[int, ...] | str:

@@ -230,6 +230,7 @@ class Rotate(_OnHost, Block):
         Raises:
             TypeError: they are not float32.
         """
+        _check_float32(x)
         return image.imrotate(x, *self._args)
 
 
@@ -270,7 +271,16 @@ class RandomRotation(_OnHost, Block):
         """The images, rotated or not, in the shape of the input."""
         if np.random.random() > self._rotate_with_proba:
             return x
+        _check_float32(x)
         return image.random_rotate(x, *self._args)
+
+
+def _check_float32(images: Any) -> None:
+    """Before anything is drawn: the generator then stands where MXNet's stands."""
+    if images.dtype != np.float32:
+        raise AttributeTypeError(
+            f"Rotations take images of float32, not {images.dtype}. Put ToTensor() before."
+        )
 
 
 def _size(owner: Block, size: int | Sequence[int]) -> Any:
