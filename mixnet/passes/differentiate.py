@@ -149,11 +149,7 @@ def differentiate(
     """
     order = topological(entry.node for entry in heads)
     targets = set(variables)
-    needed = {entry.node for entry in variables}
-    for node in order:
-        reads = any(entry.node in needed for entry in node.inputs)
-        if reads and node.op.differentiable:
-            needed.add(node)
+    needed = _needed(order, variables)
     pending: dict[Node, dict[int, list[Entry]]] = {}  # node -> output -> gradients that arrived
     for head, gradient in zip(heads, head_gradients, strict=True):
         if gradient is not None:
@@ -192,6 +188,16 @@ def differentiate(
         if by_rows.get(entry):
             results[i] = Rows(tuple(by_rows[entry]))
     return results
+
+
+def _needed(order: Sequence[Node], variables: Sequence[Entry]) -> set[Node]:
+    """The nodes that a gradient passes on its way to a variable, with those of the variables."""
+    needed = {entry.node for entry in variables}
+    for node in order:
+        reads = any(entry.node in needed for entry in node.inputs)
+        if reads and node.op.differentiable:
+            needed.add(node)
+    return needed
 
 
 def _only_by_rows(

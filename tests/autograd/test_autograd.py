@@ -578,7 +578,9 @@ def test_losses_start_gradients_below_what_passes_none(above: str, hybridize: bo
     class Loss(mx.gluon.HybridBlock):
         def hybrid_forward(self, F, x, label):
             chances = F.SoftmaxOutput(x, label)
-            return (F.BlockGrad(chances) if above == "BlockGrad" else F.argmax(chances, axis=1)), x * 0
+            return (
+                F.BlockGrad(chances) if above == "BlockGrad" else F.argmax(chances, axis=1)
+            ), x * 0
 
     x, label = variable(0, 0), nd.array([1.0])
     loss = Loss()
