@@ -27,6 +27,7 @@ class _FunctionOp(Operator):
     """The node of one call of a :class:`Function`."""
 
     differentiable = True
+    starts_gradients = True  # Python may return any gradient, whatever arrives
 
     def __init__(self, function: Function, inputs: Sequence[Spec], outputs: Sequence[Any]):
         super().__init__()

@@ -394,7 +394,7 @@ class DataParallelExecutorGroup:
         """Compute the gradients.
 
         Args:
-            out_grads: gradients of the outputs for the whole batch; loss heads need none.
+            out_grads: gradients of the first outputs for the whole batch; loss heads need none.
 
         Raises:
             AssertionError: it was not bound for training.
@@ -405,7 +405,7 @@ class DataParallelExecutorGroup:
         gradients = [gradients] if isinstance(gradients, NDArray) else gradients
         for executor, part, context in zip(self.execs, self.slices, self.contexts, strict=True):
             parts = []
-            for each, axis in zip(gradients, self.output_layouts, strict=True) if gradients else ():
+            for each, axis in zip(gradients, self.output_layouts, strict=False):
                 if axis >= 0 and len(self.execs) > 1:
                     each = _cut(each, axis, part)
                 parts.append(each.as_in_context(context))

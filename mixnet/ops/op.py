@@ -198,6 +198,8 @@ class Op(Computed):
         self.is_loss = is_loss
         self.passes_gradient = passes_gradient
         self.calls_python = calls_python
+        # Python may return any gradient, whatever arrives.
+        self.starts_gradients = is_loss or (calls_python and differentiable)
         self.runs_in_caller = runs_in_caller
         self._shares = shares
         self.draws_apart = draws_apart

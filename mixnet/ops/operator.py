@@ -60,6 +60,8 @@ class Operator:
     calls_python: bool = False
     runs_in_caller: bool = False
     keeps_outputs: bool = False
+    starts_gradients: bool = False
+    """Whether backward calls its gradient even if none arrives at its outputs, as that of a loss."""
 
     function: Callable[..., Any] | None = None
     output_specs: Callable[[Any, Sequence[Any]], list[Any]] | None = None

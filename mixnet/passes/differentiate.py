@@ -125,7 +125,7 @@ class Rows(NamedTuple):
 
 def differentiate(
     heads: Sequence[Entry],
-    head_gradients: Sequence[Entry],
+    head_gradients: Sequence[Entry | None],
     variables: Sequence[Entry],
     row_sparse: Collection[Entry] = (),
     recomputation: Callable[[Node, Sequence[Entry | None]], Node] | None = None,
@@ -133,32 +133,35 @@ def differentiate(
 ) -> list[Any]:
     """Gradients of ``variables`` by reverse accumulation; None where the heads do not reach one.
 
+    As in MXNet, operators that start gradients, as losses do, are differentiated even where none arrives:
+    a loss below a ``BlockGrad`` trains.
+
     Args:
         heads: entries to differentiate.
-        head_gradients: one entry each, of the head's shape and dtype.
+        head_gradients: one entry each, of the head's shape and dtype; None if no gradient arrives at it.
         variables: entries whose gradients are wanted; usually variables, any entry will do.
         row_sparse: those of them whose gradients are to be :class:`Rows`, if the operators that read
             them support it.
         recomputation: returns, for a node and the gradients of its outputs, the node whose gradient is
             taken instead; see :mod:`mixnet.passes.recompute`.
-        passed: receives the differentiated operations, in the order of backward.
+        passed: receives the operations that backward passes, in its order; as in MXNet, also those at which
+            no gradient arrives.
     """
     order = topological(entry.node for entry in heads)
     targets = set(variables)
-    needed = {entry.node for entry in variables}
-    for node in order:
-        if node not in needed and any(entry.node in needed for entry in node.inputs):
-            needed.add(node)
+    needed = _needed(order, variables)
     pending: dict[Node, dict[int, list[Entry]]] = {}  # node -> output -> gradients that arrived
     for head, gradient in zip(heads, head_gradients, strict=True):
-        pending.setdefault(head.node, {}).setdefault(head.index, []).append(gradient)
+        if gradient is not None:
+            pending.setdefault(head.node, {}).setdefault(head.index, []).append(gradient)
     gradients: dict[Entry, Entry] = {}
     by_rows = _only_by_rows(order, needed, set(row_sparse) - set(heads)) if row_sparse else {}
     for node in reversed(order):
-        if node not in needed or node not in pending:
+        if node not in needed:
             continue
-        parts = pending.pop(node)
-        arrived = [_total(parts.get(i), node) for i in range(max(parts) + 1)]
+        has_arrived = node in pending
+        parts = pending.pop(node, {})
+        arrived = [_total(parts.get(i), node) for i in range(max(parts, default=0) + 1)]
         for i, total in enumerate(arrived):
             if total is not None and Entry(node, i) in targets:
                 gradients[Entry(node, i)] = total
@@ -167,6 +170,8 @@ def differentiate(
             continue
         if passed is not None:
             passed.append(node)
+        if not (has_arrived or node.op.starts_gradients):
+            continue
         if by_rows:
             positions = _take_rows(node, arrived, positions, by_rows)
             if not positions:
@@ -183,6 +188,16 @@ def differentiate(
         if by_rows.get(entry):
             results[i] = Rows(tuple(by_rows[entry]))
     return results
+
+
+def _needed(order: Sequence[Node], variables: Sequence[Entry]) -> set[Node]:
+    """The nodes that a gradient passes on its way to a variable, with those of the variables."""
+    needed = {entry.node for entry in variables}
+    for node in order:
+        reads = any(entry.node in needed for entry in node.inputs)
+        if reads and node.op.differentiable:
+            needed.add(node)
+    return needed
 
 
 def _only_by_rows(

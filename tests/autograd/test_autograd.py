@@ -561,3 +561,44 @@ def test_unrecorded_work() -> None:
         with pytest.raises(ValueError):
             unrecorded(failing)
         assert autograd.is_recording()
+
+
+class Two(autograd.Function):
+    def forward(self, x):
+        return x * 1
+
+    def backward(self, gradient):
+        assert not gradient.asnumpy().any()
+        return gradient + 2
+
+
+@pytest.mark.parametrize("hybridize", [False, True])
+@pytest.mark.parametrize("above", ["BlockGrad", "argmax"])
+def test_losses_start_gradients_below_what_passes_none(above: str, hybridize: bool) -> None:
+    class Loss(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x, label):
+            chances = F.SoftmaxOutput(x, label)
+            return (
+                F.BlockGrad(chances) if above == "BlockGrad" else F.argmax(chances, axis=1)
+            ), x * 0
+
+    x, label = variable(0, 0), nd.array([1.0])
+    loss = Loss()
+    loss.hybridize(hybridize)
+    for output in (0, 1):  # that of the loss, and another one
+        with autograd.record():
+            outputs = loss(x.reshape((1, 2)), label)
+        outputs[output].backward()
+        np.testing.assert_allclose(x.grad.asnumpy(), [0.5, -0.5] if hybridize or output == 0 else 0)
+    with autograd.record():
+        y = nd.SoftmaxOutput(x.reshape((1, 2)), label).detach() + x * 0
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), 0)
+
+
+def test_functions_start_gradients_below_what_passes_none() -> None:
+    x = variable(1, 1)
+    with autograd.record():
+        y = nd.BlockGrad(Two()(x * 3))
+    y.backward()
+    np.testing.assert_array_equal(x.grad.asnumpy(), [6, 6])

@@ -172,3 +172,10 @@ def test_operators_of_other_kinds() -> None:
         assert mean.asnumpy().tolist() == [0, 0, 0], name
         y.backward()
         assert mean.asnumpy() == pytest.approx([0.45, 0.55, 0.65]), name
+
+
+def test_below_what_passes_no_gradient(layer: gluon.nn.BatchNorm) -> None:
+    with autograd.record():
+        y = nd.BlockGrad(layer(batch())).sum()
+    y.backward()
+    assert moving(layer) == ONE

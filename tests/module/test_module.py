@@ -483,3 +483,13 @@ def test_loaded_parameters_are_read_and_saved_before_bind(tmp_path):
     module.save_params(str(tmp_path / "again.params"))
     again = mx.nd.load(str(tmp_path / "again.params"))
     assert sorted(again) == sorted(f"arg:{name}" for name in args)
+
+
+def test_backward_takes_gradients_of_the_first_outputs() -> None:
+    label = mx.sym.BlockGrad(mx.sym.Variable("softmax_label"))
+    module = mx.mod.Module(mx.sym.Group([mx.sym.Variable("data") * 3, label]))
+    module.bind([("data", (2, 1))], [("softmax_label", (2,))], inputs_need_grad=True)
+    module.init_params()
+    module.forward(mx.io.DataBatch([mx.nd.ones((2, 1))], [mx.nd.ones(2)]))
+    module.backward([mx.nd.array([[1], [10]])])
+    np.testing.assert_array_equal(module.get_input_grads()[0].asnumpy(), [[3], [30]])

@@ -64,6 +64,7 @@ class GraphOp(Operator):
         operations = [node for node in graph.nodes if not node.is_variable]
         self.calls_python = any(node.op.calls_python for node in operations)
         self.runs_in_caller = all(node.op.runs_in_caller for node in operations)
+        self.starts_gradients = any(node.op.starts_gradients for node in operations)
         keys = [node.op.shared(node.statics) for node in operations]
         self._shared_objects = tuple(dict.fromkeys(chain.from_iterable(keys)))
         self.most_devices = max((_devices(node) for node in operations), default=0)
@@ -177,9 +178,8 @@ class GraphOp(Operator):
     ) -> tuple[list[Entry], list[Node]]:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wrt]
-        heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
-        gradients = differentiate(heads, [Entry(n) for n in starts], variables, (), again, passed)
+        gradients = differentiate(*self._outputs(headed, starts), variables, (), again, passed)
         # Backward has an output for each requested input, even if nothing depends on it.
         zeros = find("zeros_like")
         entries = [
@@ -188,14 +188,22 @@ class GraphOp(Operator):
         ]
         return entries, starts
 
+    def _outputs(
+        self, headed: tuple[int, ...], starts: Sequence[Node]
+    ) -> tuple[Sequence[Entry], list[Entry | None]]:
+        """All outputs, for there may be losses below those without a gradient, and the gradients."""
+        gradients: list[Entry | None] = [None] * self.graph.num_outputs
+        for i, start in zip(headed, starts, strict=True):
+            gradients[i] = Entry(start)
+        return self.graph.heads[: self.graph.num_outputs], gradients
+
     def _row_gradients(
         self, headed: tuple[int, ...], wrt: Sequence[int]
     ) -> tuple[list[Entry], list[Node], list[int]]:
         starts = [Node(None, name=f"gradient of output {i}") for i in headed]
         variables = [Entry(self.graph.inputs[i]) for i in wrt]
-        heads = [self.graph.heads[i] for i in headed]
         again = recompute(self.graph, self.recompute)
-        gradients = differentiate(heads, [Entry(n) for n in starts], variables, variables, again)
+        gradients = differentiate(*self._outputs(headed, starts), variables, variables, again)
         parts = [each.parts if isinstance(each, Rows) else () for each in gradients]
         entries = [entry for each in parts for pair in each for entry in pair]
         return entries, starts, [len(each) for each in parts]
