@@ -75,6 +75,11 @@ class Mark:
         return value.node is not None and value.node.statics is self
 
 
+def on_tape(value: Value) -> bool:
+    """Whether a value is a variable's, or was computed on a tape that backward has not freed yet."""
+    return value.node is not None and value.node.statics is not _FREED
+
+
 def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
     """Set the arrays to which backward writes the gradients of ``variables``.
 

@@ -378,10 +378,13 @@ def _write_part(self: NDArray, key: Any, value: object, attempt: Change) -> None
         _write_index(self, pattern, values, _stored(self, value, shape), attempt)
         return
     block = Block(parts, self.shape)
+    offset = block.offset(self.shape)
+    if offset is not None and math.prod(block.shape) == self.size:  # no part, but all of it
+        self._store(reshaped(_stored(self, value, block.shape), self.shape))
+        return
     _check_value(self, value, block.shape)
     if 0 in block.shape:
         return
-    offset = block.offset(self.shape)
     if offset is not None:
         self._view(offset, block.shape)._write_all(value)
         return

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 import jax
 import numpy as np
 
-from mixnet.autograd.tape import Mark
+from mixnet.autograd.tape import Mark, on_tape
 from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import (
     AttributeTypeError,
@@ -279,12 +279,12 @@ class NDArray(Installed):
     def _check_write(self) -> None:
         link = self._link
         marked = link is not None and link.mark is not None
-        if state.trace is None and (marked or self._value.node is not None):
+        if state.trace is None and (marked or on_tape(self._value)):
             raise _in_a_graph()
 
     def _check_part(self, value: Value) -> None:
         """Raise where a value with a gradient is to become a part of this array while recording."""
-        if state.recording and state.trace is None and value.node is not None:
+        if state.recording and state.trace is None and on_tape(value):
             raise _in_a_graph()
 
     @property

@@ -283,3 +283,39 @@ def test_no_context_at_all_is_refused(call: str) -> None:
     with pytest.raises(ValueError, match="ctx is empty"):
         getattr(parameter, call)(ctx=[], **options)
     assert parameter.list_ctx() == [mx.cpu()]
+
+
+@pytest.mark.parametrize("how", ["set_data", "in _data"])
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_a_gradient_reaches_what_a_parameter_was_set_from(how: str, hybridized: bool) -> None:
+    net = nn.Dense(1, in_units=2, use_bias=False)
+    net.initialize(mx.init.One())
+    net.weight.grad_req = "null"
+    if hybridized:
+        net.hybridize()
+    mean = nd.array([[1, 2]])
+    mean.attach_grad()
+    for _ in range(2):  # backward frees the graph: the parameter can be set again
+        with autograd.record():
+            sample = mean * 3
+            if how == "set_data":
+                net.weight.set_data(sample)
+            else:
+                net.weight._data[0] = sample
+            loss = net(nd.array([[4, 5]])) ** 2
+        loss.backward()
+        assert loss.asnumpy().tolist() == [[42**2]]
+        assert mean.grad.asnumpy().tolist() == [[2 * 42 * 3 * 4, 2 * 42 * 3 * 5]]
+
+
+def test_a_parameter_with_a_gradient_is_not_set_while_recording() -> None:
+    weight = made()
+    with autograd.record(), pytest.raises(mx.MXNetError, match=r"outside autograd\.record"):
+        weight.set_data(nd.ones((2, 3)))
+
+
+def test_zeroing_passes_by_an_array_without_a_gradient() -> None:
+    weight = made()
+    weight._data[0] = nd.ones((2, 3))
+    weight.zero_grad()
+    assert weight.data().asnumpy().tolist() == [[1] * 3] * 2

@@ -208,6 +208,24 @@ def test_while_recording_a_wrong_index_is_named_before_the_graph() -> None:
             a[1] = x
 
 
+@pytest.mark.parametrize(
+    ("shape", "key"), [((2,), slice(0, 2)), ((1, 2), 0), ((2, 2), (slice(None), slice(0, 2)))]
+)
+def test_while_recording_a_part_that_is_all_of_an_array_can_be_written(shape, key) -> None:
+    x = nd.array([3, 4])
+    x.attach_grad()
+    a = nd.zeros(shape)
+    for _ in range(2):  # backward frees the graph that the array is in
+        with mx.autograd.record():
+            a[key] = x * 2
+            y = (a * a).sum()
+        y.backward()
+        assert x.grad.asnumpy().tolist() == [8 * 3 * (a.size // 2), 8 * 4 * (a.size // 2)]
+    with mx.autograd.record():
+        a[key] = 5
+    assert a.asnumpy().tolist() == np.full(shape, 5).tolist()
+
+
 def test_a_loop_over_positions_compiles_a_bounded_number_of_programs() -> None:
     a = nd.array(np.arange(400, dtype="float32").reshape(100, 4))
     a.wait_to_read()

@@ -385,7 +385,7 @@ class Parameter:
 
     @property
     def _data(self) -> list[NDArray] | None:
-        return list(self._arrays.values()) or None
+        return _Replaceable(self._arrays) if self._arrays else None
 
     @_data.setter
     def _data(self, arrays: Sequence[NDArray] | None) -> None:
@@ -596,8 +596,11 @@ class Parameter:
     def set_data(self, data: NDArray | np.ndarray) -> None:
         """Replace the value on all contexts; this also sets a shape that was unknown.
 
+        Inside ``autograd.record()`` the gradient reaches what the value was computed from.
+
         Raises:
             CheckError: the shape differs, or it was not initialized.
+            GradientError: it has a gradient of its own, and ``autograd.record()`` is on.
         """
         if not isinstance(data, NDArray):
             data = array(data, dtype=self.dtype)
@@ -627,14 +630,16 @@ class Parameter:
         trace = current_trace()
         for context, own in self._arrays.items():
             target = own if trace is None else trace.parameter(self, own)
-            with RecordingScope(False, None):
-                target._write_all(data.as_in_context(context))
+            target._write_all(data.as_in_context(context))
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""
         if self._grad_req != "null":
             for each in self._arrays.values():
-                each.grad[:] = 0
+                if (
+                    each.grad is not None
+                ):  # an array that took the place of the parameter's has none
+                    each.grad[:] = 0
 
     def var(self) -> Symbol:
         """A symbol variable for the parameter."""
@@ -653,6 +658,18 @@ class Parameter:
             if is_np_array():
                 self._var = self._var.as_np_ndarray()
         return self._var
+
+
+class _Replaceable(list[NDArray]):
+    """The arrays of a parameter, as ``_data`` shows them: one that is assigned takes the other's place."""
+
+    def __init__(self, arrays: dict[Context, NDArray]) -> None:
+        super().__init__(arrays.values())
+        self._arrays = arrays
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        self._arrays.update(zip(list(self._arrays), self, strict=True))
 
 
 def _contexts(ctx: Context | Sequence[Context] | None) -> list[Context]:
