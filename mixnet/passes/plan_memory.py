@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry
 from mixnet.ops.tracing.dataflow import Known
+from mixnet.passes.differentiate import BackwardOp
 from mixnet.passes.facts import Facts
 from mixnet.passes.lifetimes import EXTERNAL, Array, Schedule, lifetimes
 from mixnet.passes.narrow_gradients import narrow_gradients
@@ -125,6 +126,15 @@ class MemoryPlan:
         return "\n".join(lines)
 
 
+def with_fewest_reads(graph: Graph, inputs: Sequence[Known]) -> Graph:
+    """The graph as it is planned: gradients read only what they need. Plans of one graph that
+    differ in their options can share it.
+    """
+    if not any(isinstance(node.op, BackwardOp) for node in graph.nodes):
+        return graph
+    return narrow_gradients(graph, Facts(inputs=inputs).specs(graph))
+
+
 def plan_memory(
     graph: Graph,
     inputs: Sequence[Known],
@@ -144,7 +154,7 @@ def plan_memory(
         co_share: later storages may lie over dead ones.
         recompute: how the graph was made to recompute; only noted.
     """
-    graph = narrow_gradients(graph, Facts(inputs=inputs).specs(graph))
+    graph = with_fewest_reads(graph, inputs)
     schedule = lifetimes(graph, inputs)
     storages = make_storages(schedule, inplace)
     count = len(schedule.steps)

@@ -185,6 +185,26 @@ def fitted(text: str, size: float, room: float, bold: bool = False) -> str:
     return short(text, length)
 
 
+def wrapped(text: str, size: float, room: float) -> list[str]:
+    """``text`` in lines of at most ``room`` pixels; a longer word has a line of its own."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and text_width(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def shorter_name(name: str, length: int) -> str:
+    """A name in at most ``length`` characters: its beginning and its end, as names differ in their
+    ends (``quantized_sg…conv_act_1``).
+    """
+    end = (length - 1) // 2
+    return name if len(name) <= length else f"{name[: length - 1 - end]}…{name[-end:]}"
+
+
 def short(text: str, length: int) -> str:
     """``text`` in at most ``length`` characters."""
     return text if len(text) <= length else text[: length - 1] + "…"

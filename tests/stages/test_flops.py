@@ -52,6 +52,17 @@ from mixnet.stages.flops import flops
         ("Reshape", {}, [(4, 5)], [(20,)], 0),
         ("Embedding", {}, [(4,), (10, 3)], [(4, 3)], 0),
         (None, {}, [], [(4,)], 0),
+        # Layers in int8 cost what they cost in float32; ranges of data, weight and bias cost nothing.
+        ("_contrib_quantized_conv", {}, [(2, 4, 5), (6, 4, 3), *[(1,)] * 4], [(2, 6, 3)], 36 * 24),
+        (
+            "_contrib_quantized_fully_connected",
+            {},
+            [(8, 10), (5, 10), (5,), *[(1,)] * 6],
+            [(8, 5)],
+            40 * 21,
+        ),
+        ("_sg_mkldnn_conv", {}, [(2, 4, 5), (6, 4, 3), (6,)], [(2, 6, 3)], 36 * 24),
+        ("_sg_mkldnn_fully_connected", {}, [(8, 10), (5, 10), (5,)], [(8, 5)], 800),
         # Gradients of data and weight cost what forward costs, each; that of the bias is a sum.
         (
             "_backward_FullyConnected",
@@ -79,3 +90,7 @@ from mixnet.stages.flops import flops
 )
 def test_flops(op, attributes, inputs, outputs, expected) -> None:
     assert flops(op, attributes, inputs, outputs) == expected
+
+
+def test_an_operator_that_nothing_is_known_of_counts_nothing() -> None:
+    assert flops("a_whole_program", {}, [(1, 64)], [(1, 10)]) == 0

@@ -527,6 +527,17 @@ def test_blocks_are_named_by_their_attributes() -> None:
     assert ">conv2<" in view.svg() and ">dense0" not in view.svg()
 
 
+def test_a_block_that_is_one_operation_has_the_name_of_the_block() -> None:
+    view = GraphView(mx.gluon.nn.Embedding(20, 4, prefix="table_"), (6,), train=True)
+    assert ">table<" in view.svg() and ">∇ table<" in view.svg() and ">fwd<" not in view.svg()
+
+
+def test_long_names_keep_their_ends() -> None:
+    x = mx.sym.var("x")
+    picture = GraphView(mx.sym.tanh(x, name="y" * 30 + "1") + x, x=(2,)).svg()
+    assert f">{'y' * 13}…{'y' * 11}1<" in picture
+
+
 def test_gradients_where_all_arguments_are_given() -> None:
     a, b = mx.sym.var("a"), mx.sym.var("b")
     view = GraphView(mx.sym.tanh(a * b) + a, train=True, a=(3,), b=(3,))

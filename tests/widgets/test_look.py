@@ -9,6 +9,7 @@ import math
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jax
 import jax.numpy as jnp
@@ -21,6 +22,7 @@ from mixnet.base import AttributeTypeError, FileFormatError, MXNetError
 from mixnet.gluon import nn
 from mixnet.widgets import EngineTimeline, Look, MemoryView
 from mixnet.widgets.look.numbers import BINS, numbers
+from mixnet.widgets.svg import text_width
 
 
 class Net(gluon.HybridBlock):
@@ -451,6 +453,28 @@ def test_a_network_without_values_has_a_graph_and_a_memory_plan() -> None:
     assert view.payload["graph"]["names"] and view.payload["memory"]["plans"]
     for pane in ("engine", "runs"):
         assert "net.initialize()" in view.payload["missing"][pane]
+
+
+def test_the_memory_of_a_loss_of_arrays_is_that_of_the_graph() -> None:
+    def loss(scores: Any, label: Any) -> Any:  # it takes arrays and no symbols
+        return -mx.nd.log(mx.nd.pick(mx.nd.softmax(scores), label))
+
+    net = mx.gluon.nn.Dense(3, in_units=5)
+    net.initialize()
+    view = mx.look(net, mx.nd.ones((2, 5)), mx.nd.array([0, 1]), loss=loss, compile=False)
+    assert set(view.payload["missing"]) == {"runs"}
+    memory = view.payload["memory"]
+    assert memory["train"] and [each["name"] for each in memory["plans"]][-1] == "both"
+    steps = memory["graphs"][0]["steps"]["name"]
+    assert len(steps) == 10 and set(steps) <= set(view.payload["graph"]["names"])
+
+
+def test_why_a_pane_is_empty_stays_in_the_pane_of_the_picture() -> None:
+    view = mx.look(mx.sym.tanh(mx.sym.var("x")), x=(2,))
+    view.payload["missing"]["engine"] = "Nothing ran: " + "some words of a long reason " * 12
+    lines = [n.text for n in ElementTree.fromstring(view.svg()).iter() if n.text]
+    found = [each for each in lines if "long reason" in each]
+    assert len(found) >= 3 and all(text_width(each, 11) <= 490 for each in found)
 
 
 def test_row_sparse_gradients_leave_the_other_panes() -> None:

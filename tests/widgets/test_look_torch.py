@@ -98,7 +98,7 @@ def test_a_convolutional_network(x: Any) -> None:
         low, high, mean, deviation, *_ = p["numbers"][row(view, label)][0]
         expected = [truth.min(), truth.max(), truth.mean(), truth.std()]
         np.testing.assert_allclose([low, high, mean, deviation], expected, rtol=5.1e-3, atol=1e-4)
-    np.testing.assert_allclose(p["numbers"][row(view, "out")][0][8], out.ravel()[:6], rtol=1e-3)
+    np.testing.assert_allclose(p["numbers"][row(view, "out")][0][8], out.ravel()[:6], rtol=5.1e-3)
     assert flops_of(view, "conv2d", "linear") == counted(net, x)
     assert shape(view, row(view, "first")) == [2, 4, 6, 6]
     # The lines that the user wrote, in the innermost module.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { broughtIn, clampCamera, fitCamera, zoomAt } from "../src/core/camera.js";
-import { bytes, howMany, count, seconds, shape, short } from "../src/core/format.js";
+import { bytes, howMany, count, seconds, shape, short, shorterName } from "../src/core/format.js";
 
 test("numbers for people", () => {
   assert.equal(bytes(0), "0 B");
@@ -13,6 +13,8 @@ test("numbers for people", () => {
   assert.equal(shape([2, 3]), "2×3");
   assert.equal(shape([]), "scalar");
   assert.equal(short("abcdef", 4), "abc…");
+  assert.equal(shorterName("conv_relu_0", 8), "conv…u_0");
+  assert.equal(shorterName("conv0", 8), "conv0");
   assert.deepEqual([0, 1, 1200].map((n) => howMany(n, "step")), ["0 steps", "1 step", "1,200 steps"]);
   assert.deepEqual(["box", "match", "pass", "query", "array"].map((of) => howMany(1, of)), ["1 box", "1 match", "1 pass", "1 query", "1 array"]);
   assert.deepEqual(["box", "match", "pass", "query", "array"].map((of) => howMany(2, of)), ["2 boxes", "2 matches", "2 passes", "2 queries", "2 arrays"]);

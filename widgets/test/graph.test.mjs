@@ -177,6 +177,8 @@ test("labels leave out what the block's names begin with", () => {
   const g = read(payload("resnet_block"));
   assert.equal(label(g, g.names.findIndex((name) => name.endsWith("conv0_fwd"))), "conv0");
   assert.equal(label(g, g.byName.get("data")), "data");
+  const alone = { p: { nodes: { block: [-1] }, prefix: "dense0_" }, names: ["dense0_fwd"] };
+  assert.equal(label(alone, 0), "dense0", "a block that is one operation");
 });
 
 test("search finds names, operators and attributes; all words count", () => {

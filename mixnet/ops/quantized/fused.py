@@ -8,6 +8,7 @@ they are rounded once.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -277,6 +278,11 @@ def fused_convolution(
     return (*out, *states)
 
 
+@fused_convolution.set_flops()
+def _(inputs, outputs):
+    return 2 * math.prod(outputs[0]) * math.prod(inputs[1][1:])
+
+
 def fused_floats(parts: Parts, arrays: dict[str, Any], layer: Any) -> tuple[Any]:
     """The layers in floats."""
     weight, bias = _weights(parts, arrays)
@@ -538,6 +544,11 @@ def fused_fully_connected(
     if min_calib_range is not None and max_calib_range is not None:
         return rounded_output(values, min_calib_range, max_calib_range)
     return _as_sums(values, scale)
+
+
+@fused_fully_connected.set_flops()
+def _(inputs, outputs):
+    return 2 * math.prod(outputs[0]) * inputs[1][-1]
 
 
 @fused_fully_connected.infer_inputs

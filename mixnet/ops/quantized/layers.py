@@ -113,6 +113,11 @@ def _affine_arguments(no_bias: bool) -> list[str]:
     return [each for each in (*names, *ends) if not (no_bias and each.endswith("bias"))]
 
 
+def _flops_of(layer: Any, inputs: Any, outputs: Any) -> int:
+    """Those of the float layer: each array comes with the two ends of its range."""
+    return int(layer.flops_rule.count(inputs[: len(inputs) // 3], outputs))
+
+
 _AFFINE_ENDS = dict.fromkeys(
     [f"{end}_{each}" for each in ("data", "weight", "bias") for end in ("min", "max")], (1,)
 )
@@ -161,6 +166,11 @@ def quantized_fully_connected(
         (bias, min_bias, max_bias),
         attributes,
     )
+
+
+@quantized_fully_connected.set_flops()
+def _(inputs, outputs):
+    return _flops_of(fully_connected, inputs, outputs)
 
 
 @quantized_fully_connected.infer_inputs
@@ -213,6 +223,11 @@ def quantized_conv(
         (bias, min_bias, max_bias),
         attributes,
     )
+
+
+@quantized_conv.set_flops()
+def _(inputs, outputs):
+    return _flops_of(convolution, inputs, outputs)
 
 
 @quantized_conv.infer_inputs

@@ -105,11 +105,13 @@ def labels_of(
 
 
 def plain_name(name: str, prefixes: Sequence[str]) -> str:
-    """A name without the first of these prefixes that it begins with, and without graphs around it."""
-    prefix = next(
-        (each for each in prefixes if each and name.startswith(each) and name != each), ""
-    )
-    return name.removeprefix(prefix).rpartition("/")[2].lstrip("_").removesuffix("_fwd") or name
+    """A name without the first of these prefixes that it begins with, and without graphs around it.
+
+    What a block computes alone is called as the block is: ``dense0`` for ``dense0_fwd``.
+    """
+    own = name.removesuffix("_fwd")
+    prefix = next((each for each in prefixes if each and own.startswith(each) and own != each), "")
+    return own.removeprefix(prefix).rpartition("/")[2].lstrip("_") or name
 
 
 def _prefix(kinds: Mapping[Path, tuple[str, str]], path: Path) -> str:

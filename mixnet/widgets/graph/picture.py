@@ -9,7 +9,7 @@ from typing import Any
 from mixnet.units import how_many, size_text
 from mixnet.visualization.layout import curve, layered
 from mixnet.widgets.graph.payload import Reader
-from mixnet.widgets.svg import Svg, columns, short, text_width
+from mixnet.widgets.svg import Svg, columns, short, shorter_name, text_width
 
 NOT_FINITE = "✗"  # begins what a box says of values that are not all finite
 _WIDEST = 1160.0  # pixels: what is wider is drawn smaller
@@ -159,7 +159,7 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
         if value_text is not None and value_text.startswith(NOT_FINITE):
             style = f"c4 {style.split()[1]}"
         return (
-            short(title, 26),
+            shorter_name(title, 26),
             mark + short(value_text or _operator(read, key) or shape or "input", 28),
             style,
             tooltip,
@@ -180,5 +180,5 @@ def _face(read: Reader, key: int) -> tuple[str, str, str, str]:
     if values and any((values[i] or "").startswith(NOT_FINITE) for i in inside):
         bad, second = True, "✗ not finite"
     tooltip = f"{read.path(block) or label}\n{second}\nparameters {size_text(weights)}"
-    title = ("✗ " if bad else "") + short(label, 24) + (f" ×{repeat}" if repeat else "")
+    title = ("✗ " if bad else "") + shorter_name(label, 24) + (f" ×{repeat}" if repeat else "")
     return title, second, "f-box s-hot" if bad else "f-box s-line", tooltip

@@ -10,7 +10,7 @@ from mixnet.units import digits, share_text
 from mixnet.widgets.graph.picture import picture as graph_picture
 from mixnet.widgets.memory.picture import plan_picture
 from mixnet.widgets.memory.plans import in_program
-from mixnet.widgets.svg import Svg
+from mixnet.widgets.svg import Svg, wrapped
 from mixnet.widgets.timeline.picture import picture as timeline_picture
 
 WIDTH = 1180
@@ -53,8 +53,9 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
         _inside(svg, timeline_picture(runs, summary, 490, waits=False), panes["engine"])
     _pieces(svg, payload, node, panes["what runs"])
     for name, text in payload["missing"].items():
-        x, y, width, _ = panes[{"runs": "what runs"}.get(name, name)]
-        svg.text(x + 8, y + 34, text, "f-dim", 11, room=width - 16)
+        x, y, width, height = panes[{"runs": "what runs"}.get(name, name)]
+        for k, line in enumerate(wrapped(text, 11, width - 16)[: int((height - 24) // 15)]):
+            svg.text(x + 8, y + 34 + 15 * k, line, "f-dim", 11, room=width - 16)
     return str(svg)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import AttributeTypeError, UninitializedError
+from mixnet.base import AttributeTypeError, MXNetError, UninitializedError
 from mixnet.gluon.block import HybridBlock
 from mixnet.gluon.loss import Loss, SoftmaxCrossEntropyLoss
 from mixnet.gluon.trace import flatten
@@ -20,7 +20,7 @@ from mixnet.module.bucketing_module import BucketingModule
 from mixnet.module.module import Module
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.passes.plan_memory import MemoryPlan, plan_memory
+from mixnet.passes.plan_memory import MemoryPlan, plan_memory, with_fewest_reads
 from mixnet.stages.recording import complete
 from mixnet.stages.stages import Stages, stages
 from mixnet.symbol.symbol import Symbol, load
@@ -235,9 +235,7 @@ def _of_block(
     if not all(isinstance(each, NDArray) and hasattr(each, "_spec") for each in leaves):
         notes.append("Nothing runs: you passed shapes, not arrays.")
         return subject
-    subject.memory = lambda: payload_of(
-        PlanRequest(block, inputs, train, loss, {}, boundary), False
-    )
+    subject.memory = partial(_memory_of_block, picture, block, inputs, train, loss, boundary)
     try:
         complete(block, inputs if loss is None else inputs[:-1])
     except UninitializedError:
@@ -265,6 +263,20 @@ def _of_block(
     subject.values, subject.again = again(inputs), again
     subject.staged = lambda: stages(block, *inputs, train=train, loss=loss, run=False)
     return subject
+
+
+def _memory_of_block(
+    picture: Pictured, block: HybridBlock, inputs: Sequence[Any], train: bool, loss: object,
+    boundary: FrameType,
+) -> dict[str, Any]:  # fmt: skip
+    """The memory plans of a block; without recomputation where it takes arrays and no symbols, such
+    as a loss that calls ``mx.nd``.
+    """
+    try:
+        request = PlanRequest(block, inputs, train, loss, {}, boundary)
+    except MXNetError:
+        request = _Planned(picture.title, picture.graph, picture.inputs or (), train)  # type: ignore[assignment]
+    return payload_of(request, False)
 
 
 def _takes_one(block: HybridBlock) -> bool:
@@ -356,11 +368,11 @@ def _of_torch(
 class _Planned:
     """A graph whose memory is planned as it is: what ``payload_of`` asks of a network."""
 
-    train = False
     requests: Mapping[str, str] = {}
 
-    def __init__(self, name: str, graph: Any, inputs: Sequence[Any]):
-        self.name, self._graph, self._inputs = name, graph, inputs
+    def __init__(self, name: str, graph: Any, inputs: Sequence[Any], train: bool = False):
+        self.name, self.train = name, train
+        self._graph, self._inputs = with_fewest_reads(graph, inputs), inputs
 
     def plan(
         self, inplace: bool = True, co_share: bool = True, recompute: bool = False

@@ -18,7 +18,7 @@ from mixnet.graph.graph import Graph
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.facts import Known
 from mixnet.passes.lifetimes import EXTERNAL, Array
-from mixnet.passes.plan_memory import MemoryPlan, plan_memory
+from mixnet.passes.plan_memory import MemoryPlan, plan_memory, with_fewest_reads
 from mixnet.process.source import known_as, source_lines
 from mixnet.runtime.compile.lower import lower
 from mixnet.runtime.compile.scope import compiling_for
@@ -150,9 +150,10 @@ class PlanRequest:
         """One of the plans."""
         mode = recompute_mode(recompute)
         if mode not in self._graphs:  # plans that differ in where arrays are placed have one graph
-            self._graphs[mode] = graph_to_plan(
+            graph, known = graph_to_plan(
                 self.symbol, self.requests, self.shapes, self.dtypes, recompute
             )
+            self._graphs[mode] = with_fewest_reads(graph, known), known
         return plan_memory(*self._graphs[mode], inplace, co_share, mode)
 
 

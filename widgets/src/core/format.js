@@ -97,6 +97,12 @@ export function short(text, length) {
   return text.length <= length ? text : `${text.slice(0, length - 1).replace(/[\s._]+$/, "")}…`;
 }
 
+// A name in at most `length` characters: its beginning and its end, as names differ in their ends.
+export function shorterName(name, length) {
+  const end = Math.floor((length - 1) / 2);
+  return name.length <= length ? name : `${name.slice(0, length - 1 - end)}…${name.slice(name.length - end)}`;
+}
+
 // A text cut to the pixels that there are for it, in the font that is set.
 export function fitted(g, text, room) {
   const wide = g.measureText(text).width;

@@ -1,5 +1,5 @@
 // A payload mixnet.graph/1, read; and what of it is in sight when some blocks are open.
-import { bytes, columns, count, howMany, seconds, short } from "../core/format.js";
+import { bytes, columns, count, howMany, seconds, short, shorterName } from "../core/format.js";
 import { compound } from "../core/layout.js";
 import { addTo } from "../core/maps.js";
 
@@ -52,8 +52,9 @@ export function label(g, i) {
   if (g.p.labels?.[i]) return g.p.labels[i];
   const block = g.p.nodes.block[i], name = g.names[i];
   const prefixes = [block < 0 ? "" : g.p.strings[g.p.blocks.prefix[block]], g.p.prefix];
-  const found = prefixes.find((prefix) => prefix && name.startsWith(prefix) && name.length > prefix.length) ?? "";
-  return name.slice(found.length).replace(/^.*\/|^_+(?=.)|_fwd$/g, "") || name;
+  const own = name.replace(/_fwd$/, ""); // what a block computes alone is called as the block is
+  const found = prefixes.find((prefix) => prefix && own.startsWith(prefix) && own.length > prefix.length) ?? "";
+  return own.slice(found.length).replace(/^.*\/|^_+(?=.)/g, "") || name;
 }
 
 // Blocks that are open: the reader's, at first those of the payload.
@@ -133,13 +134,13 @@ export function face(g, item, overlay) {
     const operations = all.filter((i) => g.p.nodes.op[i] >= 0 && g.part[i] === FORWARD).length || all.length;
     const second = overlay === "none" || !overlay ? howMany(operations, "operation") : overlayText(g, item, overlay) || (overlay === "values" ? howMany(operations, "operation") : "");
     const name = g.p.blocks.label[b];
-    return { title: repeat ? `${short(name, 22)} ×${repeat}` : short(name, 26), second, repeat, backward: all.some((i) => g.part[i] === BACKWARD), error: all.includes(g.p.error?.node) };
+    return { title: repeat ? `${shorterName(name, 22)} ×${repeat}` : shorterName(name, 26), second, repeat, backward: all.some((i) => g.part[i] === BACKWARD), error: all.includes(g.p.error?.node) };
   }
   const op = g.op(item), part = g.part[item], scalar = /^scalars?=([^(].*)$/m.exec(g.p.strings[g.p.nodes.attributes[item]]);
   let second = op ? (scalar ? `${op} ${scalar[1]}` : op) : PARTS[part];
   if (overlay && overlay !== "none") second = overlayText(g, item, overlay) || second;
   else if (op === null && g.specs[item].length) second = shapeOf(g, item);
-  return { title: short(label(g, item), 26), second: short(second, 30), op, backward: part === BACKWARD, error: g.p.error?.node === item };
+  return { title: shorterName(label(g, item), 26), second: short(second, 30), op, backward: part === BACKWARD, error: g.p.error?.node === item };
 }
 
 const OVERLAYS = [
