@@ -20,9 +20,9 @@ from mixnet import base, nd
 def test_null_is_not_given() -> None:
     assert repr(base._Null) == "_Null" and base._Null
     x = nd.array([[3.0, 1.0, 2.0]])
-    for given in (base._Null, None):
-        np.testing.assert_array_equal(nd.sum(x, axis=given).asnumpy(), [6])
-        np.testing.assert_array_equal(nd.argsort(x, dtype=given).asnumpy(), [[1, 2, 0]])
+    for value in (base._Null, None):
+        np.testing.assert_array_equal(nd.sum(x, axis=value).asnumpy(), [6])
+        np.testing.assert_array_equal(nd.argsort(x, dtype=value).asnumpy(), [[1, 2, 0]])
     assert nd.random.uniform(shape=base._Null).shape == (1,)
     symbol = mx.sym.sum(mx.sym.var("x"), axis=base._Null)
     assert "_Null" not in symbol.tojson()

@@ -21,9 +21,9 @@ def lines(caplog: pytest.LogCaptureFixture) -> Any:
     caplog.set_level(logging.INFO)
 
     def found() -> list[str]:
-        told = [re.sub(r"Speed: (inf|\d+\.\d\d) ", "Speed: # ", m) for m in caplog.messages]
+        messages = [re.sub(r"Speed: (inf|\d+\.\d\d) ", "Speed: # ", m) for m in caplog.messages]
         caplog.clear()
-        return told
+        return messages
 
     return found
 

@@ -38,8 +38,8 @@ def test_random_numbers() -> None:
     ],
 )
 def test_scaled_random_numbers(initializer, variance: float) -> None:
-    found = filled(initializer, (60, 40, 3, 3))
-    assert found.var() == pytest.approx(variance, rel=0.05)
+    actual = filled(initializer, (60, 40, 3, 3))
+    assert actual.var() == pytest.approx(variance, rel=0.05)
 
 
 def test_orthogonal_rows_or_columns() -> None:
@@ -70,12 +70,12 @@ def test_packed_recurrent_parameters(mode: str, gates: int, directions: int) -> 
     first = gates * units * (inputs + units + 2)
     second = gates * units * (units * directions + units + 2)
     initializer = mx.init.FusedRNN(Watched(), units, layers, mode, directions == 2, 3.0)
-    found = filled(initializer, (directions * (first + second),))
+    actual = filled(initializer, (directions * (first + second),))
     names = [name for name, _ in seen]
     assert len(set(names)) == len(names) and names[0].startswith("l0_i2h")
     assert seen[0][1] == (units, inputs)
     forget = layers * directions * 2 * units if mode == "lstm" else 0
-    assert (found == 3).sum() == forget and (found == 1).sum() == found.size - forget
+    assert (actual == 3).sum() == forget and (actual == 1).sum() == actual.size - forget
 
 
 def test_names_choose() -> None:
@@ -188,9 +188,9 @@ def test_numpy_arrays_are_given_to_users_code() -> None:
     with mx.util.np_shape(), mx.util.np_array():
         layer = gluon.nn.Dense(8, in_units=8)
         layer.initialize(Sparse())
-        found = abs(layer.weight.data().asnumpy())
-    assert ((found >= 5) | (found == 0)).all() and found.any()
-    assert math.isfinite(found.max())
+        actual = abs(layer.weight.data().asnumpy())
+    assert ((actual >= 5) | (actual == 0)).all() and actual.any()
+    assert math.isfinite(actual.max())
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ NUMBERS = onp.load(FIXTURES / "lr_schedulers.npz")
 def test_the_learning_rates_of_mxnet(name: str) -> None:
     case = CASES[name]
     scheduler = getattr(lr_scheduler, case["class"])(**case["kwargs"])
-    found = [scheduler(number) for number in range(len(NUMBERS[name]))]
-    assert found == NUMBERS[name].tolist()
+    results = [scheduler(number) for number in range(len(NUMBERS[name]))]
+    assert results == NUMBERS[name].tolist()
 
 
 def test_what_changes_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -65,12 +65,12 @@ def test_everything_is_seen(caplog: pytest.LogCaptureFixture) -> None:
             module.update()
             monitor.toc_print()
     pattern = re.compile(r"Batch: {7}1 (\S+) +(\S+)\t$")
-    found = {}
+    actual = {}
     for line in caplog.messages:
         match = pattern.match(line)
         assert match and len(line) > len("Batch:       1 ") + 30, line
-        found[match[1]] = float(match[2])
-    assert {name: found[name] for name in SEEN} == pytest.approx(SEEN, rel=2e-4)
+        actual[match[1]] = float(match[2])
+    assert {name: actual[name] for name in SEEN} == pytest.approx(SEEN, rel=2e-4)
     assert monitor.step == 2 and not monitor.activated and monitor.toc() == []
 
 
@@ -80,10 +80,10 @@ def test_the_text_is_that_of_numpy() -> None:
     module.install_monitor(monitor)
     monitor.tic()
     module.forward_backward(next(train))
-    told = monitor.toc()
-    assert [(step, name) for step, name, _ in told] == [(1, "fc1_output"), (1, "fc2_weight")]
-    value = np.float32(float(told[0][2]))
-    assert told[0][2] == f"{value!s}\t" and value == np.float32(told[0][2].strip())
+    statistics = monitor.toc()
+    assert [(step, name) for step, name, _ in statistics] == [(1, "fc1_output"), (1, "fc2_weight")]
+    value = np.float32(float(statistics[0][2]))
+    assert statistics[0][2] == f"{value!s}\t" and value == np.float32(statistics[0][2].strip())
 
 
 def test_statistics_of_ones_own() -> None:
@@ -120,9 +120,9 @@ def test_dropout_is_seen_as_it_was_drawn() -> None:
     executor.arg_dict["data"][:] = 1
     seen: dict[str, Any] = {}
     executor.set_monitor_callback(lambda name, array: seen.update({name: array}))
-    found = executor.forward(is_train=True)[0].asnumpy()
-    np.testing.assert_array_equal(seen["drop_output"].asnumpy() * 2, found)
-    assert 0 < (found == 0).sum() < 40
+    actual = executor.forward(is_train=True)[0].asnumpy()
+    np.testing.assert_array_equal(seen["drop_output"].asnumpy() * 2, actual)
+    assert 0 < (actual == 0).sum() < 40
 
 
 def test_names_of_inputs() -> None:

@@ -15,8 +15,8 @@ NAMES = {
 
 @pytest.mark.parametrize(("module", "names"), NAMES.items())
 def test_private_names_that_programs_import(module: str, names: list[str]) -> None:
-    found = importlib.import_module(f"mixnet.{module}")
-    assert [name for name in names if not hasattr(found, name)] == []
+    actual = importlib.import_module(f"mixnet.{module}")
+    assert [name for name in names if not hasattr(actual, name)] == []
 
 
 STARS = {
@@ -35,10 +35,10 @@ STARS = {
 
 @pytest.mark.parametrize(("module", "names"), STARS.items())
 def test_import_star_brings(module: str, names: list[str]) -> None:
-    found: dict = {}
-    exec(f"from mixnet.{module} import *", found)
-    assert [name for name in names if name not in found] == []
-    assert not [n for n in found if n.startswith("_") and n != "__builtins__"]
+    actual: dict = {}
+    exec(f"from mixnet.{module} import *", actual)
+    assert [name for name in names if name not in actual] == []
+    assert not [n for n in actual if n.startswith("_") and n != "__builtins__"]
 
 
 NOT_BROUGHT = {
@@ -59,9 +59,9 @@ NOT_BROUGHT = {
 
 @pytest.mark.parametrize(("module", "names"), NOT_BROUGHT.items())
 def test_import_star_keeps_the_names_of_the_program(module: str, names: list[str]) -> None:
-    found: dict = dict.fromkeys(names, "mine")
-    exec(f"from mixnet.{module} import *", found)
-    assert {name: found[name] for name in names} == dict.fromkeys(names, "mine")
+    actual: dict = dict.fromkeys(names, "mine")
+    exec(f"from mixnet.{module} import *", actual)
+    assert {name: actual[name] for name in names} == dict.fromkeys(names, "mine")
 
 
 def test_the_interpolation_of_a_code() -> None:

@@ -24,9 +24,9 @@ MAGIC = struct.pack("<I", 0xCED7230A)
 
 def records(path: Path) -> list[bytes]:
     reader = MXRecordIO(str(path), "r")
-    found = list(iter(reader.read, None))
+    actual = list(iter(reader.read, None))
     reader.close()
-    return found
+    return actual
 
 
 def write(path: Path, contents: list[bytes]) -> Path:
@@ -106,8 +106,8 @@ def test_headers() -> None:
     for label in ([1, 2.5], (1, 2.5), np.array([1, 2.5]), mx.nd.array([1, 2.5])):
         packed = recordio.pack(IRHeader(7, label, 1, 0), b"x")
         assert packed[:8] == struct.pack("<If", 2, 0)
-        found, content = recordio.unpack(packed)
-        assert (found.flag, found.label.dtype, found.label.tolist()) == (2, np.float32, [1, 2.5])
+        actual, content = recordio.unpack(packed)
+        assert (actual.flag, actual.label.dtype, actual.label.tolist()) == (2, np.float32, [1, 2.5])
         assert content == b"x"
     assert recordio.unpack(recordio.pack((7, 1.0, 1, 0), b"x"))[0].flag == 0
     with pytest.raises(ValueError, match="could not convert"):

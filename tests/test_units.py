@@ -134,9 +134,9 @@ def test_views_write_plurals_and_shares_by_these_rules_only() -> None:
 
 @pytest.mark.parametrize(("low", "high"), SPANS)
 def test_ticks_are_round_and_inside(low: float, high: float) -> None:
-    found = units.ticks(low, high)
-    assert 1 <= len(found) <= 7 and all(low - 1e-9 <= t <= high * (1 + 1e-9) for t in found)
-    steps = {f"{b - a:.6e}".split("e")[0] for a, b in itertools.pairwise(found)}
+    actual = units.ticks(low, high)
+    assert 1 <= len(actual) <= 7 and all(low - 1e-9 <= t <= high * (1 + 1e-9) for t in actual)
+    steps = {f"{b - a:.6e}".split("e")[0] for a, b in itertools.pairwise(actual)}
     assert steps <= {"1.000000", "2.000000", "5.000000"} and len(steps) <= 1
 
 
@@ -169,9 +169,9 @@ def test_the_page_writes_the_same() -> None:
     ]
     for function, written in zip(functions, texts, strict=True):
         assert written == [function(number) for number in NUMBERS], function.__name__
-    for found, (low, high) in zip(marks, SPANS, strict=True):
-        assert found == pytest.approx(units.ticks(low, high))
+    for actual, (low, high) in zip(marks, SPANS, strict=True):
+        assert actual == pytest.approx(units.ticks(low, high))
     assert times == [units.time_text(time) for time in TIMES]
-    for found, (low, high) in zip(time_marks, TIME_SPANS, strict=True):
-        assert found == pytest.approx(units.time_ticks(low, high))
+    for actual, (low, high) in zip(time_marks, TIME_SPANS, strict=True):
+        assert actual == pytest.approx(units.time_ticks(low, high))
     assert along == [["0 s", "1 min"], ["2 h", "+500 ms", "+1 s"]]

@@ -41,8 +41,7 @@ def _drawn_dtype(arr: NDArray) -> Any:
 
 def _by_numpy(op: str, arr: NDArray, **parameters: float) -> NDArray:
     """Numbers of ``mx.np.random``, which MXNet draws from another generator."""
-    drawn: NDArray = invoke(find(op), (), {**parameters, "size": arr.shape, "ctx": arr.context})
-    return drawn
+    return invoke(find(op), (), {**parameters, "size": arr.shape, "ctx": arr.context})
 
 
 @register

@@ -172,8 +172,7 @@ class NDArrayIter(DataIter):
     def _numbers(self, begin: int, end: int) -> np.ndarray:
         """Row indices for these positions of the epoch."""
         numbers = np.arange(begin, end) % self.num_data
-        ordered: np.ndarray = numbers if self._order is None else self._order[numbers]
-        return ordered
+        return numbers if self._order is None else self._order[numbers]
 
     def _too_short(self, name: str, source: Any) -> str:
         return (

@@ -29,10 +29,7 @@ def measured(op: Op, arrays: Sequence[Any], **attributes: Any) -> NDArray:
     arrays_on_device = [as_array(each) for each in arrays]
     context = arrays_on_device[-1].context
     with RecordingScope(False, None):
-        result: NDArray = invoke(
-            op, [each.as_in_context(context) for each in arrays_on_device], attributes
-        )
-    return result
+        return invoke(op, [each.as_in_context(context) for each in arrays_on_device], attributes)
 
 
 def as_array(source: Any) -> NDArray:

@@ -29,6 +29,9 @@ Written by `python -m mixnet.ndarray.build_installed`.
 
 from typing import Any, Self
 
+from mixnet.context import Context
+from mixnet.ndarray.ndarray import NDArray
+
 class Installed:
 '''
 _SAME_KIND = {
@@ -36,6 +39,8 @@ _SAME_KIND = {
     for prefix in ("", "r", "i")
     for name in ("add", "sub", "mul", "truediv", "mod", "pow", "div", "lt", "le", "gt", "ge")
 }
+_NAMES = {"NDArray", "Self", "bool", "str"}
+_PROPERTIES = {"T": "NDArray", "ctx": "Context", "device": "Context"}
 
 
 def text() -> str:
@@ -58,7 +63,7 @@ def _installed() -> Iterator[tuple[str, Any]]:
 
 def _declaration(name: str, each: object) -> str:
     if isinstance(each, property):
-        return f"    @property\n    def {name}(self) -> Any: ...\n"
+        return f"    @property\n    def {name}(self) -> {_PROPERTIES[name]}: ...\n"
     if name in _SAME_KIND:
         return f"    def {name}(self, other: Any) -> Self: ...\n"
     if name in ("__eq__", "__ne__"):
@@ -69,16 +74,24 @@ def _declaration(name: str, each: object) -> str:
         return _special(name, each)
     sentence = (inspect.getdoc(each) or "").partition("\n")[0]
     docstring = f'\n        """{sentence}"""\n' if sentence else " ...\n"
-    return f"    def {name}(self, *args: Any, **kwargs: Any) -> Any:{docstring}"
+    return f"    def {name}(self, *args: Any, **kwargs: Any) -> {_result(name, each)}:{docstring}"
+
+
+def _result(name: str, method: Any) -> str:
+    """What a method returns: as it says, or by the outputs of the operator that it calls."""
+    declared = inspect.signature(method).return_annotation
+    if declared is inspect.Signature.empty and name in OPERATORS:
+        return "NDArray" if OPERATORS[name].has_one_output else "Any"
+    return declared if declared in _NAMES else "Any"
 
 
 def _special(name: str, each: Any) -> str:
     """A special method of Python, called with exactly the arguments that it declares."""
     arguments = [f"{name}: Any" for name in list(inspect.signature(each).parameters)[1:]]
     result = {"__getitem__": "Self", "__neg__": "Self", "__abs__": "Self", "__setitem__": "None",
-              "__repr__": "str", "__hash__": "int", "__bool__": "bool"}  # fmt: skip
+              "__repr__": "str", "__str__": "str", "__hash__": "int"}  # fmt: skip
     listed = ", ".join(["self", *arguments])
-    return f"    def {name}({listed}) -> {result.get(name, 'Any')}: ...\n"
+    return f"    def {name}({listed}) -> {result.get(name) or _result(name, each)}: ...\n"
 
 
 if __name__ == "__main__":

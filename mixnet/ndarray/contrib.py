@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet.base import AttributeValueError, NotAnArrayError, ShapeError
 from mixnet.context import as_context
 from mixnet.ndarray.create import zeros
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import invoke, invoke_any
 from mixnet.ndarray.namespace import below
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.update import adamw_update as adamw_update
@@ -67,7 +67,7 @@ def _record_loop(
     name: str, inputs: Sequence[Value], cls: type[NDArray], attributes: dict[str, Any]
 ) -> list[Any]:
     arrays = [cls._wrap(value) for value in inputs]
-    results = invoke(find(name), arrays, attributes)
+    results = invoke_any(find(name), arrays, attributes)
     return results if isinstance(results, list) else [results]
 
 
@@ -313,8 +313,7 @@ def isinf(data: NDArray) -> NDArray:
 
 def isfinite(data: NDArray) -> NDArray:
     """1 where neither infinite nor NaN, else 0."""
-    flags: NDArray = data.abs() < math.inf
-    return flags
+    return data.abs() < math.inf
 
 
 def rand_zipfian(

@@ -21,7 +21,7 @@ from mixnet.base import (
 from mixnet.context import Context, as_context, current_context
 from mixnet.dtype import as_dtype, as_numbers
 from mixnet.ndarray.capsule import Capsule
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import invoke, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 from mixnet.runtime.record.record import wait_for_all
@@ -67,10 +67,8 @@ def array(source_array: ArrayLike, ctx: Context | None = None, dtype: DTypeLike 
     return NDArray._wrap(from_host(data, as_context(ctx)))
 
 
-def _filled(
-    op: str, shape: Shape, ctx: Context | None, dtype: DTypeLike, **more: object
-) -> NDArray:
-    out = more.pop("out", None)
+def _filled(op: str, shape: Shape, ctx: Context | None, dtype: DTypeLike, **more: Any) -> NDArray:
+    out: NDArray | None = more.pop("out", None)
     more.pop("name", None)
     # Attributes of a symbol's node, as the layout that cells tell of their states.
     more = {name: value for name, value in more.items() if not name.startswith("__")}
@@ -80,8 +78,7 @@ def _filled(
             f"{op.strip('_')}: shape {shape} has no elements, which mx.nd does not support."
         )
     attributes = {"shape": shape, "dtype": as_dtype(dtype).name, "ctx": ctx, **more}
-    filled: NDArray = invoke(find(op), (), attributes, out)
-    return filled
+    return invoke(find(op), (), attributes, out)
 
 
 def zeros(
@@ -93,8 +90,7 @@ def zeros(
 ) -> NDArray:
     """An array of zeros of ``shape`` and ``dtype`` (float32 by default), dense or of ``stype``."""
     if stype not in (None, "default"):
-        sparse: NDArray = zeros(shape, ctx, dtype).tostype(stype)
-        return sparse
+        return zeros(shape, ctx, dtype).tostype(stype)
     return _filled("_zeros", shape, ctx, dtype, **kwargs)
 
 
@@ -144,10 +140,7 @@ def arange(
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat}
     if stop is None:
         attributes |= {"start": 0.0, "stop": start}
-    numbers: NDArray = invoke(
-        find("_arange"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx}
-    )
-    return numbers
+    return invoke(find("_arange"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
 
 
 def linspace(
@@ -160,10 +153,7 @@ def linspace(
 ) -> NDArray:
     """``num`` evenly spaced numbers from ``start`` to ``stop``."""
     attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint}
-    numbers: NDArray = invoke(
-        find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx}
-    )
-    return numbers
+    return invoke(find("_linspace"), (), {**attributes, "dtype": as_dtype(dtype).name, "ctx": ctx})
 
 
 def eye(
@@ -175,13 +165,12 @@ def eye(
     **kwargs: Any,
 ) -> NDArray:
     """A matrix with ones on diagonal ``k``; ``M`` columns, ``N`` if 0."""
-    matrix: NDArray = invoke(
+    return invoke(
         find("_eye"),
         (),
         {"N": N, "M": M, "k": k, "ctx": ctx, "dtype": as_dtype(dtype).name},
         kwargs.get("out"),
     )
-    return matrix
 
 
 def from_numpy(
@@ -250,8 +239,7 @@ def moveaxis(
             f"moveaxis: source={source!r} and destination={destination!r} are not axes of an array of "
             f"shape {tensor.shape}; give the same number of each."
         ) from None
-    transposed: NDArray = invoke(find("transpose"), (tensor,), {"axes": tuple(moved)})
-    return transposed
+    return invoke(find("transpose"), (tensor,), {"axes": tuple(moved)})
 
 
 def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
@@ -265,8 +253,7 @@ def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) 
         raise CheckError(
             "concatenate takes a list of arrays with equal numbers of axes, one array at least."
         )
-    joined: NDArray = invoke(find("Concat"), list(arrays), {"dim": axis})
-    return joined
+    return invoke(find("Concat"), list(arrays), {"dim": axis})
 
 
 def waitall() -> None:
@@ -285,10 +272,7 @@ def to_dlpack_for_write(data: NDArray) -> Any:
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """One-hot rows for ``indices``, written to ``out``, which has a column for each category."""
-    rows: NDArray = invoke(
-        find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype}, out
-    )
-    return rows
+    return invoke(find("one_hot"), (indices,), {"depth": out.shape[1], "dtype": out.dtype}, out)
 
 
 def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
@@ -301,8 +285,8 @@ def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
             results are float32.
     """
     if isinstance(bins, NDArray):
-        return invoke(find("_histogram"), (a, bins), {})
+        return invoke_any(find("_histogram"), (a, bins), {})
     if range is None:
         counts, edges = np.histogram(a.asnumpy(), bins)
         return array(counts, dtype="float32"), array(edges, dtype="float32")
-    return invoke(find("_histogram"), (a,), {"bin_cnt": int(bins), "range": tuple(range)})
+    return invoke_any(find("_histogram"), (a,), {"bin_cnt": int(bins), "range": tuple(range)})

@@ -6,13 +6,13 @@ from typing import Any
 
 from mixnet.base import ShapeError
 from mixnet.dtype import as_dtype
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import Results, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.control.custom import registrations, runner_of
 from mixnet.ops.registry import find
 
 
-def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Any:
+def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Results:
     """Call an operator written in Python.
 
     Args:
@@ -41,4 +41,4 @@ def Custom(*data: NDArray, op_type: str = "", **kwargs: Any) -> Any:
         "parameters": parameters,
         "registration": registrations[op_type],
     }
-    return invoke(find("Custom"), arrays, attributes)
+    return invoke_any(find("Custom"), arrays, attributes)

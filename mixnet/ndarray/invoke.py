@@ -31,18 +31,36 @@ from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
 from mixnet.util import is_np_array
 
+Results = NDArray | Sequence[NDArray]
+
 # What runs an operator when an input is sparse; mixnet.ndarray.sparse_rules puts it here.
-on_sparse: list[Callable[..., Any]] = []
+on_sparse: list[Callable[..., Results]] = []
 
 
 def invoke(
     op: Op,
     arrays: Sequence[NDArray],
     attributes: dict[str, Any],
-    out: Any = None,
+    out: NDArray | None = None,
     cls: type[NDArray] = NDArray,
-) -> Any:
-    """Record one operator; returns an array, or a list where it has several outputs.
+) -> NDArray:
+    """Record an operator that has one output.
+
+    The arguments are those of ``invoke_any``.
+    """
+    result = invoke_any(op, arrays, attributes, out, cls)
+    assert isinstance(result, NDArray), f"{op.name} has {len(result)} outputs"
+    return result
+
+
+def invoke_any(
+    op: Op,
+    arrays: Sequence[NDArray],
+    attributes: dict[str, Any],
+    out: NDArray | Sequence[NDArray] | None = None,
+    cls: type[NDArray] = NDArray,
+) -> Results:
+    """Record an operator; returns an array, or a list where it has several outputs.
 
     Args:
         op: the operator.
@@ -61,7 +79,7 @@ def invoke(
     context = _context(attributes.pop("ctx", None)) if "ctx" in attributes else None
     if op.measure is not None:
         attributes["size"] = _measured(op, arrays, attributes)
-    if out is not None and not arrays and not isinstance(out, (list, tuple)):
+    if isinstance(out, NDArray) and not arrays:
         for name, value in (("shape", out.shape), ("dtype", out.dtype)):
             if name in op.attributes and attributes.get(name) is None:
                 attributes[name] = value  # as the array that is to be filled
@@ -84,7 +102,7 @@ def _run(
     scalars: tuple[float, ...],
     context: Context | None,
     cls: type[NDArray],
-) -> tuple[Any, tuple[Value, ...], list[Value]]:
+) -> tuple[Results, tuple[Value, ...], list[Value]]:
     """The results as arrays of their own, the values that were read, and those of all outputs."""
     values = tuple([each._value if each._link is None else each._read() for each in arrays])
     if precision.rule is not None:
@@ -120,10 +138,10 @@ def run_and_write(
     statics: Statics,
     scalars: tuple[float, ...],
     context: Context | None,
-    out: Any,
+    out: NDArray | Sequence[NDArray] | None,
     cls: type[NDArray],
     attempt: Change,
-) -> Any:
+) -> Results:
     """``_run`` of an operator whose outputs go to ``out``, or that has states: all are written at once."""
     changed = op.changed(statics, len(arrays)) if op.states else {}
     targets = [] if out is None else [out] if isinstance(out, NDArray) else _targets(op, out)
@@ -154,9 +172,9 @@ def run_and_write(
     return out
 
 
-def _targets(op: Op, out: Any) -> list[NDArray]:
+def _targets(op: Op, out: object) -> list[NDArray]:
     """The arrays of an ``out`` that is not a single array."""
-    targets = list(out) if isinstance(out, (list, tuple)) else [out]
+    targets: list[Any] = list(out) if isinstance(out, (list, tuple)) else [out]
     for target in targets:
         if not isinstance(target, NDArray):
             raise _not_an_array(op, "out", target)
@@ -277,9 +295,9 @@ def make_function(
         if array_class is not None:
             check_face(op, arrays, array_class._is_numpys)
         if key is None:
-            return invoke(op, arrays, attributes, out, made_class)
+            return invoke_any(op, arrays, attributes, out, made_class)
         named = dict(attributes)
-        result = invoke(op, arrays, attributes, out, made_class)
+        result = invoke_any(op, arrays, attributes, out, made_class)
         if names.isdisjoint(named) and "ctx" not in named:
             _keep(known_calls, key, op, named, values)
         return result

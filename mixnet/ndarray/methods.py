@@ -16,7 +16,7 @@ from mixnet.base import (
     SizeError,
     checked_shape,
 )
-from mixnet.ndarray.invoke import check_face, invoke, make_function
+from mixnet.ndarray.invoke import Results, check_face, invoke, invoke_any, make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Statics
@@ -31,7 +31,7 @@ def output_spec(op: Op, statics: Statics, spec: Spec) -> Spec:
     return call.outputs[0]
 
 
-def reshape(self: NDArray, *shape: Any, **kwargs: Any) -> Any:
+def reshape(self: NDArray, *shape: Any, **kwargs: Any) -> NDArray:
     """The same storage in another shape; -1 takes what remains, 0 keeps the axis.
 
     MXNet's codes -2, -3 and -4 and ``reverse`` are those of the operator ``Reshape``.
@@ -63,14 +63,14 @@ def reshape(self: NDArray, *shape: Any, **kwargs: Any) -> Any:
     return self._view(0, output_spec(op, statics, self._spec).shape)
 
 
-def transposed(self: NDArray, *axes: Any, **kwargs: Any) -> Any:
+def transposed(self: NDArray, *axes: Any, **kwargs: Any) -> NDArray:
     """The array with axes in another order, reversed by default."""
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
         axes = tuple(axes[0] or ())
     return invoke(find("transpose"), (self,), {"axes": tuple(kwargs.get("axes") or axes)})
 
 
-def broadcast_to(self: NDArray, shape: int | Sequence[int]) -> Any:
+def broadcast_to(self: NDArray, shape: int | Sequence[int]) -> NDArray:
     """The array repeated along axes of extent one to ``shape``; 0 keeps an axis as it is.
 
     As NumPy does, it puts axes of extent one in front where ``shape`` has more.
@@ -92,7 +92,7 @@ def broadcast_to(self: NDArray, shape: int | Sequence[int]) -> Any:
     return invoke(find("broadcast_to"), (self,), {"shape": shape})
 
 
-def broadcast_like(self: NDArray, other: NDArray) -> Any:
+def broadcast_like(self: NDArray, other: NDArray) -> NDArray:
     """The array repeated along axes of extent one to the shape of ``other``."""
     return broadcast_to(self, other.shape)
 
@@ -104,31 +104,33 @@ def operate(
     attributes: dict[str, Any],
     out: NDArray | Sequence[NDArray] | None = None,
     called: str = "",
-) -> Any:
+) -> Results:
     """What the functions of ``mx.np`` call to compute: they refuse arrays of ``mx.nd``."""
     check_face(op, arrays, numpys=True)
-    return invoke(op, arrays, attributes, out, cls)
+    return invoke_any(op, arrays, attributes, out, cls)
 
 
-def flatten(self: NDArray, inplace: bool = False) -> Any:
+def flatten(self: NDArray, inplace: bool = False) -> NDArray:
     """All axes but the first joined; with ``inplace`` on the same storage."""
     flat = invoke(find("Flatten"), (self,), {})
     return self._view(0, flat.shape) if inplace else flat
 
 
-def squeeze(self: NDArray, axis: int | Sequence[int] | None = None, inplace: bool = False) -> Any:
+def squeeze(
+    self: NDArray, axis: int | Sequence[int] | None = None, inplace: bool = False
+) -> NDArray:
     """Without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
     squeezed = invoke(find("squeeze"), (self,), {"axis": axis})
     return self._view(0, squeezed.shape) if inplace else squeezed
 
 
-def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> Any:
+def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> NDArray:
     """With a new axis of extent one; with ``inplace`` on the same storage."""
     expanded = invoke(find("expand_dims"), (self,), {"axis": axis})
     return self._view(0, expanded.shape) if inplace else expanded
 
 
-def diag(self: NDArray, k: int = 0, **kwargs: object) -> Any:
+def diag(self: NDArray, k: int = 0, **kwargs: object) -> NDArray:
     """A diagonal of a matrix, or the matrix with this diagonal."""
     return invoke(find("diag"), (self,), {"k": k, **kwargs})
 
@@ -139,7 +141,7 @@ def slice_assign(
     begin: Sequence[int | None],
     end: Sequence[int | None],
     step: Sequence[int | None],
-) -> Any:
+) -> NDArray:
     """Write ``rhs`` to the block between ``begin`` and ``end``; returns the array."""
     self[
         tuple(slice(*each) for each in zip(begin, end, step or (1,) * len(begin), strict=True))
@@ -153,14 +155,14 @@ def slice_assign_scalar(
     begin: Sequence[int | None],
     end: Sequence[int | None],
     step: Sequence[int | None],
-) -> Any:
+) -> NDArray:
     """Write a number to the block between ``begin`` and ``end``; returns the array."""
     return slice_assign(self, value, begin, end, step)
 
 
 def split_v2(
     ary: Any, indices_or_sections: int | Sequence[int], axis: int = 0, squeeze_axis: bool = False
-) -> Any:
+) -> Results:
     """Cut along ``axis`` into equal parts, or before each of several indices.
 
     Raises:
@@ -175,7 +177,7 @@ def split_v2(
         raise AttributeValueError(
             "split_v2: indices_or_sections must be a whole number or a tuple."
         )
-    return invoke(
+    return invoke_any(
         find("_split_v2"), (ary,), {**attributes, "axis": axis, "squeeze_axis": squeeze_axis}
     )
 
@@ -190,7 +192,7 @@ def _check_parts(array: Any, sections: int, axis: int) -> None:
             )
 
 
-def _split_v2(self: NDArray, *args: Any, **kwargs: Any) -> Any:
+def _split_v2(self: NDArray, *args: Any, **kwargs: Any) -> Results:
     """Cut along ``axis`` into equal parts, or before each of several indices."""
     return split_v2(self, *args, **kwargs)
 

@@ -7,7 +7,7 @@ import importlib
 import math
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 from weakref import WeakValueDictionary
 
 import jax
@@ -441,7 +441,7 @@ class NDArray(Installed):
         """Zeros of this shape in another storage type; ``mixnet.ndarray.sparse`` installs it."""
         raise NotImplementedError
 
-    def tostype(self, stype: str) -> Any:
+    def tostype(self, stype: str) -> NDArray:
         """The array converted to a storage type; ``mixnet.ndarray.sparse`` installs this method."""
         raise NotImplementedError
 
@@ -558,7 +558,11 @@ class NDArray(Installed):
 
     # ---- copies -------------------------------------------------------------------------------
 
-    def copyto(self, other: object) -> Any:
+    @overload
+    def copyto(self, other: Context) -> Self: ...
+    @overload
+    def copyto(self, other: NDArray) -> NDArray | bool: ...
+    def copyto(self, other: Context | NDArray) -> NDArray | bool:
         """Copy the content into an array, or to a device as a new array.
 
         Args:

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet.ndarray.distributions import Face, functions
-from mixnet.ndarray.invoke import check_face, invoke, make_function
+from mixnet.ndarray.invoke import Results, check_face, invoke_any, make_function
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 
 
-def _call(op: str, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
+def _call(op: str, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Results:
     attributes.pop("name", None)  # names are a symbol's
     check_face(find(op), arrays, numpys=False)
-    return invoke(find(op), arrays, attributes, attributes.pop("out", None))
+    return invoke_any(find(op), arrays, attributes, attributes.pop("out", None))
 
 
 _functions = functions(

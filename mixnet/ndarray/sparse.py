@@ -80,7 +80,7 @@ def empty(
     return zeros(stype, shape, ctx, dtype)
 
 
-def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike = None) -> Any:
+def array(source_array: Any, ctx: Context | None = None, dtype: DTypeLike = None) -> NDArray:
     """A sparse array from a sparse array or a scipy.sparse matrix, of the same storage type.
 
     Raises:
@@ -157,9 +157,10 @@ def csr_matrix(
     if isinstance(arg1, tuple):
         return _csr_of_parts(arg1, shape, context, dtype)
     if isinstance(arg1, CSRNDArray) or _is_matrix(arg1):
-        matrix: CSRNDArray = array(arg1, context, dtype)
+        matrix = array(arg1, context, dtype)
     else:
         matrix = _of_dense("csr_matrix", arg1, context, dtype).tostype("csr")
+    assert isinstance(matrix, CSRNDArray)
     _check_shape("csr_matrix", matrix, shape)
     return matrix
 
@@ -280,12 +281,13 @@ def row_sparse_array(
     if isinstance(arg1, tuple):
         return _rows_of_parts(arg1, shape, context, dtype)
     if isinstance(arg1, RowSparseNDArray):
-        result: RowSparseNDArray = array(arg1, context, dtype)
+        result = array(arg1, context, dtype)
     else:
         dense = _of_dense("row_sparse_array", arg1, context, dtype)
         if not dense.shape:
             raise ShapeError("row_sparse_array: a number has no rows; give an array.")
         result = dense.tostype("row_sparse")
+    assert isinstance(result, RowSparseNDArray)
     _check_shape("row_sparse_array", result, shape)
     return result
 

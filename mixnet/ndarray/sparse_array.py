@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -186,19 +186,25 @@ class BaseSparseNDArray(NDArray):
         """Return when the stored values are computed."""
         self._data.wait_to_read()
 
-    def copy(self) -> Any:
+    def copy(self) -> Self:
         """A new array with the same content."""
-        return invoke(find("_copy"), (self,), {})
+        copied = invoke(find("_copy"), (self,), {})
+        assert isinstance(copied, type(self))
+        return copied
 
     __copy__ = copy
 
-    def astype(self, dtype: DTypeLike, copy: bool = True) -> Any:
+    def astype(self, dtype: DTypeLike, copy: bool = True) -> Self:
         """The array in another dtype; itself if ``copy`` is false and it has that dtype."""
         if not copy and as_dtype(dtype) == self._spec.dtype:
             return self
         return self._make(self._data.astype(dtype), self._aux, self.shape)
 
-    def copyto(self, other: object) -> Any:
+    @overload
+    def copyto(self, other: Context) -> Self: ...
+    @overload
+    def copyto(self, other: NDArray) -> NDArray | bool: ...
+    def copyto(self, other: Context | NDArray) -> NDArray | bool:
         """Copy into an array, or to a device as a new array."""
         if isinstance(other, Context):
             moved = tuple(each.copyto(other) for each in self._aux)
@@ -220,13 +226,13 @@ class BaseSparseNDArray(NDArray):
             other._store(self._read())
         return other
 
-    def as_in_context(self, context: Context) -> Any:
+    def as_in_context(self, context: Context) -> Self:
         """This array if it is on ``context``, else a copy there."""
         return self if context is self.context else self.copyto(context)
 
     as_in_ctx = as_in_context
 
-    def tostype(self, stype: str) -> Any:
+    def tostype(self, stype: str) -> NDArray:
         """The array in a storage type: its own or ``'default'``.
 
         Raises:
@@ -395,8 +401,7 @@ class CSRNDArray(BaseSparseNDArray):
 
     def _dense(self) -> NDArray:
         arrays = (self._data, self._aux[1], self._rows())
-        dense: NDArray = invoke(find("_csr_to_dense"), arrays, {"shape": self.shape})
-        return dense
+        return invoke(find("_csr_to_dense"), arrays, {"shape": self.shape})
 
     @classmethod
     def _from_dense(cls, dense: NDArray) -> CSRNDArray:
@@ -471,9 +476,8 @@ class CSRNDArray(BaseSparseNDArray):
         if step != 1:
             raise AttributeValueError("A csr matrix is sliced with step 1.")
         if state.recording and self._is_taped():
-            part: CSRNDArray = invoke(
-                find("slice"), (self,), {"begin": (begin,), "end": (max(end, begin),)}
-            )
+            part = invoke(find("slice"), (self,), {"begin": (begin,), "end": (max(end, begin),)})
+            assert isinstance(part, CSRNDArray)
             return part
         return self._slice(begin, max(end, begin), 0, self.shape[1])
 
@@ -538,8 +542,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         return "row_sparse"
 
     def _dense(self) -> NDArray:
-        dense: NDArray = invoke(find("_rows_to_dense"), self._roomy, {"shape": self.shape})
-        return dense
+        return invoke(find("_rows_to_dense"), self._roomy, {"shape": self.shape})
 
     def _replace(self, other: BaseSparseNDArray) -> None:
         room = getattr(other, "_room", None)
@@ -581,8 +584,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         places = np.searchsorted(stored, rows)
         if len(stored) and (stored[np.minimum(places, len(stored) - 1)] == rows).all():
             where = host_indices(places, self.context)
-            rows_read: NDArray = invoke(find("_take_rows"), (self._data, where), {})
-            return rows_read
+            return invoke(find("_take_rows"), (self._data, where), {})
         rows_read = invoke(
             find("_take_rows"), (self._dense(), host_indices(rows, self.context)), {}
         )
@@ -592,8 +594,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         mask = dense_array(
             inside.reshape(-1, *[1] * (self.ndim - 1)), self.context, self._spec.dtype
         )
-        masked: NDArray = invoke(find("broadcast_mul"), (rows_read, mask), {})
-        return masked
+        return invoke(find("broadcast_mul"), (rows_read, mask), {})
 
     def _put_rows(self, rows: ArrayLike, data: NDArray) -> None:
         """Store these rows, in place of those that were there."""
@@ -634,15 +635,15 @@ class RowSparseNDArray(BaseSparseNDArray):
         (indices,) = args or kwargs.values()
         if not isinstance(indices, NDArray):
             return self._retained(indices)
-        retained: RowSparseNDArray = invoke(find("_sparse_retain"), (self, indices), {})
+        retained = invoke(find("_sparse_retain"), (self, indices), {})
+        assert isinstance(retained, RowSparseNDArray)
         return retained
 
     def _retained(self, indices: Any) -> RowSparseNDArray:
         numbers = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
         rows = numbers.astype(np.int64).reshape(-1)
         if not self._aux[0].size:  # as in MXNet, none of them is stored then
-            empty: RowSparseNDArray = self.copy()
-            return empty
+            return self.copy()
         where = host_indices(rows, self.context)
         return type(self)._make(self._rows_at(rows), (where,), self.shape)
 

@@ -13,7 +13,7 @@ from mixnet import config
 from mixnet.autograd.scope import RecordingScope
 from mixnet.base import AttributeTypeError, DTypeError, ShapeError
 from mixnet.ndarray import invoke as invoke_module
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import Results, invoke, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import install_sparse
 from mixnet.ndarray.sparse_array import (
@@ -38,8 +38,8 @@ def run(
     op: Op,
     arrays: Sequence[Any],
     attributes: dict[str, Any],
-    out: Any = None,
-) -> Any:
+    out: NDArray | Sequence[NDArray] | None = None,
+) -> Results:
     """An operator with sparse inputs: by its rule, else on dense copies, with a warning.
 
     The result has the storage type that the operator declares. What autograd is to know of is
@@ -60,7 +60,7 @@ def run(
     if out is None:
         return answer
     targets = out if isinstance(out, (list, tuple)) else [out]
-    results = answer if isinstance(answer, list) else [answer]
+    results = [answer] if isinstance(answer, NDArray) else answer
     for target, result in zip(targets, results, strict=True):
         if target is not result:
             _store(target, result)
@@ -81,23 +81,24 @@ def storage_of(op: Op, types: Sequence[str], attributes: dict[str, Any]) -> str 
 
 def _recorded(
     op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any], stype: str | None
-) -> Any:
-    dense = invoke(op, [_plain(each) for each in arrays], dict(attributes))
+) -> Results:
+    dense = invoke_any(op, [_plain(each) for each in arrays], dict(attributes))
     if stype in (None, "default"):
         if stype is None:
             _warn(op, arrays)
         return dense
     with RecordingScope(False, None):
         result = _computed(op, arrays, attributes, stype)
+    assert isinstance(result, BaseSparseNDArray) and isinstance(dense, NDArray)
     result._variable = dense._read()
     return result
 
 
 def _computed(
     op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any], stype: str | None
-) -> Any:
+) -> Results:
     op.check_first(arrays[0]._spec.dtype)
-    result = NotImplemented
+    result: Any = NotImplemented
     if stype is not None or op.storage is None:
         kernel = _update if op.updates_rows else RULES.get(op.name)
         if kernel is None and op.storage is not None and op.storage.on_stored:
@@ -107,9 +108,11 @@ def _computed(
         result = _on_dense_copies(op, arrays, attributes)
         if stype is None:
             _warn(op, arrays)
-    if stype is None or isinstance(result, list) or result.stype == stype:
-        return result
-    return (result._dense() if result._is_sparse else result).tostype(stype)
+    answer: Results = result
+    if stype is None or not isinstance(answer, NDArray) or answer.stype == stype:
+        return answer
+    dense = answer._dense() if isinstance(answer, BaseSparseNDArray) else answer
+    return dense.tostype(stype)
 
 
 def _store(target: NDArray, result: NDArray) -> None:
@@ -137,9 +140,9 @@ def _warn(op: Op, arrays: Sequence[NDArray]) -> None:
     )
 
 
-def _on_dense_copies(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Any:
+def _on_dense_copies(op: Op, arrays: Sequence[NDArray], attributes: dict[str, Any]) -> Results:
     dense = [_plain(each) for each in arrays]
-    result = invoke(op, dense, dict(attributes))
+    result = invoke_any(op, dense, dict(attributes))
     for i in op.written(op.bind(attributes)[0], len(arrays)):  # states were written to the copies
         if arrays[i]._is_sparse:
             arrays[i][:] = dense[i]
@@ -251,11 +254,11 @@ def _product(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) -> Any:
         return left._make(data, (host_indices(rows, left.context),), left.shape)
     if _same_kind(arrays, CSRNDArray):
         places, first, second = np.intersect1d(_places(left), _places(right), return_indices=True)
-        factors = [
+        stored = [
             invoke(find("_take_rows"), (each._data, host_indices(where, each.context)), {})
             for each, where in ((left, first), (right, second))
         ]
-        return _csr_at(factors[0] * factors[1], places, left.shape)
+        return _csr_at(stored[0] * stored[1], places, left.shape)
     return NotImplemented
 
 
@@ -264,10 +267,7 @@ def _csr_times(matrix: CSRNDArray, rhs: NDArray, transpose: bool) -> NDArray:
     if transpose:
         rows, columns = columns, rows
     extent = matrix.shape[1 if transpose else 0]
-    product: NDArray = invoke(
-        find("_csr_dot"), (matrix._data, columns, rows, rhs), {"extent": extent}
-    )
-    return product
+    return invoke(find("_csr_dot"), (matrix._data, columns, rows, rhs), {"extent": extent})
 
 
 @rule("dot")
@@ -497,8 +497,7 @@ def _update_all_rows(op: Op, arrays: Sequence[Any], attributes: dict[str, Any]) 
 def _rows_at(array: NDArray, numbers: NDArray) -> NDArray:
     if isinstance(array, RowSparseNDArray):
         return array._rows_at(numbers.asnumpy())
-    rows: NDArray = invoke(find("_take_rows"), (array, numbers), {})
-    return rows
+    return invoke(find("_take_rows"), (array, numbers), {})
 
 
 def _put_rows(array: NDArray, numbers: NDArray, data: NDArray) -> None:

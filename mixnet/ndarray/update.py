@@ -8,7 +8,7 @@ from typing import Any
 from mixnet.base import ShapeError
 from mixnet.ndarray.adamw import adamw_functions
 from mixnet.ndarray.create import full
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import Results, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
 
@@ -40,8 +40,8 @@ def _call(
     attributes: dict[str, Any],
     out: NDArray | Sequence[NDArray] | None,
     name: str | None,
-) -> Any:
-    return invoke(find(op), arrays, attributes, out)
+) -> Results:
+    return invoke_any(find(op), arrays, attributes, out)
 
 
 adamw_update, mp_adamw_update = adamw_functions(_scale, _call)
@@ -60,7 +60,7 @@ def multi_adamw_update(
     name: str | None = None,
     size: int = 0,
     **kwargs: object,
-) -> Any:
+) -> Results:
     """``adamw_update`` of several weights in one call; ``size`` is their number, or 0.
 
     Raises:
@@ -69,7 +69,7 @@ def multi_adamw_update(
     arrays = _turns("multi_adamw_update", weights, grads, mean, var)
     arrays.append(_scale(rescale_grad, weights[0]))
     numbers = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights)}
-    return invoke(find("_multi_adamw_update"), arrays, {**numbers, **kwargs}, out)
+    return invoke_any(find("_multi_adamw_update"), arrays, {**numbers, **kwargs}, out)
 
 
 def multi_mp_adamw_update(
@@ -86,7 +86,7 @@ def multi_mp_adamw_update(
     name: str | None = None,
     size: int = 0,
     **kwargs: object,
-) -> Any:
+) -> Results:
     """``multi_adamw_update`` of half-precision weights with their float32 copies.
 
     Raises:
@@ -95,7 +95,7 @@ def multi_mp_adamw_update(
     arrays = _turns("multi_mp_adamw_update", weights, grads, mean, var, weights32)
     arrays.append(_scale(rescale_grad, weights[0]))
     numbers = {"lrs": lrs, "wds": wds, "etas": etas, "num_weights": size or len(weights)}
-    return invoke(find("_multi_mp_adamw_update"), arrays, {**numbers, **kwargs}, out)
+    return invoke_any(find("_multi_mp_adamw_update"), arrays, {**numbers, **kwargs}, out)
 
 
 def multi_lamb_update(
@@ -109,7 +109,7 @@ def multi_lamb_update(
     out: NDArray | Sequence[NDArray] | None = None,
     num_tensors: int = 0,
     **kwargs: object,
-) -> Any:
+) -> Results:
     """One step of LAMB of several weights in one call; ``num_tensors`` is their number, or 0.
 
     Args:
@@ -125,7 +125,7 @@ def multi_lamb_update(
         "learning_rates": lrs, "wds": wds, "step_count": step_count,
         "num_tensors": num_tensors or len(weights),
     }  # fmt: skip
-    return invoke(find("_multi_lamb_update"), arrays, {**numbers, **kwargs}, out)
+    return invoke_any(find("_multi_lamb_update"), arrays, {**numbers, **kwargs}, out)
 
 
 def multi_mp_lamb_update(
@@ -140,7 +140,7 @@ def multi_mp_lamb_update(
     out: NDArray | Sequence[NDArray] | None = None,
     num_tensors: int = 0,
     **kwargs: object,
-) -> Any:
+) -> Results:
     """``multi_lamb_update`` of half-precision weights with their float32 copies.
 
     Raises:
@@ -151,4 +151,4 @@ def multi_mp_lamb_update(
         "learning_rates": lrs, "wds": wds, "step_count": step_count,
         "num_tensors": num_tensors or len(weights),
     }  # fmt: skip
-    return invoke(find("_multi_mp_lamb_update"), arrays, {**numbers, **kwargs}, out)
+    return invoke_any(find("_multi_mp_lamb_update"), arrays, {**numbers, **kwargs}, out)

@@ -10,7 +10,7 @@ import numpy as onp
 from mixnet.base import AttributeTypeError, AttributeValueError, OptionError, ShapeError
 from mixnet.context import Context, as_context
 from mixnet.dtype import as_dtype
-from mixnet.ndarray.invoke import check_face, invoke
+from mixnet.ndarray.invoke import check_face, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import Binary
 from mixnet.numpy.call import set_default_face
@@ -59,7 +59,7 @@ class ndarray(NDArray):
         check_face(op, arrays, numpys=True)
         if isinstance(out, NDArray) and not out._is_numpys:
             check_face(op, [out], numpys=True)
-        return invoke(op, arrays, attributes, out, cls)
+        return invoke_any(op, arrays, attributes, out, cls)
 
     @classmethod
     def _from_source(cls, source: Any, context: Context | None = None, dtype: Any = None) -> Self:

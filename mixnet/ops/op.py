@@ -435,6 +435,11 @@ class Op(Computed):
             return self.num_outputs(statics, num_inputs)
         return self._ask(self._visible, statics, num_inputs)
 
+    @property
+    def has_one_output(self) -> bool:
+        """Whether a caller sees one output, whatever the attributes are."""
+        return (self._outputs if self._visible is None else self._visible) == 1
+
     def output_names(self, statics: Statics) -> tuple[str, ...]:
         """Suffixes of the outputs' names; a single one is numbered where there are more outputs."""
         if self._name_outputs is None:

@@ -71,11 +71,10 @@ def connected_client(
     )
     service.connect()
     collectives = _jax.make_gloo_tcp_collectives(distributed_client=service, hostname=hostname)
-    client: Any = xla_client.make_cpu_client(
+    return xla_client.make_cpu_client(
         distributed_client=service,
         node_id=rank,
         num_nodes=processes,
         collectives=collectives,
         num_devices=1,
     )
-    return client

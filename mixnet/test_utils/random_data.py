@@ -79,8 +79,7 @@ def create_vector(size: int, dtype: DTypeLike = np.int64) -> NDArray:
 
 def create_2d_tensor(rows: int, columns: int, dtype: DTypeLike = np.int64) -> NDArray:
     """A matrix whose row ``i`` has ``i`` everywhere."""
-    matrix: NDArray = arange(0, rows, dtype=dtype).reshape(rows, 1).broadcast_to((rows, columns))
-    return matrix
+    return arange(0, rows, dtype=dtype).reshape(rows, 1).broadcast_to((rows, columns))
 
 
 def get_identity_mat(size: int) -> NDArray:

@@ -131,10 +131,10 @@ def test_importing_loads_no_heavy_package() -> None:
     heavy = ["asyncio", "anywidget", "ipywidgets", "matplotlib", "PIL", "cv2", "sklearn", "requests", "onnx",
              "zmq", "IPython"]  # fmt: skip
     code = f"import sys, mixnet; print([m for m in {heavy} if m in sys.modules])"
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     )
-    assert found.stdout.strip() == "[]"
+    assert process.stdout.strip() == "[]"
 
 
 _BEYOND_JAX = """
@@ -151,16 +151,16 @@ assert mixnet.mod is mixnet.module and mixnet.viz is mixnet.visualization and ca
 
 
 def test_importing_loads_what_every_program_needs() -> None:
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _BEYOND_JAX], capture_output=True, text=True, check=True, timeout=240
     )
-    count, later = found.stdout.splitlines()[:2]
+    count, later = process.stdout.splitlines()[:2]
     assert int(count) < 490, "modules beyond those of JAX; who imports them: python -X importtime"
     assert later == "[]"
 
 
 def _public() -> list:
-    found = []
+    results = []
     for path in MODULES:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         module = sys.modules.get(name)
@@ -168,8 +168,8 @@ def _public() -> list:
             if key.startswith("_") or getattr(value, "__module__", "") != name:
                 continue
             if inspect.isfunction(value) or inspect.isclass(value):
-                found.append((f"{name}.{key}", value))
-    return found
+                results.append((f"{name}.{key}", value))
+    return results
 
 
 def test_every_public_function_and_class_has_a_docstring() -> None:

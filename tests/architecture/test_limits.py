@@ -17,24 +17,24 @@ def without_limit(source: str) -> Iterator[str]:
     for call in ast.walk(ast.parse(source)):
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
-        given = {each.arg for each in call.keywords}
+        options = {each.arg for each in call.keywords}
         owner = ast.unparse(call.func.value)
         runs = owner == "subprocess" and call.func.attr in ("run", "check_output")
-        waits = call.func.attr == "join" and not call.args and not given
+        waits = call.func.attr == "join" and not call.args and not options
         waits |= call.func.attr == "communicate" and len(call.args) < 2
         waits |= call.func.attr == "wait" and "process" in owner and not call.args
-        if (runs or waits) and not given & {"timeout", None}:
+        if (runs or waits) and not options & {"timeout", None}:
             yield f"line {call.lineno}: {ast.unparse(call)[:100]}"
 
 
 def test_what_is_started_has_a_limit() -> None:
-    found = {}
+    actual = {}
     for path in sorted(TESTS.rglob("*.py")):
         name = path.relative_to(TESTS).as_posix()
         calls = [] if name.startswith(PROGRAMS) else list(without_limit(path.read_text("utf-8")))
         if calls:
-            found[name] = calls
-    assert not found, "pass timeout=, or use tests/waiting.py"
+            actual[name] = calls
+    assert not actual, "pass timeout=, or use tests/waiting.py"
 
 
 @pytest.mark.parametrize(

@@ -79,9 +79,9 @@ def collections(text: str) -> Iterator[tuple[int, list[str]]]:
     all it holds.
     """
     for node in nodes(text):
-        found = names(node)
-        known = [name for name in found if name in DECLARED]
-        if len(set(known)) > MOST and 2 * len(known) >= len(found):
+        result = names(node)
+        known = [name for name in result if name in DECLARED]
+        if len(set(known)) > MOST and 2 * len(known) >= len(result):
             yield getattr(node, "lineno", 0), known
 
 

@@ -48,7 +48,7 @@ def test_switches_do_what_they_say(variable: str, expected: int) -> None:
         "x = mx.nd.ones((256, 256)); x.wait_to_read(); mx.runtime.reset_counters()\n"
         "x += 1; x.wait_to_read(); print(mx.runtime.counters()['donated_bytes'])\n"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "MIXNET_INTERPRET": "0", variable: "0"},
         capture_output=True,
@@ -56,4 +56,4 @@ def test_switches_do_what_they_say(variable: str, expected: int) -> None:
         check=True,
         timeout=240,
     )
-    assert int(found.stdout) == expected
+    assert int(process.stdout) == expected

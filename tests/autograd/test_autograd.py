@@ -96,7 +96,7 @@ def test_gradient_penalty_of_a_network_is_the_difference_quotient(hybridize: boo
             return (slope * slope).sum()
 
     penalty().backward()
-    found = net[0].weight.grad().asnumpy()
+    actual = net[0].weight.grad().asnumpy()
     start = weight.asnumpy()
     for place in [(0, 0), (2, 1), (3, 2)]:
         values = []
@@ -106,7 +106,7 @@ def test_gradient_penalty_of_a_network_is_the_difference_quotient(hybridize: boo
             net[0].weight.set_data(nd.array(moved, dtype="float64"))
             values.append(penalty().asscalar())
         net[0].weight.set_data(nd.array(start, dtype="float64"))
-        assert found[place] == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5)
+        assert actual[place] == pytest.approx((values[0] - values[1]) / 2e-5, rel=1e-5)
 
 
 def test_reading_a_value_between_forward_and_backward_changes_nothing() -> None:
@@ -270,9 +270,9 @@ def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
     x = variable(1.0, 2.0)
     with autograd.record():
         y = mx.nd.sin(x)
-    found = autograd.grad(y, x, retain_graph=True)
-    assert type(found) is list and len(found) == 1
-    np.testing.assert_allclose(found[0].asnumpy(), np.cos([1, 2]), rtol=1e-6)
+    actual = autograd.grad(y, x, retain_graph=True)
+    assert type(actual) is list and len(actual) == 1
+    np.testing.assert_allclose(actual[0].asnumpy(), np.cos([1, 2]), rtol=1e-6)
     assert type(autograd.grad(y, [x])) is list
 
 
@@ -280,7 +280,7 @@ def test_grad_gives_a_list_whatever_it_is_asked_for() -> None:
 def test_gradients_of_whole_numbers_are_whole_numbers(dtype: str) -> None:
     x = nd.array([5, 2], dtype=dtype)
     x.attach_grad()
-    found = []
+    results = []
     for function in (
         lambda x: x * 2,
         lambda x: (x * x + x).sum(),
@@ -296,10 +296,10 @@ def test_gradients_of_whole_numbers_are_whole_numbers(dtype: str) -> None:
             y = function(x)
         y.backward()
         assert x.grad.dtype == x.dtype
-        found.append(x.grad.asnumpy().tolist())
+        results.append(x.grad.asnumpy().tolist())
     exponential = np.exp([5, 2]).astype("int64").astype(dtype).tolist()
     expected = [[2, 2], [11, 5], [31, 13], [1, 1], exponential, [1, 2], [0, 0], [0, 0]]
-    assert found == [*expected, [10, 4]]
+    assert results == [*expected, [10, 4]]
 
 
 def test_whole_numbers_without_a_derivative_have_zeros() -> None:
@@ -342,7 +342,7 @@ def test_a_cast_casts_the_head_gradient() -> None:
 @pytest.mark.parametrize("hold", ["reshape", "slice", "detach"])
 def test_views_of_a_variable_that_is_a_view(module: str, hold: str) -> None:
     whole = getattr(mx, module).arange(16, dtype="float32")
-    found = []
+    results = []
     for function in (
         lambda x: x[1],
         lambda x: x[1, 2] * 10,
@@ -357,9 +357,9 @@ def test_views_of_a_variable_that_is_a_view(module: str, hold: str) -> None:
         with autograd.record():
             y = function(x)
         y.backward()
-        found.append(x.grad.asnumpy().tolist())
+        results.append(x.grad.asnumpy().tolist())
     row, none = [1, 1, 1, 1], [0, 0, 0, 0]
-    assert found == [
+    assert results == [
         [none, row, none],
         [none, [0, 0, 10, 0], none],
         [none, [8, 10, 12, 14], none],

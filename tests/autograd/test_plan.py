@@ -23,19 +23,21 @@ def _forgotten() -> Iterator[None]:
 @pytest.fixture
 def derivations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A list that gets an entry whenever gradients are derived."""
-    found: list[int] = []
+    results: list[int] = []
     differentiate = tape.differentiate
 
     def counted(*args: object, **kwargs: object) -> object:
-        found.append(1)
+        results.append(1)
         return differentiate(*args, **kwargs)
 
     monkeypatch.setattr(tape, "differentiate", counted)
-    return found
+    return results
 
 
-def gradients(of: Callable[..., nd.NDArray], *given: np.ndarray, **how: object) -> list[np.ndarray]:
-    variables = [nd.array(each) for each in given]
+def gradients(
+    of: Callable[..., nd.NDArray], *inputs: np.ndarray, **how: object
+) -> list[np.ndarray]:
+    variables = [nd.array(each) for each in inputs]
     for each in variables:
         each.attach_grad()
     with autograd.record():
@@ -66,8 +68,8 @@ def test_a_second_backward_finds_the_plan_and_gives_the_derivative(
     others = gradients(FUNCTIONS[name], *inputs[2:])
     assert len(derivations) == 1
     monkeypatch.setattr(plan, "structure", lambda *args: None)
-    for planned, given in ((first, inputs[:2]), (again, inputs[:2]), (others, inputs[2:])):
-        derived = gradients(FUNCTIONS[name], *given)
+    for planned, arrays in ((first, inputs[:2]), (again, inputs[:2]), (others, inputs[2:])):
+        derived = gradients(FUNCTIONS[name], *arrays)
         assert len(derived) == len(planned) == 2
         for one, other in zip(planned, derived, strict=True):
             np.testing.assert_array_equal(one, other)
@@ -75,8 +77,8 @@ def test_a_second_backward_finds_the_plan_and_gives_the_derivative(
 
 def test_numbers_are_those_of_the_call() -> None:
     for factor in (2.0, 3.0, 5.0):
-        (found,) = gradients(lambda x, by=factor: (x * by).sum(), np.ones((2, 2)))
-        assert (found == factor).all()
+        (actual,) = gradients(lambda x, by=factor: (x * by).sum(), np.ones((2, 2)))
+        assert (actual == factor).all()
 
 
 def test_who_reads_what_is_part_of_the_structure() -> None:
@@ -88,8 +90,8 @@ def test_who_reads_what_is_part_of_the_structure() -> None:
         (lambda x, y: (y * y).sum(), (0.0, 6.0)),
         (lambda x, y: (y * x).sum(), (3.0, 2.0)),
     ):
-        for found, value in zip(gradients(function, one, other), expected, strict=True):
-            assert (found == value).all()
+        for actual, value in zip(gradients(function, one, other), expected, strict=True):
+            assert (actual == value).all()
 
 
 def test_which_variables_want_a_gradient_is_part_of_the_structure() -> None:
@@ -139,8 +141,8 @@ def test_functions_in_python_run_every_time() -> None:
             return head * 2 * self.saved_tensors[0]
 
     for value in (1.0, 2.0, 3.0):
-        (found,) = gradients(lambda x: Square()(x).sum(), np.full((2,), value))
-        assert (found == 2 * value).all()
+        (actual,) = gradients(lambda x: Square()(x).sum(), np.full((2,), value))
+        assert (actual == 2 * value).all()
     assert len(calls) == 3
 
 
@@ -155,16 +157,16 @@ def test_states_move_and_draws_differ_in_every_step(
         net.hybridize()
     x = nd.array(np.random.default_rng(0).normal(size=(16, 4)))
     net(x)
-    means, found = [], []
+    means, actual = [], []
     for _ in range(4):
         with autograd.record():
             loss = net(x).sum()
         loss.backward()
         means.append(net[1].running_mean.data().asnumpy().copy())
-        found.append(net[3].weight.grad().asnumpy().copy())
+        actual.append(net[3].weight.grad().asnumpy().copy())
     for before, after in itertools.pairwise(means):
         assert (before != after).any()
-    assert (found[0] != found[1]).any()
+    assert (actual[0] != actual[1]).any()
     assert len(derivations) == 1
 
 
@@ -176,6 +178,6 @@ def test_plans_are_forgotten_when_there_are_too_many(
         monkeypatch.setattr(plan, name, number)
     monkeypatch.setattr(plan, "_size", 0)
     for n in range(1, 12):
-        (found,) = gradients(lambda x: (x * 2).sum(), np.ones((n,)))
-        assert (found == 2).all()
+        (actual,) = gradients(lambda x: (x * 2).sum(), np.ones((n,)))
+        assert (actual == 2).all()
         assert len(plan._plans) <= 7

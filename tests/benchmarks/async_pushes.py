@@ -24,11 +24,11 @@ def main() -> None:
     parser.add_argument("--servers", type=int, default=1)
     parser.add_argument("--pushes", type=int, default=100_000)
     parser.add_argument("--kills", type=int, default=2)
-    given = parser.parse_args()
-    each = -(-given.pushes // given.workers)
+    options = parser.parse_args()
+    each = -(-options.pushes // options.workers)
     with tempfile.TemporaryDirectory() as folder:
-        program = [str(_PROGRAM), folder, str(each), str(given.kills), "counted"]
-        command = local_job(given.workers, program, given.servers)
+        program = [str(_PROGRAM), folder, str(each), str(options.kills), "counted"]
+        command = local_job(options.workers, program, options.servers)
         env = {
             **os.environ,
             "MIXNET_SERVER_FOLDER": f"{folder}/servers",

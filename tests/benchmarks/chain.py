@@ -63,11 +63,11 @@ def measure(size: int) -> None:
                 x = x + theirs
 
         contenders["torch eager"] = torch_chain
-    found = interleaved(contenders, repeats=400, warmup=WARMUP)
-    for name, seconds in found.items():
+    result = interleaved(contenders, repeats=400, warmup=WARMUP)
+    for name, seconds in result.items():
         print(f"{chain}: {name:12} {seconds / OPERATIONS * 1e6:6.2f} us an operation")
-    for name in list(found)[1:]:
-        print(f"{chain}: {name} / mixnet = {found[name] / found['mixnet']:.2f}")
+    for name in list(result)[1:]:
+        print(f"{chain}: {name} / mixnet = {result[name] / result['mixnet']:.2f}")
 
 
 if __name__ == "__main__":

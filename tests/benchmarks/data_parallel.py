@@ -101,9 +101,9 @@ def compare(network: str, devices: int, batch: int, repeats: int) -> None:
     first = {name: [run() for _ in range(8)] for name, run in {**steps, "JAX": by_hand}.items()}
     for name, losses in first.items():
         assert np.allclose(losses, first["JAX"], rtol=1e-3), (name, losses, first["JAX"])
-    found = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
-    median, least, _ = found["sharded JAX by hand"]
-    for name, (seconds, shortest, processor) in found.items():
+    actual = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
+    median, least, _ = actual["sharded JAX by hand"]
+    for name, (seconds, shortest, processor) in actual.items():
         print(
             f"{network}, {devices} devices, batch {batch}: {name:28} {seconds * 1e3:7.2f} ms "
             f"({seconds / median:.2f}), least {shortest * 1e3:7.2f} ({shortest / least:.2f}), "
@@ -118,14 +118,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--network", default="")
-    given = parser.parse_args(arguments)
-    if os.environ.get(SETTING) == str(given.devices):
-        for network in [given.network] if given.network else ("lenet", "perceptron"):
-            compare(network, given.devices, given.batch, given.repeats)
+    options = parser.parse_args(arguments)
+    if os.environ.get(SETTING) == str(options.devices):
+        for network in [options.network] if options.network else ("lenet", "perceptron"):
+            compare(network, options.devices, options.batch, options.repeats)
         return
     command = [sys.executable, "-m", "tests.benchmarks.data_parallel"]
-    command += [f"--{name}={value}" for name, value in vars(given).items()]
-    subprocess.run(command, env={**os.environ, SETTING: str(given.devices)}, check=True)
+    command += [f"--{name}={value}" for name, value in vars(options).items()]
+    subprocess.run(command, env={**os.environ, SETTING: str(options.devices)}, check=True)
 
 
 if __name__ == "__main__":

@@ -90,10 +90,10 @@ def worker(network: str, batch: int, repeats: int) -> None:
         losses = {name: world().gather(np.array([run()])).sum() for name, run in steps.items()}
         expected = by_hand()
         assert np.allclose(list(losses.values()), expected, rtol=1e-3), (number, losses, expected)
-    found = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
+    actual = interleaved_with_least({"sharded JAX by hand": by_hand, **steps}, repeats, 3)
     if rank == 0:
-        median, least, _ = found["sharded JAX by hand"]
-        for name, (seconds, shortest, processor) in found.items():
+        median, least, _ = actual["sharded JAX by hand"]
+        for name, (seconds, shortest, processor) in actual.items():
             print(
                 f"{network}, {PROCESSES} processes, batch {batch}: {name:20} {seconds * 1e3:7.2f} ms "
                 f"({seconds / median:.2f}), least {shortest * 1e3:7.2f} ({shortest / least:.2f}), "
@@ -109,9 +109,9 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=256)
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--worker", action="store_true")
-    given = parser.parse_args()
-    if given.worker:
-        return worker(given.network, given.batch, given.repeats)
+    options = parser.parse_args()
+    if options.worker:
+        return worker(options.network, options.batch, options.repeats)
     program = ["-m", "tests.benchmarks.data_parallel_processes", *sys.argv[1:], "--worker"]
     subprocess.run(local_job(PROCESSES, program), check=True)
 

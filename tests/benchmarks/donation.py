@@ -39,10 +39,10 @@ def measure(rule: str) -> None:
         return made
 
     def watched(*args: Any) -> Any:
-        found = executable(*args)
-        if found in compiled:
-            programs.append(compiled[found].memory_analysis())
-        return found
+        actual = executable(*args)
+        if actual in compiled:
+            programs.append(compiled[actual].memory_analysis())
+        return actual
 
     ahead.bare_call = watched_bare
     for i in range(3):

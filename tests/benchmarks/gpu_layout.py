@@ -47,19 +47,19 @@ def recorded(name: str, batch: int, dtype: str) -> list[Any]:
     net.hybridize()
     x, y = mx.nd.zeros((batch, 3, 224, 224), dtype=dtype), mx.nd.zeros((batch,))
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
-    found = []
+    results = []
     with isolated() as isolation:
         with autograd.record():
             loss = loss_of(net(x), y)
         loss.backward()
-        kept = [loss, [p.grad() for p in net.collect_params().values() if p.grad_req != "null"]]
-        found.append(isolation.programs()[-1])
-        del kept
+        stored = [loss, [p.grad() for p in net.collect_params().values() if p.grad_req != "null"]]
+        results.append(isolation.programs()[-1])
+        del stored
     with isolated() as isolation:
-        kept = [net(x)]
-        found.append(isolation.programs()[-1])
-        del kept
-    return found
+        stored = [net(x)]
+        results.append(isolation.programs()[-1])
+        del stored
+    return results
 
 
 def compiled_text(program: Any, device: Any) -> str:
@@ -89,7 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--network", default="resnet18_v1")
     parser.add_argument("--batch", type=int, default=16)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_gpu_autotune_level=0"
     from jax.experimental import topologies
@@ -98,16 +98,16 @@ def main(arguments: list[str] | None = None) -> None:
         platform="cuda", topology_name="", target_config=H200, topology="1x1x1"
     )
     for dtype in ("float16", "float32"):
-        programs = recorded(given.network, given.batch, dtype)
+        programs = recorded(options.network, options.batch, dtype)
         for kind, program in zip(("training", "prediction"), programs, strict=True):
             text = compiled_text(program, topology.devices[0])
             calls = Counter(call.group(2) for call in _CALL.finditer(text))
             shapes = [tuple(map(int, m.group(1).split(","))) for m in _TRANSPOSE.finditer(text)]
-            images = sum(len(shape) == 4 and shape[0] == given.batch for shape in shapes)
+            images = sum(len(shape) == 4 and shape[0] == options.batch for shape in shapes)
             last = sum(n for result, n in calls.items() if not result.endswith("01"))
             print(
-                f"{given.network}, batch {given.batch}, {dtype}, {kind}: {sum(calls.values())} convolutions "
-                f"of cuDNN, {last} with channels last; {images} transposes of images"
+                f"{options.network}, batch {options.batch}, {dtype}, {kind}: {sum(calls.values())} "
+                f"convolutions of cuDNN, {last} with channels last; {images} transposes of images"
             )
 
 

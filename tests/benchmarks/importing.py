@@ -14,9 +14,11 @@ def main() -> None:
     def fresh(module: str):
         return lambda: subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
 
-    found = interleaved({"jax": fresh("jax"), "mixnet": fresh("mixnet")}, repeats=7, warmup=1)
-    extra = found["mixnet"] - found["jax"]
-    print(f"import jax {found['jax']:.3f} s, import mixnet {found['mixnet']:.3f} s: +{extra:.3f} s")
+    result = interleaved({"jax": fresh("jax"), "mixnet": fresh("mixnet")}, repeats=7, warmup=1)
+    extra = result["mixnet"] - result["jax"]
+    print(
+        f"import jax {result['jax']:.3f} s, import mixnet {result['mixnet']:.3f} s: +{extra:.3f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -84,9 +84,9 @@ def largest_sums(file: Path, data: np.ndarray) -> np.ndarray:
     symbol, arguments, states = mx.model.load_checkpoint(str(file), 0)
     inside = symbol.get_internals()
     sums = [name for name in inside.list_outputs() if name.endswith("output") and "_add_" in name]
-    given = {**arguments, "data": mx.nd.array(data)}
+    arrays_by_name = {**arguments, "data": mx.nd.array(data)}
     bound = mx.sym.Group([inside[name] for name in sums]).bind(
-        mx.cpu(), given, aux_states=states, grad_req="null"
+        mx.cpu(), arrays_by_name, aux_states=states, grad_req="null"
     )
     return np.array([each.asnumpy().max() for each in bound.forward()])
 

@@ -73,14 +73,14 @@ def measured(
     python: str, package: str, name: str, *more: str, **environment: str
 ) -> list[float] | None:
     """Processor seconds of the first and of the fastest step, and MiB that both added at most."""
-    found = subprocess.run(
+    process = subprocess.run(
         [python, "-c", PROGRAM, package, name, json.dumps(CASES[name]), *more],
         env={**os.environ, "MIXNET_CACHE_DIR": "off", **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    return json.loads(found.stdout.splitlines()[-1]) if found.returncode == 0 else None
+    return json.loads(process.stdout.splitlines()[-1]) if process.returncode == 0 else None
 
 
 def main(names: list[str]) -> None:
@@ -96,9 +96,9 @@ def main(names: list[str]) -> None:
     for name in names or CASES:
         cells = []
         for python, package, more, environment in ways.values():
-            found = measured(python, package, name, *more, **environment)
+            result = measured(python, package, name, *more, **environment)
             cells.append(
-                "–" if not found else f"{found[0]:.2f}, {found[1] * 1e3:.1f}, {found[2]:.0f}"
+                "–" if not result else f"{result[0]:.2f}, {result[1] * 1e3:.1f}, {result[2]:.0f}"
             )
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 

@@ -81,11 +81,11 @@ def main() -> None:
         value, state["params"] = compiled(state["params"], jx, jy)
         value.block_until_ready()
 
-    found = interleaved(
+    result = interleaved(
         {"jax.jit by hand": by_hand, "imperative": imperative, "hybridized": hybridized}, 60, 5
     )
-    for name, seconds in found.items():
-        ratio = seconds / found["jax.jit by hand"]
+    for name, seconds in result.items():
+        ratio = seconds / result["jax.jit by hand"]
         print(f"LeNet step: {name:16} {seconds * 1e3:7.2f} ms   ratio to by hand {ratio:.3f}")
 
 

@@ -160,13 +160,13 @@ def run(framework: str, case: str, folder: str, workers: int, threads: bool, epo
             batch[0].wait_to_read()
             return float(batch[0].shape[0])
 
-    found = []
+    results = []
     for _ in range(epochs + 1):
         start = time.perf_counter()
         for batch in loader:
             use(batch)
-        found.append(time.perf_counter() - start)
-    print(json.dumps(found[1:]))
+        results.append(time.perf_counter() - start)
+    print(json.dumps(results[1:]))
 
 
 def measure(framework: str, case: str, folder: str, workers: int, threads: bool) -> float:
@@ -188,11 +188,18 @@ def main() -> None:
     parser.add_argument("--framework", default="mixnet,mxnet,torch")
     parser.add_argument("--folder")
     parser.add_argument("--threads", action="store_true")
-    given = parser.parse_args()
-    if given.folder:
-        run(given.framework, given.case, given.folder, int(given.workers), given.threads, 2)
+    options = parser.parse_args()
+    if options.folder:
+        run(
+            options.framework,
+            options.case,
+            options.folder,
+            int(options.workers),
+            options.threads,
+            2,
+        )
         return
-    frameworks = given.framework.split(",")
+    frameworks = options.framework.split(",")
     if "mxnet" in frameworks and not os.environ.get("MIXNET_ORACLE"):
         print("MIXNET_ORACLE is not set: without the real MXNet.")
         frameworks.remove("mxnet")
@@ -203,9 +210,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as root:
         folder = os.path.join(root, "images")
         write_images(folder)
-        for _ in range(given.repeats):
-            for case in given.case.split(","):
-                for workers in map(int, given.workers.split(",")):
+        for _ in range(options.repeats):
+            for case in options.case.split(","):
+                for workers in map(int, options.workers.split(",")):
                     for framework in frameworks:
                         for threads in (
                             (False, True) if workers and framework != "torch" else (False,)
@@ -213,18 +220,18 @@ def main() -> None:
                             kind = "threads" if threads else "processes" if workers else "none"
                             how = f"{workers} {kind}" if workers else "none"
                             try:
-                                found = measure(framework, case, folder, workers, threads)
+                                result = measure(framework, case, folder, workers, threads)
                             except subprocess.SubprocessError as error:
                                 print(f"{framework} {case} {how} is left out: {error}")
                                 continue
-                            speeds.setdefault((case, how, framework), []).append(found)
+                            speeds.setdefault((case, how, framework), []).append(result)
     rows = {key: statistics.median(values) for key, values in speeds.items()}
     for case, how in dict.fromkeys((case, how) for case, how, _ in rows):
-        told = [f"{name} {rows[case, how, name]:10.0f}" for name in frameworks
+        messages = [f"{name} {rows[case, how, name]:10.0f}" for name in frameworks
                 if (case, how, name) in rows]  # fmt: skip
-        print(f"{case:8} workers: {how:12} samples/s: {'   '.join(told)}")
-    if given.json:
-        with open(given.json, "w") as file:
+        print(f"{case:8} workers: {how:12} samples/s: {'   '.join(messages)}")
+    if options.json:
+        with open(options.json, "w") as file:
             json.dump([{"case": c, "workers": h, "framework": f, "samples_per_second": v}
                        for (c, h, f), v in rows.items()], file)  # fmt: skip
 

@@ -60,13 +60,13 @@ def figures(symbol: mx.sym.Symbol, grad_req: str) -> dict[str, Any]:
     start = time.perf_counter()
     plan = symbol.memory_plan(grad_req=grad_req, data=DATA)
     seconds = time.perf_counter() - start
-    found: dict[str, Any] = {"bound": plan.lower_bound_bytes / MB, "seconds": seconds}
+    result: dict[str, Any] = {"bound": plan.lower_bound_bytes / MB, "seconds": seconds}
     for name, (inplace, co_share) in WAYS.items():
         each = symbol.memory_plan(grad_req, inplace, co_share, data=DATA)
-        found[name] = each.total_bytes / MB
-    found["dependencies"] = len(plan.dependencies)
-    found["arrays"] = sum(array.kind not in EXTERNAL for array in plan.arrays)
-    return found
+        result[name] = each.total_bytes / MB
+    result["dependencies"] = len(plan.dependencies)
+    result["arrays"] = sum(array.kind not in EXTERNAL for array in plan.arrays)
+    return result
 
 
 def by_xla(symbol: mx.sym.Symbol, grad_req: str) -> float:
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xla", action="store_true", help="compile, which takes minutes")
     parser.add_argument("--picture", help="where to draw it")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     megabytes = json.loads((NETS / "memory.json").read_text())["megabytes"]
     rows: dict[str, dict[str, dict[str, Any]]] = {"prediction": {}, "training": {}}
     for way, grad_req in (("prediction", "null"), ("training", "write")):
@@ -127,18 +127,18 @@ def main(arguments: list[str] | None = None) -> None:
         for name in (*megabytes, "resnet152"):
             known = megabytes.get(name)
             symbol = mx.sym.load(NETS / f"{name}-symbol.json") if known else resnet152()
-            found = figures(symbol, grad_req)
+            result = figures(symbol, grad_req)
             if known:
-                found["MXNet"] = known[way]["with"]
-                rows[way][name] = found
-            if given.xla and known:
-                found["XLA"] = by_xla(symbol, grad_req)
-            columns = [found.get(each) for each in (*WAYS, "bound", "MXNet", "XLA")]
+                result["MXNet"] = known[way]["with"]
+                rows[way][name] = result
+            if options.xla and known:
+                result["XLA"] = by_xla(symbol, grad_req)
+            columns = [result.get(each) for each in (*WAYS, "bound", "MXNet", "XLA")]
             text = " ".join(f"{'' if each is None else round(each):>9}" for each in columns)
-            ratio = found["none"] / found["both"]
-            print(f"{name:22}{text}  {ratio:8.1f}x  {found['seconds']:.2f}", flush=True)
-    if given.picture:
-        draw(rows, given.picture)
+            ratio = result["none"] / result["both"]
+            print(f"{name:22}{text}  {ratio:8.1f}x  {result['seconds']:.2f}", flush=True)
+    if options.picture:
+        draw(rows, options.picture)
 
 
 if __name__ == "__main__":

@@ -97,13 +97,13 @@ def of_mxnet(command: list[str], repeats: int) -> dict[str, tuple[float, float]]
                          env={**env, "DMLC_ROLE": role}, stdout=subprocess.PIPE, text=True)
         for role in roles
     ]  # fmt: skip
-    found = {}
+    result = {}
     for process in started:
         for line in process.communicate(timeout=500)[0].splitlines():
             if line.count("|") == 2:
                 name, median, least = line.split("|")
-                found[name] = (float(median), float(least))
-    return found
+                result[name] = (float(median), float(least))
+    return result
 
 
 def main() -> None:
@@ -112,21 +112,21 @@ def main() -> None:
     parser.add_argument("--mxnet", default=os.environ.get("MIXNET_ORACLE", ""))
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--worker", action="store_true")
-    given, _ = parser.parse_known_args()
-    if given.worker:
-        return worker(given.repeats)
+    options, _ = parser.parse_known_args()
+    if options.worker:
+        return worker(options.repeats)
     columns: dict[str, dict[str, tuple[float, float]]] = {}
-    if given.mxnet:
-        columns["MXNet before"] = of_mxnet(shlex.split(given.mxnet), given.repeats)
-    program = ["-m", "tests.benchmarks.processes", "--worker", "--repeats", str(given.repeats)]
+    if options.mxnet:
+        columns["MXNet before"] = of_mxnet(shlex.split(options.mxnet), options.repeats)
+    program = ["-m", "tests.benchmarks.processes", "--worker", "--repeats", str(options.repeats)]
     command = local_job(2, program)
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     for line in out.splitlines():
         if line.count("|") == 3:
             label, name, median, least = line.partition("] ")[2].split("|")
             columns.setdefault(label, {})[name] = (float(median), float(least))
-    if given.mxnet:
-        columns["MXNet after"] = of_mxnet(shlex.split(given.mxnet), given.repeats)
+    if options.mxnet:
+        columns["MXNet after"] = of_mxnet(shlex.split(options.mxnet), options.repeats)
     for name in SIZES:
         row = [
             f"{label} {each[name][0]:.2f} ({each[name][1]:.2f})" for label, each in columns.items()

@@ -50,14 +50,14 @@ def program(symbol: Symbol, shapes: dict[str, Any], mode: str | None) -> tuple[A
     arguments, _, states = symbol.infer_shape(**shapes)
     arrays = [np.full(shape, 0.01, np.float32) for shape in (*arguments, *states)]
     op = GraphOp(executable_graph(symbol, True), "net", recompute=mode)
-    wanted = tuple(range(len(arguments)))
-    forward = op.for_backward(wanted)
+    expected = tuple(range(len(arguments)))
+    forward = op.for_backward(expected)
     inputs = [Node(None, name=node.name) for node in op.graph.inputs]
     node = Node(forward, (), (), tuple(Entry(each) for each in inputs), "net")
     head = Entry(Node(find("ones_like"), (), (), (Entry(node),), "head"))
-    made = forward.backward_node(node, [head], wanted)
+    made = forward.backward_node(node, [head], expected)
     assert made is not None
-    graph = Graph(tuple(Entry(made, i) for i in wanted), tuple(inputs))
+    graph = Graph(tuple(Entry(made, i) for i in expected), tuple(inputs))
     facts = Facts("cpu", [(each.shape, each.dtype) for each in arrays])
     run = lower(pipeline.run(graph, "segment", facts))
     with jax.enable_x64(True):
@@ -73,8 +73,8 @@ def main() -> None:
 
         def runner(pair: tuple[Any, list[Any]]) -> Any:
             compiled, arrays = pair
-            given = [jax.numpy.asarray(each) for each in arrays]
-            return lambda: jax.block_until_ready(compiled(*given))
+            inputs = [jax.numpy.asarray(each) for each in arrays]
+            return lambda: jax.block_until_ready(compiled(*inputs))
 
         times = interleaved({mode: runner(each) for mode, each in programs.items()}, 8, 2)
         for mode, (compiled, _) in programs.items():

@@ -89,17 +89,17 @@ def torch_stepper(usual: bool) -> Callable[[], object]:
 
 def contenders() -> dict[str, Callable[[], object]]:
     """All loops; those of PyTorch if it is there."""
-    found = {}
+    result = {}
     for usual in (False, True):
         style = "usual" if usual else "bare"
-        found[f"{style}, imperative"] = stepper(False, usual)
-        found[f"{style}, hybridized"] = stepper(True, usual)
+        result[f"{style}, imperative"] = stepper(False, usual)
+        result[f"{style}, hybridized"] = stepper(True, usual)
         try:
-            found[f"{style}, PyTorch eager"] = torch_stepper(usual)
+            result[f"{style}, PyTorch eager"] = torch_stepper(usual)
         except ImportError:
             print("(PyTorch is not installed: pip install torch for its rows)")
-    found["bare, imperative, adam"] = stepper(False, False, "adam")
-    return found
+    result["bare, imperative, adam"] = stepper(False, False, "adam")
+    return result
 
 
 class Programs:
@@ -108,8 +108,8 @@ class Programs:
     def __enter__(self) -> Programs:
         self.seconds, self._executable = 0.0, segment.executable
 
-        def timed(key: Any, found: Any) -> Callable[..., Any]:
-            program = self._executable(key, found)
+        def timed(key: Any, result: Any) -> Callable[..., Any]:
+            program = self._executable(key, result)
 
             def run(*arrays: Any) -> Any:
                 start = time.perf_counter()
@@ -144,26 +144,26 @@ def profile(step: Callable[[], object]) -> None:
     for _ in range(REPEATS):
         step()
     recorder.disable()
-    found = pstats.Stats(recorder)
-    print(f"{found.total_calls / REPEATS:.0f} calls a step")  # type: ignore[attr-defined]
-    found.sort_stats("tottime").print_stats(25)
+    result = pstats.Stats(recorder)
+    print(f"{result.total_calls / REPEATS:.0f} calls a step")  # type: ignore[attr-defined]
+    result.sort_stats("tottime").print_stats(25)
 
 
 def main() -> None:
     """Print microseconds a step, and how many of them are Python's."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--profile", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with mx.runtime.compiling_at_once():
-        if asked.profile:
+        if options.profile:
             step = stepper(False, False)
             for _ in range(WARMUP):
                 step()
             profile(step)
             return
         steps = contenders()
-        found = interleaved_with_least(steps, REPEATS, WARMUP)
-        for name, (median, least, busy) in found.items():
+        result = interleaved_with_least(steps, REPEATS, WARMUP)
+        for name, (median, least, busy) in result.items():
             row = (
                 f"perceptron step: {name:24} {median * 1e6:5.0f} us, least {least * 1e6:5.0f}, "
                 f"processor {busy * 1e6:5.0f}"

@@ -38,8 +38,8 @@ def interleaved_with_least(
             start, busy = time.perf_counter(), time.process_time()
             run()
             times[name].append((time.perf_counter() - start, time.process_time() - busy))
-    found = {}
+    result = {}
     for name, rows in times.items():
         seconds, busy_seconds = zip(*rows, strict=True)
-        found[name] = statistics.median(seconds), min(seconds), statistics.mean(busy_seconds)
-    return found
+        result[name] = statistics.median(seconds), min(seconds), statistics.mean(busy_seconds)
+    return result

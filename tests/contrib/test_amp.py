@@ -29,10 +29,10 @@ def half() -> Iterator[None]:
 
 
 def nodes(symbol: Any) -> list[tuple]:
-    found = json.loads(symbol.tojson(remove_amp_cast=False))["nodes"]
+    result = json.loads(symbol.tojson(remove_amp_cast=False))["nodes"]
     return [
-        (n["op"], n["name"], [found[i]["name"] for i, *_ in n["inputs"]])
-        for n in found
+        (n["op"], n["name"], [result[i]["name"] for i, *_ in n["inputs"]])
+        for n in result
         if n["op"] != "null"
     ]
 
@@ -43,11 +43,11 @@ def nodes(symbol: Any) -> list[tuple]:
 def test_arrays(half: None) -> None:
     x = nd.array([[1, 2], [3, 4]])
     h = x.astype("float16")
-    for found in (h + x, x + h, x * h, h > x, nd.broadcast_add(x, h), nd.concat(h, x), 1 / h,
+    for actual in (h + x, x + h, x * h, h > x, nd.broadcast_add(x, h), nd.concat(h, x), 1 / h,
                   nd.add_n(h, x), nd.exp(h), h.exp(), nd.softmax(h), nd.dot(x, x), h**x):  # fmt: skip
-        assert found.dtype == np.float32
-    for found in (h + h, h * 2, nd.relu(h), nd.FullyConnected(x, x, no_bias=True, num_hidden=2)):
-        assert found.dtype == np.float16
+        assert actual.dtype == np.float32
+    for actual in (h + h, h * 2, nd.relu(h), nd.FullyConnected(x, x, no_bias=True, num_hidden=2)):
+        assert actual.dtype == np.float16
     assert nd.Activation(h, act_type="relu").dtype == np.float16
     assert nd.Activation(h, act_type="softrelu").dtype == np.float32
     assert nd.exp(nd.array([1], dtype="int32")).dtype == np.int32
@@ -187,8 +187,10 @@ def test_convert_model_and_bind() -> None:
     converted, arguments, states = amp.convert_model(symbol, params, {})
     assert {each.dtype for each in arguments.values()} == {np.float32} and states == {}
     executor = converted.bind(mx.cpu(), {**arguments, "data": nd.array([[1, 1.0004]])})
-    (found,) = executor.forward()
-    assert found.dtype == np.float32 and found.asnumpy().tolist() == [[3, 7]]  # 1.0004 is 1 in half
+    (actual,) = executor.forward()
+    assert actual.dtype == np.float32 and actual.asnumpy().tolist() == [
+        [3, 7]
+    ]  # 1.0004 is 1 in half
     stored, arguments, _ = amp.convert_model(symbol, params, {}, cast_optional_params=True)
     assert {each.dtype for each in arguments.values()} == {np.float16}
     assert stored.get_internals().list_outputs() == [  # the names of MXNet 1.9.1
@@ -215,9 +217,9 @@ def test_convert_hybrid_block(dtype: str) -> None:
         amp.convert_hybrid_block(net, dtype, ctx=mx.cpu())
     expected = net(x).asnumpy()
     converted = amp.convert_hybrid_block(net, dtype, ctx=mx.cpu(), cast_optional_params=True)
-    found = converted(x)
-    assert found.dtype == np.float32
-    assert np.allclose(found.asnumpy(), expected, atol=0.05)
+    actual = converted(x)
+    assert actual.dtype == np.float32
+    assert np.allclose(actual.asnumpy(), expected, atol=0.05)
     dtypes = {name: str(np.dtype(p.dtype)) for name, p in converted.collect_params().items()}
     assert all(t == (dtype if "dense" in n else "float32") for n, t in dtypes.items())
     with pytest.raises(AssertionError, match="should be a HybridBlock"):

@@ -26,8 +26,8 @@ def regression(samples: int = 12) -> tuple[Any, dict[str, Any], Any]:
     return net, params, train
 
 
-def made(net: Any, **given: Any) -> Any:
-    return SVRGModule(net, ["data"], ["lin_reg_label"], **given)
+def made(net: Any, **options: Any) -> Any:
+    return SVRGModule(net, ["data"], ["lin_reg_label"], **options)
 
 
 def ready(train: Any, module: Any, params: Any) -> Any:
@@ -64,9 +64,9 @@ def test_padding_does_not_count_in_the_mean_gradient() -> None:
     net, params, train = regression(10)
     module = ready(train, made(net, update_freq=1), params)
     module.update_full_grads(train)
-    found = module._param_dict[0]["fc1_weight"].asnumpy()[0]
+    actual = module._param_dict[0]["fc1_weight"].asnumpy()[0]
     expected = [1.6526184, 1.5408758, 1.4768305, 1.9102428, 0.75631297]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 def test_fit_logs_and_two_devices_train_as_one(caplog: pytest.LogCaptureFixture) -> None:
@@ -93,11 +93,11 @@ def test_fit_logs_and_two_devices_train_as_one(caplog: pytest.LogCaptureFixture)
 def test_a_mean_gradient_takes_the_place_of_the_last() -> None:
     net, params, train = regression()
     module = ready(train, made(net, update_freq=1), params)
-    found = []
+    results = []
     for _ in range(2):
         module.update_full_grads(train)
-        found.append(module._param_dict[0]["fc1_weight"].asnumpy())
-    np.testing.assert_array_equal(found[0], found[1])
+        results.append(module._param_dict[0]["fc1_weight"].asnumpy())
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_how_often_is_a_positive_integer() -> None:

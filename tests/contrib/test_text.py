@@ -21,12 +21,12 @@ def test_counting_tokens() -> None:
     }  # fmt: skip
     assert count(source)["Life"] == 1
     counter = Counter({"life": 2})
-    found = count("*life*is*", r"\*", "\n", counter_to_update=counter)
-    assert found is counter and counter == {"life": 3, "is": 1}
+    actual = count("*life*is*", r"\*", "\n", counter_to_update=counter)
+    assert actual is counter and counter == {"life": 3, "is": 1}
 
 
 @pytest.mark.parametrize(
-    ("given", "tokens"),
+    ("options", "tokens"),
     [
         ({}, ["<unk>", "a", "c", "b", "some_word$"]),
         ({"most_freq_count": 2}, ["<unk>", "a", "c"]),
@@ -40,11 +40,11 @@ def test_counting_tokens() -> None:
         ),
     ],
 )
-def test_numbers_of_tokens(given: dict, tokens: list) -> None:
-    vocabulary = text.vocab.Vocabulary(COUNTER, **given)
+def test_numbers_of_tokens(options: dict, tokens: list) -> None:
+    vocabulary = text.vocab.Vocabulary(COUNTER, **options)
     assert vocabulary.idx_to_token == tokens and len(vocabulary) == len(tokens)
     assert vocabulary.token_to_idx == {token: i for i, token in enumerate(tokens)}
-    assert vocabulary.reserved_tokens == given.get("reserved_tokens")
+    assert vocabulary.reserved_tokens == options.get("reserved_tokens")
     assert vocabulary.unknown_token == tokens[0]
 
 
@@ -57,7 +57,7 @@ def test_from_tokens_to_numbers_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"min_freq": 0}, "min_freq=0"),
         ({"reserved_tokens": ["<unk>"]}, "both unknown and reserved"),
@@ -65,9 +65,9 @@ def test_from_tokens_to_numbers_and_back() -> None:
         ({"counter": "abc"}, "not str"),
     ],
 )
-def test_vocabularies_that_cannot_be(given: dict, message: str) -> None:
+def test_vocabularies_that_cannot_be(options: dict, message: str) -> None:
     with pytest.raises(AssertionError, match=message):
-        text.vocab.Vocabulary(**{"counter": COUNTER, **given})
+        text.vocab.Vocabulary(**{"counter": COUNTER, **options})
 
 
 # ---- embeddings ---------------------------------------------------------------------------------
@@ -88,17 +88,17 @@ def test_vectors_of_a_file(files: Path) -> None:
     made = text.embedding.CustomEmbedding(str(files / "a"))
     assert len(made) == 3 and made.vec_len == 2 and made.idx_to_token == ["<unk>", "a", "b"]
     assert made.idx_to_vec.asnumpy().tolist() == [[0, 0], [0.5, 0.25], [3, 4]]
-    found = text.embedding.CustomEmbedding(str(files / "unknown"))
-    assert found.idx_to_vec.asnumpy().tolist() == [[9, 9], [1, 2], [3, 4]]
+    actual = text.embedding.CustomEmbedding(str(files / "unknown"))
+    assert actual.idx_to_vec.asnumpy().tolist() == [[9, 9], [1, 2], [3, 4]]
     ones = text.embedding.CustomEmbedding(
         str(files / "tab"), "\t", init_unknown_vec=mx.nd.ones, reserved_tokens=["<pad>"]
     )
     assert ones.idx_to_token == ["<unk>", "<pad>", "a", "B"]
     assert ones.idx_to_vec.asnumpy().tolist() == [[1, 1], [1, 1], [1, 2], [3, 4]]
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning) as caught:
         skipped = text.embedding.CustomEmbedding(str(files / "header"))
-    assert len(told) == 2 and "looks like a header" in str(told[0].message)
-    assert "a already has a vector" in str(told[1].message)
+    assert len(caught) == 2 and "looks like a header" in str(caught[0].message)
+    assert "a already has a vector" in str(caught[1].message)
     assert skipped.idx_to_vec.asnumpy().tolist() == [[0, 0], [1, 2], [1, 2]]
 
 

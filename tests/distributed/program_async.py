@@ -135,11 +135,11 @@ def training() -> None:
         loss.backward()
         trainer.step(1)
     assert loss.asscalar() < 0.5, loss
-    apart = gluon.Trainer(
+    separate = gluon.Trainer(
         net.collect_params(), "sgd", {"learning_rate": 0.05}, kvstore="dist_async", update_on_kvstore=False
     )  # fmt: skip
     try:
-        apart.step(1, ignore_stale_grad=True)
+        separate.step(1, ignore_stale_grad=True)
     except ValueError as error:
         assert "update_on_kvstore=True when training in async mode" in str(error)
     else:

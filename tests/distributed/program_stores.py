@@ -134,9 +134,11 @@ def compressed(kind: str) -> None:
 def profiles() -> None:
     """One trace of both processes, although the clock of the second is five seconds ahead."""
     ahead = [0, 5_000_000_000][rank]
-    apart = offsets(world(), clock=lambda: now() + ahead)
-    assert apart[0] == Offset(0, 0)
-    assert abs(apart[1].nanoseconds - 5_000_000_000) <= apart[1].within < 1_000_000_000, apart
+    measured = offsets(world(), clock=lambda: now() + ahead)
+    assert measured[0] == Offset(0, 0)
+    assert abs(measured[1].nanoseconds - 5_000_000_000) <= measured[1].within < 1_000_000_000, (
+        measured
+    )
 
     store, path = mx.kv.create("dist_sync"), FOLDER / "job.json"
     store.init("profiled", nd.zeros(3))

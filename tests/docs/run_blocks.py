@@ -21,7 +21,9 @@ _QUOTATION = re.compile(r"# From (\S+)\n")
 
 def blocks(text: str) -> list[tuple[int, str]]:
     """Line number and text of each block."""
-    return [(text[: found.start(1)].count("\n"), found.group(1)) for found in _BLOCK.finditer(text)]
+    return [
+        (text[: result.start(1)].count("\n"), result.group(1)) for result in _BLOCK.finditer(text)
+    ]
 
 
 def misquoted(text: str) -> str:

@@ -50,7 +50,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What failed, by page; in a process of its own, since pages register operators."""
     folder = tmp_path_factory.mktemp("pages")
     write_records(folder / "train.rec")
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(Path(__file__).parent / "run_blocks.py"), *map(str, RUN)],
         cwd=folder,
         env={
@@ -63,8 +63,8 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         check=False,
         timeout=240,
     )
-    assert found.returncode == 0, found.stderr
-    return json.loads(found.stdout.splitlines()[-1])
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)

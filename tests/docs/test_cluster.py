@@ -15,23 +15,23 @@ ROOT = Path(__file__).parents[2]
 def submit(script: str, results: Path, epochs: int, **environment: str) -> str:
     """What a job prints."""
     bin_first = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    found = subprocess.run(
+    process = subprocess.run(
         ["bash", f"docs/cluster/{script}"],
         cwd=ROOT,
         env={**os.environ, "PATH": bin_first, "PYTHONPATH": str(ROOT), "VENV": "none", "USER": "somebody",
              "RESULTS": str(results), "EPOCHS": str(epochs), "MIXNET_CACHE_DIR": "off", **environment},
         capture_output=True, text=True, check=False, timeout=240
     )  # fmt: skip
-    assert found.returncode == 0, found.stderr[-2000:]
-    return found.stdout
+    assert process.returncode == 0, process.stderr[-2000:]
+    return process.stdout
 
 
 def test_a_job_that_is_submitted_again_goes_on(tmp_path: Path) -> None:
-    told = submit("slurm.sh", tmp_path, 1, SLURM_SUBMIT_DIR=str(ROOT))
-    assert "after epoch 0" in told
+    output = submit("slurm.sh", tmp_path, 1, SLURM_SUBMIT_DIR=str(ROOT))
+    assert "after epoch 0" in output
     assert (tmp_path / "lenet-0001.params").exists()
-    told = submit("slurm.sh", tmp_path, 2, SLURM_SUBMIT_DIR=str(ROOT))
-    assert "after epoch 1" in told
+    output = submit("slurm.sh", tmp_path, 2, SLURM_SUBMIT_DIR=str(ROOT))
+    assert "after epoch 1" in output
     assert (tmp_path / "lenet-0002.params").exists()
 
 

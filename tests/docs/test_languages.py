@@ -99,12 +99,12 @@ def test_browser(network: Any) -> None:
                 page = browser.new_page()
                 page.goto(f"http://127.0.0.1:{server.server_port}/index.html")
                 page.wait_for_function("document.querySelector('#scores').textContent !== ''")
-                found = json.loads(page.locator("#scores").inner_text())
+                actual = json.loads(page.locator("#scores").inner_text())
                 browser.close()
         finally:
             server.shutdown()
             join(thread)
-    np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(actual, scores, rtol=1e-4, atol=1e-5)
 
 
 def _commands(heading: str, folder: Path) -> str:
@@ -137,8 +137,8 @@ def _has_cpp() -> bool:
 def test_cpp(network: Any) -> None:
     folder, scores = network
     (folder / "predict.cpp").write_text(_program("C++", "cpp"))
-    found = json.loads(_commands("C++", folder))
-    np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+    actual = json.loads(_commands("C++", folder))
+    np.testing.assert_allclose(actual, scores, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.skipif(
@@ -149,8 +149,8 @@ def test_cpp_with_onnx_runtime(network: Any) -> None:
     folder, scores = network
     (folder / "predict.cpp").write_text(_program("C++ with ONNX Runtime", "cpp"))
     (folder / "onnxruntime").symlink_to(ONNXRUNTIME_CPP)
-    found = json.loads(_commands("C++ with ONNX Runtime", folder))
-    np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+    actual = json.loads(_commands("C++ with ONNX Runtime", folder))
+    np.testing.assert_allclose(actual, scores, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.skipif(
@@ -160,8 +160,8 @@ def test_cpp_with_onnx_runtime(network: Any) -> None:
 def test_java(network: Any) -> None:
     folder, scores = network
     (folder / "Predict.java").write_text(_program("Java", "java"))
-    found = json.loads(_commands("Java", folder))
-    np.testing.assert_allclose(found, scores, rtol=1e-4, atol=1e-5)
+    actual = json.loads(_commands("Java", folder))
+    np.testing.assert_allclose(actual, scores, rtol=1e-4, atol=1e-5)
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

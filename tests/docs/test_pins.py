@@ -38,7 +38,7 @@ def test_versions_are_within_what_the_package_allows() -> None:
 def test_everything_that_is_installed_for_the_notebooks_is_pinned() -> None:
     pytest.importorskip("jupyterlab", reason="pip install '.[lab]'")
     code = "import pin, json; print(json.dumps(sorted(pin.needed())))"
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         cwd=FILE.parent,
         capture_output=True,
@@ -46,10 +46,10 @@ def test_everything_that_is_installed_for_the_notebooks_is_pinned() -> None:
         check=False,
         timeout=240,
     )
-    if found.returncode:
-        pytest.skip(f"needs mixnet[lab] and packaging installed: {found.stderr.splitlines()[-1]}")
+    if process.returncode:
+        pytest.skip(f"needs mixnet[lab] and packaging installed: {process.stderr.splitlines()[-1]}")
     pinned = {line.split("==")[0] for line in LINES}
-    assert [name for name in eval(found.stdout) if name not in pinned] == []
+    assert [name for name in eval(process.stdout) if name not in pinned] == []
 
 
 def test_make_and_binder_take_the_file() -> None:
@@ -66,7 +66,7 @@ def test_repo2docker_takes_what_is_in_binder() -> None:
     ) or shutil.which("jupyter-repo2docker")
     if program is None:
         pytest.skip("pip install jupyter-repo2docker to see what Binder would do")
-    found = subprocess.run(
+    process = subprocess.run(
         [program, "--no-build", "--debug", "."],
         cwd=ROOT,
         capture_output=True,
@@ -74,11 +74,11 @@ def test_repo2docker_takes_what_is_in_binder() -> None:
         check=False,
         timeout=240,
     )
-    told = found.stdout + found.stderr
-    assert found.returncode == 0, told[-2000:]
-    assert "python=3.11" in told
-    assert 'pip install --no-cache-dir -r "binder/requirements.txt"' in told
-    assert "RUN ./binder/postBuild" in told
+    output = process.stdout + process.stderr
+    assert process.returncode == 0, output[-2000:]
+    assert "python=3.11" in output
+    assert 'pip install --no-cache-dir -r "binder/requirements.txt"' in output
+    assert "RUN ./binder/postBuild" in output
     # The pins lie outside of binder/: the whole checkout has to be there before pip runs.
-    assert told.index("COPY --chown=0:0 src/ ") < told.index("pip install --no-cache-dir -r")
+    assert output.index("COPY --chown=0:0 src/ ") < output.index("pip install --no-cache-dir -r")
     assert (ROOT / "binder" / "postBuild").stat().st_mode & 0o111

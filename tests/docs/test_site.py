@@ -98,12 +98,12 @@ def test_views_that_pages_ask_for_are_there() -> None:
     from live_views import asked_in
 
     known = {make.__name__ for make in (*views.VIEWS, *views.MORE)}
-    asked = {
+    requested = {
         name: page.name
         for page in (ROOT / "docs").rglob("*.md")
         for name in asked_in(page.read_text(encoding="utf-8"))
     }
-    assert asked and {name: page for name, page in asked.items() if name not in known} == {}
+    assert requested and {name: page for name, page in requested.items() if name not in known} == {}
 
 
 def test_a_view_that_is_not_there_is_an_error(tmp_path: Path) -> None:

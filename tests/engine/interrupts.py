@@ -134,10 +134,10 @@ def test_weights_are_there_after_an_interrupt(read: Callable[[nd.NDArray], objec
             "runtime/programs/executable_cache.py",
         )
         came = interrupted(at, folders, lambda: read(weight))
-        found: list[np.ndarray] = []
-        assert ends(lambda: found.append(weight.asnumpy())), at
-        assert found, f"lost by an interrupt at {at}"
-        np.testing.assert_array_equal(found[0], first * 2 - 1)
+        results: list[np.ndarray] = []
+        assert ends(lambda: results.append(weight.asnumpy())), at
+        assert results, f"lost by an interrupt at {at}"
+        np.testing.assert_array_equal(results[0], first * 2 - 1)
         return bool(came)
 
     assert not scenario(10**6)  # compiled
@@ -145,14 +145,14 @@ def test_weights_are_there_after_an_interrupt(read: Callable[[nd.NDArray], objec
 
 
 def test_nothing_is_recorded_after_an_interrupt_in_a_scope() -> None:
-    kept: list[BaseException] = []  # as notebooks keep the last one, with its frames
+    stored: list[BaseException] = []  # as notebooks keep the last one, with its frames
 
     def work() -> None:
         try:
             with autograd.record(), autograd.predict_mode(), ExitStack() as stack:
                 stack.enter_context(autograd.pause())
         except KeyboardInterrupt as interrupt:
-            kept.append(interrupt)
+            stored.append(interrupt)
             raise
 
     def scenario(at: int) -> bool:
@@ -187,9 +187,9 @@ class Wrong:
         raise ValueError("of another kind")
 Wrong()
 """
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=240
     )
-    assert found.stdout == "interrupted\n"
-    assert "KeyboardInterrupt" not in found.stderr
-    assert "ValueError: of another kind" in found.stderr
+    assert process.stdout == "interrupted\n"
+    assert "KeyboardInterrupt" not in process.stderr
+    assert "ValueError: of another kind" in process.stderr

@@ -233,12 +233,12 @@ def test_a_push_in_work_that_waits_for_the_work_is_an_error(threaded: ThreadedEn
 
 def test_the_context_of_the_pusher_is_the_one_of_the_work(engine: Engine) -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="none")
-    found: list[str] = []
+    results: list[str] = []
     variable.set("pusher's")
-    engine.push(lambda: found.append(variable.get()))
+    engine.push(lambda: results.append(variable.get()))
     variable.set("changed")
     engine.wait_for_all()
-    assert found == ["pusher's"] or isinstance(engine, NaiveEngine)
+    assert results == ["pusher's"] or isinstance(engine, NaiveEngine)
 
 
 # ---- errors -------------------------------------------------------------------------------------
@@ -321,9 +321,11 @@ def test_errors_that_nobody_waited_for_are_said_at_exit() -> None:
         "def fail(): raise ValueError('lost?')\n"
         "push(fail, (), (Var(),), name='saving')\n"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert "nobody waited for it: ValueError: lost?" in found.stderr
-    assert found.returncode == 0
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert "nobody waited for it: ValueError: lost?" in process.stderr
+    assert process.returncode == 0
 
 
 # ---- many pushes, many threads, processes ------------------------------------------------------
@@ -435,10 +437,10 @@ _, status = os.waitpid(child, 0)
 assert done[-1] == "parent"
 raise SystemExit(os.waitstatus_to_exitcode(status))
 """
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120
     )
-    assert found.returncode == 0, found.stderr
+    assert process.returncode == 0, process.stderr
 
 
 # ---- work that ends later than its function ------------------------------------------------------
@@ -476,18 +478,18 @@ def test_work_that_fails_before_it_ends_later(threaded: Engine) -> None:
 
 
 def test_who_waits_asks_and_may_be_told_that_nothing_will_come(threaded: Engine) -> None:
-    var, after, ends, asked = Var("v"), Var("after"), [], []
+    var, after, ends, waits = Var("v"), Var("after"), [], []
 
     def ask(seconds: float) -> None:
-        asked.append(seconds)
-        if len(asked) == 2:
+        waits.append(seconds)
+        if len(waits) == 2:
             ends[0](ValueError("given up"))
 
     threaded.push_async(ends.append, (), (var,), on_wait=ask)
     threaded.push(lambda: None, (var,), (after,))
     with pytest.raises(ValueError, match="given up"):
         threaded.wait_for_var(after)
-    assert asked[0] == 0 and asked[1] >= 1
+    assert waits[0] == 0 and waits[1] >= 1
 
 
 def test_two_pieces_of_work_that_end_together(threaded: Engine) -> None:

@@ -48,6 +48,6 @@ def test_example(line: str, least: float, most: float, tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-3000:]
-    found = re.search(r": (-?[\d.]+)$", ran.stdout.strip().splitlines()[-1])
-    assert found is not None, ran.stdout[-500:]
-    assert least < float(found.group(1)) <= most, ran.stdout[-1500:]
+    match = re.search(r": (-?[\d.]+)$", ran.stdout.strip().splitlines()[-1])
+    assert match is not None, ran.stdout[-500:]
+    assert least < float(match.group(1)) <= most, ran.stdout[-1500:]

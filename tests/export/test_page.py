@@ -98,9 +98,9 @@ def test_numbers_are_those_of_mixnet(tmp_path: Path) -> None:
         paths.append(net.export_page(str(tmp_path / f"{name}.html")))
         inputs.append(x)
     outputs = run_pages(paths, inputs)
-    for name, output, wanted in zip(NETWORKS, outputs, expected, strict=True):
-        found = output.reshape(wanted.shape)
-        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4, err_msg=name)
+    for name, output, reference in zip(NETWORKS, outputs, expected, strict=True):
+        actual = output.reshape(reference.shape)
+        np.testing.assert_allclose(actual, reference, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
 @needs_node
@@ -158,10 +158,10 @@ def test_a_person_draws(lenet: Any, tmp_path: Path) -> None:
         page.on("pageerror", lambda error: problems.append(str(error)))
         page.on("console", lambda message: problems.append(message.text))
         page.goto(path.as_uri())
-        found = page.evaluate(
+        actual = page.evaluate(
             "x => Array.from(mixnetPage.run(x).outputs[0].data)", x.ravel().tolist()
         )
-        np.testing.assert_allclose(found, expected.ravel(), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(actual, expected.ravel(), rtol=1e-4, atol=1e-4)
         assert page.locator("#best").inner_text() == "–"
         box = page.locator("#pad").bounding_box()
         page.mouse.move(box["x"] + 140, box["y"] + 60)
@@ -267,12 +267,12 @@ def test_it_reads_examples_and_drawings(page_of_digits: Any, reader_of_digits: A
         best = page.locator("#best")
         assert best.inner_text() == str(expected[0].argmax()), "it opens with the first example"
         buttons = page.locator("#examples button")
-        told = []
+        answers = []
         for i in range(buttons.count()):
             buttons.nth(i).click()
-            told.append(best.inner_text())
-        assert told == [str(each) for each in expected.argmax(1)]
-        assert np.mean([a == str(b) for a, b in zip(told, labels, strict=True)]) > 0.8
+            answers.append(best.inner_text())
+        assert answers == [str(each) for each in expected.argmax(1)]
+        assert np.mean([a == str(b) for a, b in zip(answers, labels, strict=True)]) > 0.8
         box = page.locator("#pad").bounding_box()
         drawn = {}
         for digit, strokes in STROKES.items():

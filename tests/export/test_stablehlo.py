@@ -67,9 +67,9 @@ def test_a_process_that_has_only_jax_runs_it_with_any_batch(tmp_path: Path) -> N
         capture_output=True, text=True, check=False, env=environment, cwd=tmp_path, timeout=240
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    for name, wanted in zip(("two", "five"), expected, strict=True):
-        found = np.load(tmp_path / f"{name}-out.npy")
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+    for name, reference in zip(("two", "five"), expected, strict=True):
+        actual = np.load(tmp_path / f"{name}-out.npy")
+        np.testing.assert_allclose(actual, reference, rtol=1e-5, atol=1e-6)
 
 
 def test_a_block_that_trains_on(tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_block_that_trains_on(tmp_path: Path) -> None:
         loss.backward()
         gradients.append({n: p.grad().asnumpy() for n, p in each.collect_params().items()})
     assert set(gradients[0]) == set(gradients[1])
-    for name, wanted in gradients[0].items():
-        np.testing.assert_allclose(gradients[1][name], wanted, rtol=1e-4, atol=1e-5)
+    for name, reference in gradients[0].items():
+        np.testing.assert_allclose(gradients[1][name], reference, rtol=1e-4, atol=1e-5)
     before = float((block(x) ** 2).sum().asscalar())
     trainer = mx.gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.05})
     trainer.step(1)
@@ -120,10 +120,10 @@ def test_a_symbol_with_a_loss_head_and_two_outputs(tmp_path: Path) -> None:
     mx.export.export_stablehlo(both, params, [(2, 4)], path=path, platforms=["cpu"])
     x = _random(2, 4)
     scores = x @ params["arg:dense_weight"].asnumpy().T + 1
-    wanted = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    reference = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
     block = mx.gluon.import_stablehlo(path)
-    for found, expected in zip(block(mx.nd.array(x)), (wanted, scores), strict=True):
-        np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-5)
+    for actual, expected in zip(block(mx.nd.array(x)), (reference, scores), strict=True):
+        np.testing.assert_allclose(actual.asnumpy(), expected, rtol=1e-5)
 
 
 def test_recurrent_layers(tmp_path: Path) -> None:
@@ -134,9 +134,9 @@ def test_recurrent_layers(tmp_path: Path) -> None:
     expected = net(x).asnumpy()
     (path,) = net.export(str(tmp_path / "net"), format="stablehlo")
     states = [mx.nd.zeros((2, 2, 6))] * 2  # inputs of the graph, as in MXNet
-    found = mx.gluon.import_stablehlo(path)(x, *states)
-    found = found[0] if isinstance(found, list) else found
-    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-5, atol=1e-6)
+    actual = mx.gluon.import_stablehlo(path)(x, *states)
+    actual = actual[0] if isinstance(actual, list) else actual
+    np.testing.assert_allclose(actual.asnumpy(), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_program_of_jax_itself(tmp_path: Path) -> None:
@@ -152,8 +152,8 @@ def test_a_program_of_jax_itself(tmp_path: Path) -> None:
     w = _random(3, 2)
     mx.nd.save(str(tmp_path / "w.params"), {"w": mx.nd.array(w)})
     block = mx.gluon.import_stablehlo(path, params=tmp_path / "w.params")
-    found = block(mx.nd.ones((1, 3)), mx.nd.ones((1, 2)))
-    np.testing.assert_allclose(found.asnumpy(), w.sum(0, keepdims=True) + 1, rtol=1e-5)
+    actual = block(mx.nd.ones((1, 3)), mx.nd.ones((1, 2)))
+    np.testing.assert_allclose(actual.asnumpy(), w.sum(0, keepdims=True) + 1, rtol=1e-5)
     # It was written without its gradient.
     with pytest.raises(mx.MXNetError, match="gradients=True"):
         with mx.autograd.record():

@@ -210,8 +210,8 @@ def test_saves_that_are_killed_or_interrupted(tmp_path: Path, how: signal.Signal
         finally:
             process.kill()
             process.communicate(timeout=60)
-        found = mx.nd.load(path)["a"].asnumpy()
-        assert found.min() == found.max()
+        actual = mx.nd.load(path)["a"].asnumpy()
+        assert actual.min() == actual.max()
         if how is signal.SIGINT:
             assert _names(tmp_path) == ["f.params"]
         mx.nd.save(path, {"a": mx.nd.zeros((2_000_000,))})

@@ -25,22 +25,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--formats", default=",".join(names()))
     parser.add_argument("--replay", type=Path)
-    given = parser.parse_args()
-    if given.replay:
+    options = parser.parse_args()
+    if options.replay:
         limit_memory()
-        problem = replay(given.replay)
+        problem = replay(options.replay)
         print(problem or "loads as it should, or says why not")
         return int(problem is not None)
-    count = given.count or (100_000 if given.many else 1000)
+    count = options.count or (100_000 if options.many else 1000)
     failed = False
-    for name in given.formats.split(","):
+    for name in options.formats.split(","):
         start = time.perf_counter()
-        found = run([name], count, given.seed)
+        result = run([name], count, options.seed)
         seconds = time.perf_counter() - start
-        print(f"{name:12} {count} mutations, {len(found)} finding(s), {seconds:.1f} s", flush=True)
-        for each in found:
+        print(f"{name:12} {count} mutations, {len(result)} finding(s), {seconds:.1f} s", flush=True)
+        for each in result:
             print(each, flush=True)
-        failed |= bool(found)
+        failed |= bool(result)
     return int(failed)
 
 

@@ -51,14 +51,14 @@ def run(names: Sequence[str], count: int, seed: int = SEED, most: int = 100) -> 
         seed: of the mutations.
         most: findings to stop at.
     """
-    found: list[Finding] = []
+    results: list[Finding] = []
     work: list[Work] = [(name, 0, count) for name in names]
-    while work and len(found) < most:
+    while work and len(results) < most:
         now, work = _stretch(work)
         problems, left = _in_process(now, seed)
-        found += [_stored(name, seed, number, problem) for name, number, problem in problems]
+        results += [_stored(name, seed, number, problem) for name, number, problem in problems]
         work = [*left, *work]
-    return found
+    return results
 
 
 def _stretch(work: Sequence[Work]) -> tuple[list[Work], list[Work]]:
@@ -82,8 +82,8 @@ def _in_process(work: Sequence[Work], seed: int) -> tuple[list[tuple[str, int, s
         progress, findings, errors = (Path(folder) / each for each in ("at", "found", "said"))
         for each in (progress, findings, errors):
             each.touch()
-        given = {"seed": seed, "work": work, "progress": str(progress), "findings": str(findings)}
-        command = [sys.executable, "-m", "tests.fuzz.worker", json.dumps(given)]
+        options = {"seed": seed, "work": work, "progress": str(progress), "findings": str(findings)}
+        command = [sys.executable, "-m", "tests.fuzz.worker", json.dumps(options)]
         with errors.open("w") as said:
             worker = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said)
             at, since = b"", time.monotonic()

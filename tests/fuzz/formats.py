@@ -31,14 +31,14 @@ class Format:
 
 def _modules() -> dict[str, str]:
     """Names of the formats, and of their modules; none is imported."""
-    found = {}
+    result = {}
     for path in sorted(Path(__file__).parent.glob("*.py")):
         text = path.read_text()
         named = re.search(r'^FORMAT = "([^"]+)"', text, re.MULTILINE)
         needs = re.search(r'^NEEDS = "([^"]+)"', text, re.MULTILINE)
         if named and (needs is None or importlib.util.find_spec(needs[1]) is not None):
-            found[named[1]] = path.stem
-    return found
+            result[named[1]] = path.stem
+    return result
 
 
 def names() -> list[str]:

@@ -30,8 +30,8 @@ def corpus(folder: Path) -> list[Path]:
     net = mx.sym.softmax(mx.sym.FullyConnected(net, num_hidden=3, name="dense"))
     shapes, _, states = net.infer_shape(data=(1, 2, 4, 4))
     names = [*net.list_arguments(), *net.list_auxiliary_states()]
-    found = dict(zip(names, [*shapes, *states], strict=True))
-    params = {n: np.ones(s, "float32") for n, s in found.items() if n != "data"}
+    result = dict(zip(names, [*shapes, *states], strict=True))
+    params = {n: np.ones(s, "float32") for n, s in result.items() if n != "data"}
     path = mx.onnx.export_model(
         net, params, [(1, 2, 4, 4)], onnx_file_path=str(folder / "net.onnx")
     )

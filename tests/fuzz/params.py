@@ -32,7 +32,7 @@ def corpus(folder: Path) -> list[Path]:
 
 def load(path: Path) -> None:
     """Read all numbers, from the file and from its bytes."""
-    for found in (nd.load(str(path)), nd.load_frombuffer(path.read_bytes())):
-        for array in found.values() if isinstance(found, dict) else found:
+    for result in (nd.load(str(path)), nd.load_frombuffer(path.read_bytes())):
+        for array in result.values() if isinstance(result, dict) else result:
             for part in (array._data, *array._aux) if array._is_sparse else (array,):
                 part.asnumpy().sum()

@@ -57,9 +57,9 @@ def test_damage_is_of_many_kinds() -> None:
     content = b'{"name": [1, 22]}' * 10
     lengths, texts = set(), set()
     for i in range(300):
-        found = mutated(content, [content, b"other"], random.Random(i))
-        lengths.add(len(found))
-        texts.add(found)
+        actual = mutated(content, [content, b"other"], random.Random(i))
+        lengths.add(len(actual))
+        texts.add(actual)
     assert min(lengths) < 20 and max(lengths) > 3000 and len(texts) > 280
 
 
@@ -71,15 +71,15 @@ def test_the_driver_finds_planted_mistakes(monkeypatch: pytest.MonkeyPatch, tmp_
     loader = Loader(find(name), tmp_path / "corpus")
     kinds = [planted.kind_of(loader.mutation(seed, i)[1]) for i in range(count)]
     assert set(kinds) == set(planted.KINDS) and kinds.count("crash") + kinds.count("hang") < 5
-    found = {each.number: each for each in driver.run([name], count, seed)}
+    actual = {each.number: each for each in driver.run([name], count, seed)}
     words = {"error": "KeyError: 'planted'", "crash": "ended by signal 11", "hang": "no answer",
              "memory": "MiB for a file of"}  # fmt: skip
     for number, kind in enumerate(kinds):
         if kind == "nothing":
-            assert number not in found
+            assert number not in actual
         else:
-            assert words[kind] in found[number].problem
-    stored = next(each for number, each in found.items() if kinds[number] == "error").path
+            assert words[kind] in actual[number].problem
+    stored = next(each for number, each in actual.items() if kinds[number] == "error").path
     assert stored is not None
     assert planted.kind_of(stored.read_bytes()) == "error"
     assert "planted" in (driver.replay(stored) or "")

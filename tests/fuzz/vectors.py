@@ -18,6 +18,6 @@ def corpus(folder: Path) -> list[Path]:
 
 def load(path: Path) -> None:
     """The table, and the vectors of some tokens."""
-    found = CustomEmbedding(str(path))
-    found.idx_to_vec.asnumpy()
-    found.get_vecs_by_tokens(["hello", "no such"])
+    result = CustomEmbedding(str(path))
+    result.idx_to_vec.asnumpy()
+    result.get_vecs_by_tokens(["hello", "no such"])

@@ -85,8 +85,8 @@ def _forget_peak() -> None:
 def _peak() -> int:
     """The most memory so far, in bytes."""
     # Not getrusage: what it tells begins with the memory of the process that started this one.
-    found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
-    return int(found[1]) << 10 if found else 0
+    match = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return int(match[1]) << 10 if match else 0
 
 
 def limit_memory() -> None:
@@ -98,15 +98,15 @@ def limit_memory() -> None:
 
 def main() -> None:
     """Load mutations; the argument is JSON: seed, work, and the files for progress and findings."""
-    given: dict[str, Any] = json.loads(sys.argv[1])
+    options: dict[str, Any] = json.loads(sys.argv[1])
     warnings.simplefilter("ignore")
     folder = Path(tempfile.mkdtemp(prefix="fuzz"))
     try:
         with (
-            open(given["progress"], "r+b", 0) as progress,
-            open(given["findings"], "a") as findings,
+            open(options["progress"], "r+b", 0) as progress,
+            open(options["findings"], "a") as findings,
         ):
-            for step, (name, begin, end) in enumerate(given["work"]):
+            for step, (name, begin, end) in enumerate(options["work"]):
                 (folder / name).mkdir()
                 loader = Loader(find(name), folder / name)
                 if not step:
@@ -114,7 +114,7 @@ def main() -> None:
                 for number in range(begin, end):
                     progress.seek(0)
                     progress.write(b"%4d %12d" % (step, number))
-                    problem = loader.load(*loader.mutation(given["seed"], number))
+                    problem = loader.load(*loader.mutation(options["seed"], number))
                     if problem is not None:
                         row = {"format": name, "number": number, "problem": problem}
                         print(json.dumps(row), file=findings, flush=True)

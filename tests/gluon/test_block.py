@@ -212,9 +212,9 @@ def test_results_of_operators(monitor_all: bool) -> None:
         lambda name, op, array: seen.update({name: (op, array.shape)}), monitor_all
     )
     with autograd.record(train_mode=False):
-        found = net(x)
-    found.backward()
-    np.testing.assert_allclose(found.asnumpy(), expected, rtol=1e-6)
+        actual = net(x)
+    actual.backward()
+    np.testing.assert_allclose(actual.asnumpy(), expected, rtol=1e-6)
     assert abs(net[0].weight.grad().asnumpy()).sum() > 0
     assert seen["net_dense0_fwd_output"] == ("FullyConnected", (2, 3))
     names = [name for name in seen if name.startswith("net_batchnorm0")]
@@ -288,16 +288,16 @@ def test_a_hybridized_block_runs_its_code_once_on_symbols() -> None:
     assert part.seen[-1][0] == "mixnet.ndarray"
     part.hybridize(static_alloc=True, static_shape=True, inline_limit=3, partial_shape=True)
     part.seen.clear()
-    found = part(x)
+    actual = part(x)
     assert part.seen == [("mixnet.symbol", "<Symbol data>")]
     part(nd.ones((2, 3)))
     with autograd.record():
         part(x)
     assert len(part.seen) == 1
-    assert isinstance(found, list) and isinstance(found[1], list)
-    np.testing.assert_allclose(found[0].asnumpy(), expected[0].asnumpy(), rtol=1e-6)
-    np.testing.assert_array_equal(found[1][0].asnumpy(), x.asnumpy())
-    np.testing.assert_allclose(found[1][1].asnumpy(), expected[1][1].asnumpy(), rtol=1e-6)
+    assert isinstance(actual, list) and isinstance(actual[1], list)
+    np.testing.assert_allclose(actual[0].asnumpy(), expected[0].asnumpy(), rtol=1e-6)
+    np.testing.assert_array_equal(actual[1][0].asnumpy(), x.asnumpy())
+    np.testing.assert_allclose(actual[1][1].asnumpy(), expected[1][1].asnumpy(), rtol=1e-6)
     part.hybridize(False)
     part(x)
     assert part.seen[-1][0] == "mixnet.ndarray"

@@ -75,11 +75,11 @@ def test_an_error_of_the_user_is_told_once(work: Any, kind: type[Exception]) -> 
     net = Counting(work)
     net.hybridize()
     for turn in range(1, 3):
-        with pytest.raises(kind) as told:
+        with pytest.raises(kind) as caught:
             net(nd.ones((2, 3)))
         assert net.runs == turn
-        assert told.value.__context__ is None
-        frames = traceback.extract_tb(told.value.__traceback__)
+        assert caught.value.__context__ is None
+        frames = traceback.extract_tb(caught.value.__traceback__)
         assert frames[-1].name == work.__name__ and frames[-1].filename == __file__
 
 

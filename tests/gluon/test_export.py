@@ -44,8 +44,8 @@ def loaded() -> tuple[Net, dict]:
 
 def test_exported_files_are_mxnets(tmp_path: Path) -> None:
     net, stored = loaded()
-    found = net(nd.array(stored["in:0"]))
-    np.testing.assert_allclose(found.asnumpy(), stored["out:0"], rtol=1e-4, atol=1e-5)
+    actual = net(nd.array(stored["in:0"]))
+    np.testing.assert_allclose(actual.asnumpy(), stored["out:0"], rtol=1e-4, atol=1e-5)
     symbol_file, params_file = net.export(str(tmp_path / "net"))
     ours = json.loads(Path(symbol_file).read_text())
     theirs = json.loads((FIXTURES / "gluon_conv-symbol.json").read_text())

@@ -50,8 +50,8 @@ def test_names_shapes_and_text(fact: dict) -> None:
     for name, facts in fact["param_facts"].items():
         each = layer.collect_params()[name]
         init = each.init if isinstance(each.init, str) else type(each.init).__name__
-        found = {"grad_req": each.grad_req, "init": init, "differentiable": each._differentiable}
-        assert found == facts
+        actual = {"grad_req": each.grad_req, "init": init, "differentiable": each._differentiable}
+        assert actual == facts
 
 
 def test_a_sparse_table_is_learned_by_rows() -> None:
@@ -133,9 +133,9 @@ def numbers(code: str, shape: tuple[int, ...]) -> tuple[list[int], float, float]
 @pytest.mark.parametrize("case", NUMBERS, ids=str)
 def test_results(case: tuple[str, tuple[int, ...]]) -> None:
     shape, output, gradient = NUMBERS[case]
-    found = numbers(*case)
-    assert found[0] == shape
-    assert found[1:] == pytest.approx((output, gradient), rel=2e-4, abs=1e-4)
+    actual = numbers(*case)
+    assert actual[0] == shape
+    assert actual[1:] == pytest.approx((output, gradient), rel=2e-4, abs=1e-4)
 
 
 def test_a_block_of_a_sequence_by_name() -> None:

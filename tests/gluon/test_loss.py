@@ -24,10 +24,10 @@ def test_values_and_gradients(name: str, hybridize: bool) -> None:
     inputs = [nd.array(stored[f"in:{each}"]) for each in case["args"]]
     inputs[0].attach_grad()
     with autograd.record():
-        found = loss(*inputs)
-    found.backward()
-    assert found.shape == stored[name].shape
-    np.testing.assert_allclose(found.asnumpy(), stored[name], rtol=2e-5, atol=1e-5)
+        actual = loss(*inputs)
+    actual.backward()
+    assert actual.shape == stored[name].shape
+    np.testing.assert_allclose(actual.asnumpy(), stored[name], rtol=2e-5, atol=1e-5)
     gradient = inputs[0].grad.asnumpy()
     np.testing.assert_allclose(gradient, stored[f"{name}:grad0"], rtol=2e-4, atol=1e-5)
 
@@ -60,15 +60,15 @@ ARGUMENTS = {
 def test_arguments(case: str, hybridize: bool) -> None:
     loss, inputs, expected = ARGUMENTS[case]
     loss.hybridize(hybridize)
-    found = loss(*[None if each is None else nd.array(each) for each in inputs])
-    np.testing.assert_allclose(found.asnumpy().reshape(-1), expected, rtol=1e-4, atol=1e-5)
+    actual = loss(*[None if each is None else nd.array(each) for each in inputs])
+    np.testing.assert_allclose(actual.asnumpy().reshape(-1), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_ctc_layouts_and_lengths() -> None:
     pred = nd.arange(40).reshape((5, 2, 4)) / 20
     loss = gluon.loss.CTCLoss(layout="TNC", label_layout="TN", weight=2)
-    found = loss(pred, nd.array([[0, 1], [1, 2], [2, -1]]), nd.array([5, 4]), nd.array([3, 2]))
-    np.testing.assert_allclose(found.asnumpy(), CTC, rtol=1e-5)
+    actual = loss(pred, nd.array([[0, 1], [1, 2], [2, -1]]), nd.array([5, 4]), nd.array([3, 2]))
+    np.testing.assert_allclose(actual.asnumpy(), CTC, rtol=1e-5)
 
 
 CTC = [7.228610038757324, 5.503069877624512]
@@ -76,10 +76,10 @@ CTC = [7.228610038757324, 5.503069877624512]
 
 def test_the_constant_part_of_poisson() -> None:
     pred, count = np.array([[0.3, 1.0]], "float32"), np.array([[1.0, 4.0]], "float32")
-    found = gluon.loss.PoissonNLLLoss(compute_full=True)(nd.array(pred), nd.array(count))
+    actual = gluon.loss.PoissonNLLLoss(compute_full=True)(nd.array(pred), nd.array(count))
     stirling = 4 * np.log(4) - 4 + 0.5 * np.log(8 * np.pi)
     expected = (np.exp(pred) - count * pred + np.array([0, stirling])).mean()
-    np.testing.assert_allclose(found.asnumpy(), [expected], rtol=1e-5)
+    np.testing.assert_allclose(actual.asnumpy(), [expected], rtol=1e-5)
 
 
 def test_text_and_errors() -> None:
@@ -117,8 +117,8 @@ def test_gradients_at_zero(name: str, hybridize: bool) -> None:
     prediction, label = nd.zeros((2, 1)), nd.zeros((2, 1))
     prediction.attach_grad()
     with autograd.record():
-        found = loss(prediction, label)
-    found.backward()
+        actual = loss(prediction, label)
+    actual.backward()
     assert prediction.grad.asnumpy().tolist() == [[AT_ZERO[name]]] * 2
 
 

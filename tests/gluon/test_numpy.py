@@ -50,14 +50,14 @@ def test_a_network_of_numpy_functions(hybridize: bool) -> None:
     net = made(hybridize)
     x = np.arange(8.0).reshape((2, 4))
     with autograd.record():
-        found = net(x)
-        total = found.sum()
+        actual = net(x)
+        total = actual.sum()
     total.backward()
-    for each in (found, total, net.scale.data(), net.scale.grad(), net.dense.weight.data(),
+    for each in (actual, total, net.scale.data(), net.scale.grad(), net.dense.weight.data(),
                  net.dense.weight.grad(), net.dense.weight.list_data()[0]):  # fmt: skip
         assert type(each) is np.ndarray
-    assert found.shape == (1, 2) and total.shape == () and net.dense.weight.shape == (3, 4)
-    onp.testing.assert_allclose(found.asnumpy(), [[3.5, 3.5]], rtol=1e-6)
+    assert actual.shape == (1, 2) and total.shape == () and net.dense.weight.shape == (3, 4)
+    onp.testing.assert_allclose(actual.asnumpy(), [[3.5, 3.5]], rtol=1e-6)
     onp.testing.assert_allclose(net.scale.grad().asnumpy(), [2, 2, 2], atol=1e-5)
     before = net.scale.data().asnumpy()
     gluon.Trainer(net.collect_params(), "adam").step(2)
@@ -72,9 +72,9 @@ def test_hybridized_computes_what_imperative_does(tmp_path: Path) -> None:
     symbol_file, params_file = compiled.export(str(tmp_path / "net"))
     assert json.loads(Path(symbol_file).read_text())["attrs"]["is_np_shape"] == ["int", 1]
     again = gluon.SymbolBlock.imports(symbol_file, "data", params_file)
-    found = again(x)
-    assert type(found) is np.ndarray
-    onp.testing.assert_allclose(found.asnumpy(), plain(x).asnumpy(), rtol=1e-6)
+    actual = again(x)
+    assert type(actual) is np.ndarray
+    onp.testing.assert_allclose(actual.asnumpy(), plain(x).asnumpy(), rtol=1e-6)
     for hybridize in (False, True):
         again.hybridize(hybridize)
         with autograd.record():
@@ -88,9 +88,9 @@ def test_a_network_that_mxnet_exported() -> None:
     net = gluon.SymbolBlock.imports(files[0], ["data"], files[1])
     for hybridize in (False, True):
         net.hybridize(hybridize)
-        found = net(np.array(stored["in:0"]))
-        assert type(found) is np.ndarray
-        onp.testing.assert_allclose(found.asnumpy(), stored["out:0"], rtol=1e-5)
+        actual = net(np.array(stored["in:0"]))
+        assert type(actual) is np.ndarray
+        onp.testing.assert_allclose(actual.asnumpy(), stored["out:0"], rtol=1e-5)
 
     class Same(nn.HybridBlock):
         def __init__(self):
@@ -106,8 +106,8 @@ def test_a_network_that_mxnet_exported() -> None:
     same.load_parameters(str(FIXTURES / "gluon_np-save_parameters.params"))
     for hybridize in (False, True):
         same.hybridize(hybridize)
-        found = same(np.array(stored["in:0"]))
-        onp.testing.assert_allclose(found.asnumpy(), stored["out:0"], rtol=1e-5)
+        actual = same(np.array(stored["in:0"]))
+        onp.testing.assert_allclose(actual.asnumpy(), stored["out:0"], rtol=1e-5)
     assert type(same.d.weight.data()) is np.ndarray
 
 
@@ -141,11 +141,11 @@ def test_layers_give_what_they_give_for_other_arrays(name: str) -> None:
             x = x.as_np_ndarray()
         x.attach_grad()
         with autograd.record(train_mode=name != "dropout"):
-            found = layer(x)
-        found.backward()
+            actual = layer(x)
+        actual.backward()
         if kind != "nd":
-            assert type(found) is np.ndarray and type(x.grad) is np.ndarray
-        results[kind] = found.asnumpy(), x.grad.asnumpy()
+            assert type(actual) is np.ndarray and type(x.grad) is np.ndarray
+        results[kind] = actual.asnumpy(), x.grad.asnumpy()
         npx.set_np()
     for kind in ("np", "np hybrid"):
         for ours, theirs in zip(results[kind], results["nd"], strict=True):
@@ -161,16 +161,16 @@ def test_losses(loss: str, hybridize: bool) -> None:
     function.hybridize(hybridize)
     pred.attach_grad()
     with autograd.record():
-        found = function(pred, label)
-    found.backward()
-    assert type(found) is np.ndarray and found.shape == (2,)
+        actual = function(pred, label)
+    actual.backward()
+    assert type(actual) is np.ndarray and actual.shape == (2,)
     x = pred.asnumpy()
     expected = {
         "L2Loss": ((x - 1) ** 2 / 2).mean(1),
         "L1Loss": abs(x - 1).mean(1),
         "SoftmaxCrossEntropyLoss": onp.log(onp.exp(x).sum(1)) - x[[0, 1], [0, 2]],
     }
-    onp.testing.assert_allclose(found.asnumpy(), expected[loss], rtol=1e-5)
+    onp.testing.assert_allclose(actual.asnumpy(), expected[loss], rtol=1e-5)
     assert abs(pred.grad.asnumpy()).sum() > 0
     weighted = function(pred, label, np.array([[2.0], [0.0]]))
     onp.testing.assert_allclose(weighted.asnumpy(), expected[loss] * [2, 0], rtol=1e-5)

@@ -199,8 +199,8 @@ def test_row_sparse_parameters_need_a_trainer() -> None:
                 each[:] = nd.array([[0, 0], [5, 5], [0, 0], [6, 6]])
 
     parameter._set_trainer(Rows())
-    found = parameter.row_sparse_data(rows)
-    assert found.stype == "row_sparse" and found.indices.asnumpy().tolist() == [1, 3]
+    actual = parameter.row_sparse_data(rows)
+    assert actual.stype == "row_sparse" and actual.indices.asnumpy().tolist() == [1, 3]
     with pytest.raises(TypeError, match="NDArray"):
         parameter.row_sparse_data([1])
     with pytest.raises(RuntimeError, match="cannot have two"):

@@ -19,10 +19,10 @@ FACTS = json.loads((FIXTURES / "recurrent.json").read_text())
 ARRAYS = np.load(FIXTURES / "recurrent.npz")
 
 
-def check(code: str, found: list[np.ndarray]) -> None:
-    kept = [key for key in ARRAYS.files if key.rpartition("|")[0] == code]
-    assert len(found) == len(kept)
-    for i, each in enumerate(found):
+def check(code: str, actual: list[np.ndarray]) -> None:
+    stored = [key for key in ARRAYS.files if key.rpartition("|")[0] == code]
+    assert len(actual) == len(stored)
+    for i, each in enumerate(actual):
         np.testing.assert_allclose(each, ARRAYS[f"{code}|{i}"], rtol=2e-4, atol=2e-5)
 
 
@@ -181,8 +181,8 @@ def test_files_of_a_layer(tmp_path: Path) -> None:
     layer = rnn.LSTM(4, input_size=3)
     layer.load_parameters(str(FIXTURES / "gluon_lstm-save_parameters.params"))
     inputs = [nd.array(io[key]) for key in sorted(io.files) if key.startswith("in:")]
-    found = layer(inputs[0], inputs[1:])[0] if len(inputs) > 1 else layer(inputs[0])
-    np.testing.assert_allclose(found.asnumpy(), io["out:0"], atol=1e-6)
+    actual = layer(inputs[0], inputs[1:])[0] if len(inputs) > 1 else layer(inputs[0])
+    np.testing.assert_allclose(actual.asnumpy(), io["out:0"], atol=1e-6)
     net = gluon.SymbolBlock.imports(
         str(FIXTURES / "gluon_lstm-symbol.json"),
         ["data0", "data1", "data2"],
@@ -306,8 +306,8 @@ def test_zoneout_keeps_the_last_values() -> None:
     with autograd.train_mode():
         outputs, _ = cell.unroll(3, x)
     rows = np.concatenate([each.asnumpy() for each in outputs])
-    kept = [(rows[0] == 0).mean(), *(rows[1:] == rows[:-1]).mean(axis=1)]
-    assert 0.35 < min(kept) < max(kept) < 0.65
+    shares = [(rows[0] == 0).mean(), *(rows[1:] == rows[:-1]).mean(axis=1)]
+    assert 0.35 < min(shares) < max(shares) < 0.65
     outputs, _ = cell.unroll(3, x)
     rows = np.concatenate([each.asnumpy() for each in outputs])
     assert not (rows[1:] == rows[:-1]).any()
@@ -329,11 +329,11 @@ def test_a_loop_of_the_graph_is_unrolling() -> None:
     cell = rnn.RNNCell(3, input_size=4)
     cell.initialize()
     x, lengths = nd.array(cases.data((2, 3, 4))), nd.array([2, 3])
-    wanted = cell.unroll(3, x, None, "NTC", True, lengths)
-    found = contrib.rnn.rnn_cell.dynamic_unroll(
+    expected = cell.unroll(3, x, None, "NTC", True, lengths)
+    actual = contrib.rnn.rnn_cell.dynamic_unroll(
         cell, x, cell.begin_state(2), layout="NTC", valid_length=lengths
     )
-    for own, other in zip(cases.flat(found), cases.flat(wanted), strict=True):
+    for own, other in zip(cases.flat(actual), cases.flat(expected), strict=True):
         np.testing.assert_allclose(own.asnumpy(), other.asnumpy(), atol=1e-6)
 
 

@@ -107,17 +107,19 @@ def values(shape: tuple[int, ...] = (4, 6)) -> np.ndarray:
 def steps(net: Any, data: Any, train: bool = True) -> list[np.ndarray]:
     """Outputs, gradients and further draws of three calls from the same seed."""
     mx.random.seed(7)
-    found = []
+    results = []
     for _ in range(3):
         x = data.copy()
         x.attach_grad()
         with autograd.record(train_mode=train):
             out = net(x)
         out.backward()
-        found += [out.asnumpy(), x.grad.asnumpy()]
-        found += [p.grad().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"]
-    found.append(nd.random.uniform(shape=(5,)).asnumpy())  # as many numbers were taken
-    return found
+        results += [out.asnumpy(), x.grad.asnumpy()]
+        results += [
+            p.grad().asnumpy() for p in net.collect_params().values() if p.grad_req != "null"
+        ]
+    results.append(nd.random.uniform(shape=(5,)).asnumpy())  # as many numbers were taken
+    return results
 
 
 def compare(one: list[np.ndarray], other: list[np.ndarray]) -> None:
@@ -243,8 +245,8 @@ def test_an_executor_draws_what_arrays_draw() -> None:
     for each in expected:
         np.testing.assert_array_equal(bound.forward(is_train=True)[0].asnumpy(), each)
         bound.backward(nd.ones((4, 6)))
-        kept = (bound.grad_dict["x"].asnumpy() != 0).astype("float32")
-        assert 0 < kept.sum() < 24
+        mask = (bound.grad_dict["x"].asnumpy() != 0).astype("float32")
+        assert 0 < mask.sum() < 24
     np.testing.assert_array_equal(nd.random.uniform(shape=(3,)).asnumpy(), after)
 
 
@@ -257,9 +259,9 @@ def test_a_symbol_as_a_function_draws_what_arrays_draw(shape: tuple[int, ...]) -
     expected.append(nd.random.uniform(shape=(3,)).asnumpy())
     call = CachedOp(net(mx.sym.var("data")))
     mx.random.seed(5)
-    found = [call(x).asnumpy() for _ in range(2)]
-    found.append(nd.random.uniform(shape=(3,)).asnumpy())
-    compare(expected, found)
+    results = [call(x).asnumpy() for _ in range(2)]
+    results.append(nd.random.uniform(shape=(3,)).asnumpy())
+    compare(expected, results)
 
 
 class TracedTurns(gluon.HybridBlock):
@@ -298,12 +300,12 @@ class Branches(gluon.HybridBlock):
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         first = F.Dropout(x, p=0.5)
         positive = F.sum(first) > 0
-        found = F.contrib.cond(
+        result = F.contrib.cond(
             positive,
             lambda: F.Dropout(first, p=0.5) + F.random.uniform(shape=(4, 6)),
             lambda: F.Dropout(first, p=0.3),
         )
-        return found
+        return result
 
 
 class Nested(gluon.HybridBlock):
@@ -441,7 +443,7 @@ class Late(gluon.HybridBlock):
 
 
 def test_parameters_that_wait_for_data_start_the_same() -> None:
-    data, found = nd.array(values()), []
+    data, result = nd.array(values()), []
     for hybridize in (False, True):
         mx.random.seed(11)
         net = Late()
@@ -453,12 +455,12 @@ def test_parameters_that_wait_for_data_start_the_same() -> None:
             out = net(data)
         out.backward()
         params = net.collect_params().values()
-        found.append([out.asnumpy()] + [p.data().asnumpy() for p in params])
-    compare(*found)
+        result.append([out.asnumpy()] + [p.data().asnumpy() for p in params])
+    compare(*result)
 
 
 def test_parameters_that_wait_draw_what_others_draw() -> None:
-    found = []
+    results = []
     for sizes in ({}, {"in_units": 6}):
         mx.random.seed(11)
         net = nn.HybridSequential()
@@ -466,16 +468,16 @@ def test_parameters_that_wait_draw_what_others_draw() -> None:
         net.initialize(mx.init.Normal())
         with autograd.record():
             net(nd.array(values()))
-        found.append([p.data().asnumpy() for p in net.collect_params().values()])
-    for one, other in zip(*found, strict=True):
+        results.append([p.data().asnumpy() for p in net.collect_params().values()])
+    for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
 def test_a_seed_after_initialize_counts() -> None:
-    found = []
+    results = []
     for _ in range(2):
         net = nn.Dense(3)
         net.initialize()
         mx.random.seed(3)
-        found.append(net(nd.array(values())).asnumpy())
-    np.testing.assert_array_equal(*found)
+        results.append(net(nd.array(values())).asnumpy())
+    np.testing.assert_array_equal(*results)

@@ -46,17 +46,17 @@ BLOCKS = [
 def test_results_have_the_storage_types_of_mxnet(
     function: Any, of_csr: list[str], of_rows: list[str], recording: bool
 ) -> None:
-    for stype, wanted in (("csr", of_csr), ("row_sparse", of_rows)):
+    for stype, reference in (("csr", of_csr), ("row_sparse", of_rows)):
         net, plain = Calls(function), Calls(function)
         net.hybridize()
         x = nd.array(DATA).tostype(stype)
         x.attach_grad()
         with autograd.record() if recording else autograd.pause():
-            found, expected = net(x), plain(x)
-        found = found if isinstance(found, list) else [found]
+            actual, expected = net(x), plain(x)
+        actual = actual if isinstance(actual, list) else [actual]
         expected = expected if isinstance(expected, list) else [expected]
-        assert [each.stype for each in found] == wanted
-        for one, other in zip(found, expected, strict=True):
+        assert [each.stype for each in actual] == reference
+        for one, other in zip(actual, expected, strict=True):
             np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
 
 
@@ -74,9 +74,9 @@ def test_a_layer_learns_from_csr() -> None:
     net.initialize(mx.init.One())
     net.hybridize()
     with autograd.record():
-        found = net(nd.array(DATA).tostype("csr"))
-    found.backward()
-    assert found.asnumpy().tolist() == [[3, 3], [0, 0], [3, 3]]
+        actual = net(nd.array(DATA).tostype("csr"))
+    actual.backward()
+    assert actual.asnumpy().tolist() == [[3, 3], [0, 0], [3, 3]]
     assert net.weight.grad().asnumpy().tolist() == [[1, 1], [3, 3], [2, 2]]
 
 

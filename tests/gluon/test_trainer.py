@@ -167,8 +167,8 @@ def test_row_sparse_parameters(options: dict, expected: list) -> None:
         autograd.backward(losses)
         assert [g.indices.asnumpy().tolist() for g in net.weight.list_grad()] == [[0, 1], [1, 2]]
         trainer.step(1)
-    for found in net.weight.list_row_sparse_data(nd.arange(4)):
-        assert found.asnumpy()[:, 0] == pytest.approx(expected, abs=1e-6)
+    for actual in net.weight.list_row_sparse_data(nd.arange(4)):
+        assert actual.asnumpy()[:, 0] == pytest.approx(expected, abs=1e-6)
     assert trainer._update_on_kvstore is True and trainer._kvstore.type == "device"
 
 

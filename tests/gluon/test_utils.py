@@ -41,17 +41,17 @@ def test_clipping() -> None:
         return [nd.ones((2, 2)) * 3, nd.ones((3,)) * 4]
 
     norm = np.sqrt(4 * 9 + 3 * 16)
-    given = arrays()
-    found = utils.clip_global_norm(given, 1.0)
-    assert isinstance(found, np.float32) and found == pytest.approx(norm)
-    np.testing.assert_allclose(given[0].asnumpy(), 3 / norm, rtol=1e-5)
-    given = arrays()
-    lazily = utils.clip_global_norm(given, 1.0, check_isfinite=False)
+    inputs = arrays()
+    actual = utils.clip_global_norm(inputs, 1.0)
+    assert isinstance(actual, np.float32) and actual == pytest.approx(norm)
+    np.testing.assert_allclose(inputs[0].asnumpy(), 3 / norm, rtol=1e-5)
+    inputs = arrays()
+    lazily = utils.clip_global_norm(inputs, 1.0, check_isfinite=False)
     assert lazily.shape == (1,) and lazily.asscalar() == pytest.approx(norm)
-    np.testing.assert_allclose(given[1].asnumpy(), 4 / norm, rtol=1e-5)
-    given = arrays()
-    utils.clip_global_norm(given, 100.0)
-    np.testing.assert_array_equal(given[0].asnumpy(), 3)
+    np.testing.assert_allclose(inputs[1].asnumpy(), 4 / norm, rtol=1e-5)
+    inputs = arrays()
+    utils.clip_global_norm(inputs, 100.0)
+    np.testing.assert_array_equal(inputs[0].asnumpy(), 3)
     with pytest.warns(UserWarning, match="nan or inf"):
         utils.clip_global_norm([nd.array([np.inf])], 1.0)
     with pytest.raises(AssertionError, match="non-empty"):

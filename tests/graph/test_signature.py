@@ -64,6 +64,6 @@ def test_every_node_has_a_name_of_its_own_in_graph_and_program() -> None:
     names = list(graph.names.values())
     assert len(set(names)) == len(names) == 7
     assert graph.names[made[0]] == "r" and graph.names[made[3]] == "relu"
-    found = scopes(graph)
-    assert len(set(found.values())) == 6 and not any("/" in scope for scope in found.values())
-    assert x not in found
+    actual = scopes(graph)
+    assert len(set(actual.values())) == 6 and not any("/" in scope for scope in actual.values())
+    assert x not in actual

@@ -247,8 +247,8 @@ CASES: dict[str, dict[str, Any]] = {
 
 def detection(**more: Any) -> mx.io.MXDataIter:
     path = str(FIXTURES / "detection_records.rec")
-    given = {"path_imgrec": path, "data_shape": (3, 20, 18), "batch_size": 3}
-    return mx.io.ImageDetRecordIter(**{**given, **more})
+    options = {"path_imgrec": path, "data_shape": (3, 20, 18), "batch_size": 3}
+    return mx.io.ImageDetRecordIter(**{**options, **more})
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -269,14 +269,14 @@ def test_padding_of_labels() -> None:
 
 
 def test_random_detection_records() -> None:
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "rand_crop_prob": 1.0, "num_crop_sampler": 2, "min_crop_scales": (0.3, 0.5),
         "max_crop_scales": 0.9, "min_crop_overlaps": (0.1, 0.3), "rand_pad_prob": 0.5,
         "max_pad_scale": 2.0, "rand_mirror_prob": 0.5, "max_random_hue": 10, "random_hue_prob": 1.0,
         "max_random_illumination": 10, "random_illumination_prob": 1.0, "max_random_contrast": 0.2,
         "random_contrast_prob": 1.0, "crop_emit_mode": "overlap",
     }  # fmt: skip
-    batches = [detection(**asked, seed=seed).next() for seed in (0, 0, 1)]
+    batches = [detection(**options, seed=seed).next() for seed in (0, 0, 1)]
     pixels = [batch.data[0].asnumpy() for batch in batches]
     np.testing.assert_array_equal(pixels[0], pixels[1])
     assert (pixels[0] != pixels[2]).any()

@@ -22,17 +22,17 @@ EPOCHS = {  # labels and pads of two epochs of 7 images in batches of 3, as MXNe
 
 
 def epochs(iterator: image.ImageIter, count: int) -> list:
-    found = []
+    results = []
     for _ in range(count):
-        found.append([])
+        results.append([])
         for batch in iterator:
             data, label = batch.data[0].asnumpy(), batch.label[0].asnumpy()
             assert (data.shape[1:], data.dtype, label.dtype) == (SHAPE, np.float32, np.float32)
             first = label if label.ndim == 1 else label[:, 0]
             np.testing.assert_array_equal(data, 10 * first[:, None, None, None] + 0 * data)
-            found[-1].append((first.tolist(), batch.pad))
+            results[-1].append((first.tolist(), batch.pad))
         iterator.reset()
-    return found
+    return results
 
 
 def listed(folder: Path) -> dict[str, Any]:

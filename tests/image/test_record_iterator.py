@@ -105,15 +105,15 @@ def ten(tmp_path: Path) -> dict[str, Any]:
 
 
 def labels(iterator: mx.io.MXDataIter, epochs: int = 2) -> list:
-    found = []
+    results = []
     for _ in range(epochs):
-        found.append([])
+        results.append([])
         for batch in iterator:
             label = batch.label[0].asnumpy()
             np.testing.assert_array_equal(batch.data[0].asnumpy()[:, 0, 0, 0] / 10, label)
-            found[-1].append((label.astype(int).tolist(), batch.pad))
+            results[-1].append((label.astype(int).tolist(), batch.pad))
         iterator.reset()
-    return found
+    return results
 
 
 def test_orders(ten: dict[str, Any]) -> None:
@@ -147,7 +147,7 @@ def test_parts(ten: dict[str, Any]) -> None:
 
 
 def test_random_augmentation_depends_on_the_seed_alone(ten: dict[str, Any]) -> None:
-    asked: dict[str, Any] = {
+    options: dict[str, Any] = {
         "rand_crop": True, "rand_mirror": True, "max_rotate_angle": 20, "brightness": 0.3,
         "contrast": 0.3, "saturation": 0.3, "pca_noise": 0.1, "random_h": 10, "random_s": 10,
         "random_l": 10, "max_shear_ratio": 0.1, "max_aspect_ratio": 0.2, "shuffle": True,
@@ -155,10 +155,10 @@ def test_random_augmentation_depends_on_the_seed_alone(ten: dict[str, Any]) -> N
     }  # fmt: skip
 
     def epochs(**more: Any) -> np.ndarray:
-        iterator = ImageRecordIter(**{**ten, **asked, **more})
-        found = [batch.data[0].asnumpy() for batch in iterator]
+        iterator = ImageRecordIter(**{**ten, **options, **more})
+        results = [batch.data[0].asnumpy() for batch in iterator]
         iterator.reset()
-        return np.stack(found + [batch.data[0].asnumpy() for batch in iterator])
+        return np.stack(results + [batch.data[0].asnumpy() for batch in iterator])
 
     first = epochs(preprocess_threads=1)
     np.testing.assert_array_equal(first, epochs(preprocess_threads=4, prefetch_buffer=1))
@@ -171,16 +171,16 @@ def test_random_augmentation_depends_on_the_seed_alone(ten: dict[str, Any]) -> N
 
 def test_several_labels(tmp_path: Path) -> None:
     path = write_records(tmp_path, 6, 2)["path_imgrec"]
-    given: dict[str, Any] = {"path_imgrec": path, "data_shape": (3, 8, 8), "batch_size": 4}
-    iterator = ImageRecordIter(**given, label_width=2)
+    options: dict[str, Any] = {"path_imgrec": path, "data_shape": (3, 8, 8), "batch_size": 4}
+    iterator = ImageRecordIter(**options, label_width=2)
     assert iterator.provide_label[0].shape == (4, 2)
     assert iterator.next().label[0].asnumpy().tolist() == [[0, 0.5], [1, 1.5], [2, 2.5], [3, 3.5]]
     for width in (1, 3):
         with pytest.raises(mx.MXNetError, match=rf"has 2 label\(s\), label_width is {width}"):
-            ImageRecordIter(**given, label_width=width).next()
+            ImageRecordIter(**options, label_width=width).next()
     listed = tmp_path / "a.lst"
     listed.write_text("".join(f"{i}\t{i + 100}\tx\n" for i in range(5)))
-    iterator = ImageRecordIter(**given, path_imglist=str(listed))
+    iterator = ImageRecordIter(**options, path_imglist=str(listed))
     assert iterator.next().label[0].asnumpy().tolist() == [100, 101, 102, 103]
     with pytest.raises(mx.MXNetError, match=r"a.lst has no image 5"):
         iterator.next()
@@ -267,10 +267,10 @@ def test_leaving_early_leaves_nothing_behind(ten: dict[str, Any]) -> None:
 
 
 def test_the_naive_engine_gives_the_same(ten: dict[str, Any]) -> None:
-    asked = {**ten, "shuffle": True, "rand_crop": True, "rand_mirror": True}
-    threaded = [batch.data[0].asnumpy() for batch in ImageRecordIter(**asked)]
+    options = {**ten, "shuffle": True, "rand_crop": True, "rand_mirror": True}
+    threaded = [batch.data[0].asnumpy() for batch in ImageRecordIter(**options)]
     with mx.engine.using("NaiveEngine"):
-        naive = [batch.data[0].asnumpy() for batch in ImageRecordIter(**asked)]
+        naive = [batch.data[0].asnumpy() for batch in ImageRecordIter(**options)]
     np.testing.assert_array_equal(naive, threaded)
 
 
@@ -308,8 +308,8 @@ def test_forked_processes_read_on_their_own(ten: dict[str, Any]) -> None:
     if not child:  # what fails here is seen by its exit status
         status = 1
         try:
-            found = ImageRecordIter(**ten).next().label[0].asnumpy()
-            status = int(found.tolist() != [0, 1, 2, 3])
+            actual = ImageRecordIter(**ten).next().label[0].asnumpy()
+            status = int(actual.tolist() != [0, 1, 2, 3])
         finally:
             os._exit(status)
     assert os.waitpid(child, 0)[1] == 0
@@ -334,10 +334,10 @@ def test_every_record_is_in_one_part(
     for i, each in enumerate(contents):
         writer.write_idx(i, each)
     writer.close()
-    found = []
+    results = []
     for part in range(parts):
         records = Records(path, index if indexed else "", num_parts=parts, part_index=part)
         records.begin(0)
         while taken := records.take(3):
-            found += taken
-    assert found == contents
+            results += taken
+    assert results == contents

@@ -36,12 +36,12 @@ def check(key: str, made: Any) -> None:
         assert list(made[1]) == RECORDED[f"{key}:place"].tolist()
         made = made[0]
     expected = RECORDED[key]
-    found = made.asnumpy()
-    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-    if found.dtype == np.uint8:
-        np.testing.assert_array_equal(found, expected)
+    actual = made.asnumpy()
+    assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
+    if actual.dtype == np.uint8:
+        np.testing.assert_array_equal(actual, expected)
     else:
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["jpg", "png"])
@@ -125,12 +125,12 @@ def test_functions(key: str) -> None:
 @pytest.mark.parametrize("augmenter", AUGMENTERS, ids=lambda a: type(a).__name__)
 def test_augmenters(augmenter: image.Augmenter) -> None:
     source = floats()
-    for given in (source, SOURCE.astype(np.float32)):
+    for picture in (source, SOURCE.astype(np.float32)):
         random.seed(5)
         np.random.seed(5)
-        made = augmenter(given)
-        assert isinstance(made, type(given))
-        check(f"aug_{type(augmenter).__name__}", made if given is source else mx.nd.array(
+        made = augmenter(picture)
+        assert isinstance(made, type(picture))
+        check(f"aug_{type(augmenter).__name__}", made if picture is source else mx.nd.array(
             made, dtype=made.dtype))  # fmt: skip
 
 

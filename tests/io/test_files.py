@@ -18,11 +18,11 @@ RECORDED = np.load(FIXTURES / "iterators.npz")
 
 def rows(iterator: mx.io.DataIter) -> list:
     """Label, pad and index of the batches of an epoch."""
-    found = []
+    results = []
     for batch in iterator:
         index = None if batch.index is None else batch.index.tolist()
-        found.append((batch.label[0].asnumpy().tolist(), batch.pad, index))
-    return found
+        results.append((batch.label[0].asnumpy().tolist(), batch.pad, index))
+    return results
 
 
 @pytest.fixture
@@ -141,25 +141,25 @@ def test_libsvm(tmp_path: Path) -> None:
     data, label = tmp_path / "d.svm", tmp_path / "l.svm"
     data.write_text("1 0:1.5 3:2\n0 1:0.5\n1 2:3 3:4\n0 0:1\n1 1:1\n")
     label.write_text("0 0:1\n0 1:2\n0 0:3 1:4\n0 0:0\n0 0:5\n")
-    given: dict[str, Any] = {"data_libsvm": str(data), "data_shape": (4,), "batch_size": 2}
-    iterator = mx.io.LibSVMIter(**given, label_libsvm=str(label), label_shape=(2,))
+    options: dict[str, Any] = {"data_libsvm": str(data), "data_shape": (4,), "batch_size": 2}
+    iterator = mx.io.LibSVMIter(**options, label_libsvm=str(label), label_shape=(2,))
     assert rows(iterator) == [
         ([[1, 0], [0, 2]], 0, [0, 1]), ([[3, 4], [0, 0]], 0, [2, 3]), ([[5, 0], [1, 0]], 1, [4, 0]),
     ]  # fmt: skip
     iterator.reset()
     assert iterator.next().label[0].stype == "csr"
     assert len(rows(iterator)) == 1
-    first = next(mx.io.LibSVMIter(**given)).data[0]
+    first = next(mx.io.LibSVMIter(**options)).data[0]
     assert first.indices.asnumpy().tolist() == [0, 3, 1]
     assert first.indptr.asnumpy().tolist() == [0, 2, 3]
-    part = mx.io.LibSVMIter(**given, num_parts=2, part_index=1)
+    part = mx.io.LibSVMIter(**options, num_parts=2, part_index=1)
     assert next(part).label[0].asnumpy().tolist() == [0, 1]
     for bad in ("1 0:x\n", "1 4:1\n", "1 0 1\n"):
         data.write_text(bad)
         with pytest.raises(mx.base.FileFormatError, match="line 1"):
-            mx.io.LibSVMIter(**given)
+            mx.io.LibSVMIter(**options)
     with pytest.raises(mx.MXNetError, match="round_batch"):
-        mx.io.LibSVMIter(**given, round_batch=False)
+        mx.io.LibSVMIter(**options, round_batch=False)
 
 
 @pytest.mark.parametrize(
@@ -255,11 +255,11 @@ def test_resize_iter() -> None:
         assert firsts(iterator) == [0, 4, 8, 0, 4]
         iterator.reset()
     iterator = mx.io.ResizeIter(arrays(), 2, reset_internal=False)
-    found = []
+    results = []
     for _ in range(3):
-        found.append(firsts(iterator))
+        results.append(firsts(iterator))
         iterator.reset()
-    assert found == [[0, 4], [8, 0], [4, 8]]
+    assert results == [[0, 4], [8, 0], [4, 8]]
     assert iterator.getpad() == 2 and iterator.getdata()[0].shape == (4, 2)
 
 
@@ -346,14 +346,14 @@ def test_parts_of_a_csv_file(tmp_path: Path) -> None:
     data, labels = tmp_path / "data.csv", tmp_path / "labels.csv"
     data.write_text("".join(f"{i},{i + 10}\n" for i in range(5)))
     labels.write_text("".join(f"{i * i}\n" for i in range(5)))
-    given = {"data_csv": str(data), "data_shape": (2,), "label_csv": str(labels), "batch_size": 1}
-    found = [
+    options = {"data_csv": str(data), "data_shape": (2,), "label_csv": str(labels), "batch_size": 1}
+    results = [
         [(batch.data[0].asnumpy()[0].tolist(), batch.label[0].asnumpy().item()) for batch in part]
-        for part in (mx.io.CSVIter(**given, num_parts=2, part_index=i) for i in range(2))
+        for part in (mx.io.CSVIter(**options, num_parts=2, part_index=i) for i in range(2))
     ]
-    assert found == [
+    assert results == [
         [([0, 10], 0), ([1, 11], 1), ([2, 12], 4)],
         [([3, 13], 9), ([4, 14], 16)],
     ]
     with pytest.raises(mx.MXNetError, match="part_index 2 is not below num_parts 2"):
-        mx.io.CSVIter(**given, num_parts=2, part_index=2)
+        mx.io.CSVIter(**options, num_parts=2, part_index=2)

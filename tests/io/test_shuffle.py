@@ -13,7 +13,7 @@ def one_by_one(seed: int, sizes: list[int]) -> list[list[int]]:
     """The same written as the library does it, draw by draw."""
     generator = np.random.MT19937()
     generator._legacy_seeding(seed)
-    found = []
+    results = []
     for size in sizes:
         order = list(range(size))
         for i in range(1, size):
@@ -23,8 +23,8 @@ def one_by_one(seed: int, sizes: list[int]) -> list[list[int]]:
                 drawn = int(generator.random_raw())
             j = drawn // scaling
             order[i], order[j] = order[j], order[i]
-        found.append(order)
-    return found
+        results.append(order)
+    return results
 
 
 @settings(max_examples=30, deadline=None)

@@ -70,10 +70,10 @@ def expected(count: int) -> int:
     [("sgd", {"learning_rate": 0.1, "momentum": 0.9}), ("adam", {"wd": 0.01}), ("lamb", {})],
 )
 def test_same_parameters(optimizer: str, options: dict[str, float]) -> None:
-    apart, none = trained(0, optimizer, **options)
+    separate, none = trained(0, optimizer, **options)
     joint, count = trained(2, optimizer, **options)
     assert (none, count) == (0, expected(4))
-    check_alike(joint, apart)
+    check_alike(joint, separate)
 
 
 def test_noise_is_drawn_once_for_all_devices() -> None:
@@ -86,10 +86,10 @@ def test_an_optimizer_of_ones_own_may_read_arrays() -> None:
         def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
             weight[:] = weight - 0.1 / 16 * nd.array(grad.asnumpy(), weight.context)
 
-    apart, _ = trained(0, "sgd", learning_rate=0.1)
+    separate, _ = trained(0, "sgd", learning_rate=0.1)
     joint, count = trained(1, "reading")
     assert count == 0
-    check_alike(joint, apart)
+    check_alike(joint, separate)
 
 
 def test_devices_that_did_not_record_the_same() -> None:
@@ -99,12 +99,12 @@ def test_devices_that_did_not_record_the_same() -> None:
         if number == 4:
             (losses[2] * 2).asnumpy()
 
-    apart, _ = trained(0)
+    separate, _ = trained(0)
     joint, count = trained(1, between=look)
     assert count == expected(
         5
     )  # their backward is in programs of their own, sums and updates are one
-    check_alike(joint, apart)
+    check_alike(joint, separate)
 
 
 def test_states_and_rates_in_between(tmp_path: Any) -> None:
@@ -119,10 +119,10 @@ def test_states_and_rates_in_between(tmp_path: Any) -> None:
             trainer.set_learning_rate(0.01)
 
     options = {"learning_rate": 0.1, "momentum": 0.9}
-    apart, _ = trained(0, between=change, **options)
+    separate, _ = trained(0, between=change, **options)
     joint, count = trained(1, between=change, **options)
     assert count == expected(5)
-    check_alike(joint, apart)
+    check_alike(joint, separate)
 
 
 def test_an_error_before_the_step_loses_nothing() -> None:

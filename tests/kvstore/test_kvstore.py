@@ -161,8 +161,8 @@ def test_large_values_are_spread_over_the_devices() -> None:
     store.init([0, 1, 2, 3, 4, 5], [nd.zeros(shape)] * 4 + [nd.zeros(8)] * 2)
     values = [on_each(1, 1, 1, 1, shape=shape)] * 4 + [on_each(1, 1, 1, 1, shape=(8,))] * 2
     store.push([0, 1, 2, 3, 4, 5], values)
-    found = [store.handle.stored[key].context for key in range(6)]
-    assert found == [*CONTEXTS, CONTEXTS[0], CONTEXTS[0]]
+    results = [store.handle.stored[key].context for key in range(6)]
+    assert results == [*CONTEXTS, CONTEXTS[0], CONTEXTS[0]]
 
 
 def test_many_sums_on_their_way_do_not_wait_for_each_other() -> None:

@@ -15,8 +15,8 @@ from mixnet.legacy.executor_manager import _bind_exec, _check_arguments, _split_
 )  # fmt: skip
 def test_parts_follow_the_loads(size: int, loads: list[float], ends: list[int]) -> None:
     starts = [0, *ends[:-1]]
-    found = _split_input_slice(size, loads)
-    assert found == [slice(start, end) for start, end in zip(starts, ends, strict=True)]
+    actual = _split_input_slice(size, loads)
+    assert actual == [slice(start, end) for start, end in zip(starts, ends, strict=True)]
 
 
 @pytest.mark.parametrize(("size", "loads"), [(2, [1, 1, 1]), (3, [1, 10])])

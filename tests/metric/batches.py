@@ -6,8 +6,8 @@ rng = np.random.RandomState(7)
 
 
 def _probabilities(samples, classes):
-    found = rng.rand(samples, classes).astype("float32") + 0.01
-    return found / found.sum(1, keepdims=True)
+    result = rng.rand(samples, classes).astype("float32") + 0.01
+    return result / result.sum(1, keepdims=True)
 
 
 def _classes(classes, *shape):
@@ -81,8 +81,8 @@ CASES = {
 
 
 def _told(metric):
-    def plain(found):
-        names, values = found
+    def plain(result):
+        names, values = result
         if isinstance(names, list):
             return [names, [float(each) for each in values]]
         return [names, float(values)]
@@ -98,13 +98,13 @@ def run(mx, name):
     """What a metric tells after each batch, with its memory of late gone after the second."""
     kind, arguments, batches = CASES[name]
     metric = mx.metric.create(kind, **arguments)
-    found = []
+    results = []
     for number, (labels, preds) in enumerate(batches):
-        given = None if labels is None else [mx.nd.array(each) for each in labels]
-        metric.update(given, [mx.nd.array(each) for each in preds])
-        found.append(_told(metric))
+        arrays = None if labels is None else [mx.nd.array(each) for each in labels]
+        metric.update(arrays, [mx.nd.array(each) for each in preds])
+        results.append(_told(metric))
         if number == 1:
             metric.reset_local()
-            found.append(_told(metric))
+            results.append(_told(metric))
     metric.reset()
-    return [*found, _told(metric)]
+    return [*results, _told(metric)]

@@ -15,15 +15,15 @@ from tests.metric.batches import CASES, run
 RECORDED = json.loads((Path(__file__).parent / "fixtures" / "batches.json").read_text())
 
 
-def _same(found: Any, wanted: Any) -> None:
-    if isinstance(wanted, list):
-        assert len(found) == len(wanted)
-        for a, b in zip(found, wanted, strict=True):
+def _same(actual: Any, expected: Any) -> None:
+    if isinstance(expected, list):
+        assert len(actual) == len(expected)
+        for a, b in zip(actual, expected, strict=True):
             _same(a, b)
-    elif isinstance(wanted, str):
-        assert found == wanted
+    elif isinstance(expected, str):
+        assert actual == expected
     else:
-        onp.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-12)
+        onp.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

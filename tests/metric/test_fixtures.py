@@ -16,10 +16,10 @@ CASES = json.loads((FIXTURES / "metrics.json").read_text())
 NUMBERS = onp.load(FIXTURES / "metrics.npz")
 
 
-def _same(found: Any, wanted: Any) -> None:
-    names, values = found
-    assert names == wanted[0]
-    onp.testing.assert_allclose(values, wanted[1], rtol=3e-7)
+def _same(actual: Any, expected: Any) -> None:
+    names, values = actual
+    assert names == expected[0]
+    onp.testing.assert_allclose(values, expected[1], rtol=3e-7)
 
 
 @pytest.mark.parametrize("name", sorted(k for k, case in CASES.items() if "updates" in case))
@@ -27,15 +27,15 @@ def test_the_numbers_of_mxnet(name: str) -> None:
     case = CASES[name]
     metric = mx.metric.create(case["create"], **case["kwargs"])
     updates = zip(case["updates"], case["get_after_each_update"], strict=True)
-    for (label, pred), wanted in updates:
+    for (label, pred), expected in updates:
         metric.update([mx.nd.array(NUMBERS[label])], [mx.nd.array(NUMBERS[pred])])
-        _same(metric.get(), wanted)
+        _same(metric.get(), expected)
     if case["num_inst"] is not None:
         assert metric.num_inst == case["num_inst"]
         assert type(metric.num_inst) is type(case["num_inst"])
-    found, wanted = metric.get_name_value(), case["get_name_value"]
-    assert [each for each, _ in found] == [each for each, _ in wanted]
-    onp.testing.assert_allclose([v for _, v in found], [v for _, v in wanted], rtol=3e-7)
+    actual, expected = metric.get_name_value(), case["get_name_value"]
+    assert [each for each, _ in actual] == [each for each, _ in expected]
+    onp.testing.assert_allclose([v for _, v in actual], [v for _, v in expected], rtol=3e-7)
 
 
 def test_metrics_from_functions() -> None:

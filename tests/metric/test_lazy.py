@@ -41,12 +41,12 @@ def test_updates_do_not_wait(name: str) -> None:
     mx.runtime.reset_counters()
     for _ in range(4):
         batch()
-    found = mx.runtime.counters()
-    assert found["programs_compiled"] == 0
-    assert set(found["flushes"]) <= {"metric update"}
+    actual = mx.runtime.counters()
+    assert actual["programs_compiled"] == 0
+    assert set(actual["flushes"]) <= {"metric update"}
     assert made.get()[0] == before[0]
     assert made.num_inst in (10, 20, 40, 80)
-    assert "metric read" not in found["flushes"]
+    assert "metric read" not in actual["flushes"]
 
 
 def test_several_metrics_are_one_program() -> None:
@@ -154,8 +154,8 @@ def test_arrays_of_every_kind_and_place() -> None:
     for dtype in ("uint8", "int32", "float16", "float64"):
         for made in (metric.Accuracy(), metric.CrossEntropy(), metric.F1(), metric.PCC()):
             made.update([nd.array(label, dtype=dtype)], [nd.array(pred)])
-            wanted = {"accuracy": 2 / 3, "cross-entropy": 0.510826, "f1": 2 / 3, "pcc": 0.5}
-            assert made.get()[1] == pytest.approx(wanted[made.name], rel=1e-5)
+            expected = {"accuracy": 2 / 3, "cross-entropy": 0.510826, "f1": 2 / 3, "pcc": 0.5}
+            assert made.get()[1] == pytest.approx(expected[made.name], rel=1e-5)
     half = metric.MAE()
     half.update([nd.array([1, 2], dtype="int32")], [nd.array([1, 3], dtype="float16")])
     assert half.get() == ("mae", 0.5)
@@ -270,27 +270,27 @@ def test_perplexity_takes_an_array_for_the_list_of_its_rows() -> None:
     """Numbers of MXNet 1.9.1."""
     label = nd.array([0, 1, 1])
     rows = nd.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    for made, pred, wanted in (
+    for made, pred, expected in (
         (metric.Perplexity(None), rows, 1.514),
         (metric.Perplexity(None, axis=0), rows, 1.514),
         (metric.Perplexity(1), rows, 1.111),
         (metric.Perplexity(None), nd.array([0.9, 0.1, 0.4]), 3.029),
     ):
         made.update(label, pred)
-        assert made.get()[1] == pytest.approx(wanted, rel=1e-3)
+        assert made.get()[1] == pytest.approx(expected, rel=1e-3)
 
 
 def test_errors_of_integers_are_means_of_floats() -> None:
     """Numbers of MXNet 1.9.1: a difference wraps around, its square does not."""
     label, pred = [[0, 1, 1]], [[1, 1, 0]]
-    for made, dtype, wanted in (
+    for made, dtype, expected in (
         (metric.MAE(), "int32", 2 / 3),
         (metric.MSE(), "int32", 2 / 3),
         (metric.RMSE(), "int32", 0.81650),
         (metric.RMSE(), "uint8", 147.2254),
     ):
         made.update([nd.array(label, dtype=dtype)], [nd.array(pred, dtype=dtype)])
-        assert made.get()[1] == pytest.approx(wanted, rel=1e-5)
+        assert made.get()[1] == pytest.approx(expected, rel=1e-5)
 
 
 def test_classes_beyond_int32_are_no_class() -> None:
@@ -304,16 +304,16 @@ def test_f1_tells_precision_recall_and_counts() -> None:
     made = metric.F1(average="micro")
     label, pred = nd.array([0, 1, 1, 1, 0]), nd.array([1, 1, 1, 0, 0])
     made.update([label], [nd.stack(1 - pred, pred, axis=1)])
-    found = made.metrics
-    assert (found.true_positives, found.false_positives) == (2, 1)
-    assert (found.true_negatives, found.false_negatives) == (1, 1)
-    assert found.precision == found.recall == found.fscore == pytest.approx(2 / 3)
-    assert found.matthewscc() == pytest.approx((2 * 1 - 1 * 1) / onp.sqrt(3 * 3 * 2 * 2))
+    actual = made.metrics
+    assert (actual.true_positives, actual.false_positives) == (2, 1)
+    assert (actual.true_negatives, actual.false_negatives) == (1, 1)
+    assert actual.precision == actual.recall == actual.fscore == pytest.approx(2 / 3)
+    assert actual.matthewscc() == pytest.approx((2 * 1 - 1 * 1) / onp.sqrt(3 * 3 * 2 * 2))
     made.reset_local()
-    found = made.metrics
-    assert (found.total_examples, found.global_total_examples) == (0, 5)
-    assert (found.precision, found.global_precision) == (0.0, pytest.approx(2 / 3))
-    assert found.matthewscc() == 0.0
+    actual = made.metrics
+    assert (actual.total_examples, actual.global_total_examples) == (0, 5)
+    assert (actual.precision, actual.global_precision) == (0.0, pytest.approx(2 / 3))
+    assert actual.matthewscc() == 0.0
     of_batches = metric.F1()
     of_batches.update([label], [nd.stack(1 - pred, pred, axis=1)])
     assert of_batches.metrics.total_examples == 0

@@ -82,8 +82,8 @@ def test_text(row: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert not any("JAX" in note for note in getattr(error, "__notes__", []))
     ours = (mx.MXNetError, TypeError, UserWarning)  # MXNet raises bare warnings for some misuse
     assert isinstance(error, ours), "neither ours nor Python's on a call"
-    found = INTERNAL.search(text)
-    assert not found or row.given == "gpu", found
+    actual = INTERNAL.search(text)
+    assert not actual or row.given == "gpu", actual
     assert len(text) < 700
     assert error.__suppress_context__ or error.__context__ is None, "two errors are shown"
     frames = traceback.extract_tb(error.__traceback__)

@@ -58,6 +58,6 @@ def test_texts(start: int) -> None:
                     invoke(op, arrays, dict(attributes))
                 except mx.MXNetError as error:
                     raised = True
-                    found = INTERNAL.search(str(error))
-                    assert not found, f"{op.name}{shapes[:count]} {attributes}: {error}"
+                    actual = INTERNAL.search(str(error))
+                    assert not actual, f"{op.name}{shapes[:count]} {attributes}: {error}"
     assert raised

@@ -32,12 +32,12 @@ Epoch[1] Time cost=#
 Epoch[1] Validation-accuracy=0.375000""".splitlines()
 
 
-def trained(**given: Any) -> Any:
+def trained(**options: Any) -> Any:
     data, labels, params = samples()
     model = mx.model.FeedForward(
         mlp(), num_epoch=2, learning_rate=0.5, momentum=0.9, arg_params=params, numpy_batch_size=4
     )
-    model.fit(mx.io.NDArrayIter(data, labels, 4), **given)
+    model.fit(mx.io.NDArrayIter(data, labels, 4), **options)
     return model
 
 
@@ -47,15 +47,15 @@ def test_training_gives_lines_and_numbers_of_mxnet(caplog: pytest.LogCaptureFixt
         model = trained(
             eval_data=(data[:8], labels[:8]), batch_end_callback=mx.callback.Speedometer(4, 2)
         )
-    told = [re.sub(r"\tSpeed: [\d.]+ samples/sec\t", " ", line) for line in caplog.messages]
-    assert [re.sub(r"cost=\d+\.\d{3}$", "cost=#", line) for line in told] == LINES
+    messages = [re.sub(r"\tSpeed: [\d.]+ samples/sec\t", " ", line) for line in caplog.messages]
+    assert [re.sub(r"cost=\d+\.\d{3}$", "cost=#", line) for line in messages] == LINES
     bias = model.arg_params["fc1_bias"].asnumpy()[:3]
     np.testing.assert_allclose(bias, [-0.35163167, -0.30984294, -0.17153451], rtol=1e-5)
     train = mx.io.NDArrayIter(data, labels, 4)
     assert model.score(train) == pytest.approx(10 / 24)
-    found = model.predict(data[:3])
-    assert isinstance(found, np.ndarray) and found.shape == (3, 3)
-    np.testing.assert_allclose(found[0], [0.37364975, 0.41810933, 0.20824094], rtol=1e-5)
+    actual = model.predict(data[:3])
+    assert isinstance(actual, np.ndarray) and actual.shape == (3, 3)
+    np.testing.assert_allclose(actual[0], [0.37364975, 0.41810933, 0.20824094], rtol=1e-5)
     outputs, inputs, targets = model.predict(train, return_data=True)
     assert outputs.shape == (22, 3) and targets.shape == (22,)
     np.testing.assert_array_equal(inputs, data)
@@ -99,8 +99,8 @@ def test_several_devices_and_epochs_of_some_batches(caplog: pytest.LogCaptureFix
         mlp(), num_epoch=1, epoch_size=3, arg_params=params, learning_rate=0.1
     )
     single.fit(mx.io.NDArrayIter(data, labels, 4))
-    found, expected = (m.arg_params["fc1_weight"].asnumpy() for m in (model, single))
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    actual, expected = (m.arg_params["fc1_weight"].asnumpy() for m in (model, single))
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 def test_networks_by_bucket() -> None:
@@ -144,7 +144,7 @@ def test_networks_by_bucket() -> None:
 def test_data_that_are_refused() -> None:
     data, labels, params = samples()
     model = mx.model.FeedForward(mlp(), num_epoch=1)
-    for error, text, given in (
+    for error, text, arguments in (
         (ValueError, "y must be specified when X is numpy.ndarray", (data,)),
         (ValueError, "The numbers of data points and labels not equal", (data, labels[:3])),
         (ValueError, "Label must be 1D or 2D", (data, np.zeros((22, 2)))),
@@ -154,13 +154,13 @@ def test_data_that_are_refused() -> None:
         (ValueError, "Eval data is NONE", (data, labels, (None, None))),
     ):
         with pytest.raises(error, match=text):
-            model.fit(*given)
+            model.fit(*arguments)
     inner = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="x")
     with pytest.raises(ValueError, match='Find duplicated argument name "x_weight"'):
         mx.model.FeedForward(mx.sym.FullyConnected(inner, num_hidden=1, name="x"))
     extra = {**params, "zz": mx.nd.ones(1)}
-    kept = mx.model.FeedForward(mlp(), arg_params=extra, allow_extra_params=True)
-    assert set(kept.arg_params) == set(params)
+    stored = mx.model.FeedForward(mlp(), arg_params=extra, allow_extra_params=True)
+    assert set(stored.arg_params) == set(params)
 
 
 def test_it_is_deprecated() -> None:

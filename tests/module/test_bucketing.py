@@ -78,9 +78,9 @@ def test_training_logs_and_gives_the_numbers_of_mxnet(caplog: pytest.LogCaptureF
             eval_metric=mx.metric.Perplexity(None), optimizer_params={"learning_rate": 0.1},
         )  # fmt: skip
     lines = [line for line in caplog.messages if "Train" in line]
-    found = [float(line.removeprefix(f"Epoch[{i}] Train-perplexity=")) for i, line in
+    results = [float(line.removeprefix(f"Epoch[{i}] Train-perplexity=")) for i, line in
              enumerate(lines)]  # fmt: skip
-    assert found == pytest.approx([3.051071, 2.962357], rel=1e-5)
+    assert results == pytest.approx([3.051071, 2.962357], rel=1e-5)
     weight = module.get_params()[0]["fc_weight"].asnumpy().ravel()[:3]
     np.testing.assert_allclose(weight, [0.23465553, 0.35620037, 0.7538479], rtol=1e-5)
     assert module.data_shapes[0].shape == (2, 3), "the bucket of the last batch"
@@ -130,8 +130,8 @@ def test_checkpoints(trained: Any, tmp_path: Path) -> None:
     for each in (batch, short):
         again.forward(each)
         trained.forward(each, is_train=False)
-        found, expected = again.get_outputs()[0].asnumpy(), trained.get_outputs()[0].asnumpy()
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        actual, expected = again.get_outputs()[0].asnumpy(), trained.get_outputs()[0].asnumpy()
+        np.testing.assert_allclose(actual, expected, rtol=1e-6)
     with pytest.raises(AssertionError, match="sym_gen is required"):
         mx.mod.BucketingModule.load(prefix, 2, default_bucket_key=5)
     with pytest.raises(AssertionError, match="default_bucket_key is required"):

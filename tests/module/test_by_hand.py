@@ -35,8 +35,8 @@ def test_two_modules_against_each_other() -> None:
     slope = (1 / (1 + np.exp(-score)) - 1) * 0.1
     np.testing.assert_allclose(difference[0].asnumpy(), np.repeat(slope, 2, 1), rtol=1e-5)
     expected = weight - np.repeat(slope, 2, 1).T @ inputs / 4
-    found = generator.get_params()[0]["g_weight"].asnumpy()
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    actual = generator.get_params()[0]["g_weight"].asnumpy()
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
 
 
 class Identity(mx.operator.CustomOp):

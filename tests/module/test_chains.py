@@ -49,9 +49,9 @@ def test_a_loss_in_python(caplog: pytest.LogCaptureFixture, label_names: list[st
         "Epoch[0] Train-accuracy=0.500000",
         "Epoch[1] Train-accuracy=0.750000",
     ]
-    found = chain.get_params()[0]
-    np.testing.assert_allclose(found["fc_bias"].asnumpy(), [-0.125, -0.2, 0.325], rtol=1e-5)
-    weight = found["fc_weight"].asnumpy().ravel()[:3]
+    actual = chain.get_params()[0]
+    np.testing.assert_allclose(actual["fc_bias"].asnumpy(), [-0.125, -0.2, 0.325], rtol=1e-5)
+    weight = actual["fc_weight"].asnumpy().ravel()[:3]
     np.testing.assert_allclose(weight, [0.10503522, 0.11973791, 0.16442278], rtol=1e-5)
 
 

@@ -41,18 +41,18 @@ Epoch[1] Validation-cross-entropy=1.093117""".splitlines()
 def _numbers(line: str) -> tuple[str, list[float]]:
     line = re.sub(r"\tSpeed: [\d.]+ samples/sec", " Speed", line).replace("\t", " ")
     line = re.sub(r"Time cost=\d+\.\d{3}$", "Time cost", line)
-    found = [float(each) for each in re.findall(r"\d+\.\d{6}", line)]
-    return re.sub(r"\d+\.\d{6}", "#", line), found
+    results = [float(each) for each in re.findall(r"\d+\.\d{6}", line)]
+    return re.sub(r"\d+\.\d{6}", "#", line), results
 
 
-def _fitted(**given: object) -> object:
+def _fitted(**options: object) -> object:
     data, labels, params = samples()
     train = mx.io.NDArrayIter(data, labels, 4)
     module = mx.mod.Module(mlp())
     settings = {"learning_rate": 0.5, "momentum": 0.9}
     module.fit(
         train, eval_metric=["acc", "ce"], num_epoch=2, arg_params=params,
-        optimizer_params=settings, **given,
+        optimizer_params=settings, **options,
     )  # fmt: skip
     return module
 
@@ -70,8 +70,8 @@ def test_fit_logs_the_lines_of_mxnet(
             epoch_end_callback=mx.callback.do_checkpoint("ck"),
         )
     assert [_numbers(line)[0] for line in caplog.messages] == [_numbers(li)[0] for li in LINES]
-    for found, wanted in zip(caplog.messages, LINES, strict=True):
-        assert _numbers(found)[1] == pytest.approx(_numbers(wanted)[1], abs=2e-6)
+    for actual, expected in zip(caplog.messages, LINES, strict=True):
+        assert _numbers(actual)[1] == pytest.approx(_numbers(expected)[1], abs=2e-6)
     assert sorted(os.listdir()) == ["ck-0001.params", "ck-0002.params", "ck-symbol.json"]
     bias = module.get_params()[0]["fc1_bias"].asnumpy()
     np.testing.assert_allclose(bias, [-0.35163167, -0.30984294, -0.17153451, -0.1021513], rtol=1e-5)
@@ -105,14 +105,14 @@ def test_score_and_predict() -> None:
     assert module.score(validation, "acc") == [("accuracy", pytest.approx(1 / 3))]
     some = dict(module.score(validation, mx.metric.create(["acc", "ce"]), num_batch=2))
     assert some == {"accuracy": 0.375, "cross-entropy": pytest.approx(1.0884331, rel=1e-5)}
-    found = module.predict(validation)
-    assert found.shape == (10, 3)
+    actual = module.predict(validation)
+    assert actual.shape == (10, 3)
     expected = [0.37364975, 0.41810933, 0.20824094]
-    np.testing.assert_allclose(found.asnumpy()[-1], expected, rtol=1e-5)
+    np.testing.assert_allclose(actual.asnumpy()[-1], expected, rtol=1e-5)
     parts = module.predict(validation, merge_batches=False)
     assert [[each.shape for each in part] for part in parts] == [[(4, 3)], [(4, 3)], [(2, 3)]]
     (listed,) = module.predict(validation, always_output_list=True)
-    np.testing.assert_array_equal(listed.asnumpy(), found.asnumpy())
+    np.testing.assert_array_equal(listed.asnumpy(), actual.asnumpy())
     assert module.predict(validation, num_batch=1).shape == (4, 3)
     assert module.predict(validation, num_batch=0) == []
     steps = [(o[0].shape, n, b.pad) for o, n, b in module.iter_predict(validation)]
@@ -129,8 +129,8 @@ def test_predictions_of_several_outputs() -> None:
     train = mx.io.NDArrayIter(np.ones((6, 2), "float32"), batch_size=3)
     module.bind(train.provide_data, for_training=False)
     module.init_params()
-    found = module.predict(train)
-    assert [each.shape for each in found] == [(6, 2), (2,)]
+    actual = module.predict(train)
+    assert [each.shape for each in actual] == [(6, 2), (2,)]
 
 
 def test_fit_wants_a_number_of_epochs() -> None:

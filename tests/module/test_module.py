@@ -36,8 +36,8 @@ def test_training_gives_the_numbers_of_mxnet(tmp_path: Path) -> None:
         assert entropy == pytest.approx(float(facts[f"ce{epoch}"]), rel=1e-5)
     for name, array in module.get_params()[0].items():
         np.testing.assert_allclose(array.asnumpy(), facts[f"end:{name}"], rtol=1e-4, atol=1e-6)
-    found = module.predict(train).asnumpy()
-    np.testing.assert_allclose(found, facts["predict"], rtol=1e-4, atol=1e-6)
+    actual = module.predict(train).asnumpy()
+    np.testing.assert_allclose(actual, facts["predict"], rtol=1e-4, atol=1e-6)
     module.save_checkpoint(str(tmp_path / "own"), 2, save_optimizer_states=True)
     updater = mx.optimizer.get_updater(mx.optimizer.SGD(momentum=0.9))
     states = []
@@ -98,16 +98,16 @@ def test_files_that_are_no_checkpoint(tmp_path: Path, caplog: pytest.LogCaptureF
 
 
 @pytest.mark.parametrize(
-    ("given", "text"),
+    ("options", "text"),
     [
         ({"data_names": ["dat"]}, "data_names=['dat']) but input with name 'dat' is not found in "),
         ({"fixed_param_names": ["zz"]}, "fixed_param_names=['zz'])"),
         ({"state_names": ["zz"]}, "Did you mean one of: data, softmax_label?"),
     ],
 )
-def test_names_that_the_symbol_has_not(given: dict, text: str) -> None:
+def test_names_that_the_symbol_has_not(options: dict, text: str) -> None:
     with pytest.raises(ValueError) as caught:
-        mx.mod.Module(mlp(), **given)
+        mx.mod.Module(mlp(), **options)
     assert text in str(caught.value)
 
 
@@ -238,10 +238,10 @@ def test_gradients_of_inputs_and_added_gradients() -> None:
 @pytest.mark.parametrize("kvstore", ["local", "device", None])
 def test_two_devices_with_uneven_loads(kvstore: str | None, tmp_path: Path) -> None:
     net, params, states, train = norm()
-    given = {"context": [mx.cpu(0), mx.cpu(1)], "work_load_list": [1, 3]}
-    given["fixed_param_names"] = ["bn_beta"]
+    options = {"context": [mx.cpu(0), mx.cpu(1)], "work_load_list": [1, 3]}
+    options["fixed_param_names"] = ["bn_beta"]
     momentum = {"learning_rate": 0.1, "momentum": 0.9}
-    module = mx.mod.Module(net, **given)
+    module = mx.mod.Module(net, **options)
     module.fit(
         train, num_epoch=2, arg_params=params, aux_params=states, kvstore=kvstore,
         optimizer_params=momentum,
@@ -260,14 +260,14 @@ def test_two_devices_with_uneven_loads(kvstore: str | None, tmp_path: Path) -> N
             "bn_moving_mean": [0.19947183, 0.2492936, 0.19117025],
         }
     for name, values in real.items():
-        found = {**args, **auxs}[name].asnumpy().ravel()[:3]
-        np.testing.assert_allclose(found, values, rtol=1e-5, atol=1e-6)
+        actual = {**args, **auxs}[name].asnumpy().ravel()[:3]
+        np.testing.assert_allclose(actual, values, rtol=1e-5, atol=1e-6)
     assert not args["bn_beta"].asnumpy().any()
     assert module._exec_group.slices == [slice(0, 1), slice(1, 4)]
     assert module._update_on_kvstore is (kvstore is not None)
     prefix = str(tmp_path / "two")
     module.save_checkpoint(prefix, 1, True)
-    again = mx.mod.Module.load(prefix, 1, True, **given)
+    again = mx.mod.Module.load(prefix, 1, True, **options)
     again.bind(train.provide_data, train.provide_label)
     again.init_optimizer(kvstore=kvstore, optimizer_params=momentum)
     train.reset()
@@ -284,7 +284,7 @@ def test_two_devices_with_uneven_loads(kvstore: str | None, tmp_path: Path) -> N
 
 def test_four_devices_train_as_one() -> None:
     data, labels, params = samples()
-    found = []
+    results = []
     for contexts in ([mx.cpu(0)], [mx.cpu(i) for i in range(4)]):
         train = mx.io.NDArrayIter(data[:16], labels[:16], 8)
         module = mx.mod.Module(mlp(), context=contexts)
@@ -292,8 +292,8 @@ def test_four_devices_train_as_one() -> None:
             train, num_epoch=2, arg_params=params, kvstore="device", optimizer="adam",
             optimizer_params={"learning_rate": 0.05},
         )  # fmt: skip
-        found.append(module.get_params()[0]["fc1_weight"].asnumpy())
-    np.testing.assert_allclose(found[0], found[1], rtol=1e-4, atol=1e-6)
+        results.append(module.get_params()[0]["fc1_weight"].asnumpy())
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-4, atol=1e-6)
 
 
 def test_a_list_of_batches_is_one_a_device() -> None:
@@ -396,8 +396,8 @@ def test_groups_of_nodes_on_devices() -> None:
         module.backward([mx.nd.ones((4, 2))])
         module.update()
         assert module.get_outputs()[0].asnumpy().tolist() == [[20, 20]] * 4
-        found = module._exec_group.param_arrays[2][0]
-        assert found.context == mx.cpu(1) and found.asnumpy()[0, 0] == pytest.approx(0.95)
+        actual = module._exec_group.param_arrays[2][0]
+        assert actual.context == mx.cpu(1) and actual.asnumpy()[0, 0] == pytest.approx(0.95)
     with pytest.raises(AssertionError, match="group 'a' has 2 devices for 1 contexts"):
         mx.mod.Module(net, label_names=None, group2ctxs={"a": [mx.cpu(0), mx.cpu(1)]}).bind(
             [("data", (4, 5))]
@@ -416,14 +416,14 @@ def test_prepare_tells_where_rows_are_not_needed() -> None:
 def test_a_training_step_is_one_program() -> None:
     module, batch = bound()
     module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
-    told = []
+    counters = []
     for rate in (0.1, 0.05, 0.02):
         module._optimizer.lr = rate
         module.forward_backward(batch)
         module.update()
         mx.nd.waitall()
-        told.append(mx.runtime.counters())
-    first, _, last = told
+        counters.append(mx.runtime.counters())
+    first, _, last = counters
     assert last["programs_compiled"] == first["programs_compiled"]
     assert last["cache_hits"] == first["cache_hits"] + 2
     assert last["flushes"]["Module.update"] == first["flushes"]["Module.update"] + 2
@@ -438,13 +438,13 @@ def test_new_parameters_take_over_the_buffers_of_the_old() -> None:
     module.init_params()
     module.init_optimizer(optimizer_params={"momentum": 0.9})
     batch = mx.io.DataBatch([mx.nd.ones((2, 500))], [mx.nd.zeros(2)])
-    told = []
+    donated = []
     for _ in range(3):
         module.forward_backward(batch)
         module.update()
         mx.nd.waitall()
-        told.append(mx.runtime.counters()["donated_bytes"])
-    assert told[2] - told[1] >= 2 * 300 * 500 * 4, "weight and momentum"
+        donated.append(mx.runtime.counters()["donated_bytes"])
+    assert donated[2] - donated[1] >= 2 * 300 * 500 * 4, "weight and momentum"
 
 
 def test_arguments_with_one_content_have_gradients_of_their_own() -> None:

@@ -59,7 +59,7 @@ def test_only_the_rows_of_the_batch_move(
     def needed(batch: Any) -> dict[str, Any]:
         return {"user_weight": batch.data[1], "item_weight": batch.data[0]}
 
-    found = []
+    results = []
     for _ in range(3):
         train.reset()
         metric = mx.metric.create("mse")
@@ -68,8 +68,8 @@ def test_only_the_rows_of_the_batch_move(
             module.forward_backward(batch)
             module.update()
             module.update_metric(metric, batch.label)
-        found.append(metric.get()[1])
-    assert found == pytest.approx(losses, rel=1e-5)
+        results.append(metric.get()[1])
+    assert results == pytest.approx(losses, rel=1e-5)
     user = module.get_params()[0]["user_weight"]
     assert user.stype == "row_sparse"
     np.testing.assert_allclose(user.asnumpy().ravel()[:4], rows, rtol=1e-4, atol=1e-6)
@@ -85,8 +85,8 @@ def test_storage_types_of_variables() -> None:
     values = np.arange(12, dtype="float32").reshape(6, 2)
     executor.arg_dict["data"][:] = mx.nd.array(dense).tostype("csr")
     executor.arg_dict["weight"][:] = values
-    found = executor.forward(is_train=True)[0].asnumpy()
-    np.testing.assert_array_equal(found, dense @ values)
+    actual = executor.forward(is_train=True)[0].asnumpy()
+    np.testing.assert_array_equal(actual, dense @ values)
     executor.backward(mx.nd.ones((4, 2)))
     gradient = executor.grad_dict["weight"]
     assert gradient.stype == "row_sparse"

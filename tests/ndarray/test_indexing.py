@@ -49,10 +49,10 @@ def test_reading(key) -> None:
         with pytest.raises(mx.MXNetError, match="selects no element"):
             nd.array(_data())[key]
         return
-    found = nd.array(_data())[key]
+    actual = nd.array(_data())[key]
     # mx.nd has no arrays without axes: a single element has shape (1,)
-    assert found.shape == (expected.shape or (1,))
-    np.testing.assert_array_equal(found.asnumpy().reshape(expected.shape), expected)
+    assert actual.shape == (expected.shape or (1,))
+    np.testing.assert_array_equal(actual.asnumpy().reshape(expected.shape), expected)
 
 
 @QUICK

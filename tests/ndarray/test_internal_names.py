@@ -38,8 +38,8 @@ def test_images(tmp_path: Any) -> None:
 
 def test_functions_by_the_names_of_operators() -> None:
     names = ("_np_copy", "_npx_nonzero", "_np__linalg_svd", "_npi_add", "FullyConnected")
-    found = [_get_builtin_op(name) for name in names]
-    assert found == [mx.np.copy, mx.npx.nonzero, mx.np.linalg.svd, None, None]
+    results = [_get_builtin_op(name) for name in names]
+    assert results == [mx.np.copy, mx.npx.nonzero, mx.np.linalg.svd, None, None]
     with pytest.raises(ValueError, match="Cannot find operator none"):
         _get_builtin_op("_npx__random_none")
 
@@ -51,8 +51,8 @@ def test_functions_by_the_names_of_operators() -> None:
 def test_sections_that_do_not_divide(extent: int, sections: int, parts: list[int]) -> None:
     with mx.util.np_shape(True):
         data = nd.ones((extent, 2))
-        found = nd._internal._split_v2(data, indices=(), axis=0, sections=sections)
-        assert [each.shape[0] for each in found] == parts
+        actual = nd._internal._split_v2(data, indices=(), axis=0, sections=sections)
+        assert [each.shape[0] for each in actual] == parts
         symbols = mx.sym.np.array_split(mx.sym.var("x").as_np_ndarray(), sections)
         results = mx.sym.Group(symbols).bind(mx.cpu(), {"x": data}).forward()
         assert [each.shape[0] for each in results] == parts

@@ -242,8 +242,8 @@ def test_operators_present_themselves() -> None:
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "int64"])
 def test_the_mean_of_whole_numbers_is_a_whole_number(dtype: str) -> None:
-    found = mx.nd.array([5, 2], dtype=dtype).mean()
-    assert found.asnumpy().tolist() == [3]
+    actual = mx.nd.array([5, 2], dtype=dtype).mean()
+    assert actual.asnumpy().tolist() == [3]
 
 
 def test_flatten_is_a_copy_unless_in_place() -> None:

@@ -47,18 +47,18 @@ def test_what_is_written_is_read_by_the_package(tmp_path: Path) -> None:
     theirs, ours = package.load_file(path), mx.nd.load(path)
     assert set(theirs) == set(ours) == set(values)
     for name, value in values.items():
-        for found in (theirs[name], ours[name].asnumpy()):
-            assert found.dtype == value.dtype
-            np.testing.assert_array_equal(found, value)
+        for actual in (theirs[name], ours[name].asnumpy()):
+            assert actual.dtype == value.dtype
+            np.testing.assert_array_equal(actual, value)
 
 
 def test_what_the_package_writes_is_read(tmp_path: Path) -> None:
     package = pytest.importorskip("safetensors.numpy", reason="pip install safetensors")
     path = str(tmp_path / "theirs")
     package.save_file({"w": np.eye(3, dtype="float16"), "scalar": np.array(4, "int64")}, path)
-    found = mx.nd.load(path)
-    np.testing.assert_array_equal(found["w"].asnumpy(), np.eye(3))
-    assert found["scalar"].shape == () and int(found["scalar"].asnumpy()) == 4
+    actual = mx.nd.load(path)
+    np.testing.assert_array_equal(actual["w"].asnumpy(), np.eye(3))
+    assert actual["scalar"].shape == () and int(actual["scalar"].asnumpy()) == 4
 
 
 def test_bfloat16_and_bytes(tmp_path: Path) -> None:

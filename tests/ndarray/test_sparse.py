@@ -63,10 +63,10 @@ RESULTS = [
 def test_results_are_those_of_dense_arrays(kind: str, text: str, stype: str) -> None:
     dense = {"a": nd.array(DATA), "b": nd.array(OTHER), "d": nd.array(DATA + 1), "nd": nd}
     sparse = {**dense, "a": dense["a"].tostype(kind), "b": dense["b"].tostype(kind)}
-    found, expected = eval(text, sparse), eval(text, dense)
-    assert found.stype == (kind if stype == "sparse" else "default")
-    assert found.dtype == expected.dtype
-    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-6)
+    actual, expected = eval(text, sparse), eval(text, dense)
+    assert actual.stype == (kind if stype == "sparse" else "default")
+    assert actual.dtype == expected.dtype
+    np.testing.assert_allclose(actual.asnumpy(), expected.asnumpy(), rtol=1e-6)
 
 
 def test_the_way_out_to_dense_arrays_is_told_once(caplog, monkeypatch) -> None:
@@ -83,19 +83,19 @@ def test_the_way_out_to_dense_arrays_is_told_once(caplog, monkeypatch) -> None:
 @pytest.mark.parametrize("transpose", [False, True])
 def test_csr_times_dense(transpose: bool) -> None:
     weight = np.arange(8.0, dtype="float32").reshape(4, 2) if transpose else np.ones((3, 2), "f4")
-    found = nd.dot(csr(), nd.array(weight), transpose_a=transpose)
-    assert found.stype == ("row_sparse" if transpose else "default")
+    actual = nd.dot(csr(), nd.array(weight), transpose_a=transpose)
+    assert actual.stype == ("row_sparse" if transpose else "default")
     expected = (DATA.T if transpose else DATA) @ weight
-    np.testing.assert_allclose(found.asnumpy(), expected)
+    np.testing.assert_allclose(actual.asnumpy(), expected)
     vector = nd.dot(csr(), nd.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(vector.asnumpy(), DATA @ [1, 2, 3])
 
 
 def test_dense_times_csr() -> None:
     left = np.ones((2, 4), "float32")
-    found = nd.dot(nd.array(left), csr())
-    assert found.stype == "csr"
-    np.testing.assert_allclose(found.asnumpy(), left @ DATA)
+    actual = nd.dot(nd.array(left), csr())
+    assert actual.stype == "csr"
+    np.testing.assert_allclose(actual.asnumpy(), left @ DATA)
     plain = nd.dot(nd.array(left), csr(), forward_stype="default")
     assert plain.stype == "default"
     right = nd.dot(nd.ones((2, 3)), csr(), transpose_b=True)
@@ -120,9 +120,9 @@ def test_rows_of_a_csr_matrix() -> None:
 
 
 def test_retain() -> None:
-    found = nd.sparse.retain(rows(), nd.array([0, 3]))
-    assert found.indices.asnumpy().tolist() == [0, 3]
-    np.testing.assert_array_equal(found.asnumpy(), DATA * [[1], [0], [0], [1]])
+    actual = nd.sparse.retain(rows(), nd.array([0, 3]))
+    assert actual.indices.asnumpy().tolist() == [0, 3]
+    np.testing.assert_array_equal(actual.asnumpy(), DATA * [[1], [0], [0], [1]])
 
 
 def test_making_them() -> None:

@@ -34,8 +34,8 @@ def printed(cell: Any) -> str:
 
 def the(stem: str, words: str) -> Any:
     """The only cell of a notebook with these words in its source."""
-    (found,) = [cell for cell in cells(stem) if words in cell.source]
-    return found
+    (result,) = [cell for cell in cells(stem) if words in cell.source]
+    return result
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -135,8 +135,8 @@ def test_lesson_18_says_what_the_model_says_of_ten_machines() -> None:
 
 def test_lesson_19_steps_as_the_trainer_does_and_learns() -> None:
     shown = printed(the("19_gluon", "by_hand = {name"))
-    (apart,) = re.findall(r"trainer's: (\S+)", shown)
-    assert float(apart) < 1e-6
+    (separately,) = re.findall(r"trainer's: (\S+)", shown)
+    assert float(separately) < 1e-6
     (before, after) = re.findall(
         r"before (\d+)%, after (\S+)%", printed(the("19_gluon", "before = accuracy"))
     )[0]
@@ -211,8 +211,8 @@ def test_lesson_22_learns_floods_and_saves_work() -> None:
     assert min(int(holes[each]) for each in "0689") > max(int(holes[each]) for each in "12357")
     shown = printed(the("22_control_flow", "class Thoughtful"))
     small, large, both = map(float, re.findall(r": (\S+)% correct", shown))
-    (asked,) = re.findall(r"asked for (\d+)%", shown)
-    assert small < both and abs(both - large) < 2 and int(asked) < 50
+    (requested,) = re.findall(r"asked for (\d+)%", shown)
+    assert small < both and abs(both - large) < 2 and int(requested) < 50
 
 
 def test_lesson_23_needs_both_parts_of_its_loss() -> None:
@@ -279,17 +279,17 @@ def test_lesson_25_touches_only_what_occurs() -> None:
         r"dense (\S+) MB, csr (\S+) MB", printed(the("25_sparse", "little ="))
     )[0]
     assert float(csr) < float(dense) / 5
-    (looked, found) = re.findall(
+    (looked, actual) = re.findall(
         r"(\d+) words looked up, (\d+)", printed(the("25_sparse", "table = nn"))
     )[0]
-    assert f"pulled {found} rows" in printed(the("25_sparse", "table = nn")) and found < looked
+    assert f"pulled {actual} rows" in printed(the("25_sparse", "table = nn")) and actual < looked
 
 
 def test_lesson_11_shows_its_photograph_as_it_is() -> None:
     (cell,) = [each for each in cells("11_attention") if "course.photograph" in each.source]
-    (found,) = [each.data["image/jpeg"] for each in cell.outputs if "image/jpeg" in each.data]
+    (actual,) = [each.data["image/jpeg"] for each in cell.outputs if "image/jpeg" in each.data]
     image = pytest.importorskip("PIL.Image")
-    grey = np.asarray(image.open(io.BytesIO(base64.b64decode(found))).convert("L"))
+    grey = np.asarray(image.open(io.BytesIO(base64.b64decode(actual))).convert("L"))
     height = len(grey)
     sky, trees = grey[height // 20 : height // 4], grey[-height // 8 : -height // 20]
     assert sky.mean() > trees.mean() + 50
@@ -303,14 +303,14 @@ def test_lesson_26_learns_the_rule_of_its_stories() -> None:
     )
     assert perfect == round(math.log(8 * 7 * 6 * 8), 1)
     assert before > 2 * bigram and perfect < after < perfect + 2 < bigram / 5
-    (apart, from_there) = map(
+    (separately, from_there) = map(
         float,
         re.findall(
             r"at most (\S+) before the change, by up to (\S+)",
             printed(the("26_transformer", "changed = test_ids")),
         )[0],
     )
-    assert apart < 1e-6 < 1e-2 < from_there
+    assert separately < 1e-6 < 1e-2 < from_there
     (daring, sure) = re.findall(
         r"(\d+) of 100 follow the rule, (\d+) of",
         printed(the("26_transformer", "possible, read =")),

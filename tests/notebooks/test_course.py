@@ -85,9 +85,9 @@ def callback():
 
 def test_equal_and_true(course: Any, capsys: pytest.CaptureFixture[str]) -> None:
     @course.checks
-    def check(test: Any, found: Any) -> None:
-        test.equal(found, 3, "the number")
-        test.true(found > 5, "it is too small")
+    def check(test: Any, actual: Any) -> None:
+        test.equal(actual, 3, "the number")
+        test.true(actual > 5, "it is too small")
 
     check(3)
     assert "too small" in capsys.readouterr().out

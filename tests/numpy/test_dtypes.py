@@ -18,11 +18,11 @@ NUMBERS = {"2": 2, "2.5": 2.5, "True": True, "-1": -1}
 FUNCTIONS = sorted({key.split()[0] for key in FACTS["two"]})
 
 
-def _compare(found: Any, fact: Any, what: str) -> None:
+def _compare(actual: Any, fact: Any, what: str) -> None:
     dtype, values = fact
-    assert found.dtype.name == dtype, what
+    assert actual.dtype.name == dtype, what
     expected = onp.array([float(v) for v in values])
-    got = found.asnumpy().astype("float64").ravel()
+    got = actual.asnumpy().astype("float64").ravel()
     # A whole number that does not exist (0 to the power of -1) has no agreed value.
     known = onp.isfinite(expected) & (abs(expected) < 2**31 - 1)
     if dtype.startswith(("int", "uint")):
@@ -48,7 +48,7 @@ def _calls(name: str) -> Any:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_two_arrays(name: str) -> None:
-    found = []  # nothing is read before all is recorded: one program is compiled
+    results = []  # nothing is read before all is recorded: one program is compiled
     for key, fact, arguments in _calls(name):
         if "bool" in key and name in ("hypot", "maximum", "minimum"):
             continue  # mixnet computes the pairs that MXNet refuses, and keeps the dtype with numbers
@@ -61,21 +61,21 @@ def test_two_arrays(name: str) -> None:
             ):
                 getattr(np, name)(*arguments)
         else:
-            found.append((getattr(np, name)(*arguments), fact, key))
-    for each in found:
+            results.append((getattr(np, name)(*arguments), fact, key))
+    for each in results:
         _compare(*each)
 
 
 @pytest.mark.parametrize("name", sorted({key.split()[0] for key in FACTS["one"]}))
 def test_one_array(name: str) -> None:
-    found = []
+    results = []
     for key, fact in FACTS["one"].items():
         function, dtype = key.split()
         # mixnet computes what MXNet refuses here: functions of booleans, order of float16.
         if function == name and fact != "raises":
             array = np.array(onp.array([1, 0, 3]).astype(dtype))
-            found.append((getattr(np, name)(array), fact, key))
-    for each in found:
+            results.append((getattr(np, name)(array), fact, key))
+    for each in results:
         _compare(*each)
 
 

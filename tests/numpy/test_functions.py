@@ -116,17 +116,17 @@ def test_function(name: str, tmp_path: Path) -> None:
     wrong = []
     for text in CASES[name]:
         if text not in DEVIATIONS:
-            found, error = _found(text, tmp_path)
-            problem = _problem(text, found, error)
+            actual, error = _found(text, tmp_path)
+            problem = _problem(text, actual, error)
             if problem:
                 wrong.append(f"{text}: {problem}")
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-def _problem(text: str, found: Any, error: Exception | None) -> str | None:
+def _problem(text: str, actual: Any, error: Exception | None) -> str | None:
     reference, fact = _reference(text), FACTS.get(text)
     if error is None and text.removeprefix("np.").startswith(OF_NUMPY):
-        return None if same(found, reference) else f"NumPy has {reference}, found {found}"
+        return None if same(actual, reference) else f"NumPy has {reference}, found {actual}"
     if fact is None:
         fact = reference
     elif fact[0] == "raises" and len(fact) == 3:
@@ -135,19 +135,19 @@ def _problem(text: str, found: Any, error: Exception | None) -> str | None:
         if error is not None:
             return None
         if reference[0] == "raises":
-            return f"{fact[1]} was raised, now {found}"
-        return None if same(found, reference) else f"NumPy has {reference}, found {found}"
+            return f"{fact[1]} was raised, now {actual}"
+        return None if same(actual, reference) else f"NumPy has {reference}, found {actual}"
     if error is not None:
         return f"{type(error).__name__}: {error}; should be {fact}"
-    if without_values(found) != without_values(fact):
-        return f"{without_values(found)}, should be {without_values(fact)}"
+    if without_values(actual) != without_values(fact):
+        return f"{without_values(actual)}, should be {without_values(fact)}"
     expected = fact if has_values(fact) else reference
-    return None if same(found, expected) else f"{found}, should be {expected}"
+    return None if same(actual, expected) else f"{actual}, should be {expected}"
 
 
 @pytest.mark.parametrize("name", STORED["names"])
 def test_every_name_has_a_row(name: str) -> None:
     assert CASES.get(name)
-    found: Any = mx
+    actual: Any = mx
     for part in (name if name.startswith("npx.") else f"np.{name}").split("."):
-        found = getattr(found, part)
+        actual = getattr(actual, part)

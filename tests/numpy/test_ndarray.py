@@ -245,9 +245,9 @@ def test_gradient(text: str) -> None:
     for each in arrays.values():
         each.attach_grad()
     with autograd.record():
-        found = run(arrays)
-    weights = onp.random.default_rng(9).uniform(0.5, 1.5, found.shape)
-    found.backward(np.array(weights, dtype=found.dtype))
+        actual = run(arrays)
+    weights = onp.random.default_rng(9).uniform(0.5, 1.5, actual.shape)
+    actual.backward(np.array(weights, dtype=actual.dtype))
 
     def total(values: dict[str, onp.ndarray]) -> float:
         result = run({name: np.array(each) for name, each in values.items()})
@@ -286,8 +286,8 @@ def test_no_gradient_where_mxnet_has_none(text: str) -> None:
     a = np.array(GIVEN["a"])
     a.attach_grad()
     with autograd.record():
-        found = eval(text) * 1.0
-    found.backward()
+        actual = eval(text) * 1.0
+    actual.backward()
     assert not a.grad.asnumpy().any()
 
 
@@ -295,9 +295,9 @@ def test_functions_of_numpy_take_part_in_autograd() -> None:
     a = np.array([1.0, 2.0])
     a.attach_grad()
     with autograd.record():
-        found = onp.sum(onp.multiply(a, a)) + onp.linalg.norm(a)
-    found.backward()
-    assert type(found) is np.ndarray
+        actual = onp.sum(onp.multiply(a, a)) + onp.linalg.norm(a)
+    actual.backward()
+    assert type(actual) is np.ndarray
     onp.testing.assert_allclose(a.grad.asnumpy(), [2 + 1 / 5**0.5, 4 + 2 / 5**0.5], rtol=1e-6)
     with pytest.raises(mx.MXNetError, match="has no gradient"), autograd.record():
         np.corrcoef(a * 2, a)
@@ -385,9 +385,9 @@ def _numbers(shape: Any) -> Any:
     return onp.arange(onp.prod(shape, dtype=int), dtype="float32").reshape(shape)
 
 
-def _same(found: Any, expected: Any) -> None:
-    assert found.shape == expected.shape
-    onp.testing.assert_array_equal(found.asnumpy(), expected)
+def _same(actual: Any, expected: Any) -> None:
+    assert actual.shape == expected.shape
+    onp.testing.assert_array_equal(actual.asnumpy(), expected)
 
 
 @FAST
@@ -396,11 +396,11 @@ def test_basic_indexing(data: Any, shape: Any) -> None:
     x = _numbers(shape)
     key = data.draw(some_arrays.basic_indices(shape, allow_newaxis=True))
     _same(np.array(x)[key], onp.asarray(x[key]))
-    wanted, found = x.copy(), np.array(x)
+    expected, result = x.copy(), np.array(x)
     value = _numbers(x[key].shape) + 100
-    wanted[key] = value
-    found[key] = np.array(value)
-    _same(found, wanted)
+    expected[key] = value
+    result[key] = np.array(value)
+    _same(result, expected)
 
 
 @FAST
@@ -410,10 +410,10 @@ def test_integer_array_indexing(data: Any, shape: Any) -> None:
     count = data.draw(some.integers(1, len(shape)))
     key = data.draw(some_arrays.integer_array_indices(shape[:count]))
     _same(np.array(x)[tuple(np.array(k) for k in key)], x[key])
-    wanted, found = x.copy(), np.array(x)
-    wanted[key] = -1
-    found[key] = -1
-    _same(found, wanted)
+    expected, result = x.copy(), np.array(x)
+    expected[key] = -1
+    result[key] = -1
+    _same(result, expected)
 
 
 @FAST
@@ -421,12 +421,12 @@ def test_integer_array_indexing(data: Any, shape: Any) -> None:
 def test_masks(data: Any, shape: Any) -> None:
     x = _numbers(shape)
     mask = data.draw(some_arrays.arrays(bool, shape))
-    found = np.array(x)
-    _same(found[np.array(mask)], x[mask])
-    wanted = x.copy()
-    wanted[mask] = 5
-    found[np.array(mask)] = 5
-    _same(found, wanted)
+    result = np.array(x)
+    _same(result[np.array(mask)], x[mask])
+    expected = x.copy()
+    expected[mask] = 5
+    result[np.array(mask)] = 5
+    _same(result, expected)
 
 
 @FAST
@@ -435,10 +435,12 @@ def test_reshape_and_transpose(data: Any, shape: Any) -> None:
     x = _numbers(shape)
     axes = data.draw(some.permutations(range(len(shape))))
     _same(np.array(x).transpose(*axes), x.transpose(*axes) if axes else x)
-    wanted = list(data.draw(some.permutations(shape)))
-    if wanted and x.size and data.draw(some.booleans()):
-        wanted[data.draw(some.integers(0, len(wanted) - 1))] = -1
-    _same(np.array(x).transpose(*axes).reshape(tuple(wanted)), x.transpose(axes).reshape(wanted))
+    expected = list(data.draw(some.permutations(shape)))
+    if expected and x.size and data.draw(some.booleans()):
+        expected[data.draw(some.integers(0, len(expected) - 1))] = -1
+    _same(
+        np.array(x).transpose(*axes).reshape(tuple(expected)), x.transpose(axes).reshape(expected)
+    )
 
 
 @FAST

@@ -26,9 +26,9 @@ def check(case: Any) -> None:
         Exception: it does not pass.
     """
     model = case.model
-    given, wanted = ([_array(each) for each in part] for part in case.data_sets[0])
+    source, expected = ([_array(each) for each in part] for part in case.data_sets[0])
     names = [each.name for each in model.graph.input]
-    arrays = dict(zip(names, given, strict=False))
+    arrays = dict(zip(names, source, strict=False))
     shapes = {name: array.shape for name, array in arrays.items()}
     _constants(model, arrays)
     symbol, arguments, states, inputs, _ = from_proto(model, case.name, shapes)
@@ -38,7 +38,7 @@ def check(case: Any) -> None:
         if n in symbol.list_inputs()
     }
     executor = symbol.bind(mx.cpu(), {**bound, **arguments}, aux_states=states, grad_req="null")
-    for ours, theirs in zip(executor.forward(), wanted, strict=False):
+    for ours, theirs in zip(executor.forward(), expected, strict=False):
         ours = ours.asnumpy().reshape(theirs.shape)
         np.testing.assert_allclose(
             ours.astype("float64"), theirs.astype("float64"), rtol=1e-3, atol=1e-4

@@ -614,8 +614,8 @@ def memory_with_addresses() -> Made:
         outputs = []
         for each in F.split(x, num_outputs=3, axis=1, squeeze_axis=True):
             key = F.L2Normalization(net.key(each))
-            kept = F.L2Normalization(memory, mode="spatial")
-            near = F.batch_dot(kept, F.expand_dims(key, 2)).squeeze(axis=2)
+            directions = F.L2Normalization(memory, mode="spatial")
+            near = F.batch_dot(directions, F.expand_dims(key, 2)).squeeze(axis=2)
             sharpness = F.Activation(net.sharp(each), act_type="softrelu")
             weights = F.softmax(F.broadcast_mul(near, sharpness))
             outer = F.batch_dot(F.expand_dims(weights, 2), F.expand_dims(net.write(each), 1))
@@ -716,9 +716,9 @@ def two_towers() -> Made:
 @example
 def wide_and_deep() -> Made:
     def forward(net: Any, F: Any, x: Any, kinds: Any) -> Any:
-        found = [part(F.slice_axis(kinds, axis=1, begin=i, end=i + 1)).flatten()
+        results = [part(F.slice_axis(kinds, axis=1, begin=i, end=i + 1)).flatten()
                  for i, part in enumerate(net.kinds)]  # fmt: skip
-        return net.wide(x) + net.deep(F.concat(x, *found, dim=1))
+        return net.wide(x) + net.deep(F.concat(x, *results, dim=1))
 
     return Net(
         forward,

@@ -121,9 +121,9 @@ def speech_of_any_length() -> Made:
     turned = sym.SequenceReverse(steps, lengths, use_sequence_length=True)
     both = sym.Concat(steps, turned, dim=2)
     last = sym.SequenceLast(both, lengths, use_sequence_length=True)
-    kept = sym.SequenceMask(both, lengths, use_sequence_length=True, value=-1)
+    masked = sym.SequenceMask(both, lengths, use_sequence_length=True, value=-1)
     return (
-        sym.Group([dense(last, 3), sym.max(kept, axis=0)]),
+        sym.Group([dense(last, 3), sym.max(masked, axis=0)]),
         {"data": (2, 5, 3), "lengths": (2,)},
         {"lengths": -5},
     )
@@ -191,8 +191,8 @@ def style_and_its_loss() -> Made:
     x = conv(picture, 4)
     rows = sym.reshape(x, shape=(0, 0, -1))
     gram = sym.batch_dot(rows, rows, transpose_b=True) / 36
-    wanted = sym.Variable("style")
-    loss = sym.sum(sym.square(gram - wanted), axis=(1, 2))
+    expected = sym.Variable("style")
+    loss = sym.sum(sym.square(gram - expected), axis=(1, 2))
     left = sym.slice_axis(picture, axis=3, begin=0, end=-1)
     right = sym.slice_axis(picture, axis=3, begin=1, end=None)
     smooth = sym.sum(sym.abs(left - right), axis=(1, 2, 3))

@@ -20,19 +20,19 @@ def session(path: str | Path | bytes, optimize: bool = False) -> Any:
     options.intra_op_num_threads = 1
     if not optimize:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    given = path if isinstance(path, bytes) else str(path)
-    return ort.InferenceSession(given, options, providers=["CPUExecutionProvider"])
+    model = path if isinstance(path, bytes) else str(path)
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def run(path: str | Path | bytes, *arrays: np.ndarray) -> list[np.ndarray]:
     """Outputs for arrays in the order of the model's inputs."""
-    found = session(path)
-    return found.run(None, {i.name: a for i, a in zip(found.get_inputs(), arrays, strict=True)})
+    result = session(path)
+    return result.run(None, {i.name: a for i, a in zip(result.get_inputs(), arrays, strict=True)})
 
 
 def exported(symbol: Any, shapes: dict[str, Any], params: Any, path: Path, **options: Any) -> str:
-    wanted = [shapes[name] for name in symbol.list_inputs() if name in shapes]
-    return mx.onnx.export_model(symbol, params, wanted, onnx_file_path=str(path), **options)
+    expected = [shapes[name] for name in symbol.list_inputs() if name in shapes]
+    return mx.onnx.export_model(symbol, params, expected, onnx_file_path=str(path), **options)
 
 
 def agree(
@@ -40,8 +40,8 @@ def agree(
 ) -> Any:
     """Check that a network computes the same here and in ONNX Runtime; returns the model."""
     net.hybridize()
-    given = [mx.nd.array(a, dtype=a.dtype) for a in arrays]
-    here = net(*given)
+    inputs = [mx.nd.array(a, dtype=a.dtype) for a in arrays]
+    here = net(*inputs)
     (name,) = net.export(str(path), format="onnx", **options)
     there = run(name, *arrays)
     leaves = [

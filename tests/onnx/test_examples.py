@@ -19,10 +19,10 @@ TOLERANCE = 1e-4
 """Largest difference, of the largest number of an output."""
 
 
-def near(found: Any, wanted: Any) -> None:
+def near(actual: Any, expected: Any) -> None:
     """Check that lists of arrays hold the same numbers."""
-    assert len(found) == len(wanted)
-    for there, here in zip(found, wanted, strict=True):
+    assert len(actual) == len(expected)
+    for there, here in zip(actual, expected, strict=True):
         here = here.asnumpy() if hasattr(here, "asnumpy") else here
         there = there.asnumpy() if hasattr(there, "asnumpy") else there
         assert there.shape == here.shape
@@ -35,13 +35,13 @@ def listed(results: Any) -> list[Any]:
     return list(results) if isinstance(results, (list, tuple)) else [results]
 
 
-def run_and_read_again(path: str, data: dict[str, np.ndarray], wanted: list[Any]) -> None:
+def run_and_read_again(path: str, data: dict[str, np.ndarray], expected: list[Any]) -> None:
     """Check what ONNX Runtime computes, and what the file is when it is read."""
-    near(session(path).run(None, data), wanted)
+    near(session(path).run(None, data), expected)
     shapes = {name: each.shape for name, each in data.items()}
     block = mx.contrib.onnx.import_to_gluon(path, mx.cpu(), shapes)
     names = [each.name for each in onnx.load(path).graph.input]
-    near(listed(block(*[mx.nd.array(data[name]) for name in names])), wanted)
+    near(listed(block(*[mx.nd.array(data[name]) for name in names])), expected)
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -56,17 +56,17 @@ def test_blocks(name: str, tmp_path: Path) -> None:
     (path,) = net.export(str(tmp_path / "net"), format="onnx", dynamic_input_shapes=shapes)
     onnx.checker.check_model(path, full_check=True)
     names = [each.name for each in onnx.load(path).graph.input]
-    for given, wanted in zip((arrays, three), here, strict=True):
-        run_and_read_again(path, dict(zip(names, given, strict=True)), wanted)
+    for inputs, expected in zip((arrays, three), here, strict=True):
+        run_and_read_again(path, dict(zip(names, inputs, strict=True)), expected)
 
 
 def parameters(symbol: Any, shapes: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Random arguments and states; positive ones for states, which are means and variances."""
     rng = np.random.default_rng(2)
-    found, _, states = symbol.infer_shape(**shapes)
+    result, _, states = symbol.infer_shape(**shapes)
     arguments = {
         name: mx.nd.array(rng.uniform(-0.5, 0.5, shape))
-        for name, shape in zip(symbol.list_arguments(), found, strict=True)
+        for name, shape in zip(symbol.list_arguments(), result, strict=True)
         if name not in shapes and not name.endswith("label")
     }
     names = symbol.list_auxiliary_states()
@@ -102,5 +102,5 @@ def test_symbols(name: str, tmp_path: Path) -> None:
             mx.cpu(), grad_req="null", **{n: each.shape for n, each in data.items()}
         )
         executor.copy_params_from(arguments, states)
-        wanted = executor.forward(**{n: mx.nd.array(each) for n, each in data.items()})
-        run_and_read_again(path, data, wanted)
+        expected = executor.forward(**{n: mx.nd.array(each) for n, each in data.items()})
+        run_and_read_again(path, data, expected)

@@ -47,28 +47,28 @@ def written(tmp_path: Path) -> tuple[Path, np.ndarray, np.ndarray]:
 
 
 def test_what_was_written_is_read(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
-    path, x, wanted = written
+    path, x, expected = written
     symbol, arguments, states = mx.contrib.onnx.import_model(path)
     assert "data" in symbol.list_arguments()
     assert {name.split("_")[-1] for name in states} == {"mean", "var"}
     bound = {"data": mx.nd.array(x), **arguments}
     (out,) = symbol.bind(mx.cpu(), bound, aux_states=states).forward()
-    np.testing.assert_allclose(out.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_what_was_read_is_written_again(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
-    path, x, wanted = written
+    path, x, expected = written
     symbol, arguments, states = mx.contrib.onnx.import_model(path, {"data": (2, 3, 6, 6)})
     again = mx.onnx.export_model(
         symbol, [arguments, states], [x.shape], onnx_file_path=str(path) + "2"
     )
-    np.testing.assert_allclose(run(again, x)[0], wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(run(again, x)[0], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_block_that_was_read_trains_on(written: tuple[Path, np.ndarray, np.ndarray]) -> None:
-    path, x, wanted = written
+    path, x, expected = written
     block = mx.contrib.onnx.import_to_gluon(str(path), mx.cpu())
-    np.testing.assert_allclose(block(mx.nd.array(x)).asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(block(mx.nd.array(x)).asnumpy(), expected, rtol=1e-4, atol=1e-5)
     trainer = mx.gluon.Trainer(block.collect_params(), "sgd", {"learning_rate": 0.05})
     losses = []
     for _ in range(4):
@@ -103,11 +103,11 @@ def test_operator_sets(opset: int, tmp_path: Path) -> None:
     squeeze = ["z"]
     if opset >= 13:
         axes["axes"], squeeze = np.array([1]), ["z", "axes"]
-    given = {} if opset >= 13 else {"axes": [1]}
+    options = {} if opset >= 13 else {"axes": [1]}
     nodes = [
         make("Softmax", ["x"], ["s"], axis=1),
-        make("Unsqueeze", ["s", *squeeze[1:]], ["z"], **given),
-        make("Squeeze", squeeze, ["t"], **given),
+        make("Unsqueeze", ["s", *squeeze[1:]], ["z"], **options),
+        make("Squeeze", squeeze, ["t"], **options),
         make("Dropout", ["t"], ["u"]),
         make("Gemm", ["u", "w", "b"], ["y"]),
     ]
@@ -188,16 +188,18 @@ def test_training_leaves_the_ones_and_zeros_of_a_reader_alone(tmp_path: Path) ->
     assert len(trained) > 2, "the operator GroupNorm has a scale and a shift of its own"
 
 
-@pytest.mark.parametrize("given", ["absent", "stored", "filled"])
+@pytest.mark.parametrize("source", ["absent", "stored", "filled"])
 @pytest.mark.parametrize("kind", ["LSTM", "GRU"])
-def test_training_leaves_first_states_of_zeros_alone(kind: str, given: str, tmp_path: Path) -> None:
+def test_training_leaves_first_states_of_zeros_alone(
+    kind: str, source: str, tmp_path: Path
+) -> None:
     make, gates = onnx.helper.make_node, {"LSTM": 4, "GRU": 3}[kind]
     arrays = {"w": floats(1, gates * 2, 3), "r": floats(1, gates * 2, 2)}
     inputs, nodes = ["x", "w", "r"], []
-    if given == "stored":
+    if source == "stored":
         inputs += ["", "", "state"]
         arrays["state"] = np.zeros((1, 2, 2), "float32")
-    if given == "filled":
+    if source == "filled":
         inputs += ["", "", "state"]
         arrays["shape"] = np.array([1, 2, 2])
         nodes = [make("ConstantOfShape", ["shape"], ["state"])]
@@ -398,9 +400,9 @@ def test_a_scan(axis: int, backwards: int, tmp_path: Path) -> None:
     arrays = {"first": floats(2), "factor": np.float32([0.5, 2])}
     shapes = {"rows": rows.shape, "numbers": (3,)}
     model = model_of([scan], shapes, ["last", "all", "totals", "doubled"], **arrays)
-    wanted = run(model.SerializeToString(), rows, numbers)
+    expected = run(model.SerializeToString(), rows, numbers)
     for ours, theirs in zip(
-        computed(model, tmp_path / "net.onnx", rows=rows, numbers=numbers), wanted, strict=True
+        computed(model, tmp_path / "net.onnx", rows=rows, numbers=numbers), expected, strict=True
     ):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
@@ -441,9 +443,9 @@ def test_elements_at_places(tmp_path: Path) -> None:
               "two": floats(2)}  # fmt: skip
     model = model_of(nodes, {"x": [2, 3]}, ["out"], 18, **arrays)
     x = floats(2, 3)
-    wanted = x.copy()
-    wanted[0, 2], wanted[1, 0], wanted[[0, 1], 1] = *arrays["new"][:, 0], arrays["two"]
-    np.testing.assert_allclose(computed(model, tmp_path / "net.onnx", x=x)[0], wanted)
+    expected = x.copy()
+    expected[0, 2], expected[1, 0], expected[[0, 1], 1] = *arrays["new"][:, 0], arrays["two"]
+    np.testing.assert_allclose(computed(model, tmp_path / "net.onnx", x=x)[0], expected)
 
 
 def test_what_mxnet_reads_is_read() -> None:
@@ -464,9 +466,9 @@ def test_a_wider_transposed_convolution_than_its_windows(tmp_path: Path) -> None
     )
     x = floats(1, 1, 3, 3)
     model = model_of([node], {"x": [1, 1, 3, 3]}, ["y"], w=floats(1, 2, 3, 3), b=floats(2))
-    (wanted,) = run(model.SerializeToString(), x)
+    (expected,) = run(model.SerializeToString(), x)
     (ours,) = computed(model, tmp_path / "net.onnx", x=x)
-    np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_rows_of_zeros_stay_so(tmp_path: Path) -> None:
@@ -483,6 +485,6 @@ def test_the_largest_of_regions(tmp_path: Path) -> None:
     x = floats(2, 3, 6, 8)
     rois = np.float32([[0, 0, 0, 7, 7], [1, 2, 4, 15, 11]])
     model = model_of([node], {"x": [2, 3, 6, 8]}, ["y"], rois=rois)
-    (wanted,) = run(model.SerializeToString(), x)
+    (expected,) = run(model.SerializeToString(), x)
     (ours,) = computed(model, tmp_path / "net.onnx", x=x)
-    np.testing.assert_allclose(ours, wanted, rtol=1e-6)
+    np.testing.assert_allclose(ours, expected, rtol=1e-6)

@@ -73,10 +73,10 @@ def test_a_network_keeps_its_names_and_says_where_it_was_made(tmp_path: Path) ->
     assert "FullyConnected, made in" in graph.node[0].doc_string
     assert "test_networks.py" in graph.node[0].doc_string
     x = floats(2, 4)
-    (found,) = run(path, x)
+    (actual,) = run(path, x)
     scores = np.tanh(x @ params["first_weight"].asnumpy().T + params["first_bias"].asnumpy())
     np.testing.assert_allclose(
-        found, np.exp(scores) / np.exp(scores).sum(1, keepdims=True), rtol=1e-5
+        actual, np.exp(scores) / np.exp(scores).sum(1, keepdims=True), rtol=1e-5
     )
 
 
@@ -102,8 +102,8 @@ def test_recurrent_layers(mode: str, bidirectional: bool, tmp_path: Path) -> Non
             return [out, *new]
 
     model = agree(Whole(), tmp_path / "net", floats(5, 3, 2), *states)
-    wanted = {"lstm": "LSTM", "gru": "GRU"}.get(mode, "RNN")
-    assert [node.op_type for node in model.graph.node].count(wanted) == 2
+    expected = {"lstm": "LSTM", "gru": "GRU"}.get(mode, "RNN")
+    assert [node.op_type for node in model.graph.node].count(expected) == 2
 
 
 def test_recurrent_layers_with_lengths(tmp_path: Path) -> None:
@@ -124,10 +124,10 @@ def test_recurrent_layers_with_lengths(tmp_path: Path) -> None:
     path = mx.onnx.export_model(
         net, params, [(5, 3, 2), (3,)], onnx_file_path=str(tmp_path / "net.onnx")
     )
-    found = run(path, arrays[0], arrays[4])
+    actual = run(path, arrays[0], arrays[4])
     ours = mx.nd.RNN(*[mx.nd.array(a) for a in arrays], state_size=4, num_layers=1, mode="lstm",
                      bidirectional=True, use_sequence_length=True, state_outputs=True)  # fmt: skip
-    for here, there in zip(ours, found, strict=True):
+    for here, there in zip(ours, actual, strict=True):
         np.testing.assert_allclose(there, here.asnumpy(), rtol=1e-4, atol=1e-5)
 
 
@@ -183,16 +183,16 @@ def test_loops_are_loops_and_branches_branches(tmp_path: Path) -> None:
     assert not _unread(graph)
     for sign in (1, -1):
         x, s = floats(4, 3), sign * np.abs(floats(3))
-        given = {"data": x, "state": s}
+        feeds = {"data": x, "state": s}
         names = net.list_inputs()
-        found = run(path, *[given[n] for n in names])
+        actual = run(path, *[feeds[n] for n in names])
         sums = s + np.vstack([0 * s, np.cumsum(x, 0)])
         rows = np.zeros((5, 3), "float32")
         rows[:3] = sums[-1] * np.array([[1], [2], [4]])
-        for ours, wanted in zip(
-            found, [x * sums[:-1], sums[-1], rows, sums[-1] + sign], strict=True
+        for ours, expected in zip(
+            actual, [x * sums[:-1], sums[-1], rows, sums[-1] + sign], strict=True
         ):
-            np.testing.assert_allclose(ours, wanted, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
 
 
 def _small_network() -> Any:
@@ -214,8 +214,8 @@ def test_open_batches(opset: int, tmp_path: Path) -> None:
     assert model.opset_import[0].version == opset
     assert model.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
     x = floats(5, 3, 8, 8)
-    (found,) = run(tmp_path / "net.onnx", x)
-    np.testing.assert_allclose(found, net(mx.nd.array(x)).asnumpy(), rtol=1e-4, atol=1e-5)
+    (actual,) = run(tmp_path / "net.onnx", x)
+    np.testing.assert_allclose(actual, net(mx.nd.array(x)).asnumpy(), rtol=1e-4, atol=1e-5)
 
 
 def test_open_extents_of_what_has_no_conversion_of_its_own(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_large_parameters_lie_beside_the_model(tmp_path: Path) -> None:
     net = _small_network()
     x = floats(2, 3, 8, 8)
     model = agree(net, tmp_path / "net", x)
-    (wanted,) = run(tmp_path / "net.onnx", x)
+    (expected,) = run(tmp_path / "net.onnx", x)
     path = tmp_path / "large.onnx"
     write_model(model, path, largest=1000)
     assert path.stat().st_size < (tmp_path / "net.onnx").stat().st_size
@@ -275,7 +275,7 @@ def test_large_parameters_lie_beside_the_model(tmp_path: Path) -> None:
         "large.onnx.data",
     ]
     onnx.checker.check_model(str(path))
-    np.testing.assert_array_equal(run(path, x)[0], wanted)
+    np.testing.assert_array_equal(run(path, x)[0], expected)
 
 
 def test_files_of_a_checkpoint(tmp_path: Path) -> None:
@@ -288,9 +288,9 @@ def test_files_of_a_checkpoint(tmp_path: Path) -> None:
         symbol, params, [(2, 3, 8, 8)], "float32", str(tmp_path / "net.onnx")
     )
     np.testing.assert_allclose(run(path, x)[0], here, rtol=1e-4, atol=1e-5)
-    found = mx.onnx.get_model_metadata(path)
-    assert found["input_tensor_data"] == [("data", (2, 3, 8, 8))]
-    assert [shape for _, shape in found["output_tensor_data"]] == [(2, 3)]
+    actual = mx.onnx.get_model_metadata(path)
+    assert actual["input_tensor_data"] == [("data", (2, 3, 8, 8))]
+    assert [shape for _, shape in actual["output_tensor_data"]] == [(2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -301,9 +301,9 @@ def test_networks_of_the_zoo(name: str, size: int, tmp_path: Path) -> None:
     symbol = net(mx.sym.Variable("data"))
     shapes, _, states = symbol.infer_shape(data=(1, 3, size, size))
     names = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
-    found = dict(zip(names, [*shapes, *states], strict=True))
+    actual = dict(zip(names, [*shapes, *states], strict=True))
     params = {
-        n: RNG.uniform(0.01, 0.1, s).astype("float32") for n, s in found.items() if n != "data"
+        n: RNG.uniform(0.01, 0.1, s).astype("float32") for n, s in actual.items() if n != "data"
     }
     path = exported(symbol, {"data": (1, 3, size, size)}, params, tmp_path / "net.onnx")
     (out,) = run(path, floats(1, 3, size, size))
@@ -319,9 +319,9 @@ def test_an_encoder_with_open_batch_and_time(tmp_path: Path) -> None:
     agree(net, tmp_path / "net", tokens, mask, dynamic_input_shapes=shapes)
     tokens = RNG.integers(0, 50, (3, 11)).astype("float32")
     mask = np.ones((3, 11), "float32")
-    (found,) = run(tmp_path / "net.onnx", tokens, mask)
+    (actual,) = run(tmp_path / "net.onnx", tokens, mask)
     here = net(mx.nd.array(tokens), mx.nd.array(mask)).asnumpy()
-    np.testing.assert_allclose(found, here, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(actual, here, rtol=1e-4, atol=1e-5)
 
 
 def test_the_page_has_a_row_for_each_network_of_the_zoo() -> None:
@@ -337,8 +337,8 @@ def test_mistakes_name_what_was_given_and_the_way_out(tmp_path: Path) -> None:
     net = mx.sym.FullyConnected(x, num_hidden=2, name="fc")
     params = {"fc_weight": floats(2, 3), "fc_bias": floats(2)}
 
-    def export(*given: Any, **options: Any) -> str:
-        return mx.onnx.export_model(*given, onnx_file_path=str(tmp_path / "net.onnx"), **options)
+    def export(*inputs: Any, **options: Any) -> str:
+        return mx.onnx.export_model(*inputs, onnx_file_path=str(tmp_path / "net.onnx"), **options)
 
     with pytest.raises(ShapeError, match=r"in_shapes has 0 shape.s., but the inputs are 'data'"):
         export(net, params)

@@ -183,17 +183,17 @@ def model_of(record: Record, data: list[np.ndarray], opset: int) -> bytes:
 
 
 def results(content: bytes, data: list[np.ndarray]) -> list[np.ndarray]:
-    found = session(content)
-    return found.run(None, {i.name: data[int(i.name[1:])] for i in found.get_inputs()})
+    result = session(content)
+    return result.run(None, {i.name: data[int(i.name[1:])] for i in result.get_inputs()})
 
 
 @pytest.mark.parametrize("record", [r for r in WRITTEN if r.reference], ids=lambda r: r.op)
 def test_onnx_runtime_gives_numpys_numbers(record: Record) -> None:
     data = inputs_of(record, "float32")
-    found = results(model_of(record, data, 18), data)
-    wanted = record.reference(*[d.astype("float64") for d in data])  # type: ignore[misc]
-    wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-    for ours, theirs in zip(found, wanted, strict=False):
+    actual = results(model_of(record, data, 18), data)
+    expected = record.reference(*[d.astype("float64") for d in data])  # type: ignore[misc]
+    expected = expected if isinstance(expected, tuple) else (expected,)
+    for ours, theirs in zip(actual, expected, strict=False):
         assert ours.shape == np.shape(theirs)
         np.testing.assert_allclose(ours.astype("float64"), theirs, rtol=1e-4, atol=1e-5)
 
@@ -201,10 +201,10 @@ def test_onnx_runtime_gives_numpys_numbers(record: Record) -> None:
 @pytest.mark.parametrize("record", [r for r in WRITTEN if not r.reference], ids=lambda r: r.op)
 def test_onnx_runtime_gives_our_numbers(record: Record) -> None:
     data = inputs_of(record, "float32")
-    found = results(model_of(record, data, 18), data)
+    actual = results(model_of(record, data, 18), data)
     ours = getattr(mx.nd, record.op)(*[mx.nd.array(d, dtype=d.dtype) for d in data], **record.attrs)
     ours = ours if isinstance(ours, list) else [ours]
-    for theirs, here in zip(found, ours, strict=True):
+    for theirs, here in zip(actual, ours, strict=True):
         assert (theirs.shape, theirs.dtype) == (here.shape, here.dtype)
         np.testing.assert_allclose(theirs, here.asnumpy(), rtol=1e-4, atol=1e-5)
 
@@ -255,9 +255,9 @@ DRAWN = {
 def test_random_numbers_are_of_the_distribution(name: str) -> None:
     symbol = getattr(mx.sym, name)(**DRAWN[name])
     model, _ = to_model(symbol.graph, [], {}, ["out"], 17)
-    (found,) = session(model.SerializeToString()).run(None, {})
-    assert found.mean() == pytest.approx(2, abs=0.3)  # of 1000 numbers: five deviations
-    assert found.std() == pytest.approx(
+    (actual,) = session(model.SerializeToString()).run(None, {})
+    assert actual.mean() == pytest.approx(2, abs=0.3)  # of 1000 numbers: five deviations
+    assert actual.std() == pytest.approx(
         {"_random_normal": 0.5, "_random_uniform": 3**-0.5}.get(name, 2), rel=0.25
     )
 

@@ -46,11 +46,11 @@ def saved(folder: Path, kind: str, outs: int = 1, **attributes: Any) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_predictions_are_sklearns(name: str) -> None:
     path = FILES / f"{name}.onnx"
-    (given,) = onnx.load(str(path)).graph.input
-    results = outputs(path, SAMPLES, input_shapes={given.name: SAMPLES.shape})
-    wanted = [PREDICTIONS[key] for key in sorted(PREDICTIONS) if key.split(".")[0] == name]
-    assert len(wanted) in (1, 2)
-    for ours, theirs in zip(results, wanted, strict=True):
+    (inputs,) = onnx.load(str(path)).graph.input
+    results = outputs(path, SAMPLES, input_shapes={inputs.name: SAMPLES.shape})
+    expected = [PREDICTIONS[key] for key in sorted(PREDICTIONS) if key.split(".")[0] == name]
+    assert len(expected) in (1, 2)
+    for ours, theirs in zip(results, expected, strict=True):
         if (
             ours.shape != theirs.shape
             and ours.ndim == 2
@@ -131,8 +131,8 @@ def test_linear_classifiers(kind: str, tmp_path: Path) -> None:
 
 
 def test_numbers_of_labels(tmp_path: Path) -> None:
-    given = {"keys_floats": [1.0, 2.5], "values_int64s": [10, 20], "default_int64": -7}
-    path = saved(tmp_path, "LabelEncoder", **given)
+    options = {"keys_floats": [1.0, 2.5], "values_int64s": [10, 20], "default_int64": -7}
+    path = saved(tmp_path, "LabelEncoder", **options)
     x = np.array([[1, 2], [2.5, 1]], np.float32)
     np.testing.assert_array_equal(outputs(path, x)[0], [[10, -7], [20, 10]])
 

@@ -33,10 +33,10 @@ def agree(
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
     path.write_bytes(model.SerializeToString())
-    wanted = run(path, x)
+    expected = run(path, x)
     block = mx.contrib.onnx.import_to_gluon(str(path), mx.cpu(), input_shapes={"x:0": x.shape})
     made = block(mx.nd.array(x))
-    for ours, theirs in zip(made if isinstance(made, list) else [made], wanted, strict=True):
+    for ours, theirs in zip(made if isinstance(made, list) else [made], expected, strict=True):
         np.testing.assert_allclose(ours.asnumpy(), theirs, rtol=1e-4, atol=1e-5)
     return block
 

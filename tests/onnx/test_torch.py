@@ -140,11 +140,11 @@ def test_outputs_and_gradients(name: str, dynamo: bool, tmp_path: Path) -> None:
     net = kind().eval()
     x = torch.randn(shape) if shape else torch.tensor([[3, 0, 7, 1, 0], [10, 2, 2, 5, 4]])
     with torch.no_grad():
-        wanted = net(x).numpy()
+        expected = net(x).numpy()
     write(net, x, tmp_path / "net.onnx", dynamo)
     block = mx.contrib.onnx.import_to_gluon(tmp_path / "net.onnx", mx.cpu())
     data = mx.nd.array(x.numpy(), dtype=x.numpy().dtype)
-    np.testing.assert_allclose(block(data).asnumpy(), wanted, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(block(data).asnumpy(), expected, rtol=1e-4, atol=1e-4)
     block.hybridize()
     if shape:
         data.attach_grad()
@@ -152,7 +152,7 @@ def test_outputs_and_gradients(name: str, dynamo: bool, tmp_path: Path) -> None:
     with mx.autograd.record(train_mode=False):
         loss = (block(data) ** 2).sum()
     loss.backward()
-    assert loss.asscalar() == pytest.approx((wanted**2).sum(), rel=1e-3)
+    assert loss.asscalar() == pytest.approx((expected**2).sum(), rel=1e-3)
     (net(x) ** 2).sum().backward()
     if shape:  # through every layer
         slopes = x.grad.numpy()

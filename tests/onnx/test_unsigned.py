@@ -33,9 +33,9 @@ def test_what_only_layers_read_is_unsigned_and_stands_for_the_same(tmp_path: Pat
     whole = mx.sym.contrib.dequantize(*flat)
     path = exported(whole, {"x": X.shape}, {}, tmp_path / "net.onnx")
     assert dtypes(path) == {"uint8"}
-    (found,) = run(path, X)
+    (actual,) = run(path, X)
     steps = np.clip(np.round(X.reshape(2, 12).astype("float64") * 127.5), -128, 127)
-    np.testing.assert_allclose(found, steps / 127.5, rtol=1e-6)
+    np.testing.assert_allclose(actual, steps / 127.5, rtol=1e-6)
 
 
 def test_integers_that_leave_the_file_stay_signed(tmp_path: Path) -> None:
@@ -43,8 +43,8 @@ def test_integers_that_leave_the_file_stay_signed(tmp_path: Path) -> None:
     both = mx.sym.Group([whole[0], mx.sym.contrib.dequantize(*whole)])
     path = exported(both, {"x": X.shape}, {}, tmp_path / "net.onnx")
     assert dtypes(path) == {"int8"}
-    found, _ = run(path, X)
-    np.testing.assert_array_equal(found, np.clip(np.round(X * 127.5), -128, 127).astype("int8"))
+    actual, _ = run(path, X)
+    np.testing.assert_array_equal(actual, np.clip(np.round(X * 127.5), -128, 127).astype("int8"))
 
 
 def test_integers_that_another_operator_reads_stay_signed(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def test_gradients_are_autograds(name, inputs, attributes) -> None:
     for each in real:
         each.attach_grad()
     with mx.autograd.record():
-        found = forward(*inputs, **attributes)
-    outputs = found if isinstance(found, list) else [found]
+        actual = forward(*inputs, **attributes)
+    outputs = actual if isinstance(actual, list) else [actual]
     heads = [uniform(*each.shape) for each in outputs]
     mx.autograd.backward(outputs, heads)
     gradients = getattr(nd.contrib, f"backward_{name}")(*heads, *inputs, **attributes)

@@ -259,10 +259,10 @@ def test_constants():
 
 def test_recomputation():
     x = Entry(Node(None, name="x"))
-    for recomputed, kept in (("yes", 0), ("asked", 1), ("never", 1)):
+    for recomputed, stored in (("yes", 0), ("asked", 1), ("never", 1)):
         op = declare("dear", jnp.sin, recomputed=recomputed)
         node = apply(op, x).node
-        assert len(kept_nodes(Graph((Entry(node),)), "mirror")) == kept
+        assert len(kept_nodes(Graph((Entry(node),)), "mirror")) == stored
         forced = Node(op, (), (), (x,), "dear", {"__force_mirroring__": "1"})
         kept_anyway = kept_nodes(Graph((Entry(forced),)), "mirror")
         assert len(kept_anyway) == (recomputed == "never")

@@ -74,8 +74,8 @@ def test_spread_of_equal_numbers_has_no_gradient() -> None:
 
 
 def test_poles_of_gamma() -> None:
-    found = nd.gamma(nd.array([0, -1, -2, -1.5, 0.5])).asnumpy()
-    np.testing.assert_allclose(found, [INF, NAN, NAN, 2.3632717, 1.7724538], rtol=1e-5)
+    actual = nd.gamma(nd.array([0, -1, -2, -1.5, 0.5])).asnumpy()
+    np.testing.assert_allclose(actual, [INF, NAN, NAN, 2.3632717, 1.7724538], rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "float16", "float64"])
@@ -83,9 +83,9 @@ def test_positions_and_order_keep_the_dtype(dtype: str) -> None:
     x = nd.array([[3, 0, 2], [6, 5, 255 if dtype == "uint8" else -1]], dtype=dtype)
     data = x.asnumpy()
     for name in ("argmax", "argmin"):
-        found = getattr(nd, name)(x, axis=1)
-        assert found.dtype == data.dtype
-        np.testing.assert_array_equal(found.asnumpy(), getattr(data, name)(1))
+        actual = getattr(nd, name)(x, axis=1)
+        assert actual.dtype == data.dtype
+        np.testing.assert_array_equal(actual.asnumpy(), getattr(data, name)(1))
     np.testing.assert_array_equal(
         nd.sort(x, is_ascend=False).asnumpy(), -np.sort(-data.astype(int))
     )

@@ -36,8 +36,8 @@ def _in_float64(record: Record, data: list[np.ndarray]) -> list[mx.nd.NDArray]:
 
 
 def run(record: Record, arrays: list[mx.nd.NDArray]) -> list[mx.nd.NDArray]:
-    found = getattr(nd, record.op)(*arrays, **record.attrs)
-    return found if isinstance(found, list) else [found]
+    result = getattr(nd, record.op)(*arrays, **record.attrs)
+    return result if isinstance(result, list) else [result]
 
 
 def test_every_operator_has_a_record() -> None:
@@ -54,10 +54,10 @@ def test_forward_is_numpys(record: Record) -> None:
     outputs = run(record, [nd.array(d, dtype=d.dtype) for d in data])
     expected = record.reference(*[d.astype("float64") for d in data])
     expected = expected if isinstance(expected, tuple) else (expected,)
-    for output, wanted in zip(outputs, expected, strict=False):
-        assert output.shape == np.shape(wanted)
+    for output, reference in zip(outputs, expected, strict=False):
+        assert output.shape == np.shape(reference)
         # float32 against a float64 reference: a few units in the last place of O(10) results
-        np.testing.assert_allclose(output.asnumpy(), wanted, rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(output.asnumpy(), reference, rtol=2e-5, atol=2e-6)
 
 
 GRADIENTS = [r for r in RECORDS if r.gradient and r.shapes]
@@ -95,8 +95,8 @@ def test_gradient_is_the_difference_quotient(record: Record) -> None:
             flat[j] = before - step
             down = training_value()
             flat[j] = before
-            found = arrays[i].grad.asnumpy().reshape(-1)[j]
-            assert found == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-6), (i, j)
+            actual = arrays[i].grad.asnumpy().reshape(-1)[j]
+            assert actual == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-6), (i, j)
 
 
 SYMBOLIC = [r for r in RECORDS if r.shapes]

@@ -53,12 +53,12 @@ def test_the_learning_rate(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_factors_of_parameters() -> None:
     names = {0: "a_weight", 1: "a_bias", 2: "a_gamma", 3: "b_beta"}
-    found = optimizer.SGD(param_idx2name=names, wd=1.0, learning_rate=1.0)
-    assert found.wd_mult == {"a_bias": 0.0, "b_beta": 0.0}
-    assert found._get_wds([0, 1, 2, 3, 9]) == [1, 0, 1, 0, 1]
+    actual = optimizer.SGD(param_idx2name=names, wd=1.0, learning_rate=1.0)
+    assert actual.wd_mult == {"a_bias": 0.0, "b_beta": 0.0}
+    assert actual._get_wds([0, 1, 2, 3, 9]) == [1, 0, 1, 0, 1]
     assert optimizer.LARS(param_idx2name=names).wd_mult.keys() == {"a_bias", "a_gamma", "b_beta"}
-    found.set_lr_mult({"a_weight": 3, 1: 2})
-    assert found._get_lrs([0, 1, 2]) == [3, 2, 1]
+    actual.set_lr_mult({"a_weight": 3, 1: 2})
+    assert actual._get_lrs([0, 1, 2]) == [3, 2, 1]
     with pytest.raises(AssertionError, match="param_idx2name should be a dict"):
         optimizer.SGD(param_idx2name=[1])  # type: ignore[arg-type]
 
@@ -66,30 +66,30 @@ def test_factors_of_parameters() -> None:
     w = mx.sym.Variable("w", lr_mult=2)
     net = mx.sym.FullyConnected(x, weight=w, num_hidden=3, name="fc", attr={"__lr_mult__": "7"})
     names = {0: "x", 1: "w", 2: "fc_bias"}
-    found = optimizer.SGD(sym=net, param_idx2name=names, learning_rate=1.0, wd=1.0)
-    assert found.lr_mult == {"x": 3.0, "w": 2.0, "fc_bias": 7.0}
-    assert found.wd_mult == {"x": 0.5, "w": 0.0, "fc_bias": 0.0}
-    assert found._get_lrs([0, 1, 2, "x", 9]) == [3, 2, 7, 3, 1]
-    found.set_lr_mult({"x": 5})
-    assert found.lr_mult == {"x": 5, "w": 2.0, "fc_bias": 7.0}
+    actual = optimizer.SGD(sym=net, param_idx2name=names, learning_rate=1.0, wd=1.0)
+    assert actual.lr_mult == {"x": 3.0, "w": 2.0, "fc_bias": 7.0}
+    assert actual.wd_mult == {"x": 0.5, "w": 0.0, "fc_bias": 0.0}
+    assert actual._get_lrs([0, 1, 2, "x", 9]) == [3, 2, 7, 3, 1]
+    actual.set_lr_mult({"x": 5})
+    assert actual.lr_mult == {"x": 5, "w": 2.0, "fc_bias": 7.0}
 
     class Parameter:
         lr_mult, wd_mult = 2.0, 3.0
 
-    found = optimizer.SGD(param_dict={0: Parameter()}, param_idx2name={0: "a_bias"}, wd=1.0)
-    found.set_lr_mult({0: 9, "a_bias": 7})
-    assert (found._get_lr(0), found._get_wd(0)) == (0.02, 3.0)
+    actual = optimizer.SGD(param_dict={0: Parameter()}, param_idx2name={0: "a_bias"}, wd=1.0)
+    actual.set_lr_mult({0: 9, "a_bias": 7})
+    assert (actual._get_lr(0), actual._get_wd(0)) == (0.02, 3.0)
 
 
 def test_updates_are_counted_on_each_device() -> None:
-    found = optimizer.SGD(begin_num_update=5)
-    found._update_count([0, 1])
-    found._set_current_context(1)
-    found._update_count(0)
-    assert found._all_index_update_counts == {0: {0: 6, 1: 6}, 1: {0: 6}}
-    assert found.num_update == 6
-    found._update_count(0)
-    assert found.num_update == 7
+    actual = optimizer.SGD(begin_num_update=5)
+    actual._update_count([0, 1])
+    actual._set_current_context(1)
+    actual._update_count(0)
+    assert actual._all_index_update_counts == {0: {0: 6, 1: 6}, 1: {0: 6}}
+    assert actual.num_update == 6
+    actual._update_count(0)
+    assert actual.num_update == 7
 
 
 def test_the_base_has_no_rule() -> None:
@@ -115,9 +115,9 @@ def test_half_precision_weights_have_a_float32_copy(name: str, dtype: str) -> No
         exact(0, grad.astype("float32"), weight32)
         mixed(0, grad, weight16)
     assert weight16.dtype == nd.ones(1, dtype=dtype).dtype
-    wanted = weight32.astype(dtype).astype("float32").asnumpy()
+    expected = weight32.astype(dtype).astype("float32").asnumpy()
     tolerance = {"float16": 1e-3, "bfloat16": 8e-3}[dtype]
-    onp.testing.assert_allclose(weight16.astype("float32").asnumpy(), wanted, rtol=tolerance)
+    onp.testing.assert_allclose(weight16.astype("float32").asnumpy(), expected, rtol=tolerance)
 
 
 def test_half_precision_without_a_copy_is_warned_of() -> None:
@@ -158,10 +158,10 @@ def test_a_schedule_compiles_nothing(name: str) -> None:
     mx.runtime.reset_counters()
     for _ in range(4):
         step()
-    found = mx.runtime.counters()
-    assert found["programs_compiled"] == 0
-    assert found["run_by_operator"] == 0
-    assert sum(found["flushes"].values()) == 4  # all parameters are one program, read by nobody
+    actual = mx.runtime.counters()
+    assert actual["programs_compiled"] == 0
+    assert actual["run_by_operator"] == 0
+    assert sum(actual["flushes"].values()) == 4  # all parameters are one program, read by nobody
 
 
 def test_an_update_of_one_parameter_or_of_several() -> None:
@@ -218,8 +218,8 @@ def test_groups_are_rows() -> None:
 
 
 def test_lbsgd_gathers_gradients() -> None:
-    found = optimizer.LBSGD(learning_rate=1.0, batch_scale=2, warmup_epochs=0)
-    updater = optimizer.get_updater(found)
+    actual = optimizer.LBSGD(learning_rate=1.0, batch_scale=2, warmup_epochs=0)
+    updater = optimizer.get_updater(actual)
     weight, grad = nd.zeros((1,)), nd.ones((1,))
     updater(0, grad, weight)
     grad[:] = 3  # what was gathered stays
@@ -249,9 +249,9 @@ def test_rows_of_a_sparse_gradient_move_a_dense_weight(
     updater = optimizer.get_updater(optimizer.create(name, learning_rate=0.1))
     for _ in range(2):
         updater(0, grad, weight)
-    wanted = onp.full((5, 3), still)
-    wanted[[0, 3]] = moved
-    onp.testing.assert_allclose(weight.asnumpy(), wanted, rtol=1e-5)
+    expected = onp.full((5, 3), still)
+    expected[[0, 3]] = moved
+    onp.testing.assert_allclose(weight.asnumpy(), expected, rtol=1e-5)
 
 
 @pytest.mark.usefixtures("compiling_at_once")
@@ -286,5 +286,5 @@ def test_states_of_lamb_have_the_storage_of_the_weight(stype: str) -> None:
         lamb.update_multi_precision(0, weight, grad, states)
     assert [each.stype for each in states] == [stype, stype]
     # MXNet 1.9.1's numbers
-    wanted = [[-0.9432, 0.0376, 1.0183], [3.923, 4.9038, 5.8846]]
-    onp.testing.assert_allclose(weight.asnumpy()[:2], wanted, atol=2e-4)
+    expected = [[-0.9432, 0.0376, 1.0183], [3.923, 4.9038, 5.8846]]
+    onp.testing.assert_allclose(weight.asnumpy()[:2], expected, atol=2e-4)

@@ -97,18 +97,18 @@ for number, attack in enumerate(json.load(sys.stdin)):
 
 def test_attacks_are_refused() -> None:
     """In a process of their own: what they were made for ends it."""
-    given = json.dumps([(b"\x80\x04" + each).hex() for each in ATTACKS.values()])
-    found = subprocess.run(
+    inputs = json.dumps([(b"\x80\x04" + each).hex() for each in ATTACKS.values()])
+    process = subprocess.run(
         [sys.executable, "-c", RUN],
-        input=given,
+        input=inputs,
         capture_output=True,
         text=True,
         check=False,
         timeout=240,
     )
-    said = dict(line.split(" ", 1) for line in found.stdout.splitlines())
+    said = dict(line.split(" ", 1) for line in process.stdout.splitlines())
     assert [name for i, name in enumerate(ATTACKS) if said.get(str(i)) != "refused"] == []
-    assert found.returncode == 0, found.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def test_nothing_of_the_process_changes() -> None:
@@ -162,8 +162,8 @@ def test_a_large_file_takes_little_more_than_its_size() -> None:
 
 
 def test_many_small_arrays() -> None:
-    found = loads(dumps({i: (mx.nd.ones((10,)), mx.nd.ones((1,))) for i in range(4000)}))
-    assert len(found) == 4000
+    actual = loads(dumps({i: (mx.nd.ones((10,)), mx.nd.ones((1,))) for i in range(4000)}))
+    assert len(actual) == 4000
 
 
 class Listening(mx.lr_scheduler.LRScheduler):
@@ -196,9 +196,9 @@ def test_classes_of_the_program_see_only_files_that_are_whole() -> None:
     aside = dumps(Listening(0.5))[:-1] + b"0N."
     assert loads(aside) is None
     assert Listening.heard == []
-    found = loads(content)[1]
+    actual = loads(content)[1]
     assert [state["base_lr"] for state in Listening.heard] == [0.5]
-    assert found.lr_scheduler.base_lr == 0.5
+    assert actual.lr_scheduler.base_lr == 0.5
     assert type(loads(dumps(({}, mx.optimizer.SGD(lr_scheduler=Bare()))))[1].lr_scheduler) is Bare
 
 
@@ -216,17 +216,17 @@ def test_values_of_every_kind_and_protocol(protocol: int) -> None:
         "sets": [{1, 2}, frozenset({3, 4}), set()],
         1: (1, (2, [3, {4: ()}])),
     }
-    found = loads(pickle.dumps(values, protocol))
-    assert repr(found) == repr(values)
-    assert [each.flags.f_contiguous for each in found["arrays"]] == [False, True]
-    for array in [*found["arrays"], *found["none"]]:
+    actual = loads(pickle.dumps(values, protocol))
+    assert repr(actual) == repr(values)
+    assert [each.flags.f_contiguous for each in actual["arrays"]] == [False, True]
+    for array in [*actual["arrays"], *actual["none"]]:
         array[...] = 1  # not a view of the file
 
 
 def test_what_is_not_bytes_says_so() -> None:
-    for given in (None, "text", {}):
+    for states in (None, "text", {}):
         with pytest.raises(TypeError, match="states must be bytes, not a"):
-            mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(given)  # type: ignore[arg-type]
+            mx.optimizer.get_updater(mx.optimizer.SGD()).set_states(states)  # type: ignore[arg-type]
     content = dumps({0: None})
     assert loads(bytearray(content)) == loads(memoryview(content)) == {0: None}  # type: ignore[arg-type]
 
@@ -241,8 +241,8 @@ def test_names_of_older_versions() -> None:
         assert type(loads(b"\x80\x02" + name + b")\x81}b.")) is mx.optimizer.SGD
     content = mx.nd.ones((2,))._to_bytes()
     state = b"}X\x06\x00\x00\x00handleB" + struct.pack("<I", len(content)) + content + b"sb."
-    found = loads(b"\x80\x03cmxnet.ndarray\nNDArray\nN\x85R" + state)
-    assert found.asnumpy().tolist() == [1, 1]
+    actual = loads(b"\x80\x03cmxnet.ndarray\nNDArray\nN\x85R" + state)
+    assert actual.asnumpy().tolist() == [1, 1]
 
 
 def test_an_array_of_another_storage_is_refused() -> None:

@@ -94,13 +94,13 @@ def test_arrays_of_every_kind() -> None:
         1: (None, mx.np.array(data)),
         "a": [mx.nd.array(data).tostype("row_sparse"), onp.float32(0.5), data],
     }
-    found = loads(dumps(states))
-    assert type(found[1][1]) is mx.np.ndarray
-    assert found["a"][0].stype == "row_sparse"
-    assert (found["a"][1], type(found["a"][1])) == (0.5, onp.float32)
-    for each in (found[0], found[1][1], found["a"][0]):
+    actual = loads(dumps(states))
+    assert type(actual[1][1]) is mx.np.ndarray
+    assert actual["a"][0].stype == "row_sparse"
+    assert (actual["a"][1], type(actual["a"][1])) == (0.5, onp.float32)
+    for each in (actual[0], actual[1][1], actual["a"][0]):
         onp.testing.assert_array_equal(each.asnumpy(), data)
-    onp.testing.assert_array_equal(found["a"][2], data)
+    onp.testing.assert_array_equal(actual["a"][2], data)
 
 
 @pytest.mark.parametrize("protocol", [0, 2, 4, 5])
@@ -121,9 +121,9 @@ def test_old_and_new_protocols_are_read(protocol: int) -> None:
 
     file = io.BytesIO()
     Renamed(file, protocol).dump({0: mx.nd.array([1.0, 2.0]), 1: None})
-    found = loads(file.getvalue())
-    assert found[0].asnumpy().tolist() == [1, 2]
-    assert found[1] is None
+    actual = loads(file.getvalue())
+    assert actual[0].asnumpy().tolist() == [1, 2]
+    assert actual[1] is None
 
 
 class Thrown:
@@ -158,9 +158,9 @@ def test_optimizers_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "Mine", Mine)
     content = dumps(({}, Mine(learning_rate=0.5)))
     assert b"tests.optimizer.test_state_file" in content
-    found = loads(content)[1]
-    assert type(found) is Mine
-    assert found.lr == 0.5
+    actual = loads(content)[1]
+    assert type(actual) is Mine
+    assert actual.lr == 0.5
 
 
 def test_optimizers_are_pickled_and_copied() -> None:
@@ -168,6 +168,6 @@ def test_optimizers_are_pickled_and_copied() -> None:
 
     optimizer = mx.optimizer.LAMB(learning_rate=0.5, param_dict={0: "a parameter"})
     optimizer._update_count([0, 1])
-    for found in (pickle.loads(pickle.dumps(optimizer)), copy.deepcopy(optimizer)):
-        assert found.__getstate__() == optimizer.__getstate__()
-        assert found.param_dict == {}
+    for actual in (pickle.loads(pickle.dumps(optimizer)), copy.deepcopy(optimizer)):
+        assert actual.__getstate__() == optimizer.__getstate__()
+        assert actual.param_dict == {}

@@ -20,10 +20,10 @@ ROWS = [[0, 2], [1], [0, 3], [2], [0, 1, 2, 3]]
 
 
 def _make(case: dict[str, Any]) -> mx.optimizer.Optimizer:
-    given = dict(case["kwargs"])
-    if "lr_scheduler" in given:
-        given["lr_scheduler"] = mx.lr_scheduler.FactorScheduler(step=2, factor=0.5)
-    return mx.optimizer.create(case["create"], **given)
+    options = dict(case["kwargs"])
+    if "lr_scheduler" in options:
+        options["lr_scheduler"] = mx.lr_scheduler.FactorScheduler(step=2, factor=0.5)
+    return mx.optimizer.create(case["create"], **options)
 
 
 def _flat(state: Any) -> list[Any]:

@@ -54,9 +54,9 @@ def questions() -> list[dict[str, Any]]:
             "gradient": bool(op.differentiable and record.gradient),
         }  # fmt: skip
 
-        def ask(kind: str, given: list[Any], common: Any = common, **more: Any) -> None:
+        def ask(kind: str, source: list[Any], common: Any = common, **more: Any) -> None:
             attributes = {**common["attributes"], **more}
-            made.append({**common, "kind": kind, "inputs": given, "attributes": attributes})
+            made.append({**common, "kind": kind, "inputs": source, "attributes": attributes})
 
         if not inputs:
             continue
@@ -216,42 +216,42 @@ def answer(source: str, start: str) -> None:
         handle = ctypes.c_void_p()
         check_call(_LIB.NNGetOpHandle(c_str(name), ctypes.byref(handle)))
         keys, values = list(attributes), [text(each) for each in attributes.values()]
-        found = _imperative_invoke(handle.value, arrays, keys, values, None, is_numpys(name), True)
-        return list(found) if isinstance(found, (list, tuple)) else [found]
+        result = _imperative_invoke(handle.value, arrays, keys, values, None, is_numpys(name), True)
+        return list(result) if isinstance(result, (list, tuple)) else [result]
 
     for question in json.loads(Path(source).read_text())[int(start) :]:
         print(SAID + json.dumps(answer_of(mx, call, question)), flush=True)
 
 
-def ask(python: str, asked: list[dict[str, Any]]) -> list[Any]:
+def ask(python: str, requests: list[dict[str, Any]]) -> list[Any]:
     """MXNet's answers; a process that crashes or hangs is followed by another."""
     from tests.parity.record_ranges import run_once
 
     answers: list[Any] = []
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "questions.json")
-        source.write_text(json.dumps(asked))
-        while len(answers) < len(asked):
+        source.write_text(json.dumps(requests))
+        while len(answers) < len(requests):
             lines = run_once(python, __file__, source, len(answers))
             answers += [
                 json.loads(each.removeprefix(SAID)) for each in lines if each.startswith(SAID)
             ]
-            if len(answers) < len(asked):
+            if len(answers) < len(requests):
                 answers.append("crashes")
     return answers
 
 
 def main(python: str) -> None:
     """Write the fixture."""
-    asked = questions()
-    first, second = ask(python, asked), ask(python, asked)
-    kept = [
+    requests = questions()
+    first, second = ask(python, requests), ask(python, requests)
+    stored = [
         {**question, "says": one}
-        for question, one, other in zip(asked, first, second, strict=True)
+        for question, one, other in zip(requests, first, second, strict=True)
         if json.dumps(one) == json.dumps(other) and one != "crashes"
     ]
-    FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in kept) + "\n]\n")
-    print(f"{len(kept)} of {len(asked)} answers in {FIXTURE}")
+    FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in stored) + "\n]\n")
+    print(f"{len(stored)} of {len(requests)} answers in {FIXTURE}")
 
 
 if __name__ == "__main__":

@@ -77,15 +77,15 @@ def _names():
 
     spaces = {"": np, "linalg.": np.linalg, "random.": np.random, "npx.": npx,
               "npx.random.": npx.random}  # fmt: skip
-    found = []
+    results = []
     for prefix, space in spaces.items():
         for name in dir(space):
             value = getattr(space, name)
             here = getattr(value, "__module__", "") or ""
             helper = here.startswith(("mxnet.base", "mxnet.ndarray.numpy.fallback"))
             if not name.startswith("_") and not isinstance(value, types.ModuleType) and not helper:
-                found.append(prefix + name)
-    return found + ["npx.image." + name for name in npx.image.__all__]
+                results.append(prefix + name)
+    return results + ["npx.image." + name for name in npx.image.__all__]
 
 
 def _agree(left, right):

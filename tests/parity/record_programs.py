@@ -32,7 +32,7 @@ CLASSES = (
 RAISES = "raises "
 
 
-def answers(package: Any, before: list[str], asked: list[str]) -> dict[str, str]:
+def answers(package: Any, before: list[str], questions: list[str]) -> dict[str, str]:
     """What a library says of each expression.
 
     Args:
@@ -50,7 +50,7 @@ def answers(package: Any, before: list[str], asked: list[str]) -> dict[str, str]
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         exec("\n".join(before), scope)
-        for each in asked:
+        for each in questions:
             try:
                 said[each] = _told(eval(each, scope))
             except Exception as error:
@@ -85,9 +85,9 @@ def main() -> None:
 
     areas = json.loads(FIXTURE.read_text())
     for area in areas.values():
-        asked = list(area["asked"])
-        first, second = (answers(mxnet, area["before"], asked) for _ in range(2))
-        area["asked"] = {each: first[each] for each in asked if first[each] == second[each]}
+        questions = list(area["asked"])
+        first, second = (answers(mxnet, area["before"], questions) for _ in range(2))
+        area["asked"] = {each: first[each] for each in questions if first[each] == second[each]}
     FIXTURE.write_text(json.dumps(areas, indent=0) + "\n")
     print(f"{sum(len(each['asked']) for each in areas.values())} answers in {FIXTURE}")
 

@@ -63,14 +63,14 @@ def questions() -> list[dict[str, Any]]:
     made = []
     for name, shapes, attributes, record in calls:
         op = OPERATORS[name]
-        asked = {
+        requests = {
             each.name: values
             for each in op.attributes.values()
             if each.range and (values := _numbers(each, attributes.get(each.name, each.default)))
         }
-        if asked:
+        if requests:
             made.append({
-                "op": name, "shapes": shapes, "attributes": attributes, "asked": asked,
+                "op": name, "shapes": shapes, "attributes": attributes, "asked": requests,
                 "symbolic": op._infer_inputs is not None, "variadic": bool(op.variadic),
                 "ends": [record.low, record.high] if record else [0.2, 0.9],
                 "integers": record.integers if record else {},
@@ -126,11 +126,11 @@ def is_numpys(name: str) -> bool:
     return name.startswith(("_np_", "_npi_", "_npx_"))
 
 
-def flat(asked: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str | None, Any]]:
+def flat(requests: list[dict[str, Any]]) -> list[tuple[dict[str, Any], str | None, Any]]:
     """Question, attribute and number of every call; a call as it is stands first."""
     return [
         (each, name, value)
-        for each in asked
+        for each in requests
         for name, values in [(None, [None]), *each["asked"].items()]
         for value in values
     ]
@@ -160,10 +160,10 @@ def answer(source: str, start: str) -> None:
                 handle = ctypes.c_void_p()
                 check_call(_LIB.NNGetOpHandle(c_str(question["op"]), ctypes.byref(handle)))
                 keys, values = list(attributes), [text(each) for each in attributes.values()]
-                found = _imperative_invoke(
+                result = _imperative_invoke(
                     handle.value, inputs, keys, values, None, is_numpys(question["op"]), True
                 )
-                for each in found:
+                for each in result:
                     each.asnumpy()
             print("accepts", flush=True)
         except Exception:
@@ -172,13 +172,13 @@ def answer(source: str, start: str) -> None:
             mx.util.set_np_shape(before)
 
 
-def ask(python: str, asked: list[dict[str, Any]]) -> list[str]:
+def ask(python: str, requests: list[dict[str, Any]]) -> list[str]:
     """MXNet's answers; a process that crashes or hangs is followed by another."""
     answers: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "questions.json")
-        source.write_text(json.dumps(asked))
-        total = len(flat(asked))
+        source.write_text(json.dumps(requests))
+        total = len(flat(requests))
         while len(answers) < total:
             answers += run_once(python, __file__, source, len(answers))
             if len(answers) < total:
@@ -206,16 +206,16 @@ def run_once(python: str, script: str, source: Path, start: int) -> list[str]:
 
 def main(python: str) -> None:
     """Write the fixture."""
-    asked = questions()
+    requests = questions()
     stored: list[dict[str, Any]] = []
-    for (question, name, value), said in zip(flat(asked), ask(python, asked), strict=True):
+    for (question, name, value), said in zip(flat(requests), ask(python, requests), strict=True):
         if name is None:
             stored.append({**question, "works": said == "accepts", "facts": {}})
         else:
             stored[-1]["facts"].setdefault(name, []).append([value, said])
-    kept = [{k: v for k, v in each.items() if k != "asked"} for each in stored if each["works"]]
-    FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in kept) + "\n]\n")
-    print(f"{len(kept)} operators in {FIXTURE}")
+    retained = [{k: v for k, v in each.items() if k != "asked"} for each in stored if each["works"]]
+    FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in retained) + "\n]\n")
+    print(f"{len(retained)} operators in {FIXTURE}")
 
 
 if __name__ == "__main__":

@@ -26,8 +26,8 @@ def main() -> None:
     facts: dict = {"texts": {}, "graphs": {}, "nets": {}}
     arrays: dict = {}
 
-    def keep(name, found):
-        for i, each in enumerate(found):
+    def keep(name, result):
+        for i, each in enumerate(result):
             arrays[f"{name}|{i}"] = each.astype("float32")
 
     for code in cases.TEXTS:
@@ -44,8 +44,8 @@ def main() -> None:
         call = cases.with_states(mx)
         keep(code, cases.numbers(mx, cases.make(mx, code), shape, call, train=False))
     for code, shape, kwargs in cases.SYMBOLS:
-        facts["graphs"][code], found = cases.symbolic(mx, code, shape, kwargs)
-        keep(code, found)
+        facts["graphs"][code], result = cases.symbolic(mx, code, shape, kwargs)
+        keep(code, result)
     for name in cases.NETS:
         facts["nets"][name] = cases.net(mx, name)
     small = cases.small_net(mx)

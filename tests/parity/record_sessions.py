@@ -108,10 +108,10 @@ def _run(cell: str, scope: dict[str, Any]) -> None:
         print(RAISES + " ".join(names or ["Exception"]))
 
 
-def main(wanted: list[str]) -> None:
+def main(expected: list[str]) -> None:
     """Write what MXNet prints to the fixture; where it is null it stays so."""
     sessions = json.loads(FIXTURE.read_text())
-    for name in wanted or list(sessions):
+    for name in expected or list(sessions):
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             texts = printed([code for code, _ in sessions[name]])

@@ -19,13 +19,13 @@ ABOUT = (
 
 def main(listing):
     ops = json.loads(Path(listing).read_text())["ops"]
-    found = {}
+    result = {}
     for name in sorted(ops):
         op = ops[name]
         if op["category"] in LEFT_OUT:
             continue
         probe = op.get("probe") or {}
-        found[name] = {
+        result[name] = {
             "aliases": sorted(op["aliases"]),
             "inputs": [each["name"] for each in op["inputs"]],
             "variadic": op["key_var_num_args"],
@@ -36,9 +36,9 @@ def main(listing):
             "outputs": probe.get("visible_outputs"),
             "with": probe.get("attrs_used"),
         }
-    text = json.dumps({"about": ABOUT, "ops": found}, separators=(",", ":"))
+    text = json.dumps({"about": ABOUT, "ops": result}, separators=(",", ":"))
     (Path(__file__).parent / "fixtures" / "signatures.json").write_text(text + "\n")
-    print(len(found), "operators")
+    print(len(result), "operators")
 
 
 if __name__ == "__main__":

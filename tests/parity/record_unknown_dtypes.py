@@ -31,11 +31,11 @@ def questions_of(inputs: int, outputs: int) -> list[dict[str, str]]:
     """Dtypes by name of a variable."""
     of_inputs = [f"i{place}" for place in range(inputs)]
     names = of_inputs + [f"o{place}" for place in range(outputs)]
-    asked: list[dict[str, str]] = [{}, *({name: dtype} for name in names for dtype in DTYPES)]
+    questions: list[dict[str, str]] = [{}, *({name: dtype} for name in names for dtype in DTYPES)]
     if inputs > 1:
         same = dict.fromkeys(of_inputs, "float32")
-        asked += [same, *({**same, name: "float16"} for name in of_inputs)]
-    return asked
+        questions += [same, *({**same, name: "float16"} for name in of_inputs)]
+    return questions
 
 
 def answer(symbol: Any, question: dict[str, str], mistake: type[Exception]) -> Any:
@@ -57,9 +57,12 @@ def main() -> None:
     rows = []
     for case in {(case[0], len(case[2])): case for case in CASES}.values():
         symbol, count = symbol_of(mx, case)
-        asked = questions_of(len(case[2]), count)
+        questions = questions_of(len(case[2]), count)
         rows.append(
-            {"case": case, "asked": [[each, answer(symbol, each, mx.MXNetError)] for each in asked]}
+            {
+                "case": case,
+                "asked": [[each, answer(symbol, each, mx.MXNetError)] for each in questions],
+            }
         )
     write_answers(FIXTURE, rows)
 

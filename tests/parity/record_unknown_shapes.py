@@ -365,9 +365,12 @@ def main() -> None:
             zip(symbol.list_arguments(), symbol.infer_shape_partial(**known)[0], strict=True)
         )
         outputs = [arguments[f"o{place}"] for place in range(count)]
-        asked = questions_of(case[2], outputs, every="--all" in sys.argv)
+        questions = questions_of(case[2], outputs, every="--all" in sys.argv)
         rows.append(
-            {"case": case, "asked": [[each, answer(symbol, each, mx.MXNetError)] for each in asked]}
+            {
+                "case": case,
+                "asked": [[each, answer(symbol, each, mx.MXNetError)] for each in questions],
+            }
         )
     write_answers(FIXTURE, rows)
 

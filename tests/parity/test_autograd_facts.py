@@ -114,14 +114,14 @@ def modes() -> Any:
     def now() -> list[bool]:
         return [autograd.is_recording(), autograd.is_training()]
 
-    found = now()
+    result = now()
     with autograd.record():
-        found += now()
+        result += now()
     with autograd.record(train_mode=False):
-        found += now()
+        result += now()
     with autograd.train_mode():
-        found += now()
-    return found
+        result += now()
+    return result
 
 
 def function() -> Any:
@@ -221,10 +221,10 @@ def uninitialised_net() -> Any:
 def initialised_twice() -> Any:
     parameter = gluon.Parameter("w", shape=(2,))
     parameter.initialize(mx.init.One())
-    with warnings.catch_warnings(record=True) as found:
+    with warnings.catch_warnings(record=True) as actual:
         warnings.simplefilter("always")
         parameter.initialize(mx.init.Zero())
-    assert found, "it warns"
+    assert actual, "it warns"
     assert parameter.data().asnumpy().tolist() == [1, 1]
     return "warns, keeps the values"
 
@@ -287,8 +287,8 @@ def test_fact(name: str) -> None:
         names = [cls.__name__ for cls in type(raised.value).__mro__]
         assert fact.removeprefix("raises ") in names
         return
-    found = PROGRAMS[name]()
-    if hasattr(found, "asnumpy"):
-        assert found.asnumpy().tolist() == fact
+    actual = PROGRAMS[name]()
+    if hasattr(actual, "asnumpy"):
+        assert actual.asnumpy().tolist() == fact
     else:
-        assert found == fact
+        assert actual == fact

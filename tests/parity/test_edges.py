@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import invoke_any
 from mixnet.ops import OPERATORS
 from tests.parity.record_edges import FIXTURE, arrays_of, described, head_of, is_numpys, text
 
@@ -34,8 +34,8 @@ def ask(question: dict[str, Any]) -> list[Any]:
         if numpys:
             arrays = [each.as_np_ndarray() for each in arrays]
         with mx.autograd.train_mode():
-            found = invoke(op, arrays, attributes, cls=type(arrays[0]))
-    return list(found) if isinstance(found, (list, tuple)) else [found]
+            result = invoke_any(op, arrays, attributes, cls=type(arrays[0]))
+    return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
 def difference(question: dict[str, Any]) -> str | None:
@@ -47,9 +47,9 @@ def difference(question: dict[str, Any]) -> str | None:
         return None if isinstance(says, list) else f"refused: {error}"
     if isinstance(says, list):
         return f"computed where MXNet says: {says[2]}"
-    given = [[np.dtype(each.dtype).name, list(each.shape)] for each in outputs]
-    wanted = [each[:2] for each in says["outputs"]]
-    return None if given == wanted else f"{given} in place of {wanted}"
+    actual = [[np.dtype(each.dtype).name, list(each.shape)] for each in outputs]
+    expected = [each[:2] for each in says["outputs"]]
+    return None if actual == expected else f"{actual} in place of {expected}"
 
 
 KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
@@ -57,23 +57,25 @@ KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_errors_dtypes_and_shapes(kind: str) -> None:
-    asked = [each for each in QUESTIONS if each["kind"].partition("=")[0] == kind]
-    found = {(each["op"], each["kind"]): difference(each) for each in asked}
-    wrong = {key: said for key, said in found.items() if said and key not in DIFFERS}
+    questions = [each for each in QUESTIONS if each["kind"].partition("=")[0] == kind]
+    actual = {(each["op"], each["kind"]): difference(each) for each in questions}
+    wrong = {key: said for key, said in actual.items() if said and key not in DIFFERS}
     assert not wrong, "\n".join(f"{key}: {said}" for key, said in wrong.items())
 
 
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_values(kind: str) -> None:
-    asked = [each for each in QUESTIONS if each["kind"] == kind and isinstance(each["says"], dict)]
-    asked = [each for each in asked if (each["op"], kind) not in DIFFERS]
-    outputs = [(each, ask(each)) for each in asked]
+    questions = [
+        each for each in QUESTIONS if each["kind"] == kind and isinstance(each["says"], dict)
+    ]
+    questions = [each for each in questions if (each["op"], kind) not in DIFFERS]
+    outputs = [(each, ask(each)) for each in questions]
     wrong = []
     for question, arrays in outputs:
-        for array, wanted in zip(arrays, question["says"]["outputs"], strict=True):
-            given = described(array.asnumpy())[2]
-            if not np.allclose(given, wanted[2], rtol=2e-3, atol=1e-5, equal_nan=True):
-                wrong.append(f"{question['op']}: {given} in place of {wanted[2]}")
+        for array, expected in zip(arrays, question["says"]["outputs"], strict=True):
+            actual = described(array.asnumpy())[2]
+            if not np.allclose(actual, expected[2], rtol=2e-3, atol=1e-5, equal_nan=True):
+                wrong.append(f"{question['op']}: {actual} in place of {expected[2]}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -97,7 +99,7 @@ def gradients(question: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         for each in learn:
             each.attach_grad()
         with mx.autograd.record():
-            outputs = invoke(op, arrays, attributes, cls=type(arrays[0]))
+            outputs = invoke_any(op, arrays, attributes, cls=type(arrays[0]))
         outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         heads = [
             mx.nd.array(head_of(i, each.shape, each.dtype), dtype=each.dtype)
@@ -113,7 +115,7 @@ def gradients(question: dict[str, Any]) -> tuple[list[Any], list[Any]]:
 @pytest.mark.parametrize("kind", [*SPECIAL, "float16", "no axes"])
 def test_gradients(kind: str, part: int) -> None:
     """Where MXNet raises a gradient is computed all the same."""
-    asked = [
+    questions = [
         each
         for each in QUESTIONS
         if each["kind"] == kind
@@ -124,12 +126,12 @@ def test_gradients(kind: str, part: int) -> None:
     ]
     wrong = []
     close = {"float16": {"rtol": 1e-2, "atol": 1e-3}}
-    for question, pairs in [(each, gradients(each)) for each in asked[part::6]]:
-        for array, wanted in zip(*pairs, strict=True):
-            given = described(array.asnumpy())
-            near = close.get(given[0], {"rtol": 2e-3, "atol": 1e-5})
-            if given[:2] != wanted[:2] or not np.allclose(
-                given[2], wanted[2], equal_nan=True, **near
+    for question, pairs in [(each, gradients(each)) for each in questions[part::6]]:
+        for array, expected in zip(*pairs, strict=True):
+            actual = described(array.asnumpy())
+            near = close.get(actual[0], {"rtol": 2e-3, "atol": 1e-5})
+            if actual[:2] != expected[:2] or not np.allclose(
+                actual[2], expected[2], equal_nan=True, **near
             ):
-                wrong.append(f"{question['op']}: {given} in place of {wanted}")
+                wrong.append(f"{question['op']}: {actual} in place of {expected}")
     assert not wrong, "\n".join(wrong)

@@ -21,28 +21,28 @@ DEVIATIONS = {
 }
 
 
-def _check_array(found: Any, fact: list[Any]) -> None:
+def _check_array(actual: Any, fact: list[Any]) -> None:
     dtype, shape, values = fact[-3:]
-    assert onp.dtype(found.dtype).name == dtype
-    assert found.shape == tuple(shape)
-    wanted = onp.asarray(values, "float64").reshape(tuple(shape))
-    onp.testing.assert_allclose(found.asnumpy().astype("float64"), wanted, rtol=1e-5, atol=1e-6)
+    assert onp.dtype(actual.dtype).name == dtype
+    assert actual.shape == tuple(shape)
+    expected = onp.asarray(values, "float64").reshape(tuple(shape))
+    onp.testing.assert_allclose(actual.asnumpy().astype("float64"), expected, rtol=1e-5, atol=1e-6)
 
 
-def _check(found: Any, fact: list[Any]) -> None:
+def _check(actual: Any, fact: list[Any]) -> None:
     if fact[0] == "value" and fact[1].startswith("<"):
-        assert repr(found).startswith(fact[1].rstrip(">"))
+        assert repr(actual).startswith(fact[1].rstrip(">"))
     elif fact[0] == "value" and "mxnet." in fact[1]:
-        assert repr(found).replace("mixnet", "mxnet") == fact[1]
+        assert repr(actual).replace("mixnet", "mxnet") == fact[1]
     elif fact[0] == "value":
-        found = found.item() if isinstance(found, onp.generic) else found
-        assert repr(found) == fact[1]
+        actual = actual.item() if isinstance(actual, onp.generic) else actual
+        assert repr(actual) == fact[1]
     elif fact[0] in ("list", "tuple"):
-        for each, part in zip(found, fact[1], strict=True):
+        for each, part in zip(actual, fact[1], strict=True):
             _check_array(each, part)
     else:
-        assert type(found).__name__ == fact[0]
-        _check_array(found, fact)
+        assert type(actual).__name__ == fact[0]
+        _check_array(actual, fact)
 
 
 def _run(text: str, fact: list[Any], scope: dict[str, Any]) -> None:
@@ -50,9 +50,9 @@ def _run(text: str, fact: list[Any], scope: dict[str, Any]) -> None:
         _check(eval(text, scope), fact)
         return
     with pytest.raises(Exception) as raised:
-        found = eval(text, scope)
-        if hasattr(found, "asnumpy"):
-            found.asnumpy()
+        actual = eval(text, scope)
+        if hasattr(actual, "asnumpy"):
+            actual.asnumpy()
     assert fact[1] in [cls.__name__ for cls in type(raised.value).__mro__]
 
 

@@ -74,8 +74,8 @@ def test_agrees_with_mxnet(case: dict[str, Any]) -> None:
     if "out" in case:
         attributes["out"] = [inputs[each] for each in case["out"]]
     with mx.autograd.record(train_mode=case["train"]):
-        found = function(*inputs.values(), **attributes)
-    outputs = found if isinstance(found, list) else [found]
+        actual = function(*inputs.values(), **attributes)
+    outputs = actual if isinstance(actual, list) else [actual]
     assert len(outputs) == case["outputs"]
     for i, output in enumerate(outputs):
         expected = stored[f"{name}/out/{i}"]

@@ -27,9 +27,9 @@ def test_files_of_mxnet_are_read(name: str) -> None:
         )
         return
     stored = np.load(FIXTURES / f"{name}.npz")
-    found = loaded if isinstance(loaded, dict) else {str(i): a for i, a in enumerate(loaded)}
-    assert set(found) == set(stored.files)
-    for key, array in found.items():
+    actual = loaded if isinstance(loaded, dict) else {str(i): a for i, a in enumerate(loaded)}
+    assert set(actual) == set(stored.files)
+    for key, array in actual.items():
         expected = stored[key]
         if array.dtype != expected.dtype:  # NumPy files hold bfloat16 in another dtype
             expected = expected.astype("float32")
@@ -42,8 +42,8 @@ def test_files_of_mxnet_are_read(name: str) -> None:
 def test_sparse_files_of_mxnet_are_read(name: str) -> None:
     loaded = nd.load(str(FIXTURES / f"{name}.params"))
     stored = np.load(FIXTURES / f"{name}.npz")
-    found = loaded if isinstance(loaded, dict) else {str(i): a for i, a in enumerate(loaded)}
-    for key, array in found.items():
+    actual = loaded if isinstance(loaded, dict) else {str(i): a for i, a in enumerate(loaded)}
+    for key, array in actual.items():
         dense = f"{key}_dense" if f"{key}_dense" in stored else key
         np.testing.assert_array_equal(array.asnumpy(), stored[dense])
         for part in ("data", "indices", "indptr"):

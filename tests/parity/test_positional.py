@@ -21,10 +21,10 @@ CALLS: dict[str, tuple[Any, list[float]]] = {
 
 @pytest.mark.parametrize("case", CALLS)
 def test_the_array_for_the_result(case: str) -> None:
-    call, wanted = CALLS[case]
+    call, expected = CALLS[case]
     y = nd.zeros(2)
     assert call(nd.array([1, 4]), y) is y
-    assert y.asnumpy().tolist() == wanted
+    assert y.asnumpy().tolist() == expected
 
 
 @pytest.mark.parametrize(

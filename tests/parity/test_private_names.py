@@ -64,9 +64,9 @@ NAMES = [(where, name) for _, where, names in RANKED for name in names.split()]
 
 @pytest.mark.parametrize(("where", "name"), NAMES, ids=[".".join(each) for each in NAMES])
 def test_name_is_there(where: str, name: str) -> None:
-    found: Any = importlib.import_module(f"mixnet.{where}")
+    result: Any = importlib.import_module(f"mixnet.{where}")
     for part in name.split("."):
-        found = getattr(found, part)
+        result = getattr(result, part)
 
 
 def test_the_list_is_ranked() -> None:
@@ -80,7 +80,7 @@ x = nd.arange(12).reshape((2, 3, 2))
 
 
 @pytest.mark.parametrize(
-    ("given", "shapes", "axis", "batch"),
+    ("inputs", "shapes", "axis", "batch"),
     [
         ((3, x, "NTC", False), [(2, 2)] * 3, 1, 2),
         ((3, x, "NTC", True), (2, 3, 2), 1, 2),
@@ -90,10 +90,10 @@ x = nd.arange(12).reshape((2, 3, 2))
         ((2, [x[0], x[1]], "NTC", None), [(3, 2)] * 2, 1, 3),
     ],
 )
-def test_format_sequence(given: Any, shapes: Any, axis: int, batch: int) -> None:
-    data, time, F, size = gluon.rnn.rnn_cell._format_sequence(*given)
-    found = [each.shape for each in data] if isinstance(data, list) else data.shape
-    assert (found, time, F, size) == (shapes, axis, nd, batch)
+def test_format_sequence(inputs: Any, shapes: Any, axis: int, batch: int) -> None:
+    data, time, F, size = gluon.rnn.rnn_cell._format_sequence(*inputs)
+    results = [each.shape for each in data] if isinstance(data, list) else data.shape
+    assert (results, time, F, size) == (shapes, axis, nd, batch)
 
 
 def test_format_sequence_of_another_length() -> None:
@@ -111,8 +111,8 @@ def test_sequences_are_masked_and_reversed() -> None:
     turned = gluon.rnn.rnn_cell._reverse_sequences
     steps = [x[:, i] for i in range(3)]
     assert turned(steps, 3)[0].asnumpy().tolist() == [[4, 5], [10, 11]]
-    found = [each.asnumpy().tolist() for each in turned(steps, 3, valid)]
-    assert found == [[[0, 1], [8, 9]], [[2, 3], [6, 7]], [[4, 5], [10, 11]]]
+    results = [each.asnumpy().tolist() for each in turned(steps, 3, valid)]
+    assert results == [[[0, 1], [8, 9]], [[2, 3], [6, 7]], [[4, 5], [10, 11]]]
 
 
 def test_states_of_cells() -> None:
@@ -128,10 +128,10 @@ def test_states_of_cells() -> None:
 
 def test_weight_shape_of_a_convolution() -> None:
     infer = gluon.nn.conv_layers._infer_weight_shape
-    given = {"kernel": (3, 3), "num_filter": 8, "layout": "NCHW"}
-    assert infer("Convolution", (0, 3, 0, 0), given) == [(0, 3, 0, 0), (8, 3, 3, 3), (8,)]
-    assert infer("Convolution", (0, 0, 0, 0), given) == [(0, 0, 0, 0), (8, 0, 3, 3), (8,)]
-    assert infer("Deconvolution", (0, 3, 0, 0), given) == [(0, 3, 0, 0), (3, 8, 3, 3)]
+    options = {"kernel": (3, 3), "num_filter": 8, "layout": "NCHW"}
+    assert infer("Convolution", (0, 3, 0, 0), options) == [(0, 3, 0, 0), (8, 3, 3, 3), (8,)]
+    assert infer("Convolution", (0, 0, 0, 0), options) == [(0, 0, 0, 0), (8, 0, 3, 3), (8,)]
+    assert infer("Deconvolution", (0, 3, 0, 0), options) == [(0, 3, 0, 0), (3, 8, 3, 3)]
 
 
 def test_store_of_sparse_parameters() -> None:

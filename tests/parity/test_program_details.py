@@ -135,9 +135,9 @@ def test_whole_numbers_of_other_shapes_are_divided_towards_zero(left: Any, right
     ],
 )
 def test_target_shape_of_old_files(target: Any, keep: bool, shape: Any) -> None:
-    given = {"target_shape": target, "keep_highest": keep}
-    assert nd.Reshape(nd.ones((2, 3, 4)), **given).shape == shape
-    symbol = mx.sym.Reshape(mx.sym.var("x"), **given)
+    options = {"target_shape": target, "keep_highest": keep}
+    assert nd.Reshape(nd.ones((2, 3, 4)), **options).shape == shape
+    symbol = mx.sym.Reshape(mx.sym.var("x"), **options)
     assert symbol.infer_shape(x=(2, 3, 4))[1] == [shape]
 
 
@@ -237,9 +237,9 @@ def test_the_nearest_of_two_that_are_as_near_is_the_upper_one(
 ) -> None:
     """Values: MXNet 1.9.1."""
     numbers = mx.np.arange(count)
-    wanted = mx.np.array([0.5, 0.25, 0.75, 0.1])
-    found = mx.np.quantile(numbers, wanted, interpolation="nearest")
-    assert found.asnumpy().tolist() == quantiles
+    expected = mx.np.array([0.5, 0.25, 0.75, 0.1])
+    actual = mx.np.quantile(numbers, expected, interpolation="nearest")
+    assert actual.asnumpy().tolist() == quantiles
     rows = mx.np.stack([numbers, numbers + 1])
     assert mx.np.percentile(rows, 50, axis=1, interpolation="nearest").asnumpy().tolist() == [
         quantiles[0],
@@ -249,8 +249,8 @@ def test_the_nearest_of_two_that_are_as_near_is_the_upper_one(
 
 @pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 1, 1)])
 def test_asscalar_of_more_axes_keeps_them(shape: tuple[int, ...]) -> None:
-    found = nd.ones(shape).asscalar()
-    assert onp.shape(found) == (() if len(shape) == 1 else shape)
+    actual = nd.ones(shape).asscalar()
+    assert onp.shape(actual) == (() if len(shape) == 1 else shape)
     assert isinstance(nd.ones(shape).item(), onp.float32)
 
 
@@ -300,9 +300,9 @@ def test_arguments_of_a_loop_stand_as_its_bodies_name_them() -> None:
     )
     loop = mx.sym.Group([rows, *values])
     assert loop.list_arguments() == ["i", "w", "s"]
-    given = {"i": nd.array([2.0]), "s": nd.array([1.0]), "w": nd.array([3.0])}
-    gradients = {name: nd.zeros(1) for name in given}
-    executor = loop.bind(mx.cpu(), given, gradients)
+    arrays = {"i": nd.array([2.0]), "s": nd.array([1.0]), "w": nd.array([3.0])}
+    gradients = {name: nd.zeros(1) for name in arrays}
+    executor = loop.bind(mx.cpu(), arrays, gradients)
     outputs = executor.forward(is_train=True)
     assert [each.asnumpy().ravel()[:3].tolist() for each in outputs] == [[6, 9, 12], [5], [28]]
     executor.backward([nd.ones_like(each) for each in outputs])
@@ -330,8 +330,8 @@ def test_lamb_on_a_sparse_weight() -> None:
 
 
 def test_sign_and_logarithm_of_a_determinant_are_a_list() -> None:
-    found = mx.np.linalg.slogdet(mx.np.eye(2))
-    assert isinstance(found, list) and [float(each) for each in found] == [1, 0]
+    actual = mx.np.linalg.slogdet(mx.np.eye(2))
+    assert isinstance(actual, list) and [float(each) for each in actual] == [1, 0]
 
 
 def test_positions_of_sparse_values_have_types() -> None:

@@ -18,8 +18,8 @@ EXPECTED = {each for expressions in DIFFER.values() for each in expressions}
 def agree(ours: str, theirs: str) -> bool:
     """Whether two answers are the same; of exceptions, MXNet's class is among ours."""
     if theirs.startswith(RAISES) and ours.startswith(RAISES):
-        wanted = theirs.removeprefix(RAISES).split()[0]
-        return wanted == "Exception" or wanted in ours.split()
+        expected = theirs.removeprefix(RAISES).split()[0]
+        return expected == "Exception" or expected in ours.split()
     return ours == theirs
 
 

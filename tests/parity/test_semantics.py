@@ -54,14 +54,14 @@ def test_symbol(text: str, fact: list[Any]) -> None:
             with pytest.raises(Exception):  # noqa: B017 - which class is checked elsewhere
                 eval(text, scope)
             return
-        found = eval(text, scope)
-    if isinstance(found, sym.Symbol):
-        described = _described(found)
+        actual = eval(text, scope)
+    if isinstance(actual, sym.Symbol):
+        described = _described(actual)
         assert described[:5] + described[6:] == fact[:5] + fact[6:]
         for ours, theirs in zip(described[5], fact[5], strict=True):
             assert ours[:2] == theirs[:2]
             assert _bound(*ours[::2]) == _bound(*theirs[::2])
     elif "{" in fact[1]:
-        assert eval(repr(found)) == eval(fact[1])
+        assert eval(repr(actual)) == eval(fact[1])
     else:
-        assert repr(found) == fact[1]
+        assert repr(actual) == fact[1]

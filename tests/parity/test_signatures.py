@@ -56,14 +56,14 @@ def _compare_default(attribute: Any, default: Any, op: str) -> None:
     if isinstance(default, list):
         default = tuple(default)
     try:
-        wanted = attribute.parse(default, op)
+        expected = attribute.parse(default, op)
     except MXNetError:
-        wanted = default
-    found = attribute.parse(attribute.default, op)
-    if isinstance(wanted, float) and isinstance(found, (int, float)):
-        assert found == pytest.approx(wanted, rel=1e-6), attribute.name
-    elif wanted not in ((), None, "None") or found not in ((), None, "None"):
-        assert found == wanted, attribute.name
+        expected = default
+    actual = attribute.parse(attribute.default, op)
+    if isinstance(expected, float) and isinstance(actual, (int, float)):
+        assert actual == pytest.approx(expected, rel=1e-6), attribute.name
+    elif expected not in ((), None, "None") or actual not in ((), None, "None"):
+        assert actual == expected, attribute.name
 
 
 def _outputs(name: str) -> list[str] | None:

@@ -93,18 +93,18 @@ SHAPE_CASES = [
 @pytest.mark.parametrize("case", SHAPE_CASES, ids=lambda c: f"{c['op']}-{c['attrs']}")
 def test_parameter_shapes(case: dict) -> None:
     attributes = {k: tuple(v) if isinstance(v, list) else v for k, v in case["attrs"].items()}
-    given = {name: mx.sym.Variable(name) for name in case["given"]}
+    inputs = {name: mx.sym.Variable(name) for name in case["given"]}
     function = operator.attrgetter(case["op"])(mx.sym)
     known = OPERATORS.get(case["op"])
     if known is None and case["op"] == "split_v2":  # a Python function, which names nothing
-        symbol = function(*given.values(), **attributes)
+        symbol = function(*inputs.values(), **attributes)
         shapes = symbol.infer_shape(**{n: tuple(s) for n, s in case["given"].items()})[1]
         assert [list(shape) for shape in shapes] == [shape for _, shape in case["outputs"]]
         return
     if known is not None and known.variadic:
-        symbol = function(*given.values(), name="op", **attributes)
+        symbol = function(*inputs.values(), name="op", **attributes)
     else:
-        symbol = function(**given, name="op", **attributes)
+        symbol = function(**inputs, name="op", **attributes)
     shapes = {n: tuple(s) for n, s in case["given"].items()}
     arguments, outputs, states = symbol.infer_shape(**shapes)
     assert [[n, list(s)] for n, s in zip(symbol.list_arguments(), arguments, strict=True)] == case[

@@ -47,11 +47,11 @@ def difference(name: str, ours: Any, theirs: Any) -> str | None:
         return None
     if ours == "raises":
         return "refused"
-    for mine, wanted in zip(chain(*ours), chain(*theirs), strict=True):
-        if name not in COUNTS_UNKNOWN_AS_0 and contradiction(mine, wanted):
-            return f"{mine} in place of {wanted}"
-        if name not in COUNTS_UNKNOWN_AS_0 | LESS and missing(mine, wanted):
-            return f"{mine} leaves open what is known: {wanted}"
+    for mine, expected in zip(chain(*ours), chain(*theirs), strict=True):
+        if name not in COUNTS_UNKNOWN_AS_0 and contradiction(mine, expected):
+            return f"{mine} in place of {expected}"
+        if name not in COUNTS_UNKNOWN_AS_0 | LESS and missing(mine, expected):
+            return f"{mine} leaves open what is known: {expected}"
     return None
 
 

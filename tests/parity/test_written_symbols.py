@@ -17,11 +17,11 @@ FIXTURES = Path(__file__).parent / "fixtures" / "written"
 def test_mxnet_gets_the_same_numbers(name: str) -> None:
     symbol, values = make(name)
     assert symbol.tojson() == (FIXTURES / f"{name}.json").read_text()
-    given = {key: mx.nd.array(value) for key, value in values.items()}
-    states = {key: given.pop(key) for key in symbol.list_auxiliary_states()}
-    executor = symbol.bind(mx.cpu(), given, grad_req="null", aux_states=states)
+    arrays = {key: mx.nd.array(value) for key, value in values.items()}
+    states = {key: arrays.pop(key) for key in symbol.list_auxiliary_states()}
+    executor = symbol.bind(mx.cpu(), arrays, grad_req="null", aux_states=states)
     stored = np.load(FIXTURES / f"{name}-outputs.npz")
     outputs = executor.forward()
     assert len(outputs) == len(stored.files)
-    for found, key in zip(outputs, stored.files, strict=True):
-        np.testing.assert_allclose(found.asnumpy(), stored[key], rtol=1e-5, atol=1e-6)
+    for actual, key in zip(outputs, stored.files, strict=True):
+        np.testing.assert_allclose(actual.asnumpy(), stored[key], rtol=1e-5, atol=1e-6)

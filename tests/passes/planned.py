@@ -49,10 +49,10 @@ def check(plan: MemoryPlan) -> None:
     for i, (low, high, first, last) in enumerate(places):
         assert 0 <= low <= high <= plan.arena_bytes
         for other_low, other_high, other_first, other_last in places[:i]:
-            apart = high <= other_low or other_high <= low
-            assert apart or last < other_first or other_last < first, "living storages overlap"
+            separate = high <= other_low or other_high <= low
+            assert separate or last < other_first or other_last < first, "living storages overlap"
             if not plan.co_share:
-                assert apart
+                assert separate
     for array in plan.arrays:
         if array.storage is None:
             assert array.kind in ("argument", "state", "gradient", "view") and array.offset is None

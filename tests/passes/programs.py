@@ -93,16 +93,16 @@ def gradients(graph: Graph) -> list[np.ndarray]:
     """Gradients of the sum of all heads, by the gradient pass."""
     starts = [Node(None, name="start") for _ in graph.heads]
     variables = [Entry(node) for node in graph.inputs[:2]]
-    found = differentiate(graph.heads, [Entry(node) for node in starts], variables)
+    result = differentiate(graph.heads, [Entry(node) for node in starts], variables)
     zeros = [
         entry or Entry(Node(find("zeros_like"), (), (), (variable,)))
-        for entry, variable in zip(found, variables, strict=True)
+        for entry, variable in zip(result, variables, strict=True)
     ]
     backward = Graph(tuple(zeros), (*graph.inputs, *starts))
     with jax.enable_x64(True):
-        given = [*map(jnp.asarray, ARRAYS), jnp.zeros(3, jnp.uint32)]
-        given += [jnp.ones(each.shape, each.dtype) for each in values(graph)]
-        return [np.asarray(each) for each in lower(backward)(given)]
+        inputs = [*map(jnp.asarray, ARRAYS), jnp.zeros(3, jnp.uint32)]
+        inputs += [jnp.ones(each.shape, each.dtype) for each in values(graph)]
+        return [np.asarray(each) for each in lower(backward)(inputs)]
 
 
 def same_bits(first: list[np.ndarray], second: list[np.ndarray]) -> None:

@@ -30,12 +30,12 @@ def test_merged_nodes_are_told_with_what_they_became_a_part_of() -> None:
     above = [relu(Entry(first), "above1"), relu(Entry(second), "above2")]
     total = Node(find("elemwise_add"), (), (), tuple(Entry(n) for n in above), "total")
     graph = Graph((Entry(total),))
-    found = changes(graph, eliminate_common(graph))
-    assert found["merged"] == [
+    actual = changes(graph, eliminate_common(graph))
+    assert actual["merged"] == [
         {"name": "second", "into": "first"},
         {"name": "above2", "into": "above1"},
     ]
-    assert not any(found[kind] for kind in ("added", "removed", "expanded", "changed", "rewired"))
+    assert not any(actual[kind] for kind in ("added", "removed", "expanded", "changed", "rewired"))
 
 
 def test_an_expanded_node_is_told_with_what_it_became() -> None:
@@ -43,9 +43,9 @@ def test_an_expanded_node_is_told_with_what_it_became() -> None:
     inner = GraphOp(Graph((Entry(relu(Entry(relu(Entry(x), "one")), "two")),), (x,)), "net")
     a = Node(None, name="a")
     graph = Graph((Entry(relu(Entry(Node(inner, (), (), (Entry(a),), "net")), "last")),))
-    found = changes(graph, inline(graph))
-    assert found["expanded"] == [{"name": "net", "into": ["net/one", "net/two"]}]
-    assert not any(found[kind] for kind in ("added", "removed", "merged", "changed", "rewired"))
+    actual = changes(graph, inline(graph))
+    assert actual["expanded"] == [{"name": "net", "into": ["net/one", "net/two"]}]
+    assert not any(actual[kind] for kind in ("added", "removed", "merged", "changed", "rewired"))
 
 
 def test_added_removed_changed_and_rewired() -> None:
@@ -57,16 +57,16 @@ def test_added_removed_changed_and_rewired() -> None:
     after = Graph(
         (Entry(relu(Entry(new), "stays")), Entry(Node(find("tanh"), (), (), (Entry(y),), "y1")))
     )
-    found = changes(before, after)
-    assert found["removed"] == ["gone"] and found["added"] == ["new"]
-    assert found["rewired"] == [{"name": "stays", "before": ["gone"], "after": ["new"]}]
-    assert found["changed"] == [{"name": "y1", "before": "relu", "after": "tanh"}]
+    actual = changes(before, after)
+    assert actual["removed"] == ["gone"] and actual["added"] == ["new"]
+    assert actual["rewired"] == [{"name": "stays", "before": ["gone"], "after": ["new"]}]
+    assert actual["changed"] == [{"name": "y1", "before": "relu", "after": "tanh"}]
 
 
 def test_a_mode_is_a_change_of_the_operator() -> None:
     graph = mx.sym.Dropout(mx.sym.Variable("a"), name="drop").graph
-    found = changes(graph, set_training(graph, True))
-    assert [each["name"] for each in found["changed"]] == ["drop"]
+    actual = changes(graph, set_training(graph, True))
+    assert [each["name"] for each in actual["changed"]] == ["drop"]
 
 
 def test_the_pipeline_tells_every_pass_with_its_graph_and_time() -> None:

@@ -72,20 +72,20 @@ class Net:
         start = Entry(Node(None, name="head"))
         graph, facts = self.graph(head)
         shape = facts.specs(graph)[head][0]
-        found = differentiate([head], [start], [Entry(node) for node in self.variables])
+        result = differentiate([head], [start], [Entry(node) for node in self.variables])
         self.arrays.append(np.random.default_rng(99).standard_normal(shape).astype(FLOAT))
         self.variables.append(start.node)
-        return self.graph(head, *[entry for entry in found if entry is not None])
+        return self.graph(head, *[entry for entry in result if entry is not None])
 
 
 def check(net: Net, *heads: Entry, gradients: bool = True) -> Graph:
     graph, facts = net.with_gradients(*heads) if gradients else net.graph(*heads)
     changed = pipeline.run(graph, "segment", facts)
     both = jax.jit(lambda arrays: (lower(changed)(arrays), lower(graph)(arrays)))
-    for found, wanted in zip(*both(net.arrays), strict=True):
-        assert found.shape == wanted.shape
-        scale = max(1.0, float(np.abs(wanted).max()))
-        np.testing.assert_allclose(found, wanted, rtol=2e-4, atol=3e-5 * scale)
+    for actual, expected in zip(*both(net.arrays), strict=True):
+        assert actual.shape == expected.shape
+        scale = max(1.0, float(np.abs(expected).max()))
+        np.testing.assert_allclose(actual, expected, rtol=2e-4, atol=3e-5 * scale)
     return changed
 
 
@@ -132,13 +132,13 @@ def test_gradients_are_lowered_as_well() -> None:
     y = apply("relu", net.batch_norm(net.convolution(x, 3, 4, stride=(2, 2)), 4))
     y = net.convolution(y, 4, 6, kernel=1)
     graph = check(net, apply("Pooling", y, global_pool=True, pool_type="avg"))
-    found = names(graph)
+    actual = names(graph)
     for name in (
         "Convolution_data_gradient", "Convolution_weight_gradient", "Pooling_gradient",
         "BatchNorm_gradient", "relu_gradient",
     ):  # fmt: skip
-        assert name in found
-    assert not [name for name in found if name.startswith("_backward")]
+        assert name in actual
+    assert not [name for name in actual if name.startswith("_backward")]
 
 
 def test_a_residual_block_of_a_trained_network() -> None:
@@ -157,8 +157,8 @@ def test_predicting_it_folds_and_fuses(layout) -> None:
     y = apply("relu", net.batch_norm(net.convolution(x, 4, 4, pad=(1, 1), bias=True), 4))
     y = net.batch_norm(net.convolution(y, 4, 4, pad=(1, 1)), 4, fix_gamma=False)
     graph = check(net, apply("relu", apply("elemwise_add", y, x)), gradients=False)
-    found = names(graph)
-    assert "BatchNorm" not in found and "relu" not in found and "elemwise_add" not in found
+    actual = names(graph)
+    assert "BatchNorm" not in actual and "relu" not in actual and "elemwise_add" not in actual
     last = [node for node in graph.nodes if node.op and node.op.name.startswith("Convolution")][-1]
     assert dict(last.statics)["fusions"] == ("BIAS", "BINARY_ADD", "RELU")
 
@@ -383,9 +383,9 @@ def test_training_a_block_gives_the_same_weights(monkeypatch) -> None:
             trainer.step(1)
         return [net(x).asnumpy(), *[p.data().asnumpy() for p in net.collect_params().values()]]
 
-    found = trained()
+    actual = trained()
     monkeypatch.setenv("MIXNET_LAYOUT", "off")
-    for one, two in zip(found, trained(), strict=True):
+    for one, two in zip(actual, trained(), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-5)
     mx.runtime.programs.executable_cache.clear()
 
@@ -398,6 +398,6 @@ def test_an_operator_that_no_file_names_stays_with_channels_last() -> None:
         graph = check(net, net.convolution(y, 4, 2))
     finally:
         del OPERATORS["bent_line"]
-    found = names(graph)
-    at = found.index("bent_line")
-    assert found[at - 1] == found[at + 1] == "Convolution_channels_last"
+    actual = names(graph)
+    at = actual.index("bent_line")
+    assert actual[at - 1] == actual[at + 1] == "Convolution_channels_last"

@@ -28,9 +28,9 @@ QUICK = settings(max_examples=50, deadline=None)
 def folded(head: Entry) -> list[str]:
     graph = Graph((head,))
     known = Facts("cpu", [(SHAPE, FLOAT32) for _ in graph.inputs])
-    found = fold_constants(graph, known)
-    same_bits(_run(found), _run(graph))
-    return [node.op.name for node in found.nodes if not node.is_variable]
+    result = fold_constants(graph, known)
+    same_bits(_run(result), _run(graph))
+    return [node.op.name for node in result.nodes if not node.is_variable]
 
 
 def _run(graph: Graph) -> list[np.ndarray]:
@@ -43,10 +43,10 @@ def _run(graph: Graph) -> list[np.ndarray]:
 @given(graphs())
 def test_every_bit_stays(graph: Graph) -> None:
     for facts in (None, FACTS):
-        found = fold_constants(graph, facts)
-        assert found.inputs == graph.inputs
-        same_bits(values(found), values(graph))
-        for before, after in zip(gradients(graph), gradients(found), strict=True):
+        actual = fold_constants(graph, facts)
+        assert actual.inputs == graph.inputs
+        same_bits(values(actual), values(graph))
+        for before, after in zip(gradients(graph), gradients(actual), strict=True):
             np.testing.assert_array_equal(after, before)
 
 

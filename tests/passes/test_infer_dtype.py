@@ -79,8 +79,8 @@ F32 = "float32"
 def test_as_mxnet(
     symbol: mx.sym.Symbol, dtype: str, arguments: list, outputs: list, states: list
 ) -> None:
-    found = symbol.infer_type_partial(**{symbol.list_arguments()[0]: dtype})
-    named = [[each and np.dtype(each).name for each in part] for part in found]
+    actual = symbol.infer_type_partial(**{symbol.list_arguments()[0]: dtype})
+    named = [[each and np.dtype(each).name for each in part] for part in actual]
     assert named == [arguments, outputs, states]
 
 
@@ -101,9 +101,9 @@ def test_parameters_of_a_quantized_layer_are_bound_as_int8() -> None:
 
 def test_an_index_does_not_decide_about_the_data() -> None:
     y = mx.sym.take(mx.sym.exp(V("a")), V("i"))
-    found, outputs, _ = y.infer_type_partial(i="int32")
-    assert found == [None, np.int32]
+    actual, outputs, _ = y.infer_type_partial(i="int32")
+    assert actual == [None, np.int32]
     assert outputs == [None]
-    found, outputs, _ = y.infer_type_partial(a="float16", i="int32")
-    assert found == [np.float16, np.int32]
+    actual, outputs, _ = y.infer_type_partial(a="float16", i="int32")
+    assert actual == [np.float16, np.int32]
     assert outputs == [np.float16]

@@ -70,8 +70,8 @@ MXNET = {
 
 @pytest.mark.parametrize("case", MXNET)
 def test_as_mxnet(case: str) -> None:
-    symbol, given, arguments, outputs = MXNET[case]
-    assert symbol.infer_shape_partial(**given)[:2] == (arguments, outputs)
+    symbol, shapes, arguments, outputs = MXNET[case]
+    assert symbol.infer_shape_partial(**shapes)[:2] == (arguments, outputs)
 
 
 def test_complements_are_enough() -> None:

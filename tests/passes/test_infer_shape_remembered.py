@@ -63,19 +63,19 @@ def test_an_output_that_is_known_to_be_another_is_an_error():
 
 
 def test_a_custom_operator_is_asked_each_time():
-    asked = []
+    calls = []
 
     @mx.operator.register("asked_each_time")
     class Prop(mx.operator.CustomOpProp):
         def infer_shape(self, in_shape):
-            asked.append(in_shape)
+            calls.append(in_shape)
             return in_shape, [in_shape[0]], []
 
     symbol = mx.sym.Custom(mx.sym.Variable("data"), op_type="asked_each_time")
     symbol.infer_shape(data=(2, 3))
-    before = len(asked)
+    before = len(calls)
     symbol.infer_shape(data=(2, 3))
-    assert len(asked) > before
+    assert len(calls) > before
 
 
 def test_equal_calls_on_open_shapes_are_inferred_once(calls):

@@ -27,10 +27,10 @@ def test_they_are_the_gradients(graph: Graph) -> None:
 
 def reads(symbol: mx.sym.Symbol, **shapes: tuple[int, ...]) -> dict[str, set[str]]:
     """Names of the nodes that each gradient node reads."""
-    found = symbol.memory_plan(grad_req="write", **shapes)
+    result = symbol.memory_plan(grad_req="write", **shapes)
     return {
         step.node.name: {entry.node.name for entry in step.node.inputs}
-        for step in found.schedule.steps
+        for step in result.schedule.steps
         if isinstance(step.node.op, NarrowBackwardOp)
     }
 
@@ -39,30 +39,30 @@ def reads(symbol: mx.sym.Symbol, **shapes: tuple[int, ...]) -> dict[str, set[str
 def test_activations_read_their_output(act_type: str) -> None:
     a = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4, name="fc")
     b = mx.sym.FullyConnected(mx.sym.Activation(a, act_type=act_type, name="act"), num_hidden=4)
-    found = reads(b, x=(2, 3))
-    assert "act" in found["act_backward"] and "fc" not in found["act_backward"]
-    assert found["fc_backward"] == {"x", "fc_weight", "act_backward"} - {"act"}
+    actual = reads(b, x=(2, 3))
+    assert "act" in actual["act_backward"] and "fc" not in actual["act_backward"]
+    assert actual["fc_backward"] == {"x", "fc_weight", "act_backward"} - {"act"}
 
 
 def test_a_sum_reads_nothing_but_what_arrives() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"), name="a")
-    found = reads(mx.sym.tanh(mx.sym.elemwise_add(a, a, name="sum"), name="t"), x=(2, 3))
-    assert found["sum_backward"] == {"t_backward"}
-    assert "sum" not in found["t_backward"]
+    actual = reads(mx.sym.tanh(mx.sym.elemwise_add(a, a, name="sum"), name="t"), x=(2, 3))
+    assert actual["sum_backward"] == {"t_backward"}
+    assert "sum" not in actual["t_backward"]
 
 
 def test_an_input_that_is_there_anyway_is_read_rather_than_an_output() -> None:
-    found = reads(mx.sym.relu(mx.sym.Variable("x"), name="r"), x=(2, 3))
-    assert found["r_backward"] == {"gradient of output 0", "x"}
+    actual = reads(mx.sym.relu(mx.sym.Variable("x"), name="r"), x=(2, 3))
+    assert actual["r_backward"] == {"gradient of output 0", "x"}
 
 
 def test_dropout_draws_again_rather_than_keep_its_mask() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"), name="a")
-    found = reads(mx.sym.Dropout(a, name="d"), x=(2, 3))
-    assert found["d_backward"] == {"gradient of output 0", "random key"}
+    actual = reads(mx.sym.Dropout(a, name="d"), x=(2, 3))
+    assert actual["d_backward"] == {"gradient of output 0", "random key"}
 
 
 def test_a_loss_head_reads_no_gradient() -> None:
     data = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4, name="fc")
-    found = reads(mx.sym.SoftmaxOutput(data, name="s"), x=(2, 3))
-    assert found["s_backward"] == {"s", "s_label"}
+    actual = reads(mx.sym.SoftmaxOutput(data, name="s"), x=(2, 3))
+    assert actual["s_backward"] == {"s", "s_label"}

@@ -52,13 +52,13 @@ def test_gradients_are_jaxs(graph: Graph) -> None:
     start = Node(None, name="head")
     entries = differentiate([graph.heads[0]], [Entry(start)], [Entry(v) for v in graph.inputs])
     expected = jax.grad(lambda a: lower(graph)(a)[0].sum())(ARRAYS)
-    for entry, wanted in zip(entries, expected, strict=True):
+    for entry, reference in zip(entries, expected, strict=True):
         if entry is None:
-            np.testing.assert_array_equal(wanted, 0)
+            np.testing.assert_array_equal(reference, 0)
             continue
         backward = Graph((entry,), (*graph.inputs, start))
-        found = lower(backward)([*ARRAYS, jnp.ones(2, jnp.float32)])[0]
-        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+        actual = lower(backward)([*ARRAYS, jnp.ones(2, jnp.float32)])[0]
+        np.testing.assert_allclose(actual, reference, rtol=1e-5, atol=1e-6)
 
 
 def test_same_expression_is_kept_once() -> None:

@@ -139,8 +139,8 @@ def test_states_and_random_numbers_on_other_devices() -> None:
     mean = executor.aux_dict["bn_moving_mean"]
     assert mean.context is mx.cpu(1)
     np.testing.assert_allclose(mean.asnumpy(), 0.1 * x.mean(0), rtol=1e-4)
-    kept = (output.asnumpy() != 0).mean()
-    assert 0.3 < kept < 0.7
+    share = (output.asnumpy() != 0).mean()
+    assert 0.3 < share < 0.7
     executor.backward(mx.nd.ones((64, 3)))
     beta = executor.grad_dict["bn_beta"].asnumpy()
     np.testing.assert_allclose(beta, 2 * (output.asnumpy() != 0).sum(0), rtol=1e-5)
@@ -241,17 +241,17 @@ def run_lstm(grouped: bool, layers: int = 4, steps: int = 3) -> tuple[list[np.nd
         executor.arg_dict[name][:] = generator.normal(size=shape) * 0.5
     outputs = executor.forward(is_train=True)
     executor.backward([mx.nd.ones(each.shape) for each in outputs])
-    found = [*outputs, *[executor.grad_dict[name] for name in sorted(executor.grad_dict)]]
-    return [each.asnumpy() for each in found], executor
+    results = [*outputs, *[executor.grad_dict[name] for name in sorted(executor.grad_dict)]]
+    return [each.asnumpy() for each in results], executor
 
 
 def check_lstm() -> None:
     """Raise unless an LSTM over four devices computes what it does on one."""
     one, _ = run_lstm(False)
     four, executor = run_lstm(True)
-    for expected, found in zip(one, four, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-        assert np.abs(found).max() > 0
+    for expected, actual in zip(one, four, strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+        assert np.abs(actual).max() > 0
     placed = executor.placed_graph(True).to_dict()
     assert placed["parts"] == [f"cpu({n})" for n in range(4)]
     crossing = [node for node in placed["nodes"] if node["op"] == "_CrossDeviceCopy"]

@@ -52,9 +52,9 @@ def plan(symbol: mx.sym.Symbol, shape: tuple = (8, 8), **options: object) -> Mem
 def test_a_chain_in_place_is_one_storage() -> None:
     x = mx.sym.Variable("x")
     chain = mx.sym.tanh(mx.sym.relu(mx.sym.exp(x, name="a"), name="b"), name="c")
-    found = plan(chain, co_share=False)
-    assert [[a.name for a in s.arrays] for s in found.storages] == [["a", "b", "c"]]
-    assert found.total_bytes == 256
+    actual = plan(chain, co_share=False)
+    assert [[a.name for a in s.arrays] for s in actual.storages] == [["a", "b", "c"]]
+    assert actual.total_bytes == 256
     assert plan(chain, inplace=False, co_share=False).total_bytes == 3 * 256
     assert plan(chain, inplace=False).total_bytes == 2 * 256
 
@@ -76,19 +76,19 @@ def test_an_operator_that_reads_an_input_twice() -> None:
 def test_outputs_are_kept_and_never_one() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"), name="a")
     both = mx.sym.Group([a, mx.sym.relu(a), mx.sym.Flatten(a)])
-    found = plan(both)
-    assert len(found.storages) == 3
-    assert found.total_bytes == 3 * 256
+    actual = plan(both)
+    assert len(actual.storages) == 3
+    assert actual.total_bytes == 3 * 256
 
 
 def test_branches_that_could_run_at_once_do_not_share() -> None:
     a = mx.sym.exp(mx.sym.Variable("x"))
     left = mx.sym.dot(mx.sym.dot(a, a, name="l1"), a, name="l2")
     right = mx.sym.dot(mx.sym.dot(a, a, True, name="r1"), a, True, name="r2")
-    found = plan(mx.sym.dot(left, right))
-    offsets = {array.name: array.offset for array in found.arrays}
-    assert found.dependencies or offsets["l1"] not in (offsets["r1"], offsets["r2"])
-    check(found)
+    actual = plan(mx.sym.dot(left, right))
+    offsets = {array.name: array.offset for array in actual.arrays}
+    assert actual.dependencies or offsets["l1"] not in (offsets["r1"], offsets["r2"])
+    check(actual)
 
 
 def test_a_chain_of_10000() -> None:
@@ -104,8 +104,8 @@ def test_a_chain_of_10000() -> None:
                 f"n{i}",
             )
         )
-    found = plan_memory(Graph((entry,), (node,)), [SPEC])
-    assert found.total_bytes == found.lower_bound_bytes == 2 * 64
+    actual = plan_memory(Graph((entry,), (node,)), [SPEC])
+    assert actual.total_bytes == actual.lower_bound_bytes == 2 * 64
 
 
 def test_places_are_given_by_their_lifetimes() -> None:
@@ -119,15 +119,15 @@ def test_places_are_given_by_their_lifetimes() -> None:
 
 
 def test_plain_data() -> None:
-    found = plan(mx.sym.exp(mx.sym.relu(mx.sym.Variable("x"), name="r"), name="e"))
-    data = json.loads(json.dumps(found.to_dict()))
+    actual = plan(mx.sym.exp(mx.sym.relu(mx.sym.Variable("x"), name="r"), name="e"))
+    data = json.loads(json.dumps(actual.to_dict()))
     assert data["total_bytes"] == data["lower_bound_bytes"] == data["arena_bytes"] == 256
     assert data["steps"] == ["r", "e"]
     assert [(a["name"], a["kind"], a["first"], a["last"]) for a in data["arrays"]] == [
         ("x", "argument", 0, 1), ("r", "internal", 0, 1), ("e", "output", 1, 1)]  # fmt: skip
     assert data["storages"][0]["arrays"] == ["r", "e"]
     assert data["live_bytes"] == [256, 256]
-    assert "2 operations (inplace, co_share)" in repr(found)
+    assert "2 operations (inplace, co_share)" in repr(actual)
 
 
 def test_an_output_that_is_a_variable_takes_nothing() -> None:
@@ -136,5 +136,5 @@ def test_an_output_that_is_a_variable_takes_nothing() -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
 def test_bytes_follow_the_dtype(dtype: str) -> None:
-    found = plan(mx.sym.Variable("x") + 1, type_dict={"x": dtype})
-    assert found.total_bytes == found.argument_bytes == 64 * np.dtype(dtype).itemsize
+    actual = plan(mx.sym.Variable("x") + 1, type_dict={"x": dtype})
+    assert actual.total_bytes == actual.argument_bytes == 64 * np.dtype(dtype).itemsize

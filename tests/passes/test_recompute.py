@@ -27,19 +27,19 @@ QUICK = settings(max_examples=25, deadline=None)
 
 def gradients(op: GraphOp, arrays: list) -> list[np.ndarray]:
     """Gradients of the sum of an operator's outputs by all arrays, through its own backward."""
-    wanted = tuple(range(len(arrays)))
-    forward = op.for_backward(wanted)
+    expected = tuple(range(len(arrays)))
+    forward = op.for_backward(expected)
     values = [Node(None, name=f"value{i}") for i in range(len(op.graph.inputs))]
     starts = [Node(None, name=f"start{i}") for i in range(op.graph.num_outputs)]
     draw = (0.0,) if forward.takes_key else ()
     node = Node(forward, (), draw, tuple(Entry(each) for each in values), "forward")
-    made = forward.backward_node(node, [Entry(each) for each in starts], wanted)
-    graph = Graph(tuple(Entry(made, i) for i in wanted), (*values, *starts))
+    made = forward.backward_node(node, [Entry(each) for each in starts], expected)
+    graph = Graph(tuple(Entry(made, i) for i in expected), (*values, *starts))
     with jax.enable_x64(True):
-        given = [*arrays, *[jnp.zeros(3, jnp.uint32)] * (len(values) - len(arrays))]
-        ones = [jnp.ones(each.shape, each.dtype) for each in lower(op.graph)(given)]
-        plain = lower(graph)([*given, *ones])
-        passed = lower(pipeline.run(graph, "segment", Facts()))([*given, *ones])
+        inputs = [*arrays, *[jnp.zeros(3, jnp.uint32)] * (len(values) - len(arrays))]
+        ones = [jnp.ones(each.shape, each.dtype) for each in lower(op.graph)(inputs)]
+        plain = lower(graph)([*inputs, *ones])
+        passed = lower(pipeline.run(graph, "segment", Facts()))([*inputs, *ones])
     for one, other in zip(plain, passed, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
     return [np.asarray(each) for each in plain]
@@ -49,8 +49,8 @@ def gradients(op: GraphOp, arrays: list) -> list[np.ndarray]:
 @given(graphs(), st.sampled_from(MODES))
 def test_gradients_stay(graph: Graph, mode: str) -> None:
     arrays = [jnp.asarray(each) for each in ARRAYS]
-    found = gradients(GraphOp(graph, "net", recompute=mode), arrays)
-    for again, once in zip(found, gradients(GraphOp(graph, "net"), arrays), strict=True):
+    actual = gradients(GraphOp(graph, "net", recompute=mode), arrays)
+    for again, once in zip(actual, gradients(GraphOp(graph, "net"), arrays), strict=True):
         np.testing.assert_allclose(again, once, rtol=1e-6, atol=1e-6)
 
 
@@ -82,17 +82,17 @@ def test_mirror_keeps_what_mxnet_keeps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "asked", "again"),
+    ("text", "mode", "again"),
     [("1", None, True), ("True", None, True), ("0", None, False), ("False", None, False),
      ("False", "mirror", True)],
 )  # fmt: skip
-def test_an_attribute_forces_it(text: str, asked: str | None, again: bool) -> None:
+def test_an_attribute_forces_it(text: str, mode: str | None, again: bool) -> None:
     with mx.AttrScope(force_mirroring=text):
         n = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn")
         n = mx.sym.Dropout(n, name="drop")
-    kept = {node.name for node in kept_nodes(mx.sym.exp(n, name="exp").graph, asked)}
-    assert ("bn" not in kept) is again
-    assert "drop" in kept  # as in MXNet, whatever the attribute says
+    stored = {node.name for node in kept_nodes(mx.sym.exp(n, name="exp").graph, mode)}
+    assert ("bn" not in stored) is again
+    assert "drop" in stored  # as in MXNet, whatever the attribute says
 
 
 def test_an_attribute_forces_a_convolution() -> None:
@@ -150,8 +150,8 @@ def trained(recompute: str | None) -> tuple[list[np.ndarray], int, int]:
     with mx.autograd.record():
         loss = (net(x) ** 2).sum()
     loss.backward()
-    found = [x.grad, *[each.grad() for each in net.collect_params().values()]]
-    gradients = [each.asnumpy() for each in found]
+    results = [x.grad, *[each.grad() for each in net.collect_params().values()]]
+    gradients = [each.asnumpy() for each in results]
     (_, op) = next(iter(net._cache.values()))
     forward = next(iter(op._for_backward.values()))
     return gradients, forward.residuals, temporary_bytes(forward, [x, *_parameters(net)])
@@ -167,22 +167,22 @@ def temporary_bytes(forward: GraphOp, arrays: list[mx.nd.NDArray]) -> int:
     inputs = [Node(None, name=f"x{i}") for i in range(len(arrays))]
     node = Node(forward, (), (), tuple(Entry(each) for each in inputs), "forward")
     head = apply("ones_like", Entry(node))
-    wanted = tuple(range(len(arrays)))
+    expected = tuple(range(len(arrays)))
     made = forward.backward_node(node, [head], forward._wrt)
-    graph = Graph(tuple(Entry(made, i) for i in range(len(wanted))), tuple(inputs))
+    graph = Graph(tuple(Entry(made, i) for i in range(len(expected))), tuple(inputs))
     run = lower(pipeline.run(graph, "segment", Facts()))
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in arrays]
-    program = jax.jit(lambda *given: run(given)).lower(*structs).compile()
+    program = jax.jit(lambda *arguments: run(arguments)).lower(*structs).compile()
     return program.memory_analysis().temp_size_in_bytes
 
 
 def test_a_deep_network_needs_less() -> None:
-    once, kept, bytes_once = trained(None)
+    once, stored, bytes_once = trained(None)
     for mode in MODES:
         again, fewer, bytes_again = trained(mode)
         for one, other in zip(once, again, strict=True):
             np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
-        assert fewer < kept / 2
+        assert fewer < stored / 2
         assert bytes_again < bytes_once / 2
 
 
@@ -190,8 +190,8 @@ def test_sublinear_keeps_about_the_square_root() -> None:
     head = Entry(Node(None, name="x"))
     for _ in range(400):
         head = apply("tanh", head)
-    kept = kept_nodes(Graph((head,)), "sublinear")
-    assert 30 <= len(kept) <= 45  # 19 borders, and the last segment
+    stored = kept_nodes(Graph((head,)), "sublinear")
+    assert 30 <= len(stored) <= 45  # 19 borders, and the last segment
 
 
 def test_cuts_go_where_few_results_cross() -> None:
@@ -200,10 +200,10 @@ def test_cuts_go_where_few_results_cross() -> None:
         inner = apply("sigmoid", apply("tanh", apply("exp", x)))
         x = apply("elemwise_add", inner, x)
         x.node.name = f"border{i}"
-    kept = kept_nodes(Graph((x,)), "sublinear")
-    borders = [n for n in kept if n.name.startswith("border")]
+    stored = kept_nodes(Graph((x,)), "sublinear")
+    borders = [n for n in stored if n.name.startswith("border")]
     # only the last segment has others
-    assert len(kept) - len(borders) <= 12
+    assert len(stored) - len(borders) <= 12
     assert len(borders) >= 8
 
 
@@ -227,11 +227,11 @@ def test_the_value_after_a_gradient_has_all_its_bits(dtype: str) -> None:
         with jax.enable_x64(True):
             gradient = jnp.asarray(np.full((2, 2), number).astype(np.float32)).astype(dtype)
             for value in (data, key):
-                (found,) = jax.jit(lambda v, g: AFTER.apply((), [v, g]))(value, gradient)
-                assert np.asarray(found).tobytes() == value.tobytes()
+                (actual,) = jax.jit(lambda v, g: AFTER.apply((), [v, g]))(value, gradient)
+                assert np.asarray(actual).tobytes() == value.tobytes()
             empty = jnp.zeros((0, 2), dtype)
-            (found,) = AFTER.apply((), [jnp.asarray(data), empty])
-            assert np.asarray(found).tobytes() == data.tobytes()
+            (actual,) = AFTER.apply((), [jnp.asarray(data), empty])
+            assert np.asarray(actual).tobytes() == data.tobytes()
 
 
 def test_second_derivatives() -> None:

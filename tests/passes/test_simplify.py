@@ -112,8 +112,8 @@ def test_reshapes(x: Entry) -> None:
     flat = apply("Flatten", apply("expand_dims", x, axis=0))
     assert simplified(apply("Reshape", flat, shape=(4, -1))) == ["Reshape"]
     # 0 keeps an axis that the reshape before has made
-    kept = ["expand_dims", "Flatten", "Reshape"]
-    assert simplified(apply("Reshape", flat, shape=(0, 4, -1))) == kept
+    stored = ["expand_dims", "Flatten", "Reshape"]
+    assert simplified(apply("Reshape", flat, shape=(0, 4, -1))) == stored
 
 
 def test_dropout() -> None:

@@ -49,16 +49,16 @@ def test_a_program_that_an_equation_runs() -> None:
 )
 def test_what_some_jax_has_as_one_primitive_is_interpreted(function: Any) -> None:
     x = jnp.linspace(0.05, 0.95, 7, dtype=jnp.float32)
-    (found,) = on_numpy.closed(jax.make_jaxpr(function)(x))(np.asarray(x))
-    np.testing.assert_allclose(found, function(x), rtol=1e-6)
+    (actual,) = on_numpy.closed(jax.make_jaxpr(function)(x))(np.asarray(x))
+    np.testing.assert_allclose(actual, function(x), rtol=1e-6)
 
 
 def test_parts_of_a_jaxpr_do_not_load_pallas() -> None:
     code = "import sys, mixnet.private_jax.jaxprs; print([m for m in sys.modules if 'pallas' in m][:1])"
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     )
-    assert found.stdout.strip() == "[]", "mixnet loads Pallas: it starts slower"
+    assert process.stdout.strip() == "[]", "mixnet loads Pallas: it starts slower"
 
 
 def test_functions_are_traced_flat() -> None:
@@ -67,8 +67,8 @@ def test_functions_are_traced_flat() -> None:
     jaxpr, constants = trace(
         lambda x: [x * 2.0 + np.ones(3, np.float32)], [jax.core.ShapedArray((3,), np.dtype("f4"))]
     )
-    (found,) = jax.core.eval_jaxpr(jaxpr, constants, jnp.arange(3.0))
-    np.testing.assert_array_equal(found, [1, 3, 5])
+    (actual,) = jax.core.eval_jaxpr(jaxpr, constants, jnp.arange(3.0))
+    np.testing.assert_array_equal(actual, [1, 3, 5])
 
 
 def test_a_compiled_program_has_a_function_in_c() -> None:
@@ -95,8 +95,8 @@ def test_arrays_are_put_without_checks() -> None:
     assert put is not None, "small arrays go through jax.device_put: ten times as slow"
     device, data = jax.devices()[0], np.arange(3, dtype=np.float32)
     aval = jax.core.ShapedArray((3,), data.dtype)
-    found = put(aval, SingleDeviceSharding(device), [data], [device])
-    np.testing.assert_array_equal(found, data)
+    actual = put(aval, SingleDeviceSharding(device), [data], [device])
+    np.testing.assert_array_equal(actual, data)
 
 
 def test_clients_are_known() -> None:
@@ -146,10 +146,12 @@ os._exit(0)  # a client whose service ends before it ends the process
 
 
 def test_a_service_introduces_clients() -> None:
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _ALONE], capture_output=True, text=True, check=False, timeout=240
     )
-    assert found.stdout.strip() == "1", f"jobs of processes cannot start: {found.stderr[-2000:]}"
+    assert process.stdout.strip() == "1", (
+        f"jobs of processes cannot start: {process.stderr[-2000:]}"
+    )
 
 
 def test_slurm_names_the_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,9 +165,9 @@ def test_slurm_names_the_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_equation_knows_the_line_it_comes_from() -> None:
     closed = jax.make_jaxpr(lambda x: x * 2.0)(jnp.zeros(2))
-    found = equations.line_of(closed.jaxpr.eqns[0], lambda file: file == __file__)
-    assert found is not None, "mx.look of a JAX function shows no lines"
-    file, line, function = found
+    actual = equations.line_of(closed.jaxpr.eqns[0], lambda file: file == __file__)
+    assert actual is not None, "mx.look of a JAX function shows no lines"
+    file, line, function = actual
     assert file == __file__ and "lambda" in function
     assert line == inspect.currentframe().f_lineno - 5  # type: ignore[union-attr]
     assert equations.line_of(closed.jaxpr.eqns[0], lambda file: False) is None

@@ -65,9 +65,9 @@ except mx.MXNetError as error:
     print(error)
 mx.engine.wait_for_var(var)
 """
-    found = run(program, "30")
-    assert "about to wait for 'slow work' while it holds the lock 'segment'" in found.stdout
-    assert not found.stderr
+    actual = run(program, "30")
+    assert "about to wait for 'slow work' while it holds the lock 'segment'" in actual.stdout
+    assert not actual.stderr
 
 
 def test_the_watchdog_reports_who_waits_for_what() -> None:
@@ -81,11 +81,11 @@ time.sleep(0.2)
 mx.engine.wait_for_var(var)
 print("done")
 """
-    found = run(program, "0.5")
-    assert found.stdout == "done\n"
-    assert found.stderr.count("a thread has waited for more than 0.5 s (MIXNET_WATCHDOG)") == 1
-    assert "waits for 'work without end', for " in found.stderr
-    assert "mx.engine.wait_for_var(var)" in found.stderr or "wait_for_var" in found.stderr
+    actual = run(program, "0.5")
+    assert actual.stdout == "done\n"
+    assert actual.stderr.count("a thread has waited for more than 0.5 s (MIXNET_WATCHDOG)") == 1
+    assert "waits for 'work without end', for " in actual.stderr
+    assert "mx.engine.wait_for_var(var)" in actual.stderr or "wait_for_var" in actual.stderr
 
 
 def test_locks_are_pythons_own_by_default() -> None:

@@ -23,9 +23,9 @@ HERE = __file__
 
 def line_of(text: str) -> int:
     """The number of the only line of this file that ends in a mark."""
-    (found,) = [i for i, row in enumerate(Path(HERE).read_text().splitlines(), 1)
+    (result,) = [i for i, row in enumerate(Path(HERE).read_text().splitlines(), 1)
                 if row.endswith("# " + text)]  # fmt: skip
-    return found
+    return result
 
 
 def test_the_innermost_line_outside_of_the_library() -> None:
@@ -136,7 +136,7 @@ def test_the_setting_turns_lines_on_everywhere(tmp_path: Path) -> None:
     environment = {**os.environ, "MIXNET_SOURCE_LINES": "1"}
     root = str(Path(mx.__file__).parents[1])
     environment["PYTHONPATH"] = root
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(program)],
         capture_output=True,
         text=True,
@@ -144,20 +144,20 @@ def test_the_setting_turns_lines_on_everywhere(tmp_path: Path) -> None:
         check=True,
         timeout=240,
     )
-    assert found.stdout.strip() == "3"
+    assert process.stdout.strip() == "3"
 
 
 def test_a_cell_is_known_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"/somewhere/ipykernel_12/345.py": ("Cell", "In[7]")}
     compiler = SimpleNamespace(format_code_name=names.get)
-    found = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
-    monkeypatch.setitem(sys.modules, "IPython", found)
-    for file, told in (
+    module = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    for file, shown in (
         ("/somewhere/ipykernel_12/345.py", "In[7]"),
         ("/somewhere/ipykernel_12/6.py", "a cell"),
         ("train.py", "train.py"),
     ):
         names_here = {"user_line": user_line}
         exec(compile("line = user_line()", file, "exec"), names_here)
-        assert names_here["line"] == f"{told}:1"
-        assert str(Source(file, 1, "f")) == f"{told}:1"
+        assert names_here["line"] == f"{shown}:1"
+        assert str(Source(file, 1, "f")) == f"{shown}:1"

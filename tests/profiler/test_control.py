@@ -73,9 +73,9 @@ def test_operators_of_a_hybridized_block(config: dict) -> None:
     expected = net(x).asnumpy()
     profiler.set_config(profile_imperative=False, **config)
     profiler.set_state("run")
-    found = net(x).asnumpy()
+    actual = net(x).asnumpy()
     assert counts() == {"FullyConnected": 1, "Activation": 1}  # as in MXNet
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 def test_a_hybridized_block_as_one_program(config: dict) -> None:
@@ -106,9 +106,9 @@ def test_gradients_are_operators_too(config: dict) -> None:
         y = nd.exp(x) * 3
     y.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), 3 * np.exp([1.0, 2.0]), rtol=1e-6)
-    found = counts()
-    assert found["exp"] == 1 and found["_mul_scalar"] >= 1
-    assert sum(found.values()) >= 4  # forward, the head's ones, two gradients
+    actual = counts()
+    assert actual["exp"] == 1 and actual["_mul_scalar"] >= 1
+    assert sum(actual.values()) >= 4  # forward, the head's ones, two gradients
 
 
 def test_lazy_again_after_the_profile(config: dict) -> None:
@@ -200,12 +200,12 @@ def test_the_time_of_an_operator_is_without_compiling_it(config: dict) -> None:
 def test_memory_follows_what_is_alive(config: dict) -> None:
     profiler.set_config(**config)
     profiler.set_state("run")
-    kept = nd.zeros((1000, 1000))
-    kept.wait_to_read()
+    array = nd.zeros((1000, 1000))
+    array.wait_to_read()
     nd.ones((2,)).asnumpy()
     profiler.set_state("stop")
     values = [e["value"] for e in profiler.to_dict()["events"] if e["kind"] == "memory"]
-    assert len(values) >= 2 and all(value >= kept.size * 4 for value in values)
+    assert len(values) >= 2 and all(value >= array.size * 4 for value in values)
     section = json.loads(profiler.dumps(format="json"))["Memory"]["Device Storage"]
     (statistics,) = section.values()
     assert statistics["Count"] == len(values)

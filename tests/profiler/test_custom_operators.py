@@ -41,12 +41,12 @@ def test_their_python_and_the_operators_that_it_calls() -> None:
         times = json.loads(profiler.dumps(format="json"))["Time"]
     finally:
         profiler.set_state("stop")
-    found = set(times["Custom Operator"])
+    actual = set(times["Custom Operator"])
     assert {
         "counted_doubled::pure_python",
         "counted_doubled::_zeros",
         "counted_doubled::_plus_scalar",
         "_backward_counted_doubled::pure_python",
         "_backward_counted_doubled::_mul_scalar",
-    } <= found
+    } <= actual
     assert not any("::" in name for name in times["operator"])

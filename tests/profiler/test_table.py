@@ -33,8 +33,8 @@ EVENTS = [event("span", "task", 0, ended=8 * MS), event("instant", "mark", 5, "d
 
 
 def test_statistics_by_hand() -> None:
-    found = aggregate(ROWS, EVENTS)
-    assert found == {
+    actual = aggregate(ROWS, EVENTS)
+    assert actual == {
         "Time": {
             "operator": {
                 "dot": {"Count": 2, "Total": 6.0, "Min": 2.0, "Max": 4.0, "Avg": 3.0},
@@ -56,9 +56,9 @@ def test_compiling_is_told_apart() -> None:
                 event("compile", "trace", 2 * MS, "compile", ended=4 * MS),  # overlaps: 3 ms in all
                 event("compile", "compile", 6 * MS, "compile", ended=20 * MS),
                 {**event("compile", "compile", 0, "compile", ended=9 * MS), "thread": "b"}]  # fmt: skip
-    found = aggregate([row("dot", 0, 10 * MS)], compiled)["Time"]
-    assert found["operator"]["dot"]["Total"] == 10 - 3 - 4
-    assert found["compile"]["trace"] == {"Count": 2, "Total": 4, "Min": 2, "Max": 2, "Avg": 2}
+    actual = aggregate([row("dot", 0, 10 * MS)], compiled)["Time"]
+    assert actual["operator"]["dot"]["Total"] == 10 - 3 - 4
+    assert actual["compile"]["trace"] == {"Count": 2, "Total": 4, "Min": 2, "Max": 2, "Avg": 2}
 
 
 spans = st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted)
@@ -67,9 +67,9 @@ spans = st.tuples(st.integers(0, 60), st.integers(0, 60)).map(sorted)
 @given(spans, st.lists(spans))
 def test_compiling_is_subtracted_once(outer: list[int], inner: list[list[int]]) -> None:
     events = [event("compile", "trace", a, "compile", ended=b) for a, b in inner]
-    found = aggregate([row("dot", *outer)], events)["Time"]["operator"]["dot"]["Total"]
+    actual = aggregate([row("dot", *outer)], events)["Time"]["operator"]["dot"]["Total"]
     alone = [t for t in range(*outer) if not any(a <= t < b for a, b in inner)]
-    assert found == pytest.approx(len(alone) / 1e6)
+    assert actual == pytest.approx(len(alone) / 1e6)
 
 
 def test_the_form_is_that_of_mxnet() -> None:

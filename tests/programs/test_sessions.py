@@ -33,10 +33,10 @@ def agree(ours: str, theirs: str) -> bool:
 @pytest.mark.parametrize("name", SESSIONS)
 def test_cells_print_what_mxnet_printed(name: str, as_a_program: None) -> None:
     cells = SESSIONS[name]
-    found = printed([code for code, _ in cells])
+    actual = printed([code for code, _ in cells])
     wrong = [
         f"{code}\n--- MXNet\n{theirs}\n--- mixnet\n{ours}"
-        for (code, theirs), ours in zip(cells, found, strict=True)
+        for (code, theirs), ours in zip(cells, actual, strict=True)
         if theirs is not None and not agree(ours, theirs)
     ]
     assert not wrong, "\n\n".join(wrong)

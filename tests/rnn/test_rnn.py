@@ -26,11 +26,11 @@ x = mx.sym.Variable("data")
     ("code", "shape", "kwargs"), cases.SYMBOLS, ids=[c[0] for c in cases.SYMBOLS]
 )
 def test_graphs_and_numbers(code: str, shape: Any, kwargs: dict) -> None:
-    lines, found = cases.symbolic(mx, code, shape, kwargs)
+    lines, actual = cases.symbolic(mx, code, shape, kwargs)
     assert lines == FACTS["graphs"][code]
-    kept = [key for key in ARRAYS.files if key.rpartition("|")[0] == code]
-    assert len(found) == len(kept)
-    for i, each in enumerate(found):
+    stored = [key for key in ARRAYS.files if key.rpartition("|")[0] == code]
+    assert len(actual) == len(stored)
+    for i, each in enumerate(actual):
         np.testing.assert_allclose(each, ARRAYS[f"{code}|{i}"], rtol=2e-4, atol=2e-5)
 
 
@@ -43,11 +43,11 @@ def test_weights_of_gates_are_taken_apart_and_joined() -> None:
         "l_h2h_bias": nd.arange(8),
         "other": nd.ones((1,)),
     }
-    apart = cell.unpack_weights(args)
-    assert apart["l_i2h_f_weight"].asnumpy().tolist() == [[6, 7, 8], [9, 10, 11]]
-    assert apart["l_h2h_o_bias"].asnumpy().tolist() == [6, 7]
-    assert len(apart) == 17 and len(args) == 5
-    joined = cell.pack_weights(apart)
+    separate = cell.unpack_weights(args)
+    assert separate["l_i2h_f_weight"].asnumpy().tolist() == [[6, 7, 8], [9, 10, 11]]
+    assert separate["l_h2h_o_bias"].asnumpy().tolist() == [6, 7]
+    assert len(separate) == 17 and len(args) == 5
+    joined = cell.pack_weights(separate)
     assert sorted(joined) == sorted(args)
     for name, each in args.items():
         assert np.array_equal(joined[name].asnumpy(), each.asnumpy())
@@ -61,13 +61,13 @@ def test_a_fused_cell_is_its_cells(mode: str) -> None:
     parts = cells.unroll(2, x, merge_outputs=True)[0]
     (_, (size,), *_), _, _ = whole.infer_shape(data=(2, 2, 4))
     args = {"f_parameters": nd.array(np.sin(np.arange(size)))}
-    apart = fused.unpack_weights(args)
+    separate = fused.unpack_weights(args)
     assert np.array_equal(
-        fused.pack_weights(apart)["f_parameters"].asnumpy(), args["f_parameters"].asnumpy()
+        fused.pack_weights(separate)["f_parameters"].asnumpy(), args["f_parameters"].asnumpy()
     )
     data = {"data": nd.array(cases.data((2, 2, 4)))}
     one = whole.bind(mx.cpu(), {**data, **args}).forward()[0]
-    other = parts.bind(mx.cpu(), {**data, **cells.pack_weights(apart)}).forward()[0]
+    other = parts.bind(mx.cpu(), {**data, **cells.pack_weights(separate)}).forward()[0]
     np.testing.assert_allclose(one.asnumpy(), other.asnumpy(), atol=1e-6)
     with pytest.raises(mx.MXNetError, match="no number of inputs gives"):
         fused.unpack_weights({"f_parameters": nd.zeros((size + 1,))})
@@ -166,9 +166,9 @@ def test_batches_of_buckets(capsys: pytest.CaptureFixture[str]) -> None:
     assert repr(batches.provide_data) == "[DataDesc[data,(5, 2),<class 'numpy.float32'>,TN]]"
     assert batches.idx == [(0, 4), (1, 0), (1, 2), (0, 0), (0, 2)]
     assert [each.shape for each in batches.data] == [(7, 3), (4, 5)]
-    found = list(batches)
-    assert [each.bucket_key for each in found] == [3, 5, 5, 3, 3]
-    for batch in found:
+    actual = list(batches)
+    assert [each.bucket_key for each in actual] == [3, 5, 5, 3, 3]
+    for batch in actual:
         rows, labels = batch.data[0].asnumpy().T, batch.label[0].asnumpy().T
         assert np.array_equal(rows[:, 1:], labels[:, :-1]) and not labels[:, -1].any()
         assert batch.provide_data[0].shape == batch.data[0].shape and batch.pad == 0
@@ -189,11 +189,11 @@ def test_checkpoints_keep_gates_apart(tmp_path: Path) -> None:
     mx.rnn.save_rnn_checkpoint(fused, prefix, 3, net, args, {})
     stored = nd.load(f"{prefix}-0003.params")
     assert len(stored) == 18 and stored["arg:f_l0_i2h_c_weight"].shape == (2, 3)
-    symbol, found, states = mx.rnn.load_rnn_checkpoint(fused, prefix, 3)
+    symbol, actual, states = mx.rnn.load_rnn_checkpoint(fused, prefix, 3)
     assert symbol.list_outputs() == ["fc_output"] and states == {}
-    assert np.array_equal(found["f_parameters"].asnumpy(), np.arange(56))
-    _, found, _ = mx.rnn.load_rnn_checkpoint([fused.unfuse()], prefix, 3)
-    assert found["f_l0_i2h_weight"].shape == (8, 3) and "f_parameters" not in found
+    assert np.array_equal(actual["f_parameters"].asnumpy(), np.arange(56))
+    _, actual, _ = mx.rnn.load_rnn_checkpoint([fused.unfuse()], prefix, 3)
+    assert actual["f_l0_i2h_weight"].shape == (8, 3) and "f_parameters" not in actual
     callback = mx.rnn.do_rnn_checkpoint([fused], prefix, period=2)
     for epoch in range(4):
         callback(epoch, net, args, {})

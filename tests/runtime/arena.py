@@ -22,7 +22,7 @@ POISON = 0xFF  # what memory holds that nobody may read: NaN as a float
 
 
 def run_in_arena(
-    plan: MemoryPlan, arrays: Mapping[str, Any], apart: bool = False
+    plan: MemoryPlan, arrays: Mapping[str, Any], separate: bool = False
 ) -> list[np.ndarray]:
     """Arrays of the graph's heads: outputs, new values of states, gradients.
 
@@ -37,28 +37,28 @@ def run_in_arena(
     Raises:
         ShapeError: an input is missing, or has another shape or dtype than the plan's.
     """
-    return _Run(plan, arrays, apart).run()
+    return _Run(plan, arrays, separate).run()
 
 
 class _Run:
-    def __init__(self, plan: MemoryPlan, arrays: Mapping[str, Any], apart: bool):
-        self.plan, self.apart = plan, apart
+    def __init__(self, plan: MemoryPlan, arrays: Mapping[str, Any], separate: bool):
+        self.plan, self.separate = plan, separate
         self.arena = np.full(plan.arena_bytes, POISON, np.uint8)
         self.own: dict[Array, np.ndarray] = {}  # arrays that do not lie in the arena
         for node in plan.schedule.graph.inputs:
             array = plan.schedule.arrays[node, 0]  # type: ignore[index]  # an Entry is a tuple
-            given = np.asarray(arrays[node.name]) if node.name in arrays else None
-            if given is None or given.shape != array.shape or given.dtype != array.dtype:
-                found = "nothing" if given is None else f"{given.dtype}{list(given.shape)}"
+            inputs = np.asarray(arrays[node.name]) if node.name in arrays else None
+            if inputs is None or inputs.shape != array.shape or inputs.dtype != array.dtype:
+                result = "nothing" if inputs is None else f"{inputs.dtype}{list(inputs.shape)}"
                 raise ShapeError(
                     f"run_in_arena: the plan has input {node.name!r} of {array.dtype}"
-                    f"{list(array.shape)}, but got {found}."
+                    f"{list(array.shape)}, but got {result}."
                 )
-            self.own[array] = given
+            self.own[array] = inputs
 
     def memory(self, array: Array) -> np.ndarray:
         """The array's place."""
-        if array.offset is None or self.apart:
+        if array.offset is None or self.separate:
             if array not in self.own:
                 self.own[array] = np.empty(array.shape, array.dtype)
             return self.own[array]
@@ -77,33 +77,33 @@ class _Run:
         for number, step in enumerate(self.plan.schedule.steps):
             self.step(step)
             for storage in ending.get(number, ()):
-                if not self.apart:
+                if not self.separate:
                     self.arena[storage.offset : storage.offset + storage.nbytes] = POISON
         arrays = self.plan.schedule.arrays
         return [self.memory(arrays[head]).copy() for head in self.plan.schedule.graph.heads]
 
     def step(self, step: ScheduledStep) -> None:
         arrays = self.plan.schedule.arrays
-        given = []
+        inputs = []
         for place, entry in enumerate(step.node.inputs):
             array = arrays[entry]
             # A copy: JAX may otherwise read the arena itself, later than now.
             needed = place in step.reads
-            given.append(
+            inputs.append(
                 self.memory(array).copy() if needed else np.zeros(array.shape, array.dtype)
             )
         for index, (array, value) in enumerate(
-            zip(step.writes, self.compute(step, given), strict=False)
+            zip(step.writes, self.compute(step, inputs), strict=False)
         ):
             source = step.reads.get(step.same.get(index, -1))
             shared = source is not None and array.storage == source.storage is not None
-            if not shared or self.apart:
+            if not shared or self.separate:
                 self.memory(array)[...] = value
 
-    def compute(self, step: ScheduledStep, given: list[np.ndarray]) -> list[np.ndarray]:
+    def compute(self, step: ScheduledStep, inputs: list[np.ndarray]) -> list[np.ndarray]:
         node = step.node
-        known = tuple([(each.shape, each.dtype) for each in given])
+        known = tuple([(each.shape, each.dtype) for each in inputs])
         runner = runner_of(node.op, node.statics, known, len(node.scalars), cpu())
         scalars = [np.float64(each) for each in node.scalars]
-        results = on_numpy.quietly(runner.run, *given, *scalars)
+        results = on_numpy.quietly(runner.run, *inputs, *scalars)
         return [np.asarray(each) for each in results]

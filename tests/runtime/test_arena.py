@@ -23,13 +23,13 @@ WAYS = [(False, False), (True, False), (False, True), (True, True)]
 
 def values(plan: MemoryPlan) -> dict[str, np.ndarray]:
     random = np.random.default_rng(0)
-    found = {}
+    result = {}
     for array in plan.arrays:
         if array.name in {node.name for node in plan.schedule.graph.inputs}:
             weight = "weight" in array.name
             drawn = random.uniform(*(-0.05, 0.05) if weight else (0.1, 1), array.shape)
-            found[array.name] = drawn.astype(array.dtype)
-    return found
+            result[array.name] = drawn.astype(array.dtype)
+    return result
 
 
 @settings(max_examples=30, deadline=None)
@@ -39,8 +39,8 @@ def test_random_graphs(graph: Graph, ways: tuple[bool, bool], training: bool) ->
         graph = training_graph(graph, {"x0": "write", "x1": "add"}).graph
     plan = plan_memory(graph, [SPEC] * len(graph.inputs), *ways)
     arrays = values(plan)
-    in_arena, apart = run_in_arena(plan, arrays), run_in_arena(plan, arrays, apart=True)
-    for a, b in zip(in_arena, apart, strict=True):
+    in_arena, separate = run_in_arena(plan, arrays), run_in_arena(plan, arrays, separate=True)
+    for a, b in zip(in_arena, separate, strict=True):
         assert a.tobytes() == b.tobytes()
         assert np.isfinite(a).all()
 
@@ -52,7 +52,7 @@ def test_overlap_is_seen() -> None:
         for array in storage.arrays:
             array.offset = 0
     x = {"x": np.random.normal(size=(4, 4)).astype("float32")}
-    assert (run_in_arena(plan, x)[0] != run_in_arena(plan, x, apart=True)[0]).any()
+    assert (run_in_arena(plan, x)[0] != run_in_arena(plan, x, separate=True)[0]).any()
 
 
 @pytest.mark.parametrize("grad_req", ["null", "write"])
@@ -64,8 +64,8 @@ def test_networks(name: str, size: int, grad_req: str) -> None:
     symbol = mx.sym.load(NETS / f"{name}-symbol.json")
     plan = symbol.memory_plan(grad_req=grad_req, data=(1, 3, size, size))
     arrays = values(plan)
-    in_arena, apart = run_in_arena(plan, arrays), run_in_arena(plan, arrays, apart=True)
-    for a, b in zip(in_arena, apart, strict=True):
+    in_arena, separate = run_in_arena(plan, arrays), run_in_arena(plan, arrays, separate=True)
+    for a, b in zip(in_arena, separate, strict=True):
         assert a.tobytes() == b.tobytes()
     assert np.isfinite(in_arena[0]).all() and in_arena[0].sum() == pytest.approx(1, rel=1e-4)
 
@@ -80,14 +80,14 @@ def test_gradients_are_the_executors() -> None:
     arrays = values(plan)
     for name, array in {**executor.arg_dict, **executor.aux_dict}.items():
         array[:] = arrays[name]
-    found = run_in_arena(plan, arrays)
+    actual = run_in_arena(plan, arrays)
     outputs = executor.forward(is_train=True)
     executor.backward()
-    np.testing.assert_allclose(found[0], outputs[0].asnumpy(), rtol=1e-5)
-    states = found[1:3]
+    np.testing.assert_allclose(actual[0], outputs[0].asnumpy(), rtol=1e-5)
+    states = actual[1:3]
     for state, array in zip(states, executor.aux_arrays, strict=True):
         np.testing.assert_allclose(state, array.asnumpy(), rtol=1e-5)
-    for gradient, array in zip(found[3:], executor.grad_arrays, strict=True):
+    for gradient, array in zip(actual[3:], executor.grad_arrays, strict=True):
         np.testing.assert_allclose(gradient, array.asnumpy(), rtol=1e-3, atol=1e-5)
 
 

@@ -80,8 +80,8 @@ def test_sizes_beyond_32_bits() -> None:
 
 def test_lapack_is_there() -> None:
     assert mx.runtime.Features().is_enabled("LAPACK")
-    found = mx.nd.linalg.potrf(mx.nd.array([[4.0, 0.0], [0.0, 9.0]])).asnumpy()
-    assert found.tolist() == [[2.0, 0.0], [0.0, 3.0]]
+    actual = mx.nd.linalg.potrf(mx.nd.array([[4.0, 0.0], [0.0, 9.0]])).asnumpy()
+    assert actual.tolist() == [[2.0, 0.0], [0.0, 3.0]]
 
 
 def test_signs() -> None:

@@ -38,11 +38,11 @@ def refused(work):
 
 
 def run(program: str, seconds: int = 240) -> str:
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", BEGIN + program], capture_output=True, text=True, timeout=seconds
     )
-    assert found.returncode == 0, found.stderr[-3000:]
-    return found.stdout
+    assert process.returncode == 0, process.stderr[-3000:]
+    return process.stdout
 
 
 def test_what_a_child_can_do_and_what_it_cannot() -> None:

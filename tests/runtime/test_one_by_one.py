@@ -86,12 +86,12 @@ def train(net: gluon.nn.HybridSequential, graphs: bool) -> dict[str, np.ndarray]
         with autograd.record():
             loss = (net(x) ** 2).sum()
         loss.backward()
-        found = {"loss": loss.asnumpy(), "prediction": net(x).asnumpy()}
+        result = {"loss": loss.asnumpy(), "prediction": net(x).asnumpy()}
         for name, parameter in net.collect_params().items():
-            found[name] = parameter.data().asnumpy()
+            result[name] = parameter.data().asnumpy()
             if parameter.grad_req != "null":
-                found[f"gradient of {name}"] = parameter.grad().asnumpy()
-        return found
+                result[f"gradient of {name}"] = parameter.grad().asnumpy()
+        return result
     finally:
         by_operator.on = False
 
@@ -108,16 +108,16 @@ def test_heads_that_are_inputs_or_twice_the_same() -> None:
     x = mx.sym.var("x")
     y = mx.sym.exp(x)
     group = mx.sym.Group([x, y, y])
-    given = nd.array([0.0, 1.0])
+    inputs = nd.array([0.0, 1.0])
     by_operator.on = True
     try:
-        outputs = group.bind(args={"x": given}).forward()
+        outputs = group.bind(args={"x": inputs}).forward()
         outputs[1][:] = 9
     finally:
         by_operator.on = False
     assert outputs[0].asnumpy().tolist() == [0, 1]
     np.testing.assert_allclose(outputs[2].asnumpy(), np.exp([0.0, 1.0]), rtol=1e-6)
-    assert given.asnumpy().tolist() == [0, 1]
+    assert inputs.asnumpy().tolist() == [0, 1]
 
 
 def test_operators_without_inputs_in_a_graph() -> None:

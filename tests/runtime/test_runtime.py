@@ -95,15 +95,15 @@ def test_buffers_nobody_holds_are_reused() -> None:
 
 def test_a_buffer_behind_another_handle_is_never_reused() -> None:
     x = nd.ones((256, 256))
-    kept = x[0:128]
+    stored = x[0:128]
     copy = x.copy()
     x.wait_to_read()
-    before = kept.asnumpy()
+    before = stored.asnumpy()
     x += 1
     x.wait_to_read()
     np.testing.assert_array_equal(copy.asnumpy(), 1)
     np.testing.assert_array_equal(before, 1)
-    np.testing.assert_array_equal(kept.asnumpy(), 2)  # a view sees the write
+    np.testing.assert_array_equal(stored.asnumpy(), 2)  # a view sees the write
 
 
 def test_a_dead_result_is_not_computed() -> None:

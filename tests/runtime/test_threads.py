@@ -81,9 +81,9 @@ def test_threads_that_record_train_and_read_at_once() -> None:
 
 def test_one_thread_reads_what_another_has_only_recorded() -> None:
     x = nd.ones((3,)) * 2
-    found: list = []
-    in_threads(1, lambda _: found.append(x.asnumpy()))
-    np.testing.assert_array_equal(found[0], [2, 2, 2])
+    results: list = []
+    in_threads(1, lambda _: results.append(x.asnumpy()))
+    np.testing.assert_array_equal(results[0], [2, 2, 2])
 
 
 def test_waitall_waits_for_other_threads_too() -> None:
@@ -291,12 +291,12 @@ def test_engine_types_by_environment(kind: str) -> None:
         "for _ in range(5): x += 1\n"
         "print(mx.engine.current.kind, x.asnumpy().tolist())\n"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code],
         env={**__import__("os").environ, "MXNET_ENGINE_TYPE": kind},
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    assert found.stdout.strip() == f"{kind} [7.0, 7.0, 7.0]", found.stderr
+    assert process.stdout.strip() == f"{kind} [7.0, 7.0, 7.0]", process.stderr
 
 
 def test_programs_end_cleanly_with_work_under_way() -> None:
@@ -306,8 +306,10 @@ def test_programs_end_cleanly_with_work_under_way() -> None:
         "x = mx.nd.ones((3,)) + 1\n"
     )
     start = time.monotonic()
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert found.stdout == "ran\n" and found.stderr == "" and found.returncode == 0
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert process.stdout == "ran\n" and process.stderr == "" and process.returncode == 0
     assert time.monotonic() - start < 60
 
 
@@ -323,8 +325,8 @@ def test_two_threads_that_read_each_others_pending_arrays() -> None:
 
     in_threads(2, work)
     for each in latest:
-        found = each.asnumpy()
-        assert ((found >= 1) & (found <= 3)).all()
+        actual = each.asnumpy()
+        assert ((actual >= 1) & (actual <= 3)).all()
 
 
 @mx.operator.register("adds_one_in_place")

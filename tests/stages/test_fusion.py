@@ -15,18 +15,18 @@ def compiled(function, *arrays) -> hlo.Program:
 
 
 def test_groups_of_a_program_written_by_hand() -> None:
-    found = groups(hlo.parse(TEXT), ["double", "loop", "lib"])
-    assert [(each.kind, each.hlo_name, each.nodes) for each in found] == [
+    actual = groups(hlo.parse(TEXT), ["double", "loop", "lib"])
+    assert [(each.kind, each.hlo_name, each.nodes) for each in actual] == [
         ("kernel", "fusion", ("double",)),  # one multiplication, wrapped
         ("loop", "while.1", ("loop",)),
         ("library call", "call", ("loop",)),  # has no name of its own: that of what it reads
     ]
-    assert [each.inferred for each in found] == [False, False, True]
-    assert [each.reads for each in found] == [(), (0,), (1,)]
-    assert [each.inputs for each in found] == [(0,), (), (0,)]
-    assert found[0].bytes_in == found[0].bytes_out == 24
-    assert set(found[0].instructions) == {"fusion", "param_0", "constant.1", "b", "mul.1"}
-    assert found[0].to_dict()["nodes"] == ["double"]
+    assert [each.inferred for each in actual] == [False, False, True]
+    assert [each.reads for each in actual] == [(), (0,), (1,)]
+    assert [each.inputs for each in actual] == [(0,), (), (0,)]
+    assert actual[0].bytes_in == actual[0].bytes_out == 24
+    assert set(actual[0].instructions) == {"fusion", "param_0", "constant.1", "b", "mul.1"}
+    assert actual[0].to_dict()["nodes"] == ["double"]
 
 
 def test_a_scope_is_found_among_the_parts_of_a_name() -> None:
@@ -37,8 +37,8 @@ def test_a_scope_is_found_among_the_parts_of_a_name() -> None:
     assert scope_in("", scopes) is None
 
 
-def by_node(found: list[Group]) -> dict[str, list[Group]]:
-    return {node: [g for g in found if node in g.nodes] for g in found for node in g.nodes}
+def by_node(result: list[Group]) -> dict[str, list[Group]]:
+    return {node: [g for g in result if node in g.nodes] for g in result for node in g.nodes}
 
 
 def test_a_chain_of_elementwise_operations_is_one_fusion() -> None:
@@ -65,8 +65,8 @@ def test_a_convolution_is_a_library_call_and_what_follows_is_fused() -> None:
             return jnp.maximum(y, 0)
 
     program = compiled(function, jnp.ones((4, 16, 16, 8)), jnp.ones((3, 3, 8, 16)), jnp.ones(16))
-    found = groups(program, ["conv", "bias", "relu"])
-    of = by_node(found)
+    actual = groups(program, ["conv", "bias", "relu"])
+    of = by_node(actual)
     assert any(each.kind == "library call" for each in of["conv"])
     (last,) = of["relu"]
     assert "bias" in last.nodes  # wherever the convolution went, these two run as one
@@ -77,12 +77,12 @@ def test_a_loop_has_its_groups_inside() -> None:
         with jax.named_scope("rnn"):
             return jax.lax.fori_loop(0, 3, lambda i, h: jnp.tanh(h @ w + x), x)
 
-    found = groups(compiled(function, jnp.ones((64, 64)), jnp.ones((64, 64))), ["rnn"])
-    loops = [each for each in found if each.kind == "loop"]
+    actual = groups(compiled(function, jnp.ones((64, 64)), jnp.ones((64, 64))), ["rnn"])
+    loops = [each for each in actual if each.kind == "loop"]
     assert len(loops) == 1 and loops[0].nodes == ("rnn",)
-    inside = [each for each in found if each.parent == loops[0].id]
+    inside = [each for each in actual if each.parent == loops[0].id]
     assert any("rnn" in each.nodes for each in inside)
-    assert loops[0].parent is None or found[loops[0].parent].kind == "call"
+    assert loops[0].parent is None or actual[loops[0].parent].kind == "call"
 
 
 def test_ids_are_places_and_what_is_read_was_made() -> None:
@@ -94,13 +94,13 @@ def test_ids_are_places_and_what_is_read_was_made() -> None:
         return z.sum(0), y
 
     program = compiled(function, jnp.ones((64, 64)), jnp.ones((64, 64)))
-    found = groups(program, ["a", "b"])
-    assert [each.id for each in found] == list(range(len(found)))
-    names = [each.hlo_name for each in found]
+    actual = groups(program, ["a", "b"])
+    assert [each.id for each in actual] == list(range(len(actual)))
+    names = [each.hlo_name for each in actual]
     assert len(set(names)) == len(names) and set(names) <= set(program.instructions)
-    for each in found:
+    for each in actual:
         for number in each.reads:
-            assert number != each.id and found[number].parent == each.parent
+            assert number != each.id and actual[number].parent == each.parent
 
 
 def test_nodes_of_instructions_come_once_and_in_order() -> None:

@@ -30,8 +30,8 @@ FIELDS = {
 def line_of(mark: str) -> int:
     """The number of the only line of this file that ends in a mark."""
     rows = Path(__file__).read_text().splitlines()
-    (found,) = [i for i, row in enumerate(rows, 1) if row.endswith("# " + mark)]
-    return found
+    (result,) = [i for i, row in enumerate(rows, 1) if row.endswith("# " + mark)]
+    return result
 
 
 class DenseRelu(HybridBlock):
@@ -323,18 +323,18 @@ def test_layers_of_a_sequential_lead_to_the_lines_that_made_them() -> None:
 
 def lowered(monkeypatch: pytest.MonkeyPatch, call: Any) -> list[Any]:
     """The graphs that are compiled while ``call`` runs."""
-    found: list[Any] = []
+    results: list[Any] = []
     compile_whole = executable_cache._compile
 
-    def watch(graph: Any, *given: Any) -> Any:
-        found.append(graph)
-        return compile_whole(graph, *given)
+    def watch(graph: Any, *inputs: Any) -> Any:
+        results.append(graph)
+        return compile_whole(graph, *inputs)
 
     monkeypatch.setattr(executable_cache, "_compile", watch)
     executable_cache.clear()
     call()
     monkeypatch.undo()
-    return found
+    return results
 
 
 @pytest.mark.usefixtures("compiling_at_once")

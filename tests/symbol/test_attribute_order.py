@@ -55,9 +55,9 @@ def test_order_of_attributes(symbol, order: str) -> None:
 
 def test_attributes_of_parameters_follow_their_operator() -> None:
     net = mx.sym.Convolution(A, kernel=(3, 3), num_filter=4, stride=(1, 1), pad=(1, 1), name="c")
-    found = {name: list(attributes) for name, attributes in net.attr_dict().items()}
+    actual = {name: list(attributes) for name, attributes in net.attr_dict().items()}
     order = ["num_filter", "pad", "stride", "kernel"]
-    assert found == {"c_weight": order, "c_bias": order, "c": order}
+    assert actual == {"c_weight": order, "c_bias": order, "c": order}
     assert mx.sym.load_json(net.tojson()).attr_dict() == net.attr_dict()
 
 
@@ -68,10 +68,10 @@ def test_nothing_is_lost() -> None:
 
 def test_keywords_come_before_the_attributes_of_the_scope() -> None:
     with mx.AttrScope(__zz__="1", __q__="2"):
-        found = mx.sym.FullyConnected(
+        actual = mx.sym.FullyConnected(
             A, num_hidden=3, __q__="1", lr_mult=2, attr={"__lr_mult__": "7", "__y__": "1"}
         ).list_attr()
-    assert list(found.items()) == [
+    assert list(actual.items()) == [
         ("num_hidden", "3"), ("__y__", "1"), ("__zz__", "1"), ("__lr_mult__", "2"),
         ("lr_mult", "2"), ("__q__", "2"),
     ]  # fmt: skip

@@ -40,8 +40,8 @@ class OnNumPy(mx.library.Backend):
         self.compiled.append((symbol, dict(arrays), options))
         graph = symbol.graph
 
-        def call(*given: np.ndarray) -> list[np.ndarray]:
-            known = {(v, 0): x for v, x in zip(graph.inputs, given, strict=True)}
+        def call(*inputs: np.ndarray) -> list[np.ndarray]:
+            known = {(v, 0): x for v, x in zip(graph.inputs, inputs, strict=True)}
             for node in graph.nodes:
                 if node.is_variable:
                     continue
@@ -54,9 +54,9 @@ class OnNumPy(mx.library.Backend):
 
 @pytest.fixture
 def backend() -> OnNumPy:
-    found = OnNumPy()
-    mx.library.register_backend("OnNumPy", found)
-    return found
+    result = OnNumPy()
+    mx.library.register_backend("OnNumPy", result)
+    return result
 
 
 def two_parts() -> Any:
@@ -120,8 +120,8 @@ def test_libraries(name: str) -> None:
     arrays = {p.name: p.data() for p in net.collect_params().values()}
     optimized = sym.optimize_for(name, arrays)
     assert optimized.list_arguments() == ["data"]
-    kept, _ = mx.contrib.tensorrt.init_tensorrt_params(optimized, arrays, {})
-    assert kept == {}
+    stored, _ = mx.contrib.tensorrt.init_tensorrt_params(optimized, arrays, {})
+    assert stored == {}
     np.testing.assert_allclose(run(optimized, data=x.asnumpy()), expected, rtol=1e-4, atol=1e-5)
 
 
@@ -157,8 +157,8 @@ def test_openvino_holds_no_arrays_of_its_last_call_and_copies_none() -> None:
     np.testing.assert_array_equal(out, np.maximum(x, 0))
     spec = mx.nd.array(x)._spec
     address = out.ctypes.data
-    kept = to_device(out, spec)
-    assert np.asarray(kept).ctypes.data == address
+    stored = to_device(out, spec)
+    assert np.asarray(stored).ctypes.data == address
     again = x.copy()
     (out,) = runner([again])
     alive = [weakref.ref(again), weakref.ref(out)]
@@ -212,9 +212,9 @@ def test_openvino_says_which_operator_it_lacks() -> None:
 @pytest.mark.parametrize("name", ["onnxruntime", "openvino"])
 def test_a_library_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)
-    wanted = {"onnxruntime": "ONNXRuntime", "openvino": "OpenVINO"}[name]
+    expected = {"onnxruntime": "ONNXRuntime", "openvino": "OpenVINO"}[name]
     with pytest.raises(MXNetError, match=rf"pip install 'mixnet\[{name}\]'"):
-        two_parts().optimize_for(wanted)
+        two_parts().optimize_for(expected)
 
 
 def test_a_network_of_one_part_is_called_at_once_unless_somebody_watches() -> None:
@@ -320,8 +320,8 @@ def test_an_encoder_is_one_part_although_its_activation_may_draw() -> None:
     optimized = symbol.optimize_for("ONNXRuntime", arrays)
     kinds = [node.op.name for node in optimized.graph.nodes if node.op]
     assert kinds == ["_backend_part"]
-    given = {n: x.asnumpy() for n, x in zip(("data0", "data1"), inputs, strict=True)}
-    np.testing.assert_allclose(run(optimized, **given), expected, rtol=1e-4, atol=1e-5)
+    options = {n: x.asnumpy() for n, x in zip(("data0", "data1"), inputs, strict=True)}
+    np.testing.assert_allclose(run(optimized, **options), expected, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux alone")

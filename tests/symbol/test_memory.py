@@ -37,8 +37,8 @@ def test_order_is_asked_for_only_where_it_is_worth_it() -> None:
     symbol = mx.sym.load(NETS / "googlenet-symbol.json")
     assert symbol.memory_plan(data=DATA).dependencies == []
     # in ResNet's blocks the shortcut and the last convolution could run at once: 490 MB
-    found = mx.sym.load(NETS / "resnet50-symbol.json").memory_plan(data=DATA)
-    assert found.total_bytes >> 20 == 441 and found.dependencies
+    actual = mx.sym.load(NETS / "resnet50-symbol.json").memory_plan(data=DATA)
+    assert actual.total_bytes >> 20 == 441 and actual.dependencies
 
 
 def hidden(x: mx.sym.Symbol, name: str) -> mx.sym.Symbol:
@@ -69,11 +69,11 @@ def test_debug_str_has_mxnets_total(make: object, megabytes: int) -> None:
 
 def test_what_belongs_to_the_user_is_counted_apart() -> None:
     net = mx.sym.BatchNorm(hidden(mx.sym.Variable("x"), "a"), name="bn")
-    found = net.memory_plan(grad_req={"a_weight": "write"}, x=(4, 256))
-    assert found.gradient_bytes == 1024 * 256 * 4
-    assert found.argument_bytes == (4 * 256 + 1024 * 256 + 2 * 1024 + 4 * 1024) * 4
-    assert found.state_bytes == 2 * 1024 * 4
-    kinds = {array.name: array.kind for array in found.arrays}
+    actual = net.memory_plan(grad_req={"a_weight": "write"}, x=(4, 256))
+    assert actual.gradient_bytes == 1024 * 256 * 4
+    assert actual.argument_bytes == (4 * 256 + 1024 * 256 + 2 * 1024 + 4 * 1024) * 4
+    assert actual.state_bytes == 2 * 1024 * 4
+    kinds = {array.name: array.kind for array in actual.arrays}
     assert kinds["x"] == "argument" and kinds["bn_moving_mean"] == "state"
     assert kinds["bn[0]"] == "output" and kinds["a"] == "internal"
 
@@ -115,8 +115,8 @@ def test_a_block_is_planned_without_being_initialized() -> None:
 def test_a_block_in_half_precision() -> None:
     net = nn.Dense(10)
     net.cast("float16")
-    found = net.memory_plan(mx.nd.zeros((2, 3), dtype="float16"))
-    assert found.total_bytes == 2 * 10 * 2
+    actual = net.memory_plan(mx.nd.zeros((2, 3), dtype="float16"))
+    assert actual.total_bytes == 2 * 10 * 2
 
 
 @pytest.mark.parametrize("mode", ["mirror", "sublinear"])

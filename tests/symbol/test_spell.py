@@ -35,10 +35,10 @@ def test_files_of_recorded_operators(name):
     assert [node["op"] for node in nodes] == operators
     assert all("scalar" in node["attrs"] for node in nodes if "scalar" in node["op"])
     loaded = sym.load_json(text)
-    given = {"var0": x, "null1": nd.array([1, -1] if name == "rows" else [2, 0])}
-    arrays = {each: given[each] for each in loaded.list_arguments()}
-    (found,) = loaded.bind(mx.cpu(), arrays).forward()
-    np.testing.assert_array_equal(found.asnumpy(), y.asnumpy())
+    options = {"var0": x, "null1": nd.array([1, -1] if name == "rows" else [2, 0])}
+    arrays = {each: options[each] for each in loaded.list_arguments()}
+    (actual,) = loaded.bind(mx.cpu(), arrays).forward()
+    np.testing.assert_array_equal(actual.asnumpy(), y.asnumpy())
 
 
 def test_several_index_arrays_keep_their_operator():
@@ -48,8 +48,8 @@ def test_several_index_arrays_keep_their_operator():
         y = x[nd.array([0, 1]), nd.array([1, 1])]
     text = autograd.get_symbol(y).tojson()
     arrays = {"var0": x, "null1": nd.array([0, 1]), "null2": nd.array([1, 1])}
-    (found,) = sym.load_json(text).bind(mx.cpu(), arrays).forward()
-    assert found.asnumpy().tolist() == [2, 4]
+    (actual,) = sym.load_json(text).bind(mx.cpu(), arrays).forward()
+    assert actual.asnumpy().tolist() == [2, 4]
 
 
 def test_variable_is_its_own_symbol():
@@ -69,8 +69,8 @@ def test_file_of_a_block_that_indexes():
     used = {node["op"] for node in json.loads(text)["nodes"]}
     assert used == {"null", "Reshape", "slice", "broadcast_add"}
     loaded = sym.load_json(text)
-    (found,) = loaded.bind(mx.cpu(), {loaded.list_arguments()[0]: x}).forward()
-    assert found.asnumpy().tolist() == [6, 7, 8]
+    (actual,) = loaded.bind(mx.cpu(), {loaded.list_arguments()[0]: x}).forward()
+    assert actual.asnumpy().tolist() == [6, 7, 8]
 
 
 def test_names_of_a_recorded_computation():

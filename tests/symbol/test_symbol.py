@@ -151,8 +151,8 @@ def test_gradient_graph_is_a_symbol() -> None:
     x, y = sym.Variable("x"), sym.Variable("y")
     gradient = sym.sin(x * y, name="s").gradient(["x"])
     assert "s_output_grad" in gradient.list_arguments()
-    given = {"x": nd.array([0.3]), "y": nd.array([2.0]), "s_output_grad": nd.ones((1,))}
-    np.testing.assert_allclose(gradient.eval(**given)[0].asnumpy(), 2 * np.cos(0.6), rtol=1e-6)
+    options = {"x": nd.array([0.3]), "y": nd.array([2.0]), "s_output_grad": nd.ones((1,))}
+    np.testing.assert_allclose(gradient.eval(**options)[0].asnumpy(), 2 * np.cos(0.6), rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def test_outputs_are_there_before_they_are_computed() -> None:
         executor = (a * 2 + b).simple_bind(mx.cpu(), a=(2,), b=(2,))
     (early,) = executor.outputs
     assert early.shape == (2,) and executor.output_dict["_plus0_output"] is early
-    found = executor.forward(a=mx.nd.ones(2), b=np.ones(2, "float32"))
-    assert found[0].asnumpy().tolist() == early.asnumpy().tolist() == [3, 3]
+    actual = executor.forward(a=mx.nd.ones(2), b=np.ones(2, "float32"))
+    assert actual[0].asnumpy().tolist() == early.asnumpy().tolist() == [3, 3]
     with pytest.raises(ValueError, match="a must be an NDArray or a NumPy array, not int"):
         executor.forward(a=3)
     with pytest.raises(ValueError, match="there is no argument 'q'"):

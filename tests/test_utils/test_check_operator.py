@@ -20,8 +20,8 @@ HEAD = np.ones((2, 2))
 @pytest.mark.parametrize("location", [[X, Y], {"a": X, "b": Y}])
 @pytest.mark.parametrize("expected", [[X * Y], {"product_output": X * Y}])
 def test_forward(location, expected) -> None:
-    (found,) = utils.check_symbolic_forward(PRODUCT, location, expected)
-    np.testing.assert_array_equal(found.asnumpy(), X * Y)
+    (actual,) = utils.check_symbolic_forward(PRODUCT, location, expected)
+    np.testing.assert_array_equal(actual.asnumpy(), X * Y)
     with pytest.raises(AssertionError, match="EXPECTED_product_output=3"):
         utils.check_symbolic_forward(PRODUCT, location, [X * Y + 1])
 
@@ -43,12 +43,12 @@ def test_backward(grad_req, heads) -> None:
 
 
 def test_backward_of_a_loss_and_of_nothing() -> None:
-    found = utils.check_symbolic_backward(mx.sym.MakeLoss(PRODUCT), [X, Y], None, [Y, X])
-    assert set(found) == {"a", "b"}
-    found = utils.check_symbolic_backward(
+    actual = utils.check_symbolic_backward(mx.sym.MakeLoss(PRODUCT), [X, Y], None, [Y, X])
+    assert set(actual) == {"a", "b"}
+    actual = utils.check_symbolic_backward(
         PRODUCT, [X, Y], [HEAD], {"a": Y}, grad_req={"a": "write", "b": "null"}
     )
-    assert set(found) == {"a"}
+    assert set(actual) == {"a"}
 
 
 def test_numeric_gradient() -> None:
@@ -77,9 +77,9 @@ def test_numeric_gradient_with_states() -> None:
 
 def test_numeric_grad_of_an_executor() -> None:
     executor = PRODUCT.bind(mx.cpu(), {"a": mx.nd.array(X), "b": mx.nd.array(Y)})
-    found = utils.numeric_grad(executor, {"a": X, "b": Y}, eps=1e-2)
-    np.testing.assert_allclose(found["a"], Y, rtol=1e-3)
-    np.testing.assert_allclose(found["b"], X, rtol=1e-3)
+    actual = utils.numeric_grad(executor, {"a": X, "b": Y}, eps=1e-2)
+    np.testing.assert_allclose(actual["a"], Y, rtol=1e-3)
+    np.testing.assert_allclose(actual["b"], X, rtol=1e-3)
 
 
 def test_consistency_over_dtypes() -> None:

@@ -68,8 +68,8 @@ def test_random_sparse_arrays() -> None:
         np.testing.assert_array_equal(empty.asnumpy(), 0)
         same = utils.rand_ndarray((4, 3), stype, modifier_func=lambda x: 7.0, density=1)
         np.testing.assert_array_equal(same.asnumpy(), 7)
-    given = utils.create_sparse_array((4, 3), "row_sparse", data_init=3.0, rsp_indices=[0, 2])
-    np.testing.assert_array_equal(given.asnumpy().sum(1), [9, 0, 9, 0])
+    array = utils.create_sparse_array((4, 3), "row_sparse", data_init=3.0, rsp_indices=[0, 2])
+    np.testing.assert_array_equal(array.asnumpy().sum(1), [9, 0, 9, 0])
     assert utils.create_sparse_array_zd((4, 3), "row_sparse", 0.5).indices.shape == (0,)
     assert utils.rand_ndarray((2, 3), dtype="float64").dtype == np.float64
 
@@ -122,10 +122,10 @@ def test_generators() -> None:
     def dice(count: int) -> np.ndarray:
         return random.randint(0, 3, count)
 
-    chance, found, expected = utils.chi_square_check(dice, [0, 1, 2], [1 / 3] * 3, 1000)
+    chance, actual, expected = utils.chi_square_check(dice, [0, 1, 2], [1 / 3] * 3, 1000)
     with pytest.raises(AssertionError, match="2 probabilities for 3 buckets"):
         utils.chi_square_check(dice, [0, 1, 2], [0.5, 0.5], 1000)
-    assert chance > 1e-3 and found.sum() == 1000
+    assert chance > 1e-3 and actual.sum() == 1000
     assert expected.tolist() == [333] * 3
 
 

@@ -61,8 +61,8 @@ def test_lists(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> N
 def test_lists_in_parts(folder: Path, tmp_path: Path) -> None:
     run("--list", "--recursive", "--train-ratio", 0.5, "--test-ratio", 0.25, tmp_path / "t", folder)
     run("--list", "--recursive", "--chunks", 2, tmp_path / "c", folder)
-    found = {path.name: numbers(path) for path in tmp_path.glob("*.lst")}
-    assert found == {
+    actual = {path.name: numbers(path) for path in tmp_path.glob("*.lst")}
+    assert actual == {
         "t_test.lst": SHUFFLED[:4], "t_train.lst": SHUFFLED[4:12], "t_val.lst": SHUFFLED[12:],
         "c_0.lst": SHUFFLED[:8], "c_1.lst": SHUFFLED[8:],
     }  # fmt: skip

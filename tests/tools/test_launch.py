@@ -237,11 +237,11 @@ def test_over_mpi(tmp_path: Path) -> None:
     )
     env = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     command = ["mpirun", "-n", "2", "--oversubscribe", sys.executable, str(program)]
-    found = subprocess.run(
+    process = subprocess.run(
         command, env=env, capture_output=True, text=True, timeout=120, cwd=Path(__file__).parents[2]
     )
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "rank 0 has [2. 2.]" in found.stdout and "rank 1 has [2. 2.]" in found.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "rank 0 has [2. 2.]" in process.stdout and "rank 1 has [2. 2.]" in process.stdout
 
 
 # ---- looking after processes --------------------------------------------------------------------

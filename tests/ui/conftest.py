@@ -231,10 +231,10 @@ class Watched:
         if not AXE.is_file():
             pytest.skip("needs axe-core: (cd widgets && npm ci)")
         self.page.evaluate(AXE.read_text())
-        found = within(self.page, "(s) => axe.run(s)", selector)
+        result = within(self.page, "(s) => axe.run(s)", selector)
         return [
             f"{each['id']}: {each['help']} ({node['html'][:200]})"
-            for each in found["violations"]
+            for each in result["violations"]
             if each["impact"] in ("serious", "critical")
             for node in each["nodes"]
         ]

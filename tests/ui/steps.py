@@ -16,21 +16,21 @@ class Steps:
 
     Args:
         act: called with the page and the view's element.
-        told: entries of the state that Python has to hear of; ``...``: any value.
+        state: entries of the state that Python has to hear of; ``...``: any value.
     """
 
-    def __init__(self, act: Callable[[Any, Any], None], told: dict[str, Any]):
-        self.act, self.told = act, told
+    def __init__(self, act: Callable[[Any, Any], None], state: dict[str, Any]):
+        self.act, self.state = act, state
 
     def __call__(self, page: Any, view: Any) -> None:
         self.act(page, view)
 
 
-def steps(**told: Any) -> Callable[[Callable[[Any, Any], None]], Callable[[Any, Any], None]]:
+def steps(**state: Any) -> Callable[[Callable[[Any, Any], None]], Callable[[Any, Any], None]]:
     """Declare the steps of the example with the function's name."""
 
     def declare(act: Callable[[Any, Any], None]) -> Callable[[Any, Any], None]:
-        STEPS[act.__name__] = Steps(act, told)
+        STEPS[act.__name__] = Steps(act, state)
         return act
 
     return declare

@@ -93,8 +93,8 @@ def test_it_opens_runs_is_saved_and_opened_again(
     settle(page)
     views = page.locator(".jp-OutputArea .mx").all()
     assert views
-    found = {i: view.evaluate(FIND) for i, view in enumerate(views)}
-    assert {i: each for i, each in found.items() if each} == {}
+    actual = {i: view.evaluate(FIND) for i, view in enumerate(views)}
+    assert {i: each for i, each in actual.items() if each} == {}
     command(page, "docmanager:save")
     page.wait_for_function("() => !jupyterapp.shell.currentWidget.context.model.dirty")
     saved = nbformat.read(lab.folder / name, as_version=4)

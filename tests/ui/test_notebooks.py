@@ -88,7 +88,7 @@ def test_view(server: Server, notebook: Watched, name: str) -> None:
     view.wait_for(timeout=60_000)
     settle(page)  # see ``shown``
     STEPS[name](page, view)
-    for key, value in STEPS[name].told.items():
+    for key, value in STEPS[name].state.items():
         wait_until_told(server, page, name, key, value)
     assert view.evaluate(LEAKED) == []
     assert notebook.axe(".jp-OutputArea .mx") == []

@@ -31,5 +31,5 @@ PAGE = (
 def test_it_finds(noting: Watched, tmp_path: Path, content: str, kind: str | None) -> None:
     (tmp_path / "a.html").write_text(PAGE.format(content), encoding="utf-8")
     noting.page.goto((tmp_path / "a.html").as_uri())
-    found = unreadable(noting.page, ".mx")
-    assert any(each.startswith(kind) for each in found) if kind else found == [], found
+    actual = unreadable(noting.page, ".mx")
+    assert any(each.startswith(kind) for each in actual) if kind else actual == [], actual

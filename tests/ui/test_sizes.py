@@ -54,7 +54,7 @@ def test_all_text_can_be_read(noting: Watched, tmp_path: Path, name: str, answer
         name = f"{name}-answered"
     view.to_html(tmp_path / "a.html")
     page = noting.page
-    found = {}
+    actual = {}
     page.set_viewport_size({"width": WIDTHS[-1], "height": 900})
     page.goto((tmp_path / "a.html").as_uri())
     shown(page)
@@ -64,13 +64,13 @@ def test_all_text_can_be_read(noting: Watched, tmp_path: Path, name: str, answer
         if answered:
             page.evaluate(OPEN)
             settle(page)
-        found[width] = unreadable(page, ".mx")
+        actual[width] = unreadable(page, ".mx")
         if os.environ.get("MIXNET_TEST_PICTURES"):
             draw(page, f"{name}-{width}")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), width
     if answered:
         assert noting.axe("body") == []
-    assert {width: each for width, each in found.items() if each} == {}
+    assert {width: each for width, each in actual.items() if each} == {}
     assert noting.errors == []
 
 

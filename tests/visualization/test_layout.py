@@ -20,20 +20,20 @@ def random_graph(seed: int) -> tuple[list[tuple[float, float]], list[tuple[int, 
 
 def points_of(path: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Places on a path as :func:`curve` draws it: lines, and curves that begin and end upright."""
-    found = []
+    results = []
     for k, ((px, py), (x, y)) in enumerate(itertools.pairwise(path)):
         for step in range(9):
             t = step / 8
             s = 1 - t
             if k % 2 == 0:
-                found.append((px + (x - px) * t, py + (y - py) * t))
+                results.append((px + (x - px) * t, py + (y - py) * t))
             else:
                 middle = (py + y) / 2
-                found.append((
+                results.append((
                     (s**3 + 3 * s * s * t) * px + (3 * s * t * t + t**3) * x,
                     s**3 * py + 3 * s * t * middle + t**3 * y,
                 ))  # fmt: skip
-    return found
+    return results
 
 
 def check(laid: Layout, sizes, edges) -> None:

@@ -32,8 +32,8 @@ EDGES = [
 
 
 def _edges(picture: Any) -> dict[str, str]:
-    found = re.findall(r"\t(\w+ -> \w+) \[label=\"?([^\"\]]*?)\"? arrowtail", picture.source)
-    return dict(found)
+    result = re.findall(r"\t(\w+ -> \w+) \[label=\"?([^\"\]]*?)\"? arrowtail", picture.source)
+    return dict(result)
 
 
 def test_the_source_of_mxnet() -> None:

@@ -121,8 +121,8 @@ def test_white_is_zero_where_both_signs_occur() -> None:
         (2, 4, (2, 3, 4)),
         (-1e308, 1e308, (-1e308, 0, 1e308)),
     ):
-        found = [display.colour(display.warmth(number, low, high)) for number in numbers]
-        assert found == [blue, white, red]
+        results = [display.colour(display.warmth(number, low, high)) for number in numbers]
+        assert results == [blue, white, red]
     assert display.warmth(5, 5, 5) == 0
     values = np.array([[-1.0, 0.0, 3.0]])
     shown = ready(nd.array(values))
@@ -137,10 +137,10 @@ def test_the_hook_is_there_once_and_only_with_views() -> None:
         "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; "
         "print(len(display.FORMS))"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     )
-    assert found.stdout.split() == ["0", "1"]
+    assert process.stdout.split() == ["0", "1"]
 
 
 def test_a_pending_array_is_computed_when_the_reader_asks() -> None:

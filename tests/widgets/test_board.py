@@ -23,8 +23,8 @@ PATIENCE = 60  # seconds until a test gives up; nothing waits so long
 
 
 def curve(board: TrainingBoard, name: str) -> dict:
-    (found,) = [series for series in board.payload["series"] if series["name"] == name]
-    return found
+    (result,) = [series for series in board.payload["series"] if series["name"] == name]
+    return result
 
 
 def until(condition) -> None:
@@ -197,11 +197,13 @@ def test_images_are_png_files(shape: tuple[int, ...]) -> None:
     (shown,) = board.payload["images"]
     data = np.frombuffer(base64.b64decode(shown["src"].split(",")[1]), np.uint8)
     decoded = cv2.imdecode(data, cv2.IMREAD_COLOR)[:, :, ::-1]
-    wanted = pixels if pixels.ndim == 2 or shape[-1] == 3 else pixels.transpose(1, 2, 0)
-    stride = math.ceil(max(wanted.shape[:2]) / 96)
-    wanted = np.broadcast_to(np.atleast_3d(wanted), (*wanted.shape[:2], 3))[::stride, ::stride]
-    np.testing.assert_array_equal(decoded, wanted)
-    assert (shown["height"], shown["width"]) == wanted.shape[:2]
+    expected = pixels if pixels.ndim == 2 or shape[-1] == 3 else pixels.transpose(1, 2, 0)
+    stride = math.ceil(max(expected.shape[:2]) / 96)
+    expected = np.broadcast_to(np.atleast_3d(expected), (*expected.shape[:2], 3))[
+        ::stride, ::stride
+    ]
+    np.testing.assert_array_equal(decoded, expected)
+    assert (shown["height"], shown["width"]) == expected.shape[:2]
     assert png(np.zeros((1, 1, 1), np.uint8)).startswith(b"\x89PNG")
 
 
@@ -367,13 +369,13 @@ def test_the_page_gets_few_updates_and_the_last_one(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.skipif(not live.available(), reason="pip install 'mixnet[widgets]'")
 def test_waiting_says_the_last_state_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    board, told = TrainingBoard(), []
-    monkeypatch.setattr(type(board.widget), "send_state", lambda self, key=None: told.append(
+    board, sent = TrainingBoard(), []
+    monkeypatch.setattr(type(board.widget), "send_state", lambda self, key=None: sent.append(
         (threading.current_thread().name, self.payload["status"], key)
     ))  # fmt: skip
     board.start(lambda board: board.log(loss=1.0))
     assert board.wait()
-    assert told[-1] == (threading.current_thread().name, "done", "payload")
+    assert sent[-1] == (threading.current_thread().name, "done", "payload")
 
 
 def test_without_anywidget_there_are_lines(
@@ -438,8 +440,8 @@ def test_bad_input() -> None:
 def digits() -> tuple[np.ndarray, np.ndarray]:
     from sklearn.datasets import load_digits
 
-    found = load_digits()
-    return (found.data[:600] / 16).astype("float32"), found.target[:600].astype("float32")
+    result = load_digits()
+    return (result.data[:600] / 16).astype("float32"), result.target[:600].astype("float32")
 
 
 def network() -> gluon.nn.HybridSequential:

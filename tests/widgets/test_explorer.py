@@ -102,13 +102,13 @@ def test_pooling_is_mixnets(convention: str) -> None:
 def test_attention_is_mixnets(mask: str) -> None:
     """Against the operators for attention, all heads at once."""
     random = np.random.RandomState(2)
-    heads, size, asked, time = 2, 4, 5, 6
-    q = random.normal(size=(asked, heads * size)).astype(np.float32)
+    heads, size, queries, time = 2, 4, 5, 6
+    q = random.normal(size=(queries, heads * size)).astype(np.float32)
     k, v = (random.normal(size=(time, heads * size)).astype(np.float32) for _ in range(2))
     kv = np.stack([k.reshape(time, heads, size), v.reshape(time, heads, size)], 2)
     kv = nd.array(kv.reshape(time, 1, -1))
     scores = nd.contrib.interleaved_matmul_encdec_qk(nd.array(q[:, None]), kv, heads=heads)
-    row, column = np.mgrid[:asked, :time]
+    row, column = np.mgrid[:queries, :time]
     hidden = {"none": column < 0, "causal": column > row, "length": column >= 4}[mask]
     masked = nd.where(nd.array(np.stack([hidden] * heads)), nd.full(scores.shape, -np.inf), scores)
     weights = nd.softmax(masked)
@@ -119,12 +119,12 @@ def test_attention_is_mixnets(mask: str) -> None:
         parts = [each[:, part].tolist() for each in (q, k, v)]
         cases.append(["attention", *parts, {"mask": mask, "length": 4}])
         cases.append(["headOf", q.tolist(), head, heads])
-    found = in_page(cases)
+    actual = in_page(cases)
     for head in range(heads):
         part = slice(head * size, (head + 1) * size)
-        close(found[2 * head]["weights"], weights.asnumpy()[head])
-        close(found[2 * head]["out"], out[:, part])
-        close(found[2 * head + 1], q[:, part])
+        close(actual[2 * head]["weights"], weights.asnumpy()[head])
+        close(actual[2 * head]["out"], out[:, part])
+        close(actual[2 * head + 1], q[:, part])
 
 
 @needs_node

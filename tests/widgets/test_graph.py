@@ -315,7 +315,7 @@ def test_open_shapes_are_no_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "inputs", "named", "told"),
+    ("target", "inputs", "named", "message"),
     [
         (3, (), {}, "int is not a graph. Pass a Symbol"),
         (small_net(), (), {}, "net needs an input"),
@@ -326,8 +326,8 @@ def test_open_shapes_are_no_error() -> None:
         (lambda x: x, ((3, 6),), {}, "not on the shape"),
     ],
 )
-def test_what_is_refused(target, inputs, named, told) -> None:
-    with pytest.raises(AttributeTypeError, match=re.escape(told)):
+def test_what_is_refused(target, inputs, named, message) -> None:
+    with pytest.raises(AttributeTypeError, match=re.escape(message)):
         GraphView(target, *inputs, **named)
 
 
@@ -340,8 +340,8 @@ def test_measured_facts() -> None:
     read, facts = Reader(view.payload), view.payload["facts"]
     times = [t for t, op in zip(facts["time"], read.ops, strict=True) if op]
     assert all(0 < t < 10 for t in times)
-    wanted = {n: "write" for n in symbol.list_arguments() if n not in ("data", "softmax_label")}
-    plan = symbol.memory_plan(grad_req=wanted, **shapes)
+    expected = {n: "write" for n in symbol.list_arguments() if n not in ("data", "softmax_label")}
+    plan = symbol.memory_plan(grad_req=expected, **shapes)
     planned = {a.node: a for a in plan.arrays if a.index == 0}
     for name, storage in zip(read.names, facts["storage"], strict=True):
         own = planned[name]
@@ -359,15 +359,15 @@ def test_a_difference_tells_what_the_passes_tell() -> None:
     x = mx.sym.Variable("x")
     before = (mx.sym.exp(x, name="a") + mx.sym.exp(x, name="b")).graph
     after = mx.passes.eliminate_common.eliminate_common(before, None)
-    told = changes(before, after)
+    change = changes(before, after)
     view = GraphView.diff(before, after)
     status = dict(zip(view.payload["names"], view.payload["facts"]["change"], strict=True))
     assert (
         [n for n, k in status.items() if k == 6]
-        == [each["name"] for each in told["merged"]]
+        == [each["name"] for each in change["merged"]]
         == ["b"]
     )
-    assert [n for n, k in status.items() if k == 4] == [each["name"] for each in told["rewired"]]
+    assert [n for n, k in status.items() if k == 4] == [each["name"] for each in change["rewired"]]
     assert view.payload["notes"] == ["1 merged"]
     assert "marks a [node] that was added" in view.payload["sight"]["text"]
 
@@ -379,10 +379,10 @@ def test_a_difference_of_steps() -> None:
     first, second = next((a, b) for a, b in itertools.pairwise(steps) if b["pass"] == "inline")
     view = GraphView.diff(first, second)
     status = dict(zip(view.payload["names"], view.payload["facts"]["change"], strict=True))
-    told = second["changes"]
-    assert {n for n, k in status.items() if k == 5} == {each["name"] for each in told["expanded"]}
-    inside = {name for each in told["expanded"] for name in each["into"]}
-    assert {n for n, k in status.items() if k == 1} == inside | set(told["added"])
+    change = second["changes"]
+    assert {n for n, k in status.items() if k == 5} == {each["name"] for each in change["expanded"]}
+    inside = {name for each in change["expanded"] for name in each["into"]}
+    assert {n for n, k in status.items() if k == 1} == inside | set(change["added"])
     changed = GraphView.diff(lenet(), lenet())
     assert changed.payload["notes"] == ["Nothing changed."]
 
@@ -492,8 +492,8 @@ def test_an_operation_between_two_layers_stands_in_their_block() -> None:
 
 def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
-    found = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
-    monkeypatch.setitem(sys.modules, "IPython", found)
+    actual = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", actual)
     names = {"mx": mx}
     text = "def step(x):\n    return mx.nd.relu(x)\n"
     exec(compile(text, "/x/ipykernel_1/2.py", "exec"), names)

@@ -204,8 +204,8 @@ def test_a_symbol_with_shapes_has_memory_and_no_numbers() -> None:
     view = Look(small_symbol(), data=(2, 3), compile=False)
     assert view.payload["memory"]["plans"][0]["total"] == 2 * 4 * 4
     assert view.payload["numbers"] is None
-    told = view.payload["missing"]["engine"]
-    assert told == (
+    missing = view.payload["missing"]["engine"]
+    assert missing == (
         "Nothing ran: data, fc_weight, fc_bias have no array. Pass arrays by name: data=x."
     )
 
@@ -441,8 +441,8 @@ def test_a_module_runs_on_its_parameters_and_the_shapes_it_is_bound_to() -> None
     x = nd.array(np.linspace(-1, 1, 20).reshape(4, 5))
     view = Look(module, x, nd.zeros(4), compile=False)
     module.forward(mx.io.DataBatch([x], [nd.zeros(4)]), is_train=False)
-    found = view.payload["numbers"][view.payload["graph"]["heads"][0]][0]
-    close(found, module.get_outputs()[0].asnumpy())
+    actual = view.payload["numbers"][view.payload["graph"]["heads"][0]][0]
+    close(actual, module.get_outputs()[0].asnumpy())
     assert view.payload["notes"] == [] and view.payload["memory"] is not None
 
 

@@ -103,8 +103,8 @@ def test_a_convolutional_network(x: Any) -> None:
     assert shape(view, row(view, "first")) == [2, 4, 6, 6]
     # The lines that the user wrote, in the innermost module.
     lines, begin = inspect.getsourcelines(Block)
-    wanted = begin + next(i for i, text in enumerate(lines) if "torch.relu_" in text)
-    assert [place[1] for place in p["places"][row(view, "blocks.0.conv")]] == [wanted]
+    reference = begin + next(i for i, text in enumerate(lines) if "torch.relu_" in text)
+    assert [place[1] for place in p["places"][row(view, "blocks.0.conv")]] == [reference]
     text = [line for each in p["source"] for _, line in each["lines"]]
     assert any("return self.out(self.drop" in line for line in text)
 
@@ -157,8 +157,8 @@ def test_an_lstm() -> None:
     outputs = view.payload["graph"]["heads"]
     assert len(outputs) == 3
     (number,) = set(outputs)
-    found = view.payload["numbers"][number]
-    for each, truth in zip(found, (out, state, cell), strict=True):
+    actual = view.payload["numbers"][number]
+    for each, truth in zip(actual, (out, state, cell), strict=True):
         np.testing.assert_allclose(each[2], truth.mean().item(), rtol=5.1e-3)
     # Four gates of each step: products of 3 and of 4 numbers.
     assert flops_of(view, "lstm") == counted(net, x) == 2 * 5 * 2 * 16 * (3 + 4)
@@ -190,8 +190,8 @@ def test_inputs_by_name_trees_and_arrays() -> None:
     view = mx.look(Two(), pair, scale=torch.tensor(4.0))
     assert view.payload["numbers"][view.payload["graph"]["heads"][0]][0][0] == 12
     layer = torch.nn.Linear(3, 1)
-    for given in (mx.nd.ones((2, 3)), np.ones((2, 3), "float32")):
-        assert mx.look(layer, given).payload["missing"].keys() == {"runs"}
+    for array in (mx.nd.ones((2, 3)), np.ones((2, 3), "float32")):
+        assert mx.look(layer, array).payload["missing"].keys() == {"runs"}
 
 
 def test_half_precision() -> None:

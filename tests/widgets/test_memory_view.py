@@ -56,12 +56,12 @@ def test_totals_are_those_of_a_symbol() -> None:
     assert set(view.totals) == set(PLANS)
     for name, ways in PLANS.items():
         plan = symbol.memory_plan(grad_req="write", data=(8, 12), **ways)
-        found = view.plan(name)
-        assert found["total"] == plan.total_bytes
-        assert found["bound"] == found["peak"]["bytes"] == plan.lower_bound_bytes
-        assert plan.live_bytes[found["peak"]["at"]] == max(plan.live_bytes)
-        assert found["user"]["arguments"] == plan.argument_bytes
-        assert found["user"]["gradients"] == plan.gradient_bytes
+        actual = view.plan(name)
+        assert actual["total"] == plan.total_bytes
+        assert actual["bound"] == actual["peak"]["bytes"] == plan.lower_bound_bytes
+        assert plan.live_bytes[actual["peak"]["at"]] == max(plan.live_bytes)
+        assert actual["user"]["arguments"] == plan.argument_bytes
+        assert actual["user"]["gradients"] == plan.gradient_bytes
         assert graph_of(view, name)["steps"]["node"] == plan.steps
 
 
@@ -89,9 +89,9 @@ def test_plans_of_the_same_operations_share_their_graph(monkeypatch: pytest.Monk
 def test_blocks_of_the_numpy_face_and_recurrent_ones() -> None:
     cell = mx.gluon.rnn.LSTM(16, 2)
     cell.initialize()
-    given = mx.nd.zeros((5, 4, 3)), cell.begin_state(4)
-    view = MemoryView(cell, *given, xla=False)
-    assert view.totals["both"] == cell.memory_plan(*given, grad_req="write").total_bytes
+    inputs = mx.nd.zeros((5, 4, 3)), cell.begin_state(4)
+    view = MemoryView(cell, *inputs, xla=False)
+    assert view.totals["both"] == cell.memory_plan(*inputs, grad_req="write").total_bytes
     with mx.util.np_array(True), mx.util.np_shape(True):
         net = nn.HybridSequential()
         net.add(nn.Dense(8, activation="relu"), nn.Dropout(0.5), nn.BatchNorm(), nn.Dense(2))
@@ -122,13 +122,13 @@ def test_three_steps_by_hand() -> None:
 def test_boxes_lie_apart_and_within_the_arena(name: str) -> None:
     view = MemoryView(network(), mx.nd.zeros((2, 1, 12, 12)), xla=False)
     plan, graph = view.plan(name), graph_of(view, name)
-    found = boxes(graph, plan)
-    assert len(found) > 5
-    for _, begin, end, offset, size in found:
+    actual = boxes(graph, plan)
+    assert len(actual) > 5
+    for _, begin, end, offset, size in actual:
         assert (
             0 <= begin <= end <= graph["length"] and 0 <= offset <= offset + size <= plan["total"]
         )
-    for (_, b, e, o, s), (_, b2, e2, o2, s2) in itertools.combinations(found, 2):
+    for (_, b, e, o, s), (_, b2, e2, o2, s2) in itertools.combinations(actual, 2):
         assert not (b < e2 and b2 < e and o < o2 + s2 and o2 < o + s)
     assert max(size for _, size in live_curve(graph, plan)) == plan["peak"]["bytes"]
     alive = alive_at(graph, plan, plan["peak"]["at"])
@@ -256,8 +256,8 @@ def test_the_picture_has_all_plans_and_their_sizes() -> None:
 
 def test_a_line_of_a_notebook_is_told_by_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = SimpleNamespace(format_code_name={"/x/ipykernel_1/2.py": ("Cell", "In[7]")}.get)
-    found = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
-    monkeypatch.setitem(sys.modules, "IPython", found)
+    actual = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
+    monkeypatch.setitem(sys.modules, "IPython", actual)
     names = {"mx": mx}
     with mx.runtime.source_lines():
         text = "symbol = mx.sym.exp(mx.sym.var('x'))\n"

@@ -77,9 +77,12 @@ def test_numbers_are_of_activations_gradients_and_weights_now() -> None:
     view = Playground(net, x, y)
     view.step(2)
     hidden = net.hidden(x).asnumpy()
-    found = values(view, "hidden.act")[0]
+    actual = values(view, "hidden.act")[0]
     np.testing.assert_allclose(
-        found[:4], [hidden.min(), hidden.max(), hidden.mean(), hidden.std()], rtol=5.1e-3, atol=1e-4
+        actual[:4],
+        [hidden.min(), hidden.max(), hidden.mean(), hidden.std()],
+        rtol=5.1e-3,
+        atol=1e-4,
     )
     weight = net.out.weight.data().asnumpy()
     np.testing.assert_allclose(

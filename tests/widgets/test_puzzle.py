@@ -36,8 +36,8 @@ def scores(puzzle: Puzzle) -> dict[str, int]:
 def test_the_pages_rules_are_held_to_what_python_says_today() -> None:
     for row in json.loads(PATH.read_text()):
         for each in row["answers"]:
-            found = judge(row["payload"], each["place"])
-            assert found == {"score": each["score"], "conflicts": each["conflicts"]}, row["name"]
+            actual = judge(row["payload"], each["place"])
+            assert actual == {"score": each["score"], "conflicts": each["conflicts"]}, row["name"]
 
 
 @pytest.mark.parametrize("name", READY)
@@ -76,8 +76,8 @@ def test_memory_is_judged_as_bytes_are_used() -> None:
                 }
             )
         place = [choose.randrange(20) for _ in items]
-        found = judge({"kind": "memory", "items": items}, place)
-        assert (found["score"], bool(found["conflicts"])) == overlap(items, place)
+        actual = judge({"kind": "memory", "items": items}, place)
+        assert (actual["score"], bool(actual["conflicts"])) == overlap(items, place)
 
 
 def test_dependencies_are_those_of_reads_and_writes_in_the_order_of_pushing() -> None:
@@ -130,8 +130,8 @@ def test_bytes_moved_by_hand() -> None:
 
 
 def test_groups_that_wait_for_each_other_say_by_what() -> None:
-    found = judge(small_graph(), [0, 1, 0])
-    assert found["conflicts"] == [
+    actual = judge(small_graph(), [0, 1, 0])
+    assert actual["conflicts"] == [
         {
             "items": [0, 1, 2],
             "text": "Groups A and B depend on each other in a cycle: b reads a, c reads b.",
@@ -192,9 +192,9 @@ def test_mxnets_rule_gives_mxnets_figure(
 def test_ours_is_what_memory_plan_says_and_no_sharing_is_the_sum() -> None:
     net = chain(40, 20, 80, 10)
     plan = net.memory_plan(data=(8, 16))
-    found = scores(Puzzle.of(net, data=(8, 16)))
-    assert found["mixnet"] == plan.total_bytes and found["lower bound"] == plan.lower_bound_bytes
-    assert found["no sharing"] == sum(each.nbytes for each in plan.storages)
+    actual = scores(Puzzle.of(net, data=(8, 16)))
+    assert actual["mixnet"] == plan.total_bytes and actual["lower bound"] == plan.lower_bound_bytes
+    assert actual["no sharing"] == sum(each.nbytes for each in plan.storages)
 
 
 def real_schedule(items: list[dict[str, Any]], threads: int) -> list[int]:

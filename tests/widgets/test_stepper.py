@@ -48,9 +48,9 @@ def view() -> HybridizeStepper:
         return HybridizeStepper(net, nd.random.uniform(shape=(32, 8)))
 
 
-def stage(view: HybridizeStepper, **wanted: Any) -> dict[str, Any]:
+def stage(view: HybridizeStepper, **expected: Any) -> dict[str, Any]:
     stages = view.payload["programs"][0]["stages"]
-    return next(each for each in stages if wanted.items() <= each.items())
+    return next(each for each in stages if expected.items() <= each.items())
 
 
 def lines_of(stage: dict[str, Any], thing: int) -> list[str]:
@@ -127,13 +127,13 @@ def test_nodes_of_every_stage_lead_to_the_same_things(view: HybridizeStepper) ->
 
 def test_lines_lead_to_operations(view: HybridizeStepper) -> None:
     things = view.payload["programs"][0]["things"]
-    wanted = line_of("F.relu(self.norm(x))")
-    assert {each["name"] for each in things if [0, wanted] in each.get("lines", ())} == {
+    expected = line_of("F.relu(self.norm(x))")
+    assert {each["name"] for each in things if [0, expected] in each.get("lines", ())} == {
         "net/batchnorm0", "net/relu0",
     }  # fmt: skip
     (section,) = view.payload["source"]
     assert section["file"] == "test_stepper.py", "no folders of a machine"
-    assert dict(map(tuple, section["lines"]))[wanted].strip() == "x = F.relu(self.norm(x))"
+    assert dict(map(tuple, section["lines"]))[expected].strip() == "x = F.relu(self.norm(x))"
 
 
 def test_texts_lead_to_operations(view: HybridizeStepper) -> None:
@@ -158,9 +158,9 @@ def test_lines_of_hlo_are_those_that_xla_named(view: HybridizeStepper) -> None:
     assert view.stages is not None
     named = {}
     for line in view.stages.program.hlo.splitlines():
-        found = re.match(r'\s+(?:ROOT )?%?([\w.\-]+) = .*op_name="([^"]+)"', line)
-        if found:
-            named[found[1]] = found[2]
+        match = re.match(r'\s+(?:ROOT )?%?([\w.\-]+) = .*op_name="([^"]+)"', line)
+        if match:
+            named[match[1]] = match[2]
     hlo = stage(view, kind="hlo")
     assert "metadata=" not in hlo["text"] and "FileNames" not in hlo["text"]
     checked = 0
@@ -277,10 +277,10 @@ def test_long_texts_are_cut_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     view = HybridizeStepper(net, nd.ones((4, 3)))
     for kind in ("stablehlo", "hlo"):
         text = stage(view, kind=kind)
-        kept = text["text"].split("\n")
-        assert len(text["text"]) <= 600 and len(kept) < text["of"]
-        assert f"the first {len(kept)} are shown" in text["what"]
-        assert all(max(row[1:]) <= len(kept) for row in text["things"])
+        lines = text["text"].split("\n")
+        assert len(text["text"]) <= 600 and len(lines) < text["of"]
+        assert f"the first {len(lines)} are shown" in text["what"]
+        assert all(max(row[1:]) <= len(lines) for row in text["things"])
 
 
 def test_symbols_and_results_of_stages() -> None:
@@ -310,10 +310,10 @@ def shell() -> Iterator[Any]:
     from IPython.core.interactiveshell import InteractiveShell
 
     before = InteractiveShell._instance
-    found = InteractiveShell.instance()
-    mx.widgets.load_ipython_extension(found)
-    found.user_ns.update(mx=mx, nd=nd, x=nd.array([[1.0, -2.0]]))
-    yield found
+    result = InteractiveShell.instance()
+    mx.widgets.load_ipython_extension(result)
+    result.user_ns.update(mx=mx, nd=nd, x=nd.array([[1.0, -2.0]]))
+    yield result
     if before is None:
         InteractiveShell.clear_instance()
 

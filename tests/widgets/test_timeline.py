@@ -118,7 +118,7 @@ def test_the_page_finds_the_same() -> None:
         "return [e.from.map((a, k) => [a, e.to[k], e.via[k]]), criticalPath(run, e)]; })));"
     )
     command = ["node", "--input-type=module", "-e", code]
-    found = subprocess.run(
+    process = subprocess.run(
         command,
         input=json.dumps(runs),
         capture_output=True,
@@ -127,7 +127,7 @@ def test_the_page_finds_the_same() -> None:
         cwd=ROOT / "widgets",
         timeout=240,
     )
-    for run, (edges, path) in zip(runs, json.loads(found.stdout), strict=True):
+    for run, (edges, path) in zip(runs, json.loads(process.stdout), strict=True):
         assert sorted(map(tuple, edges)) == sorted(dependencies(run))
         assert sum(run["ops"]["ran"][i] for i in path) == sum(
             run["ops"]["ran"][i] for i in critical_path(run)

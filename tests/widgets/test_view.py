@@ -91,10 +91,10 @@ def test_live_state_comes_back(view: View) -> None:
     pytest.importorskip(
         "anywidget", reason="live views need anywidget: pip install 'mixnet[widgets]'"
     )
-    told = []
-    view.watch(told.append)
+    states = []
+    view.watch(states.append)
     view.widget.state = {**view.state, "probe": 7}
-    assert view.state["probe"] == 7 and told[-1]["probe"] == 7
+    assert view.state["probe"] == 7 and states[-1]["probe"] == 7
     view.choose(probe=8)
     assert view.widget.state["probe"] == 8
     data, _ = view._repr_mimebundle_()
@@ -189,7 +189,7 @@ def test_mixnet_without_views_does_not_load_them() -> None:
         "import sys, mixnet; print(any(m.startswith('mixnet.widgets') for m in sys.modules)); "
         "mixnet.widgets.View"
     )
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     )
-    assert found.stdout.strip() == "False"
+    assert process.stdout.strip() == "False"

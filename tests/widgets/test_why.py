@@ -65,10 +65,10 @@ def test_why_a_line_compiled_again() -> None:
         array = mx.nd.ones((size,), dtype=dtype)
         array.wait_to_read()
         (array * 2 - 0.5).asnumpy()
-    (found,) = [each for each in mx.why() if any("_mul_scalar" in fact for fact in each.more)]
-    assert found.text == "3 programs were compiled for this line."
-    assert any("gets shapes (3002,) instead of (3001,)" in each for each in found.more)
-    assert any("gets dtypes float64 instead of float32" in each for each in found.more)
+    (actual,) = [each for each in mx.why() if any("_mul_scalar" in fact for fact in each.more)]
+    assert actual.text == "3 programs were compiled for this line."
+    assert any("gets shapes (3002,) instead of (3001,)" in each for each in actual.more)
+    assert any("gets dtypes float64 instead of float32" in each for each in actual.more)
 
 
 @pytest.mark.usefixtures("compiling_at_once")
@@ -141,12 +141,12 @@ def all_of(answers: list) -> str:
 class TestKept:
     def test_an_activation_is_saved_for_its_gradient(self) -> None:
         view = MemoryView(small_symbol(), data=(8, 12), xla=False)
-        kept = view.payload["why"]["kept"]["of"]
+        holders = view.payload["why"]["kept"]["of"]
         for number, graph in enumerate(view.payload["graphs"]):
             arrays, names = graph["arrays"], graph["steps"]["name"]
             turn = graph["regions"][0]["end"]
             for i, readers in enumerate(arrays["readers"]):
-                text = kept[f"{number}/{i}"][0]
+                text = holders[f"{number}/{i}"][0]
                 assert readers == [] or arrays["end"][i] > readers[-1]
                 if arrays["kind"][i] == "O":
                     assert "It is an output" in text
@@ -281,9 +281,9 @@ class TestInterpretedOrCompiled:
 def test_the_still_form_prints_answers() -> None:
     view = MemoryView(small_symbol(), data=(8, 12), xla=False)
     still = view.html()
-    asked = still[still.index("<summary>Why is it still in memory?</summary>") :]
-    assert "<b>act</b>: It is saved for a gradient" in asked
-    assert asked.count("<li>") == MOST_PRINTED
+    answer = still[still.index("<summary>Why is it still in memory?</summary>") :]
+    assert "<b>act</b>: It is saved for a gradient" in answer
+    assert answer.count("<li>") == MOST_PRINTED
 
 
 class TestFusedAndLayout:
@@ -308,8 +308,8 @@ class TestFusedAndLayout:
                 for i in of
                 if f"in piece {i + 1} (" in text[:60]
             )
-        asked = {answer.ask for answer in mx.why(view, "Conv2D 1")}
-        assert {"Why this layout?", "Why is it still in memory?"} <= asked
+        questions = {answer.ask for answer in mx.why(view, "Conv2D 1")}
+        assert {"Why this layout?", "Why is it still in memory?"} <= questions
         with pytest.raises(MXNetError, match=r"nothing is named 'conv9'; the names are "):
             mx.why(view, "conv9")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from mixnet.graph.draws import in_order_of_calls
 from mixnet.graph.node import Entry
-from mixnet.ndarray.invoke import invoke
+from mixnet.ndarray.invoke import invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import share
 from mixnet.passes.complete_shapes import attributes_of, complete_shapes
@@ -46,8 +46,8 @@ def run_symbol(
         if "subgraphs" in node.op.attributes:  # a loop or a branch
             attributes["subgraphs"] = node.op.keywords(node.statics)["subgraphs"]
         # A symbol has operators of the registry alone.
-        outputs = invoke(node.op, inputs, attributes, cls=cls)  # type: ignore[arg-type]
-        outputs = outputs if isinstance(outputs, list) else [outputs]
+        outputs = invoke_any(node.op, inputs, attributes, cls=cls)  # type: ignore[arg-type]
+        outputs = [outputs] if isinstance(outputs, NDArray) else outputs
         for i, output in enumerate(outputs):
             results[Entry(node, i)] = output
             if hook is not None:

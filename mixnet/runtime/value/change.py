@@ -8,11 +8,13 @@ a part of; and ``_written_to()``, the base's content with the view's part replac
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from mixnet.process import locks
 from mixnet.runtime.value.state import noted_writes, state
 from mixnet.runtime.value.value import Value
+
+Result = TypeVar("Result")
 
 array_lock = locks.make("array")
 """Held while contents are compared with what was read, and replaced."""
@@ -121,7 +123,7 @@ def swap(handle: Any, expected: Value, value: Value) -> bool:
     return is_expected
 
 
-def change(body: Callable[[Change], Any]) -> Any:
+def change(body: Callable[[Change], Result]) -> Result:
     """Run ``body``, which reads arrays and writes to the change, until no other thread interferes.
 
     Args:

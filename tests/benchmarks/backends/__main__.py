@@ -63,11 +63,11 @@ def present(only: str | None, int8: bool) -> list[Which]:
     if not os.environ.get("MIXNET_ORACLE"):
         print("MIXNET_ORACLE is not set: without the real MXNet.")
         missing.add("mxnet")
-    wanted = only.split(",") if only else [framework for framework, _ in ALL]
+    expected = only.split(",") if only else [framework for framework, _ in ALL]
     return [
         each
         for each in ALL
-        if each[0] in wanted
+        if each[0] in expected
         and not {each[0], *each[1].lower().split()} & missing
         and (int8 or not is_int8(each))
     ]
@@ -172,14 +172,14 @@ def _report(name: str, batch: int, which: Which, error: RuntimeError) -> None:
     print(f"{name}, {batch}: {' '.join(which)} is left out: {error}", flush=True)
 
 
-def ratio(found: Found, ours: list[Which], others: list[Which]) -> str:
+def ratio(result: Found, ours: list[Which], others: list[Which]) -> str:
     """The best of some contenders divided by the best of others, by the clock and, in brackets, by
     the processor.
     """
 
     def of(number: int) -> float:
         best = [
-            min((found[each][number] for each in group if each in found), default=math.nan)
+            min((result[each][number] for each in group if each in result), default=math.nan)
             for group in (ours, others)
         ]
         return best[0] / best[1]
@@ -187,32 +187,33 @@ def ratio(found: Found, ours: list[Which], others: list[Which]) -> str:
     return f"{of(0):.2f} ({of(1):.2f})"
 
 
-def costs(found: Found) -> str:
+def costs(result: Found) -> str:
     """By backend its processor seconds divided by those of the library that it calls."""
     pairs = {name: (("mixnet", name), alone) for name, alone in ALONE.items()}
     return ", ".join(
-        f"{name} {found[ours][1] / found[alone][1]:.2f}"
+        f"{name} {result[ours][1] / result[alone][1]:.2f}"
         for name, (ours, alone) in pairs.items()
-        if ours in found and alone in found
+        if ours in result and alone in result
     )
 
 
 LAST = {
-    "best of mixnet / best of the others": lambda found: ratio(found, OURS, OTHERS),
+    "best of mixnet / best of the others": lambda result: ratio(result, OURS, OTHERS),
     "backend / its library alone": costs,
 }
 LAST_INT8 = {
-    "float32 / int8, best of mixnet": lambda found: ratio(found, OURS, OUR_INT8),
-    "int8, best of mixnet / best of the others": lambda found: ratio(found, OUR_INT8, OTHER_INT8),
+    "float32 / int8, best of mixnet": lambda result: ratio(result, OURS, OUR_INT8),
+    "int8, best of mixnet / best of the others": lambda result: ratio(result, OUR_INT8, OTHER_INT8),
 }
 
 
-def row(found: Found, which: list[Which], last: Iterable[Callable[[Found], str]]) -> str:
+def row(result: Found, which: list[Which], last: Iterable[Callable[[Found], str]]) -> str:
     """The cells of a row."""
     cells = [
-        f"{1e3 * found[e][0]:.1f} ({1e3 * found[e][1]:.1f})" if e in found else "–" for e in which
+        f"{1e3 * result[e][0]:.1f} ({1e3 * result[e][1]:.1f})" if e in result else "–"
+        for e in which
     ]
-    return " | ".join([*cells, *[each(found) for each in last]])
+    return " | ".join([*cells, *[each(result) for each in last]])
 
 
 def main() -> None:
@@ -224,18 +225,18 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of every contender")
     parser.add_argument("--only", help="mixnet,onnxruntime,openvino,torch,mxnet")
     parser.add_argument("--int8", action="store_true", help="with networks in 8-bit integers")
-    given = parser.parse_args()
-    which = present(given.only, given.int8)
-    last = LAST | LAST_INT8 if given.int8 else LAST
-    workers = Workers(given.threads)
+    options = parser.parse_args()
+    which = present(options.only, options.int8)
+    last = LAST | LAST_INT8 if options.int8 else LAST
+    workers = Workers(options.threads)
     names = [f"{framework} {variant}" for framework, variant in which]
     print("Milliseconds of a prediction, and of the processor in brackets.\n")
     print(f"| network, batch | {' | '.join([*names, *last])} |")
     print(f"| --- |{' --- |' * (len(names) + len(last))}")
     try:
-        for name in given.names:
-            for batch in map(int, given.batches.split(",")):
-                turns = measure(name, batch, which, workers, given.repeats)
+        for name in options.names:
+            for batch in map(int, options.batches.split(",")):
+                turns = measure(name, batch, which, workers, options.repeats)
                 for title, of in (("median", statistics.median), ("least", min)):
                     cells = row(summary(turns, of), which, last.values())
                     print(f"| {NETWORKS[name]}, {batch}, {title} | {cells} |", flush=True)

@@ -61,19 +61,21 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(NETWORKS), help=", ".join(NETWORKS))
     parser.add_argument("--batches", default="1,16")
     parser.add_argument("--repeats", type=int, default=40, help="turns of both")
-    given = parser.parse_args()
+    options = parser.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # else the backend has more threads
     inside, ours = _Inside(), Mixnet(1)
     print("| network, batch | OpenVINO, ms | its call, ms | ours, ms | our call, ms | ratio |")
-    for name in given.names:
-        for batch in map(int, given.batches.split(",")):
+    for name in options.names:
+        for batch in map(int, options.batches.split(",")):
             with tempfile.TemporaryDirectory() as folder:
                 ours.write(name, batch, folder)
                 contenders = [
                     OpenVINO(1).make(name, "alone", batch, folder),
                     ours.make(name, "OpenVINO", batch, folder),
                 ]
-                turns = [[turn(each, inside) for each in contenders] for _ in range(given.repeats)]
+                turns = [
+                    [turn(each, inside) for each in contenders] for _ in range(options.repeats)
+                ]
             # turns, contenders, predictions, kinds
             alone, own = np.median(np.array(turns), (0, 2)) / 1e6
             cells = [f"{each:.3f}" for each in (*alone, *own)]

@@ -148,9 +148,9 @@ def network(name: str, variant: str, path: str) -> tuple[Any, bool]:
     """
     net = globals()[name]()
     file = np.load(path)
-    given = [torch.from_numpy(file[f"arr_{i}"]) for i in range(len(file.files))]
+    inputs = [torch.from_numpy(file[f"arr_{i}"]) for i in range(len(file.files))]
     own = [v for key, v in net.state_dict().items() if not key.endswith("num_batches_tracked")]
-    for mine, value in zip(own, given, strict=True):
+    for mine, value in zip(own, inputs, strict=True):
         if mine.shape != value.shape:
             raise ValueError(f"A parameter is {tuple(value.shape)}, not {tuple(mine.shape)}.")
         mine.copy_(value)

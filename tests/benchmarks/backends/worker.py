@@ -216,9 +216,9 @@ class Worker:
         self._framework = framework
         self._made: dict[str, Callable[[], Any]] = {}
 
-    def write(self, **given: Any) -> None:
+    def write(self, **options: Any) -> None:
         """Write a network's parameters for all contenders."""
-        self._framework.write(**given)
+        self._framework.write(**options)
 
     def make(self, name: str, variant: str, batch: int, folder: str) -> list[float]:
         """Make a contender; its outputs as a flat list."""

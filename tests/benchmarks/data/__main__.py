@@ -23,17 +23,17 @@ TURN = 0.5
 
 def contenders(case: str) -> list[tuple[str, str]]:
     """``(library, variant)`` of those that can run."""
-    found = [("mixnet", "")]
+    results = [("mixnet", "")]
     if os.environ.get("MIXNET_ORACLE"):
-        found.append(("mxnet", ""))
+        results.append(("mxnet", ""))
     else:
         print("MIXNET_ORACLE is not set: without the real MXNet.")
     if importlib.util.find_spec("torch"):
         variants = ("Pillow", "OpenCV") if case.startswith("jpeg") else ("",)
-        found += [("torch", each) for each in variants]
+        results += [("torch", each) for each in variants]
     else:
         print("PyTorch is not installed: without it.")
-    return found
+    return results
 
 
 def measure(case: str, folder: str, repeats: int, threads: int) -> dict[tuple[str, str], float]:
@@ -48,22 +48,22 @@ def measure(case: str, folder: str, repeats: int, threads: int) -> dict[tuple[st
     batches, loads = {}, []
     try:
         for library, variant in chosen:
-            asked = {"variant": variant, "case": case, "folder": folder}
-            one, _ = clients[library].ask("time", batches=8, **asked)
+            request = {"variant": variant, "case": case, "folder": folder}
+            one, _ = clients[library].ask("time", batches=8, **request)
             batches[library, variant] = max(8, round(8 * TURN / one))
         for _ in range(repeats):
             for library, variant in chosen:
                 count = batches[library, variant]
                 load = Load([each.process for each in clients.values()])
-                asked = {"variant": variant, "case": case, "folder": folder, "batches": count}
-                took, samples = clients[library].ask("time", **asked)
+                request = {"variant": variant, "case": case, "folder": folder, "batches": count}
+                took, samples = clients[library].ask("time", **request)
                 rates[library, variant].append(samples / took)
                 loads.append(load.of_others())
     finally:
         for each in clients.values():
             each.close()
     print(f"{case}: others used {statistics.median(loads):.0%} of the machine")
-    return {key: max(found) for key, found in rates.items()}
+    return {key: max(actual) for key, actual in rates.items()}
 
 
 def main() -> None:
@@ -76,9 +76,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         cases.write_images(folder)
         for each in args.cases:
-            found = measure(each, folder, args.repeats, args.threads)
-            own = found["mixnet", ""]
-            for (library, variant), rate in found.items():
+            result = measure(each, folder, args.repeats, args.threads)
+            own = result["mixnet", ""]
+            for (library, variant), rate in result.items():
                 name = f"{library} {variant}".strip()
                 print(f"{each:16} {name:14} {rate:10.0f} samples/s, {own / rate:5.2f}x", flush=True)
 

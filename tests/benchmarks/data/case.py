@@ -41,7 +41,7 @@ def write_images(folder: str) -> None:
 
 def record_parameters(case: str, folder: str, threads: int) -> dict[str, Any]:
     """Arguments of ImageRecordIter."""
-    given: dict[str, Any] = {
+    options: dict[str, Any] = {
         "path_imgrec": f"{folder}/images.rec", "path_imgidx": f"{folder}/images.idx",
         "data_shape": (3, CROP, CROP), "batch_size": IMAGE_BATCH, "shuffle": True,
         "rand_crop": True, "rand_mirror": True, "preprocess_threads": threads,
@@ -49,7 +49,7 @@ def record_parameters(case: str, folder: str, threads: int) -> dict[str, Any]:
         **{f"std_{c}": value for c, value in zip("rgb", STD, strict=False)},
     }  # fmt: skip
     if case == "jpeg resized":
-        given |= {
+        options |= {
             "rand_crop": False,
             "random_resized_crop": True,
             "min_random_area": 0.08,
@@ -57,4 +57,4 @@ def record_parameters(case: str, folder: str, threads: int) -> dict[str, Any]:
             "min_aspect_ratio": 0.75,
             "max_aspect_ratio": 4 / 3,
         }
-    return given
+    return options

@@ -8,15 +8,15 @@ def growing(mx):
     mx.npx.set_np()
     np = mx.np
     xs = np.random.normal(0, 1, (300,))
-    found = [np.sum(np.exp(-((xs[:i] - xs[i]) ** 2))) for i in range(300)]
-    return float(found[-1])
+    results = [np.sum(np.exp(-((xs[:i] - xs[i]) ** 2))) for i in range(300)]
+    return float(results[-1])
 
 
 def growing_torch(torch):
     """The same in PyTorch."""
     xs = torch.randn(300)
-    found = [torch.sum(torch.exp(-((xs[:i] - xs[i]) ** 2))) for i in range(300)]
-    return float(found[-1])
+    results = [torch.sum(torch.exp(-((xs[:i] - xs[i]) ** 2))) for i in range(300)]
+    return float(results[-1])
 
 
 def elements(mx):

@@ -36,18 +36,18 @@ REFERENCE = ("mixnet", "hybridized")
 
 def contenders(item: Case) -> list[tuple[str, str]]:
     """``(framework, variant)`` of those that can run."""
-    found = [REFERENCE, ("mixnet", "imperative")]
+    results = [REFERENCE, ("mixnet", "imperative")]
     if os.environ.get("MIXNET_ORACLE"):
-        found.append(("mxnet", "hybridized"))
+        results.append(("mxnet", "hybridized"))
     else:
         print("MIXNET_ORACLE is not set: without the real MXNet.")
     if importlib.util.find_spec("torch"):
         images = item.unit == "images"
         variants = ["eager", "channels last", "compiled"] if images else ["eager", "compiled"]
-        found += [("torch", each) for each in variants]
+        results += [("torch", each) for each in variants]
     else:
         print("PyTorch is not installed: without it.")
-    return [*found, ("jax", "jit")]
+    return [*results, ("jax", "jit")]
 
 
 class Workers:
@@ -115,11 +115,16 @@ def measure(
                 for mode in MODES:
                     key = (framework, variant, mode)
                     time.sleep(0.2)  # threads that wait for work of the turn before fall asleep
-                    asked = {"name": name, "variant": variant, "mode": mode, "steps": steps[key]}
+                    request = {
+                        "name": name,
+                        "variant": variant,
+                        "mode": mode,
+                        "steps": steps[key],
+                    }
                     turns = []
                     for _ in range(AGAIN):
                         load = Load(workers.processes)
-                        took = workers[framework].ask("time", **asked) / steps[key]
+                        took = workers[framework].ask("time", **request) / steps[key]
                         turns.append((load.of_others(), took))
                         if turns[-1][0] <= QUIET:
                             break
@@ -150,17 +155,17 @@ def measure(
 
 def _difference(results: dict[tuple[str, str], Any], which: tuple[str, str]) -> dict[str, float]:
     """Largest difference from mixnet's outputs, and of the losses, relative to the largest."""
-    found = {}
+    actual = {}
     for what, reference in results.get(REFERENCE, results[which]).items():
         other = results[which][what]
-        found[what] = float(np.abs(other - reference).max() / np.abs(reference).max())
-    return found
+        actual[what] = float(np.abs(other - reference).max() / np.abs(reference).max())
+    return actual
 
 
-def show(found: dict[str, Any]) -> None:
+def show(result: dict[str, Any]) -> None:
     """Print a network's table."""
-    rows = found["contenders"]
-    print(f"\n{found['network']} ({found['unit']} a second)")
+    rows = result["contenders"]
+    print(f"\n{result['network']} ({result['unit']} a second)")
     print(f"{'':26}{'inference':>12}{'training':>12}   differs by (outputs, losses)")
     for row in rows:
         name = f"{row['framework']} {row['variant']}"
@@ -169,8 +174,10 @@ def show(found: dict[str, Any]) -> None:
         print(f"{name:26}{rates}   {differs['out']:.1e} {differs['losses']:.1e}")
         if max(differs.values()) > 1e-3:
             print(f"  {name} computes something else")
-    if found["others"] > QUIET:
-        print(f"others used up to {found['others']:.0%} of the machine: these figures do not count")
+    if result["others"] > QUIET:
+        print(
+            f"others used up to {result['others']:.0%} of the machine: these figures do not count"
+        )
     own = [row for row in rows if (row["framework"], row["variant"]) == REFERENCE]
     others = [row for row in rows if row["framework"] != "mixnet"]
     if own and others:
@@ -193,18 +200,18 @@ def main() -> None:
         help='a contender to leave out, such as "torch compiled"; may be repeated',
     )
     parser.add_argument("--json", help="file for the figures")
-    given = parser.parse_args()
-    workers = Workers(given.threads)
-    found = []
+    options = parser.parse_args()
+    workers = Workers(options.threads)
+    results = []
     try:
-        for name in given.names:
-            found.append(measure(name, given.repeats, workers, given.only, given.without))
-            show(found[-1])
+        for name in options.names:
+            results.append(measure(name, options.repeats, workers, options.only, options.without))
+            show(results[-1])
     finally:
         workers.close()
-    if given.json:
-        with open(given.json, "w") as file:
-            json.dump(found, file, indent=1)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(results, file, indent=1)
 
 
 if __name__ == "__main__":

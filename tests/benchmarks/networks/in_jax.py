@@ -140,9 +140,9 @@ def lstm(p: Arrays, tokens: Any, units: int, layers: int = 2) -> Any:
         weight, hidden_weight = pieces[2 * layer : 2 * layer + 2]
         biases = pieces[2 * layers + 2 * layer : 2 * layers + 2 * layer + 2]
 
-        def step(carry: Any, given: Any, hidden_weight: Any = hidden_weight) -> Any:
+        def step(carry: Any, inputs: Any, hidden_weight: Any = hidden_weight) -> Any:
             hidden, cell = carry
-            enter, forget, new, out = jnp.split(given + hidden @ hidden_weight.T, 4, -1)
+            enter, forget, new, out = jnp.split(inputs + hidden @ hidden_weight.T, 4, -1)
             cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(enter) * jnp.tanh(new)
             hidden = jax.nn.sigmoid(out) * jnp.tanh(cell)
             return (hidden, cell), hidden

@@ -203,21 +203,21 @@ def transformer(shape: tuple[int, ...], classes: int, heads: int, layers: int = 
 def _load(net: nn.Module, path: str) -> None:
     """Take Gluon's parameters by position; the vector of ``RNN`` is cut as ``nn.LSTM`` has it."""
     file = np.load(path + ".npz")
-    given = [torch.from_numpy(file[f"arr_{i}"]) for i in range(len(file.files))]
+    inputs = [torch.from_numpy(file[f"arr_{i}"]) for i in range(len(file.files))]
     own = [v for name, v in net.state_dict().items() if not name.endswith("num_batches_tracked")]
     if isinstance(net, LanguageModel):
-        vector, embedding, *decoder = given  # a block's own parameters come before its children's
+        vector, embedding, *decoder = inputs  # a block's own parameters come before its children's
         weights = [p for n, p in net.layers.named_parameters() if n.startswith("weight")]
         biases = [p for n, p in net.layers.named_parameters() if n.startswith("bias")]
         pieces = vector.split([p.numel() for p in weights + biases])
-        given = [
+        inputs = [
             embedding,
             *[s.view(p.shape) for s, p in zip(pieces, weights + biases, strict=False)],
             *decoder,
         ]
         own = [net.embedding.weight, *weights, *biases, net.decoder.weight, net.decoder.bias]
     with torch.no_grad():
-        for mine, value in zip(own, given, strict=True):
+        for mine, value in zip(own, inputs, strict=True):
             if mine.shape != value.shape:
                 raise ValueError(f"A parameter is {tuple(value.shape)}, not {tuple(mine.shape)}.")
             mine.copy_(value)

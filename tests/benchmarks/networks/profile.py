@@ -25,7 +25,7 @@ _TARGET = re.compile(r'custom_call_target="([^"]*)"')
 
 def rows_of(directory: Path, shapes: bool) -> dict[tuple[str, str], str]:
     """What each instruction of each dumped program is called, by module and instruction."""
-    found = {}
+    result = {}
     for path in directory.glob("*after_optimizations.txt"):
         text = path.read_text()
         module = re.search(r"^HloModule ([\w.\-]+)", text)
@@ -39,8 +39,10 @@ def rows_of(directory: Path, shapes: bool) -> dict[tuple[str, str], str]:
             kind = target.group(1) if target else opcode.group(1) if opcode else ""
             key = (module.group(1) if module else "", line.group(1))
             shape = line.group().split(" = ", 1)[1].split(" ")[0] if shapes else ""
-            found[key] = f"{operator or '(XLA)'} | {kind} {line.group(1) if shapes else ''} {shape}"
-    return found
+            result[key] = (
+                f"{operator or '(XLA)'} | {kind} {line.group(1) if shapes else ''} {shape}"
+            )
+    return result
 
 
 def _operator(scope: str) -> str:

@@ -26,8 +26,8 @@ def lstm(mx: Any, shape: tuple[int, ...], classes: int, units: int, layers: int 
 
     def recurrent(F: Any, steps: Any, parameters: Any) -> Any:
         start = F.zeros(shape=(layers, batch, units))
-        given = {"state_size": units, "num_layers": layers, "mode": "lstm"}
-        outputs = F.RNN(steps, parameters, start, start, state_outputs=False, **given)
+        options = {"state_size": units, "num_layers": layers, "mode": "lstm"}
+        outputs = F.RNN(steps, parameters, start, start, state_outputs=False, **options)
         return F.reshape(outputs, shape=(-1, units))
 
     return LanguageModel()

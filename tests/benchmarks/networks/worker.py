@@ -31,7 +31,7 @@ def _framework(name: str, threads: int) -> Any:
     from tests.benchmarks.networks import in_gluon
 
     mx = importlib.import_module(name)
-    return lambda *given: in_gluon.Contender(mx, *given)
+    return lambda *inputs: in_gluon.Contender(mx, *inputs)
 
 
 class Worker:

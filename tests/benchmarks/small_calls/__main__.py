@@ -54,12 +54,12 @@ def main() -> None:
     parser.add_argument("--mxnet")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("words", nargs="*")
-    asked = parser.parse_args()
-    pythons = {"mixnet": sys.executable, "mxnet": asked.mxnet}
+    options = parser.parse_args()
+    pythons = {"mixnet": sys.executable, "mxnet": options.mxnet}
     figures: dict[str, list[dict[str, float]]] = {name: [] for name in pythons if pythons[name]}
-    for _ in range(asked.runs):
+    for _ in range(options.runs):
         for library, rows in figures.items():
-            rows.append(measure(str(pythons[library]), library, asked.words))
+            rows.append(measure(str(pythons[library]), library, options.words))
     print("| call, microseconds | mixnet | MXNet 1.9.1 | ratio |\n| --- | --- | --- | --- |")
     for title in figures["mixnet"][0]:
         ours = statistics.median(row[title] for row in figures["mixnet"]) * 1e6

@@ -48,9 +48,9 @@ def network() -> Any:
 
 @pytest.fixture(scope="module")
 def digits() -> tuple[np.ndarray, np.ndarray]:
-    found = pytest.importorskip("sklearn.datasets").load_digits()
-    images = (found.images[:, None] / 16.0).astype("float32")
-    return images, found.target.astype("float32")
+    result = pytest.importorskip("sklearn.datasets").load_digits()
+    images = (result.images[:, None] / 16.0).astype("float32")
+    return images, result.target.astype("float32")
 
 
 def trained_network(images: np.ndarray, labels: np.ndarray) -> Any:
@@ -160,10 +160,10 @@ def test_as_onnx(trained: Any, digits: Any, tmp_path: Path) -> None:
     exact.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = runtime.InferenceSession(opened, exact, providers=["CPUExecutionProvider"])
     (first,) = session.run(None, {"data": images[:5]})
-    (found,) = session.run(None, {"data": images})
-    np.testing.assert_allclose(first, found[:5], rtol=1e-5)
-    assert (found.argmax(1) == expected.argmax(1)).mean() > 0.98
-    assert np.abs(found - expected).max() < 0.05 * np.abs(expected).max()
+    (actual,) = session.run(None, {"data": images})
+    np.testing.assert_allclose(first, actual[:5], rtol=1e-5)
+    assert (actual.argmax(1) == expected.argmax(1)).mean() > 0.98
+    assert np.abs(actual - expected).max() < 0.05 * np.abs(expected).max()
 
 
 def fused_operators(path: str, folder: Path) -> set[str]:
@@ -215,5 +215,5 @@ def test_ranges_of_small_numbers_keep_their_digits() -> None:
     small = quantization.quantize_net_v2(
         net, calib_mode="naive", calib_data=[x], quantize_granularity="channel-wise"
     )
-    found = small(x).asnumpy()
-    np.testing.assert_allclose(found, expected, atol=0.03 * np.abs(expected).max())
+    actual = small(x).asnumpy()
+    np.testing.assert_allclose(actual, expected, atol=0.03 * np.abs(expected).max())

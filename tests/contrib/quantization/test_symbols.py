@@ -27,18 +27,18 @@ def relu(x: Any, name: str) -> Any:
 
 
 def arrays_of(sym: Any, **shapes: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    found, _, states = sym.infer_shape(**shapes)
+    result, _, states = sym.infer_shape(**shapes)
     random = np.random.RandomState(0)
-    given = {
+    parameters = {
         n: mx.nd.array(random.randn(*s) * 0.3)
-        for n, s in zip(sym.list_arguments(), found, strict=True)
+        for n, s in zip(sym.list_arguments(), result, strict=True)
         if n not in shapes
     }
     moving = {
         n: mx.nd.array(np.abs(random.randn(*s)) + 0.5)
         for n, s in zip(sym.list_auxiliary_states(), states, strict=True)
     }
-    return given, moving
+    return parameters, moving
 
 
 DATA = np.random.RandomState(1).randn(4, 4, 3, 3).astype("float32")
@@ -103,16 +103,16 @@ RESIDUAL = [
 def test_the_fused_graph_has_mxnets_names() -> None:
     assert names(quantized(chain(), quantize_mode="full")[0]) == FULL
     assert names(quantized(chain(), quantize_mode="smart")[0]) == SMART
-    found, arguments, states = quantized(residual())
-    assert names(found) == RESIDUAL
+    actual, arguments, states = quantized(residual())
+    assert names(actual) == RESIDUAL
     assert arguments["c0_weight"].dtype == np.float32  # as MXNet leaves it
     assert arguments["f0_weight_quantize"].dtype == np.int8
     assert sorted(states) == ["n0_moving_mean", "n0_moving_var", "n1_moving_mean", "n1_moving_var"]
 
 
 def test_the_plain_graph_has_mxnets_operators() -> None:
-    found, arguments, _ = quantized(chain(), fused=False, quantize_mode="full")
-    assert names(found) == [
+    actual, arguments, _ = quantized(chain(), fused=False, quantize_mode="full")
+    assert names(actual) == [
         "data_quantize", "quantized_p0", "quantized_c", "requantize_c", "quantized_p1", "p1_dequantize",
     ]  # fmt: skip
     assert arguments["c_weight_quantize"].dtype == np.int8
@@ -129,8 +129,10 @@ def test_numbers_are_near_the_floats(fused: bool, mode: str) -> None:
         mx.cpu(), {**arguments, "data": data}, aux_states=states, grad_req="null"
     ).forward()[0]
     calib = {"calib_data": None} if mode == "none" else {}
-    found, given, moving = quantized(sym, fused, calib_mode=mode, quantize_mode="full", **calib)
-    out = found.bind(mx.cpu(), {**given, "data": data}, aux_states=moving, grad_req="null")
+    actual, parameters, moving = quantized(
+        sym, fused, calib_mode=mode, quantize_mode="full", **calib
+    )
+    out = actual.bind(mx.cpu(), {**parameters, "data": data}, aux_states=moving, grad_req="null")
     error = np.abs(out.forward()[0].asnumpy() - expected.asnumpy()).max()
     assert error < 0.05 * np.abs(expected.asnumpy()).max()
 
@@ -142,22 +144,22 @@ def test_a_sum_with_signed_integers_uses_all_of_uint8() -> None:
     symbol, arguments, states = quantized(total)
     inside = symbol.get_internals()
     (name,) = [each for each in inside.list_outputs() if each.endswith("add_act_0_output")]
-    given = {**arguments, "data": mx.nd.array(DATA)}
-    found = inside[name].bind(mx.cpu(), given, aux_states=states).forward()[0]
-    assert found.dtype == np.uint8
-    assert found.max().asscalar() == 255
+    parameters = {**arguments, "data": mx.nd.array(DATA)}
+    actual = inside[name].bind(mx.cpu(), parameters, aux_states=states).forward()[0]
+    assert actual.dtype == np.uint8
+    assert actual.max().asscalar() == 255
 
 
 def test_a_saved_symbol_computes_the_same(tmp_path: Any) -> None:
-    found, given, moving = quantized(residual())
-    found.save(str(tmp_path / "q.json"))
+    actual, parameters, moving = quantized(residual())
+    actual.save(str(tmp_path / "q.json"))
     again = mx.sym.load(str(tmp_path / "q.json"))
-    assert again.tojson() == found.tojson()
+    assert again.tojson() == actual.tojson()
     bound = [
         each.bind(
-            mx.cpu(), {**given, "data": mx.nd.array(DATA)}, aux_states=moving, grad_req="null"
+            mx.cpu(), {**parameters, "data": mx.nd.array(DATA)}, aux_states=moving, grad_req="null"
         )
-        for each in (found, again)
+        for each in (actual, again)
     ]
     one, two = (each.forward()[0].asnumpy() for each in bound)
     np.testing.assert_array_equal(one, two)
@@ -169,10 +171,10 @@ def test_onnx_runtime_computes_the_same(fused: bool, tmp_path: Any) -> None:
     runtime = pytest.importorskip("onnxruntime", reason="pip install 'mixnet[onnxruntime]'")
     hidden = relu(conv(mx.sym.Variable("data"), "c0"), "r0")
     sym = mx.sym.FullyConnected(pool(conv(hidden, "c1"), "p1"), num_hidden=5, name="f0")
-    found, given, moving = quantized(sym, fused)
-    (expected,) = found.eval(data=mx.nd.array(DATA), **given, **moving)
+    actual, parameters, moving = quantized(sym, fused)
+    (expected,) = actual.eval(data=mx.nd.array(DATA), **parameters, **moving)
     path = mx.onnx.export_model(
-        found, {**given, **moving}, [DATA.shape], onnx_file_path=str(tmp_path / "net.onnx")
+        actual, {**parameters, **moving}, [DATA.shape], onnx_file_path=str(tmp_path / "net.onnx")
     )
     exact = runtime.SessionOptions()
     exact.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -183,10 +185,10 @@ def test_onnx_runtime_computes_the_same(fused: bool, tmp_path: Any) -> None:
 
 
 def test_what_is_excluded_stays() -> None:
-    kept = names(quantized(residual(), excluded_sym_names=["r0"])[0])
-    assert kept[0] == "sg_mkldnn_conv_bn_act_0"
-    kept = names(quantized(residual(), excluded_op_names=["FullyConnected"])[0])
-    assert "sg_mkldnn_fully_connected_1" in kept
+    remaining = names(quantized(residual(), excluded_sym_names=["r0"])[0])
+    assert remaining[0] == "sg_mkldnn_conv_bn_act_0"
+    remaining = names(quantized(residual(), excluded_op_names=["FullyConnected"])[0])
+    assert "sg_mkldnn_fully_connected_1" in remaining
 
 
 def test_entropy_finds_mxnets_thresholds() -> None:
@@ -196,12 +198,12 @@ def test_entropy_finds_mxnets_thresholds() -> None:
     data = random.randn(4096, 6)
     x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=8, name="f0")
     sym = mx.sym.FullyConnected(relu(x, "r"), num_hidden=4, name="f1")
-    found, _, _ = quantization.quantize_model_mkldnn(
+    actual, _, _ = quantization.quantize_model_mkldnn(
         sym, arguments, {}, label_names=None, calib_mode="entropy", quantized_dtype="int8",
         calib_data=mx.io.NDArrayIter(mx.nd.array(data), batch_size=1024),
     )  # fmt: skip
     thresholds = [
-        float(a["max_calib_range"]) for a in found.attr_dict().values() if "max_calib_range" in a
+        float(a["max_calib_range"]) for a in actual.attr_dict().values() if "max_calib_range" in a
     ]
     # MXNet 1.9.1 prints 3.769236 and 11.325875; the second one differs by 1.5 % here; why is not known.
     np.testing.assert_allclose(min(thresholds), 3.769236, rtol=1e-4)
@@ -211,7 +213,7 @@ def test_entropy_finds_mxnets_thresholds() -> None:
 def test_the_steps_one_by_one() -> None:
     sym = residual()
     arguments, states = arrays_of(sym, data=DATA.shape)
-    found, given, moving, collector = quantization.quantize_graph(
+    actual, parameters, moving, collector = quantization.quantize_graph(
         sym, arguments, states, calib_mode="naive", quantized_dtype="auto"
     )
     assert set(collector.include_layer) >= {
@@ -224,7 +226,9 @@ def test_the_steps_one_by_one() -> None:
     for name in collector.include_layer:
         collector.collect(name, mx.nd.array([-1.0, 2.0]))
         collector.collect(name, mx.nd.array([-3.0, 1.0]))
-    calibrated, *_ = quantization.calib_graph(found, given, moving, collector, "naive", "auto")
+    calibrated, *_ = quantization.calib_graph(
+        actual, parameters, moving, collector, "naive", "auto"
+    )
     assert calibrated.attr_dict()["requantize_f1"]["min_calib_range"] == "-3.000000"
     assert calibrated.attr_dict()["data_quantize"]["max_calib_range"] == "2.000000"
 

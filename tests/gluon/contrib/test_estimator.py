@@ -44,12 +44,12 @@ class _Lines(logging.Handler):
         self.lines.append(re.sub(r"[0-9.]+s\b", "Ts", record.getMessage()))
 
 
-def _estimator(net: nn.Block | None = None, **given) -> tuple[es.Estimator, list[str]]:
+def _estimator(net: nn.Block | None = None, **options) -> tuple[es.Estimator, list[str]]:
     net = net or _net()
-    given.setdefault("train_metrics", mx.metric.Accuracy())
+    options.setdefault("train_metrics", mx.metric.Accuracy())
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
     made = es.Estimator(
-        net, gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer, context=mx.cpu(), **given
+        net, gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer, context=mx.cpu(), **options
     )
     keep = _Lines()
     made.logger.handlers[:] = [keep]
@@ -173,12 +173,12 @@ def test_checkpoints_and_going_on(tmp_path: Path) -> None:
     for one, other in zip(whole.net.collect_params().values(), after, strict=True):
         np.testing.assert_allclose(one.data().asnumpy(), other, rtol=1e-6)
 
-    for given, error, message in (
+    for options, error, message in (
         ({"epochs": 6}, ValueError, "has all of the 6 epochs"),
         ({"batches": 9}, AssertionError, "must use the same unit"),
     ):
         with pytest.raises(error, match=message):
-            more.fit(train, event_handlers=[again], **given)
+            more.fit(train, event_handlers=[again], **options)
     with pytest.raises(ValueError, match="save_best needs monitor"):
         es.CheckpointHandler(folder, save_best=True)
 
@@ -196,14 +196,14 @@ def test_checkpoints_of_a_hybrid_network_have_its_graph(tmp_path: Path) -> None:
 
 
 def test_handlers_are_told_in_order() -> None:
-    told = []
+    messages = []
 
     class Mine(es.TrainBegin, es.TrainEnd, es.EpochBegin, es.EpochEnd, es.BatchBegin, es.BatchEnd):
         def __init__(self, name: str, priority: float):
             self.name, self.priority = name, priority
 
         def _tell(self, event: str, facts: dict) -> None:
-            told.append((self.name, event, sorted(facts)))
+            messages.append((self.name, event, sorted(facts)))
 
         def train_begin(self, estimator, *args, **kwargs):
             self._tell("train begins", kwargs)
@@ -226,7 +226,7 @@ def test_handlers_are_told_in_order() -> None:
 
     estimator, _ = _estimator()
     estimator.fit(_loaders()[0], epochs=1, event_handlers=[Mine("second", 5), Mine("first", -5)])
-    assert told == [
+    assert messages == [
         (name, event, facts)
         for event, facts in (
             ("train begins", []),
@@ -245,9 +245,9 @@ def test_several_contexts_and_a_processor_of_ones_own() -> None:
 
     class Processor(es.BatchProcessor):
         def fit_batch(self, estimator, train_batch, batch_axis=0):
-            found = super().fit_batch(estimator, train_batch, batch_axis)
-            seen.append([len(each) for each in found])
-            return found
+            actual = super().fit_batch(estimator, train_batch, batch_axis)
+            seen.append([len(each) for each in actual])
+            return actual
 
     contexts = [mx.cpu(0), mx.cpu(1)]
     net = _net()
@@ -267,7 +267,7 @@ def test_several_contexts_and_a_processor_of_ones_own() -> None:
 def test_arguments_of_another_kind() -> None:
     net, loss = _net(), gluon.loss.L2Loss()
     trainer = gluon.Trainer(net.collect_params(), "sgd")
-    for given, message in (
+    for options, message in (
         ({"loss": "x"}, "must be a loss"),
         ({"train_metrics": ["acc"]}, "list of metrics"),
         ({"trainer": "sgd"}, "must be a gluon.Trainer"),
@@ -275,7 +275,7 @@ def test_arguments_of_another_kind() -> None:
         ({"batch_processor": 1}, "method fit_batch"),
     ):
         with pytest.raises(ValueError, match=message):
-            es.Estimator(net, **{"loss": loss, "trainer": trainer, **given})
+            es.Estimator(net, **{"loss": loss, "trainer": trainer, **options})
     estimator, _ = _estimator()
     train, _ = _loaders()
     for arguments, message in (

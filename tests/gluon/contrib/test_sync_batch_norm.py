@@ -139,23 +139,23 @@ def test_called_twice_by_each_device(layer: gluon.Block) -> None:
     with autograd.record():
         results = [(layer(x), layer(x * 2)) for x in parts()]
     for place in (0, 1):
-        found = np.concatenate([pair[place].asnumpy() for pair in results])
-        np.testing.assert_allclose(found, expected(), atol=1e-4)
+        actual = np.concatenate([pair[place].asnumpy() for pair in results])
+        np.testing.assert_allclose(actual, expected(), atol=1e-4)
 
 
 def test_threads_that_call_one_device_each(layer: gluon.Block) -> None:
-    found: list[Any] = [None, None]
+    results: list[Any] = [None, None]
     xs = parts()
 
     def call(place: int) -> None:
         with autograd.record():
-            found[place] = layer(xs[place]).asnumpy()
+            results[place] = layer(xs[place]).asnumpy()
 
     threads = [threading.Thread(target=call, args=(place,)) for place in (0, 1)]
     for thread in threads:
         thread.start()
     join(*threads)
-    np.testing.assert_allclose(np.concatenate(found), expected(), atol=1e-4)
+    np.testing.assert_allclose(np.concatenate(results), expected(), atol=1e-4)
 
 
 def test_prediction_is_by_itself(layer: gluon.Block) -> None:

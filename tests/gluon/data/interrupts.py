@@ -63,8 +63,8 @@ class Injector:
 
 def children() -> list[int]:
     """Processes of this one, zombies too."""
-    found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [int(each) for each in found]
+    result = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return [int(each) for each in result]
 
 
 def make() -> data.DataLoader:

@@ -57,8 +57,8 @@ def test_whole_batches_are_what_samples_give(way: dict) -> None:
     change = transforms.Compose([transforms.ToTensor(), transforms.Normalize(0.5, 0.25)])
     loaded = list(data.DataLoader(images.transform_first(change), 3, **way))
     expected = (pixels.transpose(0, 3, 1, 2) / np.float32(255) - 0.5) / 0.25
-    found = np.concatenate([each[0].asnumpy() for each in loaded])
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    actual = np.concatenate([each[0].asnumpy() for each in loaded])
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
     class Twice(transforms.Normalize):
         def hybrid_forward(self, F, x):
@@ -67,8 +67,8 @@ def test_whole_batches_are_what_samples_give(way: dict) -> None:
 
     mine = transforms.Compose([transforms.ToTensor(), Twice(0.5, 0.25)])
     loaded = list(data.DataLoader(images.transform_first(mine).take(5), 3, **way))
-    found = np.concatenate([each[0].asnumpy() for each in loaded])
-    np.testing.assert_allclose(found, 2 * expected[:5], rtol=1e-5, atol=1e-6)
+    actual = np.concatenate([each[0].asnumpy() for each in loaded])
+    np.testing.assert_allclose(actual, 2 * expected[:5], rtol=1e-5, atol=1e-6)
 
 
 @ways
@@ -144,20 +144,20 @@ def test_the_naive_engine_makes_batches_when_they_are_asked_for() -> None:
     numbers = data.SimpleDataset(list(range(5)))
     with mx.engine.using("NaiveEngine"):
         for way in WAYS:
-            found = [each.asnumpy().tolist() for each in data.DataLoader(numbers, 2, **way)]
-            assert found == [[0, 1], [2, 3], [4]]
+            results = [each.asnumpy().tolist() for each in data.DataLoader(numbers, 2, **way)]
+            assert results == [[0, 1], [2, 3], [4]]
 
 
 def test_arguments_that_contradict_each_other() -> None:
     numbers = data.SimpleDataset(list(range(4)))
     batches = data.BatchSampler(data.SequentialSampler(4), 2)
-    for message, given in {
+    for message, options in {
         "needs batch_size": {},
         "exclude each other": {"batch_size": 2, "shuffle": True, "sampler": data.RandomSampler(4)},
         "batch_sampler excludes": {"batch_size": 2, "batch_sampler": batches},
     }.items():
         with pytest.raises(ValueError, match=message):
-            data.DataLoader(numbers, **given)
+            data.DataLoader(numbers, **options)
     with pytest.raises(AssertionError, match="timeout=0"):
         data.DataLoader(numbers, 2, timeout=0)
     assert len(data.DataLoader(numbers, batch_sampler=batches)) == 2
@@ -289,9 +289,9 @@ def test_ctrl_c_leaves_nothing_behind() -> None:
 def test_batches_may_be_kept() -> None:
     rows = np.arange(4000, dtype="float32").reshape(100, 40)
     loader = data.DataLoader(data.ArrayDataset(rows), 5, num_workers=2, prefetch=3)
-    kept = [batch for _ in range(2) for batch in loader]
-    found = np.concatenate([each.asnumpy() for each in kept])
-    np.testing.assert_array_equal(found, np.concatenate([rows, rows]))
+    batches = [batch for _ in range(2) for batch in loader]
+    actual = np.concatenate([each.asnumpy() for each in batches])
+    np.testing.assert_array_equal(actual, np.concatenate([rows, rows]))
     for one, other in zip(loader, loader, strict=True):  # two epochs side by side
         np.testing.assert_array_equal(one.asnumpy(), other.asnumpy())
 

@@ -33,17 +33,17 @@ def test_parts_of_a_dataset() -> None:
 
 
 def test_transforms_are_computed_when_asked_for_or_now() -> None:
-    asked = []
+    read = []
 
     def double(x: int) -> int:
-        asked.append(x)
+        read.append(x)
         return 2 * x
 
     numbers = data.SimpleDataset([1, 2, 3])
     lazy = numbers.transform(double)
-    assert not asked and lazy[1] == 4 and asked == [2]
+    assert not read and lazy[1] == 4 and read == [2]
     now = numbers.transform(double, lazy=False)
-    assert asked == [2, 1, 2, 3] and _list(now) == [2, 4, 6]
+    assert read == [2, 1, 2, 3] and _list(now) == [2, 4, 6]
     pairs = data.ArrayDataset([1, 2], ["a", "b"])
     assert _list(pairs.transform(lambda x, y: (y, x))) == [("a", 1), ("b", 2)]
     assert _list(pairs.transform_first(double)) == [(2, "a"), (4, "b")]
@@ -88,11 +88,11 @@ def test_random_order_is_numpys() -> None:
 )
 def test_batches_and_what_is_left(last: str, lengths: list, epochs: list) -> None:
     batches = data.BatchSampler(data.SequentialSampler(10), 4, last)
-    found = [len(batches)]
+    results = [len(batches)]
     for sizes in epochs:
         assert [len(each) for each in batches] == sizes
-        found.append(len(batches))
-    assert found == lengths
+        results.append(len(batches))
+    assert results == lengths
 
 
 def test_rolled_over_samples_come_first() -> None:

@@ -23,11 +23,11 @@ if not Path("/proc/self/task").exists():
 
 @pytest.mark.parametrize("part", range(2))
 def test_an_interrupt_at_any_line(part: int) -> None:
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.gluon.data.interrupts", str(part), "2"],
         cwd=ROOT, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
-    assert found.returncode == 0, found.stdout + found.stderr[-3000:]
+    assert process.returncode == 0, process.stdout + process.stderr[-3000:]
 
 
 PROGRAM = """

@@ -131,9 +131,9 @@ def test_images_in_records_folders_and_lists(tmp_path: Path) -> None:
         cv2.imwrite(str(tmp_path / folder / name), PIXELS[:, :, ::-1])
     (tmp_path / "a" / "note.txt").write_text("")
     (tmp_path / "readme").write_text("")
-    with pytest.warns(UserWarning, match="is skipped") as told:
+    with pytest.warns(UserWarning, match="is skipped") as caught:
         folders = vision.ImageFolderDataset(str(tmp_path))
-    assert len(told) == 2 and folders.synsets == ["a", "b"]
+    assert len(caught) == 2 and folders.synsets == ["a", "b"]
     assert folders.items == [(f"{tmp_path}/a/1.png", 0), (f"{tmp_path}/b/2.JPG", 1)]
     np.testing.assert_array_equal(folders[0][0].asnumpy(), PIXELS)
     assert folders[1][1] == 1
@@ -182,14 +182,14 @@ def _facts(array: mx.nd.NDArray, count: int) -> tuple:
 
 @pytest.mark.parametrize("gold", GOLD, ids=lambda g: type(g[0]).__name__)
 def test_transforms_agree_with_mxnet(gold: tuple) -> None:
-    block, given, shape, dtype, total, first = gold
-    one = block(mx.nd.array(given, dtype=given.dtype))
-    found = _facts(one, len(first))
-    assert found[:2] == (shape, dtype)
-    assert found[2] == pytest.approx(total, rel=1e-5, abs=1e-3)
-    np.testing.assert_allclose(found[3], first, atol=1e-4)
+    block, inputs, shape, dtype, total, first = gold
+    one = block(mx.nd.array(inputs, dtype=inputs.dtype))
+    actual = _facts(one, len(first))
+    assert actual[:2] == (shape, dtype)
+    assert actual[2] == pytest.approx(total, rel=1e-5, abs=1e-3)
+    np.testing.assert_allclose(actual[3], first, atol=1e-4)
     if not isinstance(block, (T.CenterCrop, T.RandomApply)):
-        both = block(mx.nd.array(np.stack([given, given]), dtype=given.dtype))
+        both = block(mx.nd.array(np.stack([inputs, inputs]), dtype=inputs.dtype))
         np.testing.assert_allclose(both[1].asnumpy(), one.asnumpy(), rtol=1e-6)
 
 
@@ -221,9 +221,9 @@ def test_random_crops_and_rotations_draw_as_mxnet() -> None:
 def test_random_transforms_change_some_images(block: nn.Block) -> None:
     image = mx.nd.array(PIXELS, dtype="uint8")
     mx.random.seed(1)
-    found = [block(image).asnumpy() for _ in range(12)]
-    assert {(each.dtype.name, each.ndim) for each in found} == {("uint8", 3)}
-    assert len({each.tobytes() for each in found}) > 1
+    results = [block(image).asnumpy() for _ in range(12)]
+    assert {(each.dtype.name, each.ndim) for each in results} == {("uint8", 3)}
+    assert len({each.tobytes() for each in results}) > 1
 
 
 def test_ranges_of_random_changes() -> None:

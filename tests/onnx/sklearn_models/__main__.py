@@ -69,14 +69,14 @@ def answers(model: Any, x: np.ndarray) -> list[np.ndarray]:
     """What sklearn predicts, in the order of the file's outputs."""
     if not hasattr(model, "predict"):
         return [model.transform(x)]
-    found = [model.predict(x)]
+    results = [model.predict(x)]
     if isinstance(model, KMeans):
-        return [*found, model.transform(x)]
+        return [*results, model.transform(x)]
     if hasattr(model, "predict_proba"):
-        return [*found, model.predict_proba(x)]
+        return [*results, model.predict_proba(x)]
     if hasattr(model, "decision_function"):
-        return [*found, model.decision_function(x)]
-    return found
+        return [*results, model.decision_function(x)]
+    return results
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def main() -> None:
     flowers, classes = load_iris(return_X_y=True)
     flowers = flowers.astype(np.float32)[::2]
     classes = classes[::2]
-    wanted = {
+    expected = {
         "classes": classes,
         "two": (classes > 0).astype(int),
         "number": 2 * flowers[:, 0] - flowers[:, 1],
@@ -95,7 +95,7 @@ def main() -> None:
     samples = flowers[::5]
     arrays = {"samples": samples}
     for name, (model, kind) in models().items():
-        model.fit(flowers, wanted[kind])
+        model.fit(flowers, expected[kind])
         content = to_onnx(model, samples[:1]).SerializeToString()
         (HERE / f"{name}.onnx").write_bytes(content)
         for i, each in enumerate(answers(model, samples)):

@@ -15,10 +15,10 @@ def test_boolean_mask_and_its_gradient() -> None:
     data = nd.array([[1, 2], [3, 4], [5, 6]])
     data.attach_grad()
     with mx.autograd.record():
-        found = nd.contrib.boolean_mask(data, nd.array([0, 1, 1]))
-        loss = (found * found).sum()
+        actual = nd.contrib.boolean_mask(data, nd.array([0, 1, 1]))
+        loss = (actual * actual).sum()
     loss.backward()
-    onp.testing.assert_array_equal(found.asnumpy(), [[3, 4], [5, 6]])
+    onp.testing.assert_array_equal(actual.asnumpy(), [[3, 4], [5, 6]])
     onp.testing.assert_array_equal(data.grad.asnumpy(), [[0, 0], [6, 8], [10, 12]])
     with pytest.raises(mx.MXNetError, match="one element for each of the 3 slices"):
         nd.contrib.boolean_mask(data, nd.array([0, 1]))
@@ -41,13 +41,13 @@ def test_masks_as_indices() -> None:
 
 def test_nonzero_unique_bincount() -> None:
     x = np.array([[0, 2], [2, 1]], dtype="int32")
-    for found, wanted in zip(np.nonzero(x), onp.nonzero(x.asnumpy()), strict=True):
-        onp.testing.assert_array_equal(found.asnumpy(), wanted)
-        assert found.dtype == onp.int64
+    for actual, expected in zip(np.nonzero(x), onp.nonzero(x.asnumpy()), strict=True):
+        onp.testing.assert_array_equal(actual.asnumpy(), expected)
+        assert actual.dtype == onp.int64
     assert mx.npx.nonzero(x).tolist() == [[0, 1], [1, 0], [1, 1]]
-    found = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
-    wanted = onp.unique(x.asnumpy(), return_index=True, return_inverse=True, return_counts=True)
-    for ours, theirs in zip(found, wanted, strict=True):
+    actual = np.unique(x, return_index=True, return_inverse=True, return_counts=True)
+    expected = onp.unique(x.asnumpy(), return_index=True, return_inverse=True, return_counts=True)
+    for ours, theirs in zip(actual, expected, strict=True):
         onp.testing.assert_array_equal(ours.asnumpy(), theirs.reshape(-1))
     assert np.unique(np.array([[1, 0], [1, 0]]), axis=0).shape == (1, 2)
     assert np.bincount(x.reshape(-1), minlength=5).tolist() == [1, 1, 2, 0, 0]
@@ -107,8 +107,8 @@ def test_outputs_of_executors_change_their_shape() -> None:
         _ = executor.outputs
     for rows in ([1, 3], [0, 1, 2], [2]):
         mask = onp.isin(onp.arange(4), rows).astype("float32")
-        (found,) = executor.forward(mask=nd.array(mask))
-        onp.testing.assert_array_equal(found.asnumpy(), DATA[rows] + 1)
+        (actual,) = executor.forward(mask=nd.array(mask))
+        onp.testing.assert_array_equal(actual.asnumpy(), DATA[rows] + 1)
     with pytest.raises(mx.MXNetError, match="one element for each of the 4 slices"):
         symbol.bind(mx.cpu(), {"data": nd.array(DATA), "mask": nd.array([1, 0])})
     with pytest.raises(RuntimeError, match="cannot be inferred"):  # as MXNet has it
@@ -125,8 +125,8 @@ def test_hybridized_blocks_are_cut_and_learn() -> None:
             loss = net(x, m)
         loss.backward()
         assert loss.asscalar() == 272
-        wanted = [[6, 8, 10], [18, 22, 26], [0, 0, 0], [6, 8, 10]]
-        assert x.grad.asnumpy().tolist() == wanted
+        expected = [[6, 8, 10], [18, 22, 26], [0, 0, 0], [6, 8, 10]]
+        assert x.grad.asnumpy().tolist() == expected
         assert m.grad.asnumpy().tolist() == [0, 0, 0, 0]
     with pytest.raises(mx.MXNetError, match="elemwise_mul"):  # three rows, and two
         net(x, nd.array([1, 1, 1, 0])).wait_to_read()
@@ -146,9 +146,9 @@ def test_parameters_and_states_behind_the_cut() -> None:
     net.initialize(mx.init.Constant(0.5))
     net.hybridize()
     with mx.autograd.record():
-        found = net(nd.array(DATA), nd.array(MASK))
-    found.backward()
-    onp.testing.assert_allclose(found.asnumpy(), [[-1, -1], [1, 1]], rtol=1e-5)
+        actual = net(nd.array(DATA), nd.array(MASK))
+    actual.backward()
+    onp.testing.assert_allclose(actual.asnumpy(), [[-1, -1], [1, 1]], rtol=1e-5)
     onp.testing.assert_allclose(net.norm.running_mean.data().asnumpy(), [1.05, 1.05], rtol=1e-5)
     waiting = Net(0)
     waiting.initialize()
@@ -165,7 +165,7 @@ def test_dropout_on_both_sides_of_a_cut_draws_each_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "wanted"),
+    ("function", "expected"),
     [
         (lambda F, a: F.np.unique(a) * 2, [0, 2, 6, 10, 12]),
         (lambda F, a: F.npx.nonzero(a), [[0, 0], [0, 2], [1, 1], [1, 2], [2, 0], [2, 2]]),
@@ -174,23 +174,23 @@ def test_dropout_on_both_sides_of_a_cut_draws_each_time() -> None:
         (lambda F, a: F.np.where(a > 1)[1], [2, 1, 2, 2]),
     ],
 )
-def test_functions_of_np_in_hybridized_blocks(function: Any, wanted: Any) -> None:
+def test_functions_of_np_in_hybridized_blocks(function: Any, expected: Any) -> None:
     with mx.util.np_shape(True), mx.util.np_array(True):
-        found = hybridized(function)(np.array([[1.0, 0, 3], [0, 5, 6], [1, 0, 3]]))
-        assert found.tolist() == wanted
+        actual = hybridized(function)(np.array([[1.0, 0, 3], [0, 5, 6], [1, 0, 3]]))
+        assert actual.tolist() == expected
 
 
 def test_unique_with_all_it_returns_in_a_hybridized_block() -> None:
     with mx.util.np_shape(True), mx.util.np_array(True):
         net = hybridized(lambda F, a: F.np.unique(a, True, True, True, axis=0))
-        found = net(np.array([[1.0, 0, 3], [0, 5, 6], [1, 0, 3]]))
-        assert [each.tolist() for each in found] == [
+        actual = net(np.array([[1.0, 0, 3], [0, 5, 6], [1, 0, 3]]))
+        assert [each.tolist() for each in actual] == [
             [[0, 5, 6], [1, 0, 3]],
             [1, 0],
             [1, 0, 1],
             [1, 2],
         ]
-        assert [each.dtype.name for each in found] == ["float32", "int64", "int64", "int64"]
+        assert [each.dtype.name for each in actual] == ["float32", "int64", "int64", "int64"]
 
 
 def test_a_forward_on_arrays_runs_operator_by_operator() -> None:

@@ -24,16 +24,16 @@ def test_gradient_of_pick(shape, axis, keepdims, mode):
     data = rng.standard_normal(shape)
     others = (5,) if axis is None else np.delete(shape, axis)
     index = mx.nd.array(rng.integers(-2, 7, tuple(others) or (1,)))
-    given = {"axis": axis, "keepdims": keepdims, "mode": mode}
+    options = {"axis": axis, "keepdims": keepdims, "mode": mode}
 
     def total(values):
-        picked = mx.nd.pick(mx.nd.array(values, dtype="float64"), index, **given).asnumpy()
+        picked = mx.nd.pick(mx.nd.array(values, dtype="float64"), index, **options).asnumpy()
         return (picked**2).sum()
 
     x = mx.nd.array(data, dtype="float64")
     x.attach_grad()
     with autograd.record():
-        picked = mx.nd.pick(x, index, **given)
+        picked = mx.nd.pick(x, index, **options)
         squares = picked * picked
     squares.backward()
     expected = np.zeros(shape)

@@ -63,13 +63,13 @@ def test_block(hybrid: bool) -> None:
         outputs = net(nd.array(X), nd.zeros((2,)))
         loss = sum((each * each).sum() for each in outputs)
     loss.backward()
-    for found, wanted in zip(outputs, expected(), strict=True):
-        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+    for actual, reference in zip(outputs, expected(), strict=True):
+        np.testing.assert_allclose(actual.asnumpy(), reference, rtol=1e-6)
     # Half the derivative of the sum of squares by w, written out.
     stacked, _, rows, chosen = expected()
     y = np.array([1.0, 2.0, 3.0])[:, None]
-    wanted = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
-    np.testing.assert_allclose(net.w.grad().asnumpy(), wanted, rtol=1e-6)
+    reference = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
+    np.testing.assert_allclose(net.w.grad().asnumpy(), reference, rtol=1e-6)
 
 
 def test_a_hybridized_loop_is_one_operation_whatever_its_length() -> None:
@@ -119,17 +119,17 @@ def test_symbols(written: bool) -> None:
     if written:
         symbol = sym.load_json(symbol.tojson())
     assert symbol.list_arguments() == ["d", "s", "w", "i"]
-    given = {"d": nd.array(X), "s": nd.zeros((2,)), "w": nd.array(W), "i": nd.zeros((1,))}
+    arrays = {"d": nd.array(X), "s": nd.zeros((2,)), "w": nd.array(W), "i": nd.zeros((1,))}
     gradients = {"w": nd.zeros((2,))}
-    executor = symbol.bind(mx.cpu(), given, gradients)
+    executor = symbol.bind(mx.cpu(), arrays, gradients)
     outputs = executor.forward(is_train=True)
-    for found, wanted in zip(outputs, expected(), strict=True):
-        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+    for actual, reference in zip(outputs, expected(), strict=True):
+        np.testing.assert_allclose(actual.asnumpy(), reference, rtol=1e-6)
     executor.backward([2 * each for each in outputs])
     stacked, _, rows, chosen = expected()
     y = np.array([1.0, 2.0, 3.0])[:, None]
-    wanted = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
-    np.testing.assert_allclose(gradients["w"].asnumpy(), wanted, rtol=1e-6)
+    reference = 2 * ((stacked * X).sum(0) + (rows[:3] * y).sum(0) + chosen * 4)
+    np.testing.assert_allclose(gradients["w"].asnumpy(), reference, rtol=1e-6)
 
 
 def test_a_loop_of_mxnet_is_loaded() -> None:
@@ -162,8 +162,8 @@ def test_loops_of_a_hybridized_block_are_exported(tmp_path: Path) -> None:
     symbol_file, params_file = net.export(str(tmp_path / "loops"))
     again = gluon.SymbolBlock.imports(symbol_file, ["data0", "data1"], params_file)
     outputs = again(nd.array(X), nd.zeros((2,)))
-    for found, wanted in zip(outputs, expected(), strict=True):
-        np.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+    for actual, reference in zip(outputs, expected(), strict=True):
+        np.testing.assert_allclose(actual.asnumpy(), reference, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_recorded_computation_becomes_a_symbol() -> None:
     symbol = mx.autograd.get_symbol(y)
     assert symbol.list_arguments() == ["var0"]
     assert json.loads(symbol.tojson())["nodes"][-1]["op"] == "elemwise_add"
-    found = sym.load_json(symbol.tojson()).bind(mx.cpu(), {"var0": x}).forward()[0]
-    np.testing.assert_allclose(found.asnumpy(), y.asnumpy(), rtol=1e-6)
+    actual = sym.load_json(symbol.tojson()).bind(mx.cpu(), {"var0": x}).forward()[0]
+    np.testing.assert_allclose(actual.asnumpy(), y.asnumpy(), rtol=1e-6)
     with pytest.raises(mx.MXNetError, match="inside autograd"):
         mx.autograd.get_symbol(nd.ones((2,)))

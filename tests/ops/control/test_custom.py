@@ -72,8 +72,8 @@ def test_hybridized_and_on_large_arrays() -> None:
     net.hybridize()
     x = np.random.rand(300, 300).astype("float32")
     for _ in range(3):
-        found = net(nd.array(x)).asnumpy()
-    np.testing.assert_allclose(found, 1 + 2 / (1 + np.exp(-x)), rtol=1e-5)
+        actual = net(nd.array(x)).asnumpy()
+    np.testing.assert_allclose(actual, 1 + 2 / (1 + np.exp(-x)), rtol=1e-5)
 
 
 def test_an_unknown_name_is_an_error() -> None:
@@ -312,11 +312,11 @@ with mx.engine.using("NaiveEngine"):
     except mx.MXNetError as error:
         print(error)
 """
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240
     )
-    assert found.stdout == "Custom: 'refuses' raised ValueError: no negative numbers\n"
-    assert found.stderr == ""
+    assert process.stdout == "Custom: 'refuses' raised ValueError: no negative numbers\n"
+    assert process.stderr == ""
 
 
 class Counted(mx.operator.CustomOp):

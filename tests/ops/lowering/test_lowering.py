@@ -42,9 +42,9 @@ def first(array) -> np.ndarray:
     return np.transpose(np.asarray(array), (0, 3, 1, 2))
 
 
-def close(found, expected) -> None:
+def close(actual, expected) -> None:
     scale = float(np.max(np.abs(expected), initial=1.0))
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=2e-5 * scale)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=2e-5 * scale)
 
 
 def plain_convolution(stride, dilate, pad, kernel, filters, groups):
@@ -172,10 +172,10 @@ def test_transposed_convolutions_are_sums_of_kernels(extents, kernel, stride, pa
         return out[:, :, down, across]
 
     # Both are linear: the gradient is what a step of 1 gains.
-    found, head, (by_data, by_weight) = with_gradients(
+    actual, head, (by_data, by_weight) = with_gradients(
         lambda *arrays: op.apply(statics, arrays)[0], data, weight
     )
-    close(found, spread(data, weight))
+    close(actual, spread(data, weight))
     step = normal(*data.shape, seed=3)
     close((by_data * step).sum(), (spread(step, weight) * head).sum())
     step = normal(*weight.shape, seed=3)
@@ -185,13 +185,13 @@ def test_transposed_convolutions_are_sums_of_kernels(extents, kernel, stride, pa
 @pytest.mark.parametrize("name", ["im2col", "col2im"])
 def test_columns_of_axes_that_xla_would_take_for_groups(name) -> None:
     op = find(name)
-    given = {"kernel": (2, 3), "stride": (2, 3), "pad": (1, 0)}
+    options = {"kernel": (2, 3), "stride": (2, 3), "pad": (1, 0)}
     extents = {"output_size": (8, 7)} if name == "col2im" else {}
     shapes = [(1, 1, 8, 7), (1, 6, 10)]
     data = normal(*(shapes if name == "im2col" else shapes[::-1])[0])
-    statics, _ = op.bind({**given, **extents})
-    found, head, (gradient,) = with_gradients(lambda x: op.apply(statics, [x])[0], data)
-    close((gradient * data).sum(), (found * head).sum())
+    statics, _ = op.bind({**options, **extents})
+    actual, head, (gradient,) = with_gradients(lambda x: op.apply(statics, [x])[0], data)
+    close((gradient * data).sum(), (actual * head).sum())
 
 
 @pytest.mark.parametrize(
@@ -243,8 +243,8 @@ def test_groups_in_other_dimensions_and_layouts(channels, extents, kernel, layou
 
     forward, gradients = compiled(lowered)(head, data, weight, bias)
     close(forward, expected)
-    for found, wanted in zip(gradients, expected_gradients, strict=True):
-        close(found, wanted)
+    for actual, reference in zip(gradients, expected_gradients, strict=True):
+        close(actual, reference)
 
 
 def test_blocks_are_bounded_and_dense_kernels_hold_zeros() -> None:
@@ -292,8 +292,10 @@ def test_what_is_fused_with_a_convolution(method, fusions) -> None:
         else:
             operands.append(bias if each == "BIAS" else other)
             expected = expected + operands[-1]
-    found = convolution.convolution(data, weight, *operands, method=method, fusions=fusions, **same)
-    close(found, expected)
+    actual = convolution.convolution(
+        data, weight, *operands, method=method, fusions=fusions, **same
+    )
+    close(actual, expected)
 
 
 POOLS = [
@@ -402,8 +404,8 @@ def test_folding_scales_weight_and_bias() -> None:
     new_weight, new_bias = batch_norm.fold(
         weight, gamma, beta, mean, var, bias, eps=1e-3, fix_gamma=False
     )
-    found = convolution.convolution(data, new_weight, new_bias, fusions=("BIAS",), **same)
-    close(found, expected)
+    actual = convolution.convolution(data, new_weight, new_bias, fusions=("BIAS",), **same)
+    close(actual, expected)
     unit, _ = batch_norm.fold(weight, gamma, beta, mean, var, eps=1e-3, fix_gamma=True)
     close(unit, weight / np.sqrt(var + 1e-3)[:, None, None, None])
 

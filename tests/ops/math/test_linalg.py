@@ -88,8 +88,8 @@ def test_eigenvalues_that_are_not_real_are_no_numbers() -> None:
 
 def test_zeros_alone_are_quantized_to_zeros() -> None:
     for out_type in ("int8", "uint8"):
-        found = nd.contrib.quantize_v2(nd.zeros(3), out_type=out_type)[0]
-        np.testing.assert_array_equal(found.asnumpy(), 0)
+        actual = nd.contrib.quantize_v2(nd.zeros(3), out_type=out_type)[0]
+        np.testing.assert_array_equal(actual.asnumpy(), 0)
 
 
 def test_tall_matrices_have_singular_values_too() -> None:
@@ -102,8 +102,8 @@ def test_tall_matrices_have_singular_values_too() -> None:
 @pytest.mark.parametrize("name", ["potrf", "gelqf", "syevd", "inverse", "det", "slogdet"])
 def test_factors_are_of_single_or_double_precision(name: str) -> None:
     with pytest.raises(DTypeError, match="float32 or float64"):
-        found = getattr(nd.linalg, name)(nd.ones((2, 2), dtype="float16"))
-        (found[0] if isinstance(found, list) else found).asnumpy()
+        result = getattr(nd.linalg, name)(nd.ones((2, 2), dtype="float16"))
+        (result[0] if isinstance(result, list) else result).asnumpy()
 
 
 @pytest.mark.parametrize(

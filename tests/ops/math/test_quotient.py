@@ -54,13 +54,13 @@ def test_derivatives_are_those_of_a_quotient() -> None:
 @pytest.mark.parametrize("axes", [(0, None), (None, 0), (0, 0), (1, 0)])
 def test_many_at_once(axes: tuple[int | None, int | None]) -> None:
     x, y = np.arange(1.0, 5).reshape(2, 2), np.arange(2.0, 6).reshape(2, 2)
-    found = jax.vmap(quotient, axes)(x, y)
+    actual = jax.vmap(quotient, axes)(x, y)
     sides = [
         np.broadcast_to(each, (2, 2, 2)) if axis is None else np.moveaxis(each, axis, 0)
         for each, axis in zip((x, y), axes, strict=True)
     ]
     expected = [quotient(one, other) for one, other in zip(*sides, strict=True)]
-    np.testing.assert_allclose(found, np.stack(expected))
+    np.testing.assert_allclose(actual, np.stack(expected))
 
 
 def test_numpy_runs_it_alike() -> None:
@@ -82,9 +82,9 @@ def test_a_gpus_rough_quotient_is_corrected(monkeypatch: pytest.MonkeyPatch) -> 
     x[:7] = [np.inf, 1, 0, np.nan, -np.inf, 5, 41]
     y[:7] = [1, np.inf, 0, 1, np.inf, 0, 41]
     monkeypatch.setattr(module.jax.lax, "div", two_units_off)
-    found = np.asarray(module._corrected(jnp.asarray(x), jnp.asarray(y)))
+    actual = np.asarray(module._corrected(jnp.asarray(x), jnp.asarray(y)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        np.testing.assert_array_equal(found, x / y)
+        np.testing.assert_array_equal(actual, x / y)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])

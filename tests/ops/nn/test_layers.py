@@ -36,14 +36,14 @@ def test_channels_last_is_channels_first_with_the_axes_moved(name: str, axes: in
         channels = (6, 2) if name == "Convolution" else (4, 3)
         arrays += [_random(*channels, *kernel), _random(6)]
     function = getattr(nd, name)
-    wanted = function(*map(nd.array, arrays), **attributes).asnumpy()
+    expected = function(*map(nd.array, arrays), **attributes).asnumpy()
     moved = [np.moveaxis(each, 1, -1) if each.ndim > 1 else each for each in arrays]
-    found = function(*map(nd.array, moved), layout=layout, **attributes).asnumpy()
-    np.testing.assert_allclose(np.moveaxis(found, -1, 1), wanted, rtol=1e-5, atol=1e-6)
+    actual = function(*map(nd.array, moved), layout=layout, **attributes).asnumpy()
+    np.testing.assert_allclose(np.moveaxis(actual, -1, 1), expected, rtol=1e-5, atol=1e-6)
     if name != "Pooling":
         symbol = getattr(mx.sym, name)(mx.sym.Variable("data"), layout=layout, **attributes)
         shapes, outputs, _ = symbol.infer_shape(data=moved[0].shape)
-        assert shapes == [each.shape for each in moved] and outputs == [found.shape]
+        assert shapes == [each.shape for each in moved] and outputs == [actual.shape]
 
 
 def test_bilinear_upsampling_makes_its_weight() -> None:
@@ -84,19 +84,19 @@ def test_histogram_is_numpys() -> None:
     data = np.random.default_rng(1).integers(-8, 9, 50) / 4  # many on the edges
     for bins, span in ((4, None), (5, (-1.5, 1.0)), (np.array([-1.0, 0.0, 0.25, 2.0]), None)):
         edges = nd.array(bins) if isinstance(bins, np.ndarray) else bins
-        found = nd.histogram(nd.array(data), edges, span)
-        counts, wanted = np.histogram(data, bins, span)
-        np.testing.assert_array_equal(found[0].asnumpy(), counts)
-        np.testing.assert_allclose(found[1].asnumpy(), wanted, rtol=1e-6)
+        actual = nd.histogram(nd.array(data), edges, span)
+        counts, expected = np.histogram(data, bins, span)
+        np.testing.assert_array_equal(actual[0].asnumpy(), counts)
+        np.testing.assert_allclose(actual[1].asnumpy(), expected, rtol=1e-6)
 
 
 def test_multicast_looks_at_half_and_single_precision_only() -> None:
     names = ("float16", "float32", "float64", "int32")
     arrays = [nd.ones((2,), dtype=each) for each in names]
 
-    def dtypes(*given: Any, **attributes: Any) -> list[str]:
-        found = nd.amp_multicast(*given, num_outputs=len(given), **attributes)
-        return [np.dtype(each.dtype).name for each in found]
+    def dtypes(*inputs: Any, **attributes: Any) -> list[str]:
+        actual = nd.amp_multicast(*inputs, num_outputs=len(inputs), **attributes)
+        return [np.dtype(each.dtype).name for each in actual]
 
     assert dtypes(*arrays) == ["float32", "float32", "float64", "int32"]
     assert dtypes(*arrays, cast_narrow=True) == ["float16", "float16", "float64", "int32"]
@@ -105,7 +105,7 @@ def test_multicast_looks_at_half_and_single_precision_only() -> None:
 
 def test_a_norm_of_half_precision_keeps_its_dtype() -> None:
     data = nd.array(_random(2, 4, 3, 3)).astype("float16")
-    for found in (
+    for actual in (
         nd.L2Normalization(data),
         nd.LRN(data, nsize=3),
         nd.GroupNorm(
@@ -117,7 +117,7 @@ def test_a_norm_of_half_precision_keeps_its_dtype() -> None:
         nd._contrib_quadratic(data, a=2.0),
         nd.Pooling(data, kernel=(2, 2), pool_type="lp", p_value=2),
     ):
-        assert found.dtype == np.float16 and np.isfinite(found.asnumpy()).all()
+        assert actual.dtype == np.float16 and np.isfinite(actual.asnumpy()).all()
 
 
 def test_errors_say_what_is_wrong() -> None:

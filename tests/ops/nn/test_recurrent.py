@@ -27,9 +27,9 @@ def arrays(mode: str, layers: int = 1, sides: int = 1) -> list[nd.NDArray]:
     return [nd.array(rng.uniform(-0.7, 0.7, shape)) for shape in shapes]
 
 
-def run(given: list[nd.NDArray], mode: str, layers: int = 1, sides: int = 1, **more: Any) -> Any:
+def run(inputs: list[nd.NDArray], mode: str, layers: int = 1, sides: int = 1, **more: Any) -> Any:
     return nd.RNN(
-        *given,
+        *inputs,
         state_size=SIZE,
         num_layers=layers,
         mode=mode,
@@ -42,18 +42,18 @@ def run(given: list[nd.NDArray], mode: str, layers: int = 1, sides: int = 1, **m
 @pytest.mark.parametrize("mode", GATES)
 @pytest.mark.parametrize(("layers", "sides"), [(1, 1), (2, 2)])
 def test_a_short_sequence_gives_what_it_gives_alone(mode: str, layers: int, sides: int) -> None:
-    given = arrays(mode, layers, sides)
-    for each in given:
+    inputs = arrays(mode, layers, sides)
+    for each in inputs:
         each.attach_grad()
     lengths = nd.array(LENGTHS)
     with mx.autograd.record():
-        outputs = run([*given, lengths], mode, layers, sides, use_sequence_length=True)
+        outputs = run([*inputs, lengths], mode, layers, sides, use_sequence_length=True)
         total = sum((each * each).sum() for each in outputs)
     total.backward()
-    found = [each.grad.asnumpy() for each in given]
-    expected = [np.zeros(each.shape, "float32") for each in given]
+    results = [each.grad.asnumpy() for each in inputs]
+    expected = [np.zeros(each.shape, "float32") for each in inputs]
     for i, length in enumerate(LENGTHS):
-        alone = [given[0][:length, i : i + 1], given[1], *(s[:, i : i + 1] for s in given[2:])]
+        alone = [inputs[0][:length, i : i + 1], inputs[1], *(s[:, i : i + 1] for s in inputs[2:])]
         alone = [each.copy() for each in alone]
         for each in alone:
             each.attach_grad()
@@ -71,33 +71,33 @@ def test_a_short_sequence_gives_what_it_gives_alone(mode: str, layers: int, side
             )
         expected[0][:length, i] = alone[0].grad.asnumpy()[:, 0]
         expected[1] += alone[1].grad.asnumpy()
-        for j in range(2, len(given)):
+        for j in range(2, len(inputs)):
             expected[j][:, i] = alone[j].grad.asnumpy()[:, 0]
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(results, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
 def test_the_cell_state_stays_in_its_bounds() -> None:
-    given = arrays("lstm")
-    _, hidden, cell = run(given, "lstm", lstm_state_clip_min=-0.05, lstm_state_clip_max=0.05)
-    assert np.abs(run(given, "lstm")[2].asnumpy()).max() > 0.06
+    inputs = arrays("lstm")
+    _, hidden, cell = run(inputs, "lstm", lstm_state_clip_min=-0.05, lstm_state_clip_max=0.05)
+    assert np.abs(run(inputs, "lstm")[2].asnumpy()).max() > 0.06
     assert np.abs(cell.asnumpy()).max() <= np.float32(0.05)
     assert np.abs(hidden.asnumpy()).max() < 0.05
-    given[3][:] = np.nan
+    inputs[3][:] = np.nan
     bounds = {"lstm_state_clip_min": -0.05, "lstm_state_clip_max": 0.05}
-    assert np.isnan(run(given, "lstm", **bounds)[0].asnumpy()).all()
-    assert not np.isnan(run(given, "lstm", lstm_state_clip_nan=True, **bounds)[0].asnumpy()).any()
+    assert np.isnan(run(inputs, "lstm", **bounds)[0].asnumpy()).all()
+    assert not np.isnan(run(inputs, "lstm", lstm_state_clip_nan=True, **bounds)[0].asnumpy()).any()
 
 
 def test_dropout_is_between_layers_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_RANDOM", "threefry")
     for layers, differ in ((1, False), (2, True)):
-        given = arrays("gru", layers)
-        plain = run(given, "gru", layers)[0].asnumpy()
-        np.testing.assert_array_equal(run(given, "gru", layers, p=0.5)[0].asnumpy(), plain)
+        inputs = arrays("gru", layers)
+        plain = run(inputs, "gru", layers)[0].asnumpy()
+        np.testing.assert_array_equal(run(inputs, "gru", layers, p=0.5)[0].asnumpy(), plain)
         with mx.autograd.record():
-            found = run(given, "gru", layers, p=0.5)[0].asnumpy()
-        assert np.array_equal(found, plain) != differ
+            actual = run(inputs, "gru", layers, p=0.5)[0].asnumpy()
+        assert np.array_equal(actual, plain) != differ
 
 
 def test_a_projection_trains() -> None:
@@ -106,15 +106,15 @@ def test_a_projection_trains() -> None:
     shapes = [(STEPS, BATCH, UNITS), (count,), (2, BATCH, 3), (2, BATCH, 4)]
     data = [rng.uniform(-0.7, 0.7, shape) for shape in shapes]
 
-    def value(data: list[np.ndarray], given: list[nd.NDArray] | None = None) -> nd.NDArray:
-        given = given or [nd.array(each, dtype="float64") for each in data]
-        return (run(given, "lstm", sides=2, projection_size=3)[0] ** 2).sum()
+    def value(data: list[np.ndarray], inputs: list[nd.NDArray] | None = None) -> nd.NDArray:
+        inputs = inputs or [nd.array(each, dtype="float64") for each in data]
+        return (run(inputs, "lstm", sides=2, projection_size=3)[0] ** 2).sum()
 
-    given = [nd.array(each, dtype="float64") for each in data]
-    for each in given:
+    inputs = [nd.array(each, dtype="float64") for each in data]
+    for each in inputs:
         each.attach_grad()
     with mx.autograd.record():
-        total = value(data, given)
+        total = value(data, inputs)
     total.backward()
     for i in range(len(data)):
         flat = data[i].reshape(-1)
@@ -125,7 +125,7 @@ def test_a_projection_trains() -> None:
             flat[j] = before - step
             down = value(data).asscalar()
             flat[j] = before
-            slope = given[i].grad.asnumpy().reshape(-1)[j]
+            slope = inputs[i].grad.asnumpy().reshape(-1)[j]
             assert slope == pytest.approx((up - down) / (2 * step), rel=1e-4, abs=1e-6), (i, j)
 
 
@@ -143,10 +143,10 @@ def test_a_gluon_layers_file_gives_what_mxnet_gave() -> None:
 
 
 def test_what_does_not_fit_is_named() -> None:
-    given = arrays("gru")
+    inputs = arrays("gru")
     with pytest.raises(mx.base.ShapeError, match=r"parameters is .*\(96,\) follows"):
-        run([given[0], given[1][:-1], given[2]], "gru").__getitem__(0).asnumpy()
+        run([inputs[0], inputs[1][:-1], inputs[2]], "gru").__getitem__(0).asnumpy()
     with pytest.raises(mx.base.ShapeError, match="time, batch, units"):
-        run([given[0][0], given[1], given[2]], "gru").__getitem__(0).asnumpy()
+        run([inputs[0][0], inputs[1], inputs[2]], "gru").__getitem__(0).asnumpy()
     with pytest.raises(mx.base.AttributeValueError, match="only 'lstm' has a projection"):
-        run(given, "gru", projection_size=2).__getitem__(0).asnumpy()
+        run(inputs, "gru", projection_size=2).__getitem__(0).asnumpy()

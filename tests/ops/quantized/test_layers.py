@@ -34,9 +34,9 @@ def test_a_quantized_convolution_is_near_the_convolution(dtype: str, no_bias: bo
     ends = [end for _, *pair in made for end in pair]
     sums = contrib.quantized_conv(*[each[0] for each in made], *ends, **attributes)
     assert sums[0].dtype == np.int32
-    found = contrib.dequantize(*contrib.requantize(*sums)).asnumpy()
+    actual = contrib.dequantize(*contrib.requantize(*sums)).asnumpy()
     expected = nd.Convolution(*arrays, **attributes).asnumpy()
-    assert np.abs(found - expected).max() < 0.02 * np.abs(expected).max()
+    assert np.abs(actual - expected).max() < 0.02 * np.abs(expected).max()
 
 
 def test_a_quantized_network_runs_as_a_symbol() -> None:
@@ -50,8 +50,8 @@ def test_a_quantized_network_runs_as_a_symbol() -> None:
     net = mx.sym.contrib.requantize(*layer)
     data, weight = quantized(uniform(2, 4)), quantized(uniform(3, 4))
     arrays = [data[0], weight[0], *data[1:], *weight[1:]]
-    found = net.bind(mx.cpu(), dict(zip(names, arrays, strict=True)), grad_req="null").forward()
-    near = contrib.dequantize(*found).asnumpy()
+    actual = net.bind(mx.cpu(), dict(zip(names, arrays, strict=True)), grad_req="null").forward()
+    near = contrib.dequantize(*actual).asnumpy()
     np.testing.assert_allclose(
         near, (uniform(2, 4).asnumpy() @ uniform(3, 4).asnumpy().T), atol=0.05
     )
@@ -69,26 +69,26 @@ def test_a_quantized_lstm_is_near_the_lstm() -> None:
     attributes = {"state_size": 6, "num_layers": 1, "bidirectional": True, "mode": "lstm"}
     parameters = uniform(2 * (4 * 6 * (4 + 6) + 8 * 6)) * 0.5
     made, scale, shift = contrib.quantize_asym(data)
-    found = contrib.quantized_rnn(made, parameters, *states, scale, shift, **attributes)
+    actual = contrib.quantized_rnn(made, parameters, *states, scale, shift, **attributes)
     expected = nd.RNN(data, parameters, *states, **attributes)
-    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), atol=0.01)
+    np.testing.assert_allclose(actual.asnumpy(), expected.asnumpy(), atol=0.01)
 
 
 def test_a_range_without_extent_is_zeros() -> None:
     zeros = nd.zeros((2, 2), dtype="int32")
-    found, low, high = contrib.requantize(zeros, number(-1), number(1))
-    assert not found.asnumpy().any() and low.asscalar() == high.asscalar() == 0
+    actual, low, high = contrib.requantize(zeros, number(-1), number(1))
+    assert not actual.asnumpy().any() and low.asscalar() == high.asscalar() == 0
     small = nd.ones((2, 2), dtype="int8")
-    found = contrib.quantized_concat(small, small, *[number(0)] * 4, num_args=2)
-    assert not found[0].asnumpy().any()
+    actual = contrib.quantized_concat(small, small, *[number(0)] * 4, num_args=2)
+    assert not actual[0].asnumpy().any()
 
 
 def test_fixed_gamma_counts_as_one() -> None:
     data = nd.array([[-100, 50]], dtype="int8")
     arrays = [nd.zeros(2), nd.zeros(2), nd.ones(2), number(-1), number(1)]
     attributes = {"min_calib_range": -1.0, "max_calib_range": 1.0, "eps": 1e-9}
-    found = contrib.quantized_batch_norm(data, nd.ones(2) * 7, *arrays, **attributes)
-    assert found[0].asnumpy().tolist() == [[-100, 50]]
+    actual = contrib.quantized_batch_norm(data, nd.ones(2) * 7, *arrays, **attributes)
+    assert actual[0].asnumpy().tolist() == [[-100, 50]]
 
 
 def test_dtypes_are_checked() -> None:

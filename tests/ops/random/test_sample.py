@@ -28,12 +28,12 @@ def arrays(*numbers: float) -> list[Any]:
     return [nd.array([number, number]) for number in numbers]
 
 
-def npi(name: str, **given: Any) -> nd.NDArray:
-    return getattr(nd, f"_npi_{name}")(size=(SIZE,), **given)
+def npi(name: str, **options: Any) -> nd.NDArray:
+    return getattr(nd, f"_npi_{name}")(size=(SIZE,), **options)
 
 
-def like(name: str, **given: Any) -> nd.NDArray:
-    return getattr(R, f"{name}_like")(nd.zeros((SIZE,)), **given)
+def like(name: str, **options: Any) -> nd.NDArray:
+    return getattr(R, f"{name}_like")(nd.zeros((SIZE,)), **options)
 
 
 # exp(u log 50), rounded, less 1
@@ -129,30 +129,30 @@ SURE = 1e-4
 
 def numbers(draw: Callable[[], Any]) -> np.ndarray:
     mx.random.seed(7)
-    found = draw().asnumpy().astype("float64").reshape(-1)
-    assert found.size == SIZE
-    return found
+    actual = draw().asnumpy().astype("float64").reshape(-1)
+    assert actual.size == SIZE
+    return actual
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_numbers_follow_the_distribution(name: str) -> None:
     draw, distribution = CONTINUOUS[name]
-    found = numbers(draw)
-    assert stats.kstest(found, distribution.cdf).pvalue > SURE
-    assert abs(found.mean() - distribution.mean()) < 5 * distribution.std() / np.sqrt(SIZE)
-    assert found.std() == pytest.approx(distribution.std(), rel=0.1)
+    actual = numbers(draw)
+    assert stats.kstest(actual, distribution.cdf).pvalue > SURE
+    assert abs(actual.mean() - distribution.mean()) < 5 * distribution.std() / np.sqrt(SIZE)
+    assert actual.std() == pytest.approx(distribution.std(), rel=0.1)
 
 
 @pytest.mark.parametrize("name", DISCRETE)
 def test_counts_follow_the_distribution(name: str) -> None:
     draw, distribution = DISCRETE[name]
-    found = numbers(draw)
-    np.testing.assert_array_equal(found, found.round())
-    assert abs(found.mean() - distribution.mean()) < 5 * distribution.std() / np.sqrt(SIZE)
+    actual = numbers(draw)
+    np.testing.assert_array_equal(actual, actual.round())
+    assert abs(actual.mean() - distribution.mean()) < 5 * distribution.std() / np.sqrt(SIZE)
     # Intervals that hold a tenth each; values that have no chance do not come.
     cuts = np.unique(distribution.ppf(np.arange(0.1, 1, 0.1)))
     shares = np.diff([0, *distribution.cdf(cuts), 1])
-    counts = np.diff([0, *[(found <= cut).sum() for cut in cuts], SIZE])
+    counts = np.diff([0, *[(actual <= cut).sum() for cut in cuts], SIZE])
     assert counts[shares == 0].sum() == 0
     assert stats.chisquare(counts[shares > 0], shares[shares > 0] * SIZE).pvalue > SURE
 
@@ -198,18 +198,18 @@ DISTRIBUTIONS = {
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_shapes_and_dtypes(name: str) -> None:
-    draw, given = getattr(R, name), DISTRIBUTIONS[name]
+    draw, inputs = getattr(R, name), DISTRIBUTIONS[name]
 
     def spec(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        found = draw(*args, **kwargs)
-        return found.shape, np.dtype(found.dtype).name
+        actual = draw(*args, **kwargs)
+        return actual.shape, np.dtype(actual.dtype).name
 
-    assert spec(*given) == ((1,), "float32")
-    assert spec(*given, shape=(2, 3), dtype="float64") == ((2, 3), "float64")
-    assert spec(*given, shape=2, dtype=np.float16) == ((2,), "float16")
-    assert spec(*given, out=nd.zeros((2, 2), dtype="float64")) == ((2, 2), "float64")
-    assert spec(*given, shape=2, ctx=mx.cpu(1)) == ((2,), "float32")
-    parameters = [nd.array([[each, each]], dtype="float64") for each in given]
+    assert spec(*inputs) == ((1,), "float32")
+    assert spec(*inputs, shape=(2, 3), dtype="float64") == ((2, 3), "float64")
+    assert spec(*inputs, shape=2, dtype=np.float16) == ((2,), "float16")
+    assert spec(*inputs, out=nd.zeros((2, 2), dtype="float64")) == ((2, 2), "float64")
+    assert spec(*inputs, shape=2, ctx=mx.cpu(1)) == ((2,), "float32")
+    parameters = [nd.array([[each, each]], dtype="float64") for each in inputs]
     assert spec(*parameters) == ((1, 2), "float32")
     assert spec(*parameters, shape=3, dtype="float16") == ((1, 2, 3), "float16")
     similar = getattr(R, f"{name}_like")(nd.zeros((2, 3), dtype="float16"))
@@ -217,21 +217,21 @@ def test_shapes_and_dtypes(name: str) -> None:
     with pytest.raises(DTypeError):
         getattr(R, f"{name}_like")(nd.zeros(2, dtype="int32"))
     with pytest.raises(AttributeValueError, match="floating"):
-        draw(*given, dtype="int32")
+        draw(*inputs, dtype="int32")
     with pytest.raises(AttributeTypeError, match="no argument"):
-        draw(*given, shap=2)
+        draw(*inputs, shap=2)
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_symbols_draw_as_arrays_do(name: str) -> None:
-    given = DISTRIBUTIONS[name]
-    symbol = getattr(mx.sym.random, name)(*given, shape=(2, 3), dtype="float64", name="drawn")
+    inputs = DISTRIBUTIONS[name]
+    symbol = getattr(mx.sym.random, name)(*inputs, shape=(2, 3), dtype="float64", name="drawn")
     assert symbol.list_outputs() == ["drawn_output"]
-    found = symbol.bind(mx.cpu(), {}).forward()[0]
-    assert found.shape == (2, 3) and found.dtype == np.float64
-    variables = [mx.sym.Variable(each) for each in "ab"[: len(given)]]
+    actual = symbol.bind(mx.cpu(), {}).forward()[0]
+    assert actual.shape == (2, 3) and actual.dtype == np.float64
+    variables = [mx.sym.Variable(each) for each in "ab"[: len(inputs)]]
     symbol = getattr(mx.sym.random, name)(*variables, shape=3)
-    bound = {each: nd.array([number, number]) for each, number in zip("ab", given, strict=False)}
+    bound = {each: nd.array([number, number]) for each, number in zip("ab", inputs, strict=False)}
     assert symbol.bind(mx.cpu(), bound).forward()[0].shape == (2, 3)
     similar = getattr(mx.sym.random, f"{name}_like")(mx.sym.Variable("a"))
     assert similar.name.startswith(f"{name}_like")
@@ -270,9 +270,9 @@ def test_other_symbols() -> None:
 
 
 def test_shuffle_is_a_permutation_of_the_first_axis() -> None:
-    found = nd.shuffle(nd.arange(100)).asnumpy()
-    assert not np.array_equal(found, np.arange(100))
-    np.testing.assert_array_equal(np.sort(found), np.arange(100))
+    actual = nd.shuffle(nd.arange(100)).asnumpy()
+    assert not np.array_equal(actual, np.arange(100))
+    np.testing.assert_array_equal(np.sort(actual), np.arange(100))
     rows = nd.random.shuffle(nd.array([[1, 2], [3, 4], [5, 6]], dtype="int64"))
     assert rows.dtype == np.int64
     assert {tuple(row) for row in rows.asnumpy().tolist()} == {(1, 2), (3, 4), (5, 6)}
@@ -304,9 +304,9 @@ def test_multinomial_tells_log_probabilities_with_their_gradient() -> None:
 
 
 def test_zipfian_numbers_differ_within_a_row() -> None:
-    found, tries = nd._sample_unique_zipfian(range_max=9, shape=(20, 9))
-    assert found.dtype == tries.dtype == np.int64 and tries.shape == (20,)
-    np.testing.assert_array_equal(np.sort(found.asnumpy(), 1), np.tile(np.arange(9), (20, 1)))
+    actual, tries = nd._sample_unique_zipfian(range_max=9, shape=(20, 9))
+    assert actual.dtype == tries.dtype == np.int64 and tries.shape == (20,)
+    np.testing.assert_array_equal(np.sort(actual.asnumpy(), 1), np.tile(np.arange(9), (20, 1)))
     assert tries.asnumpy().min() >= 9 and len(set(tries.asnumpy().tolist())) > 5
     with pytest.raises(ShapeError):
         nd._sample_unique_zipfian(range_max=9, shape=(5,))
@@ -336,11 +336,11 @@ def test_gradients_flow_into_parameters(name: str, none: Any, derivatives: Any) 
     for each in parameters:
         each.attach_grad()
     with mx.autograd.record():
-        found = getattr(nd, f"_npi_{name}")(*parameters, **none)
-    found.backward()
-    expected = derivatives(found.asnumpy(), *[each.asnumpy() for each in parameters])
-    for each, wanted in zip(parameters, expected, strict=True):
-        np.testing.assert_allclose(each.grad.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+        actual = getattr(nd, f"_npi_{name}")(*parameters, **none)
+    actual.backward()
+    expected = derivatives(actual.asnumpy(), *[each.asnumpy() for each in parameters])
+    for each, reference in zip(parameters, expected, strict=True):
+        np.testing.assert_allclose(each.grad.asnumpy(), reference, rtol=1e-4, atol=1e-5)
 
 
 def test_parameters_of_numpys_operators_broadcast() -> None:
@@ -354,8 +354,8 @@ def test_parameters_of_numpys_operators_broadcast() -> None:
     assert nd._npi_bernoulli(prob=0.5, logit=None, is_logit=False, dtype="bool").dtype == np.bool_
     assert nd._npi_choice(a=5, size=None).shape == ()
     assert nd._npi_choice(nd.arange(4), a=None, size=(2, 3)).dtype == np.int64
-    kept = nd._npi_choice(nd.array([0.5, 0.5, 0]), a=3, size=2, replace=False, weighted=True)
-    assert sorted(kept.asnumpy().tolist()) == [0, 1]
+    stored = nd._npi_choice(nd.array([0.5, 0.5, 0]), a=3, size=2, replace=False, weighted=True)
+    assert sorted(stored.asnumpy().tolist()) == [0, 1]
     counts = nd._npi_multinomial(nd.array([0.2, 0.3, 0.5]), n=10, size=(2, 2)).asnumpy()
     assert counts.shape == (2, 2, 3) and counts.dtype == np.int64
     np.testing.assert_array_equal(counts.sum(-1), 10)
@@ -416,6 +416,6 @@ def test_dropout_drops_in_training_alone() -> None:
     data = nd.ones((100, 100))
     np.testing.assert_array_equal(nd.Dropout(data, p=0.3).asnumpy(), 1)
     with mx.autograd.record():
-        found = nd.Dropout(data, p=0.3).asnumpy()
-    assert set(np.unique(found.round(4))) == {0.0, np.float32(1 / 0.7).round(4)}
-    assert (found == 0).mean() == pytest.approx(0.3, abs=0.02)
+        actual = nd.Dropout(data, p=0.3).asnumpy()
+    assert set(np.unique(actual.round(4))) == {0.0, np.float32(1 / 0.7).round(4)}
+    assert (actual == 0).mean() == pytest.approx(0.3, abs=0.02)

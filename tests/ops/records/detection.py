@@ -28,15 +28,15 @@ def _pairs(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return of_rows, of_columns
 
 
-def _decoded(given: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-    center = anchors[..., :2] + given[..., :2] * anchors[..., 2:]
-    half = np.exp(given[..., 2:]) * anchors[..., 2:] / 2
+def _decoded(inputs: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    center = anchors[..., :2] + inputs[..., :2] * anchors[..., 2:]
+    half = np.exp(inputs[..., 2:]) * anchors[..., 2:] / 2
     return np.concatenate([center - half, center + half], -1)
 
 
 def _fft(x: np.ndarray) -> np.ndarray:
-    found = np.fft.fft(x)
-    return np.stack([found.real, found.imag], -1).reshape(len(x), -1)
+    result = np.fft.fft(x)
+    return np.stack([result.real, result.imag], -1).reshape(len(x), -1)
 
 
 def _ifft(x: np.ndarray) -> np.ndarray:

@@ -31,8 +31,8 @@ def _lrn(x: np.ndarray) -> np.ndarray:
 
 def _columns(x: np.ndarray) -> np.ndarray:
     """The 2 by 2 windows of 3 by 3 images."""
-    found = np.stack([x[:, :, i : i + 2, j : j + 2] for i in (0, 1) for j in (0, 1)], -1)
-    return found.reshape(len(x), -1, 4)
+    result = np.stack([x[:, :, i : i + 2, j : j + 2] for i in (0, 1) for j in (0, 1)], -1)
+    return result.reshape(len(x), -1, 4)
 
 
 def _images(c: np.ndarray) -> np.ndarray:

@@ -31,15 +31,17 @@ def _arithmetic() -> list[Record]:
     }  # fmt: skip
     reflected = ["subtract", "mod", "power", "true_divide", "arctan2", "copysign", "ldexp"]
     made = []
-    given: dict[str, Any] = {"low": 0.3, "high": 1.9}
+    options: dict[str, Any] = {"low": 0.3, "high": 1.9}
     for name, function in smooth.items():
-        made.append(Record(f"_npi_{name}", _TWO, {}, function, **given))
+        made.append(Record(f"_npi_{name}", _TWO, {}, function, **options))
         attrs = {"scalar": 1.7}
         if name != "hypot":
-            made.append(Record(f"_npi_{name}_scalar", [(2, 3)], attrs, _scalar(function), **given))
+            made.append(
+                Record(f"_npi_{name}_scalar", [(2, 3)], attrs, _scalar(function), **options)
+            )
         if name in reflected:
             made.append(
-                Record(f"_npi_r{name}_scalar", [(2, 3)], attrs, _reflected(function), **given)
+                Record(f"_npi_r{name}_scalar", [(2, 3)], attrs, _reflected(function), **options)
             )
     for name in ["equal", "not_equal", "greater", "greater_equal", "less", "less_equal"]:
         function = getattr(np, name)

@@ -69,9 +69,9 @@ def test_what_is_left_out_says_so(read: Any, match: str) -> None:
 
 
 def test_arguments_of_operators_are_told() -> None:
-    found = mx.operator.get_operator_arguments("Activation")
-    assert found.names == ["data", "act_type"]
-    assert found.types[1] == "{'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'}, required"
+    actual = mx.operator.get_operator_arguments("Activation")
+    assert actual.names == ["data", "act_type"]
+    assert actual.types[1] == "{'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'}, required"
     names = mx.operator.get_all_registered_operators()
     assert {"Convolution", "_npi_add", "_contrib_box_nms"} <= set(names)
     json.dumps(names)

@@ -223,10 +223,10 @@ ALLOWED: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
 @pytest.mark.parametrize("name", ALLOWED)
 def test_allowed(name: str) -> None:
     make, shape = ALLOWED[name]
-    found = make()
-    assert found.shape == shape
-    if hasattr(found, "asnumpy"):
-        assert onp.isfinite(found.asnumpy()).all()
+    actual = make()
+    assert actual.shape == shape
+    if hasattr(actual, "asnumpy"):
+        assert onp.isfinite(actual.asnumpy()).all()
 
 
 # ---- mistakes: one class of errors, in words of mixnet --------------------------------------------
@@ -356,8 +356,8 @@ FOREIGN = re.compile(r"\b(jax|jnp|lax|XLA|MLIR|HLO|numpy\.|broadcast_in_dim|zip\
 def test_mistake(mistake: str) -> None:
     make, words = MISTAKES[mistake]
     with pytest.raises(MXNetError, match=words) as error:
-        found = make()
-        for each in found if isinstance(found, list) else [found]:
+        actual = make()
+        for each in actual if isinstance(actual, list) else [actual]:
             each.asnumpy()
     assert isinstance(error.value, ValueError)
     assert not FOREIGN.search(str(error.value)), error.value

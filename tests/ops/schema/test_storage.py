@@ -99,8 +99,8 @@ PAIRS = [
 @pytest.mark.parametrize(("name", "transposed", "expected"), PAIRS)
 def test_functions_of_two_arrays(name: str, transposed: str, expected: dict) -> None:
     attributes = {f"transpose_{transposed}": True} if transposed else {}
-    found = {types: storage_of(find(name), types, attributes) for types in expected}
-    assert found == expected
+    actual = {types: storage_of(find(name), types, attributes) for types in expected}
+    assert actual == expected
 
 
 def test_python_operators_keep_what_nd_functions_broadcast() -> None:

@@ -36,21 +36,21 @@ WHOLE = {
 
 @pytest.mark.parametrize("name", ONE)
 def test_elementwise_operators_may_be_computed_in_place(name: str) -> None:
-    found, scalars = program_of(name, ONE[name], (4, 5))
-    assert found.elementwise == [{0}]
+    actual, scalars = program_of(name, ONE[name], (4, 5))
+    assert actual.elementwise == [{0}]
     x = np.random.uniform(0.1, 0.9, (4, 5)).astype(F32)
     other = np.random.uniform(0.1, 0.9, (4, 5)).astype(F32)
     other[2, 3] = x[2, 3]
     numbers = [np.float64(each) for each in scalars]
     with jax.enable_x64(True):
-        first, second = found.run([x, *numbers])[0], found.run([other, *numbers])[0]
+        first, second = actual.run([x, *numbers])[0], actual.run([other, *numbers])[0]
     assert np.asarray(first).flat[13] == np.asarray(second).flat[13]
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_others_may_not(name: str) -> None:
-    found, _ = program_of(name, WHOLE[name], (4, 4))
-    assert found.elementwise == [frozenset()]
+    actual, _ = program_of(name, WHOLE[name], (4, 4))
+    assert actual.elementwise == [frozenset()]
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,9 @@ def test_others_may_not(name: str) -> None:
     ],
 )
 def test_operators_of_several_arrays(name: str, shapes: list, places: set[int]) -> None:
-    found, _ = program_of(name, {}, *shapes)
-    assert found.elementwise == [places]
-    assert found.reads == set(range(len(shapes)))
+    actual, _ = program_of(name, {}, *shapes)
+    assert actual.elementwise == [places]
+    assert actual.reads == set(range(len(shapes)))
 
 
 def test_a_cast_to_another_width_is_not_in_place() -> None:
@@ -95,7 +95,7 @@ def test_workspace_is_what_no_compiler_fuses() -> None:
 
 
 def test_a_program_runs_as_its_function() -> None:
-    found, _ = program_of("softmax", {"axis": 0}, (4, 5))
+    actual, _ = program_of("softmax", {"axis": 0}, (4, 5))
     x = np.random.normal(size=(4, 5)).astype(F32)
     expected = np.exp(x) / np.exp(x).sum(0)
-    np.testing.assert_allclose(found.run([x])[0], expected, rtol=1e-5)
+    np.testing.assert_allclose(actual.run([x])[0], expected, rtol=1e-5)

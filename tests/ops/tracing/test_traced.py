@@ -136,16 +136,16 @@ def test_forms_say_what_a_trace_would() -> None:
         larger = tuple((tuple(2 * extent for extent in shape), F32) for shape in shapes)
         try:
             form = shape_free.form_of(op, statics, known, scalars)
-            wanted = traced.traced(op, statics, larger, scalars).out_avals
+            expected = traced.traced(op, statics, larger, scalars).out_avals
         except Exception:
             continue
         shape = shape_free.common_shape(larger)
         if form is not None and shape is not None:
             free += 1
-            assert form.outputs(shape) == [(a.shape, a.dtype) for a in wanted], record.op
+            assert form.outputs(shape) == [(a.shape, a.dtype) for a in expected], record.op
             arrays = [rng.uniform(0.1, 0.9, each).astype("float32") for each, _ in larger]
             for numbers in ([0.0] * scalars, [2.0] * scalars):
-                given = [*arrays, *map(np.float64, numbers)]
-                results = on_numpy.quietly(on_numpy.closed(form.jaxpr), *given)
-                assert [np.shape(r) for r in results] == [a.shape for a in wanted], record.op
+                inputs = [*arrays, *map(np.float64, numbers)]
+                results = on_numpy.quietly(on_numpy.closed(form.jaxpr), *inputs)
+                assert [np.shape(r) for r in results] == [a.shape for a in expected], record.op
     assert free > 60

@@ -54,8 +54,8 @@ def test_weights_in_half_precision_follow_their_copies() -> None:
     np.testing.assert_allclose(copy.asnumpy(), 0.999, rtol=1e-6)
     np.testing.assert_array_equal(weight.asnumpy(), np.float16(0.999))
     moved = ones(3, dtype="float16")
-    found = nd.mp_lamb_update_phase2(moved, ones(3), ones(1), ones(1), copy, lr=0.5)
-    assert found.dtype == np.float16
+    actual = nd.mp_lamb_update_phase2(moved, ones(3), ones(1), ones(1), copy, lr=0.5)
+    assert actual.dtype == np.float16
     np.testing.assert_allclose(copy.asnumpy(), 0.499, rtol=1e-6)
 
 
@@ -77,9 +77,9 @@ def test_decays_are_rounded_to_the_precision_of_the_states() -> None:
 
 def test_ftrl_sets_weights_to_zero_with_the_sign_of_mxnet() -> None:
     z, n = nd.zeros(3), nd.zeros(3)
-    found = nd.ftrl_update(ones(3), nd.array([0, 1e-3, 2]), z, n, lr=0.1).asnumpy()
-    np.testing.assert_allclose(found, [0, 0, 0.59966666], rtol=1e-6)
-    assert np.signbit(found).tolist() == [False, True, False]
+    actual = nd.ftrl_update(ones(3), nd.array([0, 1e-3, 2]), z, n, lr=0.1).asnumpy()
+    np.testing.assert_allclose(actual, [0, 0, 0.59966666], rtol=1e-6)
+    assert np.signbit(actual).tolist() == [False, True, False]
 
 
 @pytest.mark.parametrize("half", [False, True])
@@ -119,14 +119,14 @@ def test_a_loss_scale_that_overflowed_leaves_everything() -> None:
     ],
 )  # fmt: skip
 def test_a_schedule_compiles_nothing(name: str, count: int, first: dict, second: dict) -> None:
-    found = []
+    results = []
     for attrs in (first, second):
-        found.append(getattr(nd, name)(*[ones(2)] * count, **attrs).asnumpy())
+        results.append(getattr(nd, name)(*[ones(2)] * count, **attrs).asnumpy())
         calls = len(OPERATORS[name].calls)
     assert calls == len(OPERATORS[name].calls)
     statics = {OPERATORS[name].bind(attrs)[0] for attrs in (first, second)}
     assert len(statics) == 1
-    assert not np.array_equal(*found)
+    assert not np.array_equal(*results)
 
 
 def test_symbols_know_which_variables_are_states() -> None:
@@ -203,8 +203,8 @@ def test_an_update_is_a_symbol_too(scale) -> None:
     if not isinstance(scale, float):
         arrays["scale"] = nd.array([2.0])
     states = {"mean": nd.zeros(3), "var": nd.zeros(3)}
-    (found,) = step.bind(mx.cpu(), arrays, grad_req="null", aux_states=states).forward()
+    (actual,) = step.bind(mx.cpu(), arrays, grad_req="null", aux_states=states).forward()
     expected = nd.contrib.adamw_update(ones(3), ones(3), nd.zeros(3), nd.zeros(3), 2.0, 0.1, 1.0)
-    np.testing.assert_allclose(found.asnumpy(), expected.asnumpy(), rtol=1e-6)
+    np.testing.assert_allclose(actual.asnumpy(), expected.asnumpy(), rtol=1e-6)
     copied = mx.sym.contrib.mp_adamw_update(*symbols, mx.sym.var("copy"), scale, 0.1, 1.0)
     assert copied.list_auxiliary_states() == ["mean", "var", "copy"]

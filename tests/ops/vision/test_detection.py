@@ -75,18 +75,18 @@ def test_many_boxes_are_suppressed_as_one_by_one() -> None:
     corners = np.concatenate([low, low + rng.uniform(0.02, 0.2, (400, 2))], 1)
     scores = rng.permutation(400) / 400 + 0.001
     rows = np.c_[np.zeros(400), scores, corners].astype("float32")
-    kept: list[int] = []
+    stored: list[int] = []
     for i in np.argsort(-scores):
-        sides = np.minimum(corners[kept, 2:], corners[i, 2:])
-        sides = sides - np.maximum(corners[kept, :2], corners[i, :2])
+        sides = np.minimum(corners[stored, 2:], corners[i, 2:])
+        sides = sides - np.maximum(corners[stored, :2], corners[i, :2])
         both = np.prod(np.maximum(sides, 0), 1)
         area = np.prod(corners[:, 2:] - corners[:, :2], 1)
-        if not (both / (area[kept] + area[i] - both) > 0.3).any():
-            kept.append(i)
-    found = nd._contrib_box_nms(nd.array(rows), overlap_thresh=0.3).asnumpy()
-    assert 128 < len(kept) < 400  # several tiles
-    np.testing.assert_array_equal(found[: len(kept)], rows[kept])
-    assert (found[len(kept) :] == -1).all()
+        if not (both / (area[stored] + area[i] - both) > 0.3).any():
+            stored.append(i)
+    actual = nd._contrib_box_nms(nd.array(rows), overlap_thresh=0.3).asnumpy()
+    assert 128 < len(stored) < 400  # several tiles
+    np.testing.assert_array_equal(actual[: len(stored)], rows[stored])
+    assert (actual[len(stored) :] == -1).all()
 
 
 def test_regions_of_no_picture_and_of_no_size() -> None:
@@ -106,9 +106,9 @@ def test_cells_of_regions_do_not_depend_on_how_a_quotient_is_rounded() -> None:
     for length, bins in ((7, 3), (14, 7), (5, 5), (35, 7)):
         data = nd.arange(40).reshape((1, 1, 1, 40)).broadcast_to((1, 1, 2, 40))
         rois = nd.array([[0, 1, 0, length, 1]])
-        found = nd.ROIPooling(data, rois, pooled_size=(1, bins), spatial_scale=1.0).asnumpy()
+        actual = nd.ROIPooling(data, rois, pooled_size=(1, bins), spatial_scale=1.0).asnumpy()
         ends = np.ceil(np.arange(1, bins + 1, dtype="float32") * np.float32(length / bins))
-        np.testing.assert_array_equal(found[0, 0, 0], ends)
+        np.testing.assert_array_equal(actual[0, 0, 0], ends)
 
 
 def test_shapes_of_the_other_inputs_of_a_deformable_convolution() -> None:

@@ -17,37 +17,37 @@ def test_a_flip_happens_half_the_time() -> None:
     image = nd.array(IMAGE)
     for name, flipped in (("left_right", IMAGE[:, ::-1]), ("top_bottom", IMAGE[::-1])):
         function = getattr(nd, f"_image_random_flip_{name}")
-        found = [function(image).asnumpy() for _ in range(100)]
-        count = sum(np.array_equal(each, flipped) for each in found)
-        assert count + sum(np.array_equal(each, IMAGE) for each in found) == 100
+        results = [function(image).asnumpy() for _ in range(100)]
+        count = sum(np.array_equal(each, flipped) for each in results)
+        assert count + sum(np.array_equal(each, IMAGE) for each in results) == 100
         assert 25 < count < 75  # five standard deviations
 
 
 def test_a_factor_is_uniform_in_its_range() -> None:
     mx.random.seed(1)
     white = nd.full((1, 1, 3), 100)
-    found = [
+    results = [
         nd._image_random_brightness(white, min_factor=0.5, max_factor=2.0).asnumpy()[0, 0, 0]
         for _ in range(200)
     ]
-    assert 50 <= min(found) < 60 and 190 < max(found) < 200
-    assert np.mean(found) == pytest.approx(125, abs=5 * 150 / np.sqrt(12 * 200))
+    assert 50 <= min(results) < 60 and 190 < max(results) < 200
+    assert np.mean(results) == pytest.approx(125, abs=5 * 150 / np.sqrt(12 * 200))
 
 
 def test_saturation_moves_from_and_to_gray() -> None:
     gray = IMAGE @ np.array([0.299, 0.587, 0.114], "float32")
-    found = nd._image_random_saturation(nd.array(IMAGE), min_factor=0.0, max_factor=0.0)
-    np.testing.assert_allclose(found.asnumpy(), np.repeat(gray[..., None], 3, -1), rtol=1e-6)
+    actual = nd._image_random_saturation(nd.array(IMAGE), min_factor=0.0, max_factor=0.0)
+    np.testing.assert_allclose(actual.asnumpy(), np.repeat(gray[..., None], 3, -1), rtol=1e-6)
     bytes_ = nd.array(IMAGE, dtype="uint8")
-    found = nd._image_random_saturation(bytes_, min_factor=0.0, max_factor=0.0)
-    assert found.dtype == np.uint8 and found.asnumpy()[0, 0, 0] == int(gray[0, 0])
+    actual = nd._image_random_saturation(bytes_, min_factor=0.0, max_factor=0.0)
+    assert actual.dtype == np.uint8 and actual.asnumpy()[0, 0, 0] == int(gray[0, 0])
 
 
 def test_hue_turns_red_to_green_to_blue() -> None:
     red = nd.array([[[255, 0, 0]]])
     turned = [nd._image_random_hue(red, min_factor=t, max_factor=t) for t in (1 / 3, 2 / 3, 1.0)]
-    for each, wanted in zip(turned, ([0, 255, 0], [0, 0, 255], [255, 0, 0]), strict=True):
-        np.testing.assert_allclose(each.asnumpy()[0, 0], wanted, atol=1e-3)
+    for each, expected in zip(turned, ([0, 255, 0], [0, 0, 255], [255, 0, 0]), strict=True):
+        np.testing.assert_allclose(each.asnumpy()[0, 0], expected, atol=1e-3)
 
 
 def test_color_jitter_stays_in_its_ranges() -> None:
@@ -82,19 +82,19 @@ def test_random_lighting_has_the_colours_of_adjust_lighting() -> None:
         ],
         1,
     )
-    wanted = 0.05**2 * columns @ columns.T
+    expected = 0.05**2 * columns @ columns.T
     # a variance from 300 draws: five standard errors are 5 sqrt(2 / 300)
-    np.testing.assert_allclose(np.cov(drawn.T), wanted, rtol=0.41)
+    np.testing.assert_allclose(np.cov(drawn.T), expected, rtol=0.41)
 
 
 def test_a_colour_operator_leaves_gray_images_gray() -> None:
     gray = nd.array([[[1], [2]]])
     for name in ("saturation", "hue"):
         function = getattr(nd, f"_image_random_{name}")
-        found = function(gray, min_factor=0.3, max_factor=0.3)
-        np.testing.assert_array_equal(found.asnumpy(), gray.asnumpy())
-    found = nd._image_adjust_lighting(gray, alpha=(1.0, 1.0, 1.0))
-    np.testing.assert_array_equal(found.asnumpy(), gray.asnumpy())
+        actual = function(gray, min_factor=0.3, max_factor=0.3)
+        np.testing.assert_array_equal(actual.asnumpy(), gray.asnumpy())
+    actual = nd._image_adjust_lighting(gray, alpha=(1.0, 1.0, 1.0))
+    np.testing.assert_array_equal(actual.asnumpy(), gray.asnumpy())
 
 
 def test_errors_say_what_is_wrong() -> None:

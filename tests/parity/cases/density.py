@@ -30,8 +30,8 @@ _CASES = {
 
 
 def _simplex(*shape):
-    found = _array(*shape)
-    return (found / found.sum(-1, keepdims=True)).astype("float32")
+    result = _array(*shape)
+    return (result / result.sum(-1, keepdims=True)).astype("float32")
 
 
 def _cases():

@@ -135,17 +135,17 @@ def fill(mx, params, scale=0.4):
 def text(mx, code):
     """What a block tells of itself."""
     block = make(mx, code)
-    found = {
+    result = {
         "repr": repr(block),
         "prefix": block.prefix,
         "params": {name: list(each.shape) for name, each in block.collect_params().items()},
         "structure": list(block._collect_params_with_prefix()),
     }
     try:
-        found["states"] = [[list(s["shape"]), s["__layout__"]] for s in block.state_info(2)]
+        result["states"] = [[list(s["shape"]), s["__layout__"]] for s in block.state_info(2)]
     except NotImplementedError:
-        found["states"] = None
-    return found
+        result["states"] = None
+    return result
 
 
 def numbers(mx, block, shape, call, train=True):
@@ -190,9 +190,9 @@ def graph(symbol):
     lines = []
     for node in nodes:
         inputs = [f"{nodes[i]['name']}:{k}" for i, k, *_ in node["inputs"]]
-        given = node.get("attrs", {}) if node["op"] != "null" else {}
-        given = {key: value for key, value in given.items() if value != "None"}
-        lines.append(f"{node['op']} {node['name']} {json.dumps(given, sort_keys=True)} {inputs}")
+        options = node.get("attrs", {}) if node["op"] != "null" else {}
+        options = {key: value for key, value in options.items() if value != "None"}
+        lines.append(f"{node['op']} {node['name']} {json.dumps(options, sort_keys=True)} {inputs}")
     return [*lines, str(symbol.list_outputs())]
 
 
@@ -231,10 +231,10 @@ def symbolic(mx, code, shape, kwargs):
     executor = head.simple_bind(mx.cpu(), data=shape)
     for i, (_, each) in enumerate(sorted(executor.arg_dict.items())):
         each[:] = np.sin(np.arange(each.size) * 0.7 + i).reshape(each.shape) * 0.4
-    found = executor.forward(is_train=True)
-    executor.backward([mx.nd.ones(each.shape) for each in found])
+    result = executor.forward(is_train=True)
+    executor.backward([mx.nd.ones(each.shape) for each in result])
     grads = [each for _, each in sorted(executor.grad_dict.items())]
-    return lines, [each.asnumpy() for each in (*found, *grads)]
+    return lines, [each.asnumpy() for each in (*result, *grads)]
 
 
 def _hash(lines):

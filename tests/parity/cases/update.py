@@ -152,16 +152,16 @@ def _adamw():
         {"lr": 0.1, "eta": 0.5, "beta1": 0.8, "beta2": 0.9, "epsilon": 0.01, "wd": 0.1,
          "clip_gradient": 0.2},
     ]  # fmt: skip
-    for number, given in enumerate(attrs):
+    for number, source in enumerate(attrs):
         for scale in (0.5, 0.0, np.inf, np.nan):
             inputs = {"weight": _array(*_SHAPE), "grad": _array(*_SHAPE), "mean": _state("mean"),
                       "var": _state("var"), "rescale_grad": np.array([scale], "float32")}  # fmt: skip
             yield {"case": f"adamw_{number}_{scale}", "op": "_adamw_update", "inputs": inputs,
-                   "attrs": given, "states": ["mean", "var"], "out": ["weight"]}  # fmt: skip
+                   "attrs": source, "states": ["mean", "var"], "out": ["weight"]}  # fmt: skip
             half = _half("mean", "var")
             half["rescale_grad"] = np.array([scale], "float32")
             yield {"case": f"mp_adamw_{number}_{scale}", "op": "_mp_adamw_update", "inputs": half,
-                   "attrs": given, "states": ["mean", "var", "weight32"],
+                   "attrs": source, "states": ["mean", "var", "weight32"],
                    "out": ["weight"]}  # fmt: skip
 
 

@@ -79,9 +79,9 @@ def test_results_of_a_program_without_inputs_are_bound_to_the_device() -> None:
     context = mx.cpu(1)
     program = compile_for(lambda scalars: [scalars + 1], 2, [], context)
     with jax.enable_x64(True):
-        (found,) = program(np.array([1.0, 2.0]))
-    assert found.committed and found.devices() == {context.device}
-    np.testing.assert_array_equal(found, [2, 3])
+        (actual,) = program(np.array([1.0, 2.0]))
+    assert actual.committed and actual.devices() == {context.device}
+    np.testing.assert_array_equal(actual, [2, 3])
 
 
 def test_a_program_takes_arrays_that_are_not_bound_but_no_other_shapes() -> None:
@@ -89,8 +89,8 @@ def test_a_program_takes_arrays_that_are_not_bound_but_no_other_shapes() -> None
     spec = Spec.of((3,), np.dtype("float32"), context)
     program = compile_for(lambda scalars, x: [x * 2], 0, [spec], context)
     with jax.enable_x64(True):
-        (found,) = program(np.zeros(0), jax.numpy.ones(3, "float32"))
-        np.testing.assert_array_equal(found, [2, 2, 2])
+        (actual,) = program(np.zeros(0), jax.numpy.ones(3, "float32"))
+        np.testing.assert_array_equal(actual, [2, 2, 2])
         with pytest.raises(TypeError, match="compiled"):
             program(np.zeros(0), jax.numpy.ones(4, "float32"))
 

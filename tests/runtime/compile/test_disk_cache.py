@@ -73,8 +73,8 @@ def test_damaged_programs_are_replaced(tmp_path: Path) -> None:
     assert whole
     for i, path in enumerate(whole):
         path.write_bytes(damaged(whole[path])[i % 5])
-    found = process(MIXNET_CACHE_DIR=str(tmp_path), PYTHONWARNINGS="always")
-    assert "compilation cache" not in found.stderr
+    actual = process(MIXNET_CACHE_DIR=str(tmp_path), PYTHONWARNINGS="always")
+    assert "compilation cache" not in actual.stderr
     files = ProgramFiles(tmp_path)
     for path in whole:
         assert files.get(path.name.removesuffix("-cache"))
@@ -119,11 +119,11 @@ def test_a_folder_that_others_may_write_to_is_not_used(
     path.mkdir(parents=True)
     path.chmod(folder)
     path.parent.chmod(parent)
-    found = process(MIXNET_CACHE_DIR=str(path))
-    assert found.stdout.strip() == ("None" if reason else str(path))
-    assert reason in found.stderr
-    assert found.stderr.count("Compiled programs are not stored") == bool(reason)
-    assert ("MIXNET_CACHE_DIR" in found.stderr) == bool(reason)
+    actual = process(MIXNET_CACHE_DIR=str(path))
+    assert actual.stdout.strip() == ("None" if reason else str(path))
+    assert reason in actual.stderr
+    assert actual.stderr.count("Compiled programs are not stored") == bool(reason)
+    assert ("MIXNET_CACHE_DIR" in actual.stderr) == bool(reason)
     assert bool(list(path.iterdir())) != bool(reason)
 
 
@@ -134,9 +134,9 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     path = tmp_path / "programs"
     path.mkdir(mode=0o700)
     os.chown(path, 12345, -1)
-    found = process(MIXNET_CACHE_DIR=str(path))
-    assert found.stdout.strip() == "None"
-    assert "belongs to another user (number 12345)" in found.stderr
+    actual = process(MIXNET_CACHE_DIR=str(path))
+    assert actual.stdout.strip() == "None"
+    assert "belongs to another user (number 12345)" in actual.stderr
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:

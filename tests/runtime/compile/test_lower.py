@@ -22,16 +22,16 @@ pytestmark = pytest.mark.usefixtures("compiling_at_once")
 
 def primitives(function, *arrays) -> Counter:
     """How often each primitive of JAX occurs in what a function computes, inner ones too."""
-    found: Counter = Counter()
+    result: Counter = Counter()
     waiting = [jax.make_jaxpr(function)(*arrays).jaxpr]
     while waiting:
         for equation in waiting.pop().eqns:
-            found[equation.primitive.name] += 1
+            result[equation.primitive.name] += 1
             for value in equation.params.values():
                 inner = getattr(value, "jaxpr", None)
                 if inner is not None:
                     waiting.append(inner)
-    return found
+    return result
 
 
 def test_an_exponential_and_its_gradient_take_one_exponential() -> None:
@@ -79,8 +79,8 @@ class Recurrent(nn.HybridBlock):
 
     def hybrid_forward(self, F, x, layers):
         start = F.zeros(shape=(2, 3, 4))
-        given = {"state_size": 4, "num_layers": 2, "mode": "lstm", "p": self.rate}
-        return F.RNN(x, layers, start, start, **given)
+        options = {"state_size": 4, "num_layers": 2, "mode": "lstm", "p": self.rate}
+        return F.RNN(x, layers, start, start, **options)
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.5])

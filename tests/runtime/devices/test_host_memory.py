@@ -37,16 +37,16 @@ def test_a_large_block_comes_from_what_was_freed() -> None:
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)\n"
     )
     faults = {}
-    for kept in ("0", "1"):
+    for setting in ("0", "1"):
         ran = subprocess.run(
             [sys.executable, "-c", code],
-            env={"MIXNET_KEEP_MEMORY": kept, "PYTHONPATH": ":".join(sys.path)},
+            env={"MIXNET_KEEP_MEMORY": setting, "PYTHONPATH": ":".join(sys.path)},
             capture_output=True,
             text=True,
             check=True,
             timeout=240,
         )
-        faults[kept] = int(ran.stdout)
+        faults[setting] = int(ran.stdout)
     assert faults["0"] > 16 * max(1, faults["1"])
 
 

@@ -73,7 +73,7 @@ def test_what_somebody_holds_is_never_given_away(actions: list) -> None:
     shape = (128, 64)  # large enough to be donated
     arrays = [nd.array(np.full(shape, i, np.float32)) for i in range(2)]
     truth = [np.full(shape, i, np.float32) for i in range(2)]
-    kept: list[tuple] = []  # raw JAX arrays and what they held: a user's own references
+    stored: list[tuple] = []  # raw JAX arrays and what they held: a user's own references
     for action, number in actions:
         i = number % len(arrays)
         if action == "add":
@@ -92,7 +92,7 @@ def test_what_somebody_holds_is_never_given_away(actions: list) -> None:
             arrays.append(arrays[i].reshape((64, 128)))
             truth.append(truth[i].reshape(64, 128))
         elif action == "keep":
-            kept.append((arrays[i].__jax_array__(), truth[i].copy()))
+            stored.append((arrays[i].__jax_array__(), truth[i].copy()))
         elif action == "read":
             np.testing.assert_array_equal(arrays[i].asnumpy(), truth[i])
         elif action == "copy":
@@ -104,7 +104,7 @@ def test_what_somebody_holds_is_never_given_away(actions: list) -> None:
             nd.waitall()
     for array, expected in zip(arrays, truth, strict=True):
         np.testing.assert_array_equal(array.asnumpy(), expected)
-    for raw, expected in kept:
+    for raw, expected in stored:
         assert not raw.is_deleted()
         np.testing.assert_array_equal(np.asarray(raw), expected)
 

@@ -66,10 +66,10 @@ def test_weights_are_folded_once_for_all_batches(hybridized: bool) -> None:
     expected = as_written(net)
     executable_cache.clear()
     for batch in (2, 2, 1, 2):
-        found = net(nd.array(X[:batch])).asnumpy()
-        np.testing.assert_allclose(found, expected[:batch], rtol=1e-4, atol=1e-5)
-    (kept,) = all_kept()
-    assert [each.shape for each in kept.results] == [(4, 3, 3, 3), (4,), (5, 4, 3, 3), (5,)]
+        actual = net(nd.array(X[:batch])).asnumpy()
+        np.testing.assert_allclose(actual, expected[:batch], rtol=1e-4, atol=1e-5)
+    (stored,) = all_kept()
+    assert [each.shape for each in stored.results] == [(4, 3, 3, 3), (4,), (5, 4, 3, 3), (5,)]
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_who_changes_a_parameter_gets_weights_of_the_new_one(change) -> None:
     net.hybridize()
     before = net(nd.array(X)).asnumpy()
     change(net)
-    found = net(nd.array(X)).asnumpy()
-    assert not np.allclose(found, before)
-    np.testing.assert_allclose(found, as_written(net), rtol=1e-4, atol=1e-5)
+    actual = net(nd.array(X)).asnumpy()
+    assert not np.allclose(actual, before)
+    np.testing.assert_allclose(actual, as_written(net), rtol=1e-4, atol=1e-5)
 
 
 def test_training_lets_go_of_them() -> None:

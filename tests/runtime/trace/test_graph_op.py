@@ -34,12 +34,12 @@ def test_evaluating_in_a_loop_compiles_no_more() -> None:
     x = mx.sym.Variable("a")
     y = mx.sym.exp(mx.sym.dot(x, x)) * 3
     a = mx.nd.ones((7, 7))
-    found = [y.eval(ctx=mx.cpu(), a=a)[0].asnumpy() for _ in range(3)]
+    results = [y.eval(ctx=mx.cpu(), a=a)[0].asnumpy() for _ in range(3)]
     mx.runtime.reset_counters()
     for _ in range(5):
-        found.append(y.eval(ctx=mx.cpu(), a=a)[0].asnumpy())
+        results.append(y.eval(ctx=mx.cpu(), a=a)[0].asnumpy())
     assert mx.runtime.counters()["programs_compiled"] == 0
-    assert all((each == found[0]).all() for each in found)
+    assert all((each == results[0]).all() for each in results)
 
 
 def test_graphs_that_call_python_keep_to_themselves() -> None:

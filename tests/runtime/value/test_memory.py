@@ -21,8 +21,8 @@ KB = 250  # elements of float32
 
 def line_of(mark: str) -> int:
     rows = Path(__file__).read_text().splitlines()
-    (found,) = [i for i, row in enumerate(rows, 1) if row.endswith("# " + mark)]
-    return found
+    (result,) = [i for i, row in enumerate(rows, 1) if row.endswith("# " + mark)]
+    return result
 
 
 def ready(*shape: int) -> nd.NDArray:
@@ -162,11 +162,11 @@ def test_an_error_names_the_largest_arrays_and_their_lines() -> None:
     with mx.runtime.memory():
         big = nd.zeros((100_000, KB))  # the largest
         big.wait_to_read()
-        wanted = nd.ones((HUGE,))
+        expected = nd.ones((HUGE,))
         with pytest.raises(
             OutOfMemoryError, match=r"Out of memory allocating|Unable to allocate"
         ) as caught:
-            wanted.wait_to_read()  # asked for
+            expected.wait_to_read()  # asked for
     text = str(caught.value)
     assert f"{__file__}:{line_of('the largest')}" in text and "_zeros" in text
     assert f"{__file__}:{line_of('asked for')}" in text
@@ -183,9 +183,9 @@ def test_without_a_log_the_error_says_how_to_get_lines() -> None:
 
 
 def test_what_was_recorded_beside_it_is_told_too_and_later_work_goes_on() -> None:
-    wanted = nd.ones((HUGE,))
+    expected = nd.ones((HUGE,))
     with pytest.raises(OutOfMemoryError):
-        wanted.wait_to_read()
+        expected.wait_to_read()
     assert (ready(2) + 1).asnumpy().tolist() == [2, 2]
 
 

@@ -16,14 +16,14 @@ from mixnet.runtime.interpret import on_numpy
 
 
 def written_out(
-    x: np.ndarray, w: np.ndarray, strides: Any, pads: Any, apart: Any, dilation: Any, groups: Any
+    x: np.ndarray, w: np.ndarray, strides: Any, pads: Any, spacing: Any, dilation: Any, groups: Any
 ) -> np.ndarray:
     """A convolution of ``(batch, features, *places)`` in float64, tap by tap."""
     features, batches = groups
     widths = [
         (0, 0, 0),
         (0, 0, 0),
-        *[(low, high, d - 1) for (low, high), d in zip(pads, apart, strict=False)],
+        *[(low, high, d - 1) for (low, high), d in zip(pads, spacing, strict=False)],
     ]
     x = np.asarray(lax.pad(x, np.array(0, x.dtype), widths)).astype("float64")
     filters, taps = w.shape[0], w.shape[2:]
@@ -50,7 +50,7 @@ def drawn(seed: int) -> tuple[Any, ...]:
     inner, filters = int(rng.integers(1, 4)), features * batches * int(rng.integers(1, 4))
     data = (int(rng.integers(1, 4)) * batches, inner * features, *rng.integers(4, 9, rank))
     kernel = (filters, inner, *rng.integers(1, 4, rank))
-    strides, apart, dilation = (
+    strides, spacing, dilation = (
         tuple(int(i) for i in rng.integers(1, 3 if rng.random() < 0.5 else 2, rank))
         for _ in range(3)
     )
@@ -67,7 +67,7 @@ def drawn(seed: int) -> tuple[Any, ...]:
         w.astype(dtype),
         strides,
         pads,
-        apart,
+        spacing,
         dilation,
         (features, batches),
         orders,
@@ -77,7 +77,7 @@ def drawn(seed: int) -> tuple[Any, ...]:
 @pytest.mark.parametrize("seed", range(60))
 def test_convolution_is_the_sum_of_its_taps(seed: int) -> None:
     x, w, *parameters, orders = drawn(seed)
-    strides, pads, apart, dilation, (features, batches) = parameters
+    strides, pads, spacing, dilation, (features, batches) = parameters
     numbers = lax.ConvDimensionNumbers(*orders)
     one, two = (
         np.transpose(a, np.argsort(order)) for a, order in zip((x, w), orders, strict=False)
@@ -85,14 +85,14 @@ def test_convolution_is_the_sum_of_its_taps(seed: int) -> None:
 
     def function(x: Any, w: Any) -> Any:
         return lax.conv_general_dilated(
-            x, w, strides, pads, apart, dilation, numbers, features, batches
+            x, w, strides, pads, spacing, dilation, numbers, features, batches
         )
 
-    (found,) = on_numpy.compiled(function, one, two)(one, two)
+    (actual,) = on_numpy.compiled(function, one, two)(one, two)
     expected = np.transpose(written_out(x, w, *parameters), np.argsort(orders[2]))
-    assert found.dtype == x.dtype
+    assert actual.dtype == x.dtype
     np.testing.assert_allclose(
-        found, expected, rtol=2e-3 if x.dtype == "float16" else 2e-5, atol=2e-5
+        actual, expected, rtol=2e-3 if x.dtype == "float16" else 2e-5, atol=2e-5
     )
 
 
@@ -136,8 +136,8 @@ def arrays(i: int, last: bool) -> list[np.ndarray]:
 
 @functools.cache
 def expected() -> list[Any]:
-    def everything(given: Any) -> Any:
-        return [three(*call, *each) for call, each in zip(CALLS, given, strict=True)]
+    def everything(inputs: Any) -> Any:
+        return [three(*call, *each) for call, each in zip(CALLS, inputs, strict=True)]
 
     options: Any = {"xla_backend_optimization_level": 0}
     return jax.jit(everything, compiler_options=options)([arrays(*call) for call in CALLS])
@@ -148,9 +148,9 @@ def expected() -> list[Any]:
 def test_gradients_are_xlas(number: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_numpy.convolution, "_CHUNK", chunk)
     call = CALLS[number]
-    given = arrays(*call)
-    found = on_numpy.compiled(functools.partial(three, *call), *given)(*given)
-    for one, other in zip(found, expected()[number], strict=True):
+    inputs = arrays(*call)
+    actual = on_numpy.compiled(functools.partial(three, *call), *inputs)(*inputs)
+    for one, other in zip(actual, expected()[number], strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
 
 
@@ -176,15 +176,15 @@ def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
         return np.matmul(a, b)
 
     monkeypatch.setattr(on_numpy.convolution, "matmul", counted)
-    (found,) = on_numpy.compiled(gradient, x, w)(x, w)
-    np.testing.assert_allclose(found, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
+    (actual,) = on_numpy.compiled(gradient, x, w)(x, w)
+    np.testing.assert_allclose(actual, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
     # Every place of the kernel, filters and features, over a result of 16x16 and two images; not 64
     # elements times 256 taps.
     assert sum(products) <= 4 * 4 * 3 * 16 * 16 * 2
 
 
 @pytest.mark.parametrize(
-    ("data", "kernel", "pads", "apart", "features"),
+    ("data", "kernel", "pads", "spacing", "features"),
     [
         # kernel and data change roles: the gradient of a transposed convolution's kernel
         ((2, 3, 4, 3), (5, 3, 8, 6), [(2, 1), (0, 1)], (2, 2), 1),
@@ -195,16 +195,16 @@ def test_the_kernel_of_a_transposed_convolution_multiplies_few_places(
         ((1, 2, 5), (3, 2, 4), [(3, 3)], (8,), 1),
     ],
 )
-def test_data_whose_elements_lie_apart(data, kernel, pads, apart, features) -> None:
+def test_data_whose_elements_lie_apart(data, kernel, pads, spacing, features) -> None:
     rng = np.random.default_rng(0)
     x, w = (rng.standard_normal(shape).astype(np.float32) for shape in (data, kernel))
-    ones = (1,) * len(apart)
+    ones = (1,) * len(spacing)
 
     def function(x: Any, w: Any) -> Any:
-        return lax.conv_general_dilated(x, w, ones, pads, apart, None, None, features)
+        return lax.conv_general_dilated(x, w, ones, pads, spacing, None, None, features)
 
     (result,) = on_numpy.compiled(function, x, w)(x, w)
-    expected = written_out(x, w, ones, pads, apart, ones, (features, 1))
+    expected = written_out(x, w, ones, pads, spacing, ones, (features, 1))
     np.testing.assert_allclose(result, expected, rtol=2e-5, atol=2e-5)
 
 
@@ -233,6 +233,6 @@ def test_the_kernel_of_a_convolution_of_single_features_meets_few_places(
         return einsum(*operands)
 
     monkeypatch.setattr(np, "einsum", counted)
-    (found,) = on_numpy.compiled(gradient, x, w)(x, w)
-    np.testing.assert_allclose(found, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
+    (actual,) = on_numpy.compiled(gradient, x, w)(x, w)
+    np.testing.assert_allclose(actual, jax.jit(gradient)(x, w), rtol=2e-5, atol=2e-5)
     assert len(sums) == 9

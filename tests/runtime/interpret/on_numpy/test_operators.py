@@ -28,13 +28,13 @@ def test_forward_is_numpys(record: Record) -> None:
     data = inputs_of(record, "float32")
     with on_host(alone=True):  # an operator without rules is an error there
         outputs = run(record, [mx.nd.array(d, dtype=d.dtype) for d in data])
-        found = [output.asnumpy() for output in outputs]
+        results = [output.asnumpy() for output in outputs]
     assert record.reference is not None
     expected = record.reference(*[d.astype("float64") for d in data])
     expected = expected if isinstance(expected, tuple) else (expected,)
-    for output, wanted in zip(found, expected, strict=False):
-        assert output.shape == np.shape(wanted)
-        np.testing.assert_allclose(output, wanted, rtol=2e-5, atol=2e-6)
+    for output, reference in zip(results, expected, strict=False):
+        assert output.shape == np.shape(reference)
+        np.testing.assert_allclose(output, reference, rtol=2e-5, atol=2e-6)
 
 
 class Noting(HostRun):
@@ -58,28 +58,28 @@ def gradient_of(record: Record) -> tuple[Callable[..., Any], list[np.ndarray]] |
     finally:
         state.trace = None
     op, statics, scalars, arrays = next(c for c in noting.calls if c[0].name == record.op)
-    wanted = [i for i, each in enumerate(arrays) if each.dtype == "float32"]
+    expected = [i for i, each in enumerate(arrays) if each.dtype == "float32"]
 
-    def function(*given: Any) -> Any:
+    def function(*inputs: Any) -> Any:
         numbers = [np.float64(each) for each in scalars]
-        outputs = op.apply(statics, list(given), numbers)
+        outputs = op.apply(statics, list(inputs), numbers)
         real = [i for i, each in enumerate(outputs) if each.dtype == jnp.float32]
         heads = [1 + jnp.cos(jnp.arange(outputs[i].size, dtype="float32")) for i in real]
         heads = [h.reshape(outputs[i].shape) for h, i in zip(heads, real, strict=True)]
-        return gradients(op, statics, numbers, heads, real, given, wanted) if real else ()
+        return gradients(op, statics, numbers, heads, real, inputs, expected) if real else ()
 
-    return (function, arrays) if wanted else None
+    return (function, arrays) if expected else None
 
 
 SOME = [r for r in RECORDS if r.gradient and r.shapes][::4]
 
 
 def test_gradients_are_the_devices() -> None:
-    found = {record.op: gradient_of(record) for record in SOME}
-    known = {name: each for name, each in found.items() if each is not None}
+    actual = {record.op: gradient_of(record) for record in SOME}
+    known = {name: each for name, each in actual.items() if each is not None}
 
-    def everything(given: Any) -> Any:
-        return {name: known[name][0](*arrays) for name, arrays in given.items()}
+    def everything(inputs: Any) -> Any:
+        return {name: known[name][0](*arrays) for name, arrays in inputs.items()}
 
     options: Any = {"xla_backend_optimization_level": 0}
     with jax.enable_x64(True):

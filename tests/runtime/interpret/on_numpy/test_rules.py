@@ -275,27 +275,27 @@ def flat(name: str) -> Callable[..., list[Any]]:
 def expected() -> dict[str, list[np.ndarray]]:
     """What XLA gives for all cases: one program, for that is what compiles quickest."""
 
-    def everything(given: dict[str, Any]) -> dict[str, Any]:
-        return {name: flat(name)(*arrays) for name, arrays in given.items()}
+    def everything(inputs: dict[str, Any]) -> dict[str, Any]:
+        return {name: flat(name)(*arrays) for name, arrays in inputs.items()}
 
     options: Any = {"xla_backend_optimization_level": 0, "xla_allow_excess_precision": False}
     with jax.enable_x64(True):
-        given = {name: arrays for name, (_, arrays) in CASES.items()}
-        found = jax.jit(everything, compiler_options=options)(given)
-    return {name: [np.asarray(each) for each in value] for name, value in found.items()}
+        inputs = {name: arrays for name, (_, arrays) in CASES.items()}
+        actual = jax.jit(everything, compiler_options=options)(inputs)
+    return {name: [np.asarray(each) for each in value] for name, value in actual.items()}
 
 
-def close(found: np.ndarray, wanted: np.ndarray, name: str = "") -> None:
-    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype), name
-    if wanted.dtype.kind in "iub":
-        np.testing.assert_array_equal(found, wanted, name)
+def close(actual: np.ndarray, reference: np.ndarray, name: str = "") -> None:
+    assert (actual.shape, actual.dtype) == (reference.shape, reference.dtype), name
+    if reference.dtype.kind in "iub":
+        np.testing.assert_array_equal(actual, reference, name)
         return
-    rtol = {8: 1e-9, 4: 2e-5, 2: 4e-3}[wanted.dtype.itemsize]
-    rtol = 2e-2 if wanted.dtype == BF16 else rtol
-    largest = np.abs(wanted[np.isfinite(wanted)].astype("float64")).max(initial=0)
+    rtol = {8: 1e-9, 4: 2e-5, 2: 4e-3}[reference.dtype.itemsize]
+    rtol = 2e-2 if reference.dtype == BF16 else rtol
+    largest = np.abs(reference[np.isfinite(reference)].astype("float64")).max(initial=0)
     np.testing.assert_allclose(
-        found.astype("float64"),
-        wanted.astype("float64"),
+        actual.astype("float64"),
+        reference.astype("float64"),
         rtol,
         rtol * min(1, largest),
         err_msg=name,
@@ -307,7 +307,7 @@ def test_rule_is_xlas(name: str) -> None:
     arrays = CASES[name][1]
     for each in arrays:
         each.flags.writeable = False
-    found = on_numpy.compiled(flat(name), *arrays)(*arrays)
-    for one, wanted in zip(found, expected()[name], strict=True):
+    actual = on_numpy.compiled(flat(name), *arrays)(*arrays)
+    for one, reference in zip(actual, expected()[name], strict=True):
         assert type(one) is np.ndarray
-        close(one, wanted, name)
+        close(one, reference, name)

@@ -27,18 +27,18 @@ def test_operators_agree_with_mxnet_on_the_host() -> None:
     for case in (FIRST[name] for name in some):
         name = case["case"]
         stored = _stored(case["file"])
-        given = [stored[f"{name}/in/{each}"] for each in case["inputs"]]
+        inputs = [stored[f"{name}/in/{each}"] for each in case["inputs"]]
         attributes = {key: _tuples(value) for key, value in case["attrs"].items()}
         mode = mx.autograd.train_mode if case["train"] else mx.autograd.predict_mode
         with on_host(alone=True), mode():
             try:
-                found = getattr(mx.nd, _registered(case["op"]))(
-                    *[mx.nd.array(each, dtype=each.dtype) for each in given], **attributes
+                actual = getattr(mx.nd, _registered(case["op"]))(
+                    *[mx.nd.array(each, dtype=each.dtype) for each in inputs], **attributes
                 )
             except mx.MXNetError as error:
                 assert "needs a device" in str(error), name
                 continue
-            outputs = found if isinstance(found, list) else [found]
+            outputs = actual if isinstance(actual, list) else [actual]
             close = {"rtol": 2e-3} if case.get("close") is None else case["close"]
             for i, output in enumerate(outputs):
                 expected = stored[f"{name}/out/{i}"]
@@ -93,9 +93,9 @@ def test_functions_agree_with_jax(function) -> None:
     x = np.random.RandomState(0).normal(size=(3, 4)).astype("float32")
     with jax.enable_x64(True):
         expected = np.asarray(jax.jit(function)(x))
-    (found,) = on_numpy.compiled(function, x)(x)
-    assert found.dtype == expected.dtype
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    (actual,) = on_numpy.compiled(function, x)(x)
+    assert actual.dtype == expected.dtype
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.fixture
@@ -155,6 +155,6 @@ def test_errors_on_the_host_are_the_operators_own() -> None:
             mx.nd.dot(x, x)
         with pytest.raises(mx.MXNetError, match="has no argument"):
             mx.nd.softmax(x, slope=1)
-        found = mx.nd.contrib.foreach(lambda row, s: (row + s, s + row), x, mx.nd.zeros((3,)))
-        np.testing.assert_array_equal(found[1].asnumpy(), [2, 2, 2])
+        actual = mx.nd.contrib.foreach(lambda row, s: (row + s, s + row), x, mx.nd.zeros((3,)))
+        np.testing.assert_array_equal(actual[1].asnumpy(), [2, 2, 2])
         assert mx.nd.contrib.boolean_mask(x, mx.nd.array([0, 1])).shape == (1, 3)
