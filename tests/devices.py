@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+
+from tests import processes
 
 ROOT = Path(__file__).parents[1]
 
@@ -23,7 +24,7 @@ def run_again_on_four_devices(path: str, *options: str) -> None:
         assert len(jax.local_devices(backend="cpu")) == 4
         return
     environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", path, *options],
         env=environment, cwd=ROOT, capture_output=True, text=True, timeout=240
     )  # fmt: skip

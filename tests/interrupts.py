@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests import processes
+
 
 def press(process: subprocess.Popen[str]) -> str:
     """Interrupt a process until it ends, and kill it if it does not; what it wrote since.
@@ -30,6 +32,6 @@ def run_apart(tests: Path) -> None:
     options = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
     command = [sys.executable, "-m", "pytest", *options, "--assert=plain", str(tests)]
     root = Path(__file__).parents[1]
-    run = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=280)
+    run = processes.run(command, cwd=root, capture_output=True, text=True, timeout=280)
     assert run.returncode == 0, run.stdout + run.stderr
     assert " passed" in run.stdout and "skipped" not in run.stdout

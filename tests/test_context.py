@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 import mixnet as mx
+from tests import processes
 
 ROOT = Path(mx.__file__).parents[1]
 
 
 def run(code: str, **environment: str) -> str:
     """What a program prints in a process of its own."""
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", f"import mixnet as mx\n{code}"],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,

@@ -16,6 +16,7 @@ from mixnet.distributed import Job, JobError
 from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.member import Member, address_of
 from mixnet.distributed.scheduler import free_port
+from tests import processes
 from tests.distributed.launching import ROOT, launch
 
 
@@ -46,7 +47,7 @@ def test_a_worker_that_does_not_come() -> None:
     command = [sys.executable, "-c", "import mixnet as mx; mx.kv.create('dist_sync')"]
     roles = {"scheduler": {}, "server": {}, "worker": {"DMLC_WORKER_ID": "0"}}
     started = {
-        role: subprocess.Popen(
+        role: processes.Popen(
             command,
             env={**env, "DMLC_ROLE": role, **more},
             cwd=ROOT,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
+from tests import processes
 from tests.distributed.launching import PROGRAMS, ROOT, launch
 
 
@@ -26,7 +26,7 @@ def test_two_processes(tmp_path: Path) -> None:
 def test_a_process_without_a_job_is_the_only_one_of_horovod() -> None:
     names = ("DMLC_", "OMPI_", "PMI_", "SLURM_", "MASTER_")
     env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
-    run = subprocess.run(
+    run = processes.run(
         [sys.executable, str(PROGRAMS / "program_alone.py")],
         capture_output=True,
         text=True,

@@ -18,6 +18,7 @@ from mixnet.distributed import Job, JobError
 from mixnet.distributed.job import EXIT_NOT_JOINED
 from mixnet.distributed.scheduler import free_port
 from mixnet.distributed.tls import SETTINGS, Wire, context
+from tests import processes
 from tests.distributed.launching import ROOT
 from tests.waiting import join
 
@@ -77,7 +78,7 @@ def _run(
     roles = [{"DMLC_ROLE": "scheduler"}, *[{"DMLC_ROLE": "server"}] * servers]
     roles += [{"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(i)} for i in range(2)]
     started = [
-        subprocess.Popen([sys.executable, "-c", program], env={**env, **role, **tls}, cwd=ROOT,
+        processes.Popen([sys.executable, "-c", program], env={**env, **role, **tls}, cwd=ROOT,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for role, tls in zip(roles, envs, strict=True)
     ]  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from tests import processes
 from tests.docs.run_blocks import blocks
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What failed, by page; in a process of its own, since pages register operators."""
     folder = tmp_path_factory.mktemp("pages")
     write_records(folder / "train.rec")
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, str(Path(__file__).parent / "run_blocks.py"), *map(str, RUN)],
         cwd=folder,
         env={

@@ -5,7 +5,6 @@ Run by ``test_interrupts.py``, in a process of its own.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import pytest
 from mixnet import autograd, nd
 from mixnet.engine import ThreadedEngine, Var
 from mixnet.runtime.record.record import flush
+from tests import processes
 from tests.line_interrupts import interrupted as at_line
 
 # Interrupts hit finalizers, too, which can only report them.
@@ -187,7 +187,7 @@ class Wrong:
         raise ValueError("of another kind")
 Wrong()
 """
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=240
     )
     assert process.stdout == "interrupted\n"

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from mixnet.base import MXNetError
 from mixnet.engine import Engine, NaiveEngine, ThreadedEngine, Var
+from tests import processes
 
 KINDS = {
     "naive": NaiveEngine,
@@ -321,7 +322,7 @@ def test_errors_that_nobody_waited_for_are_said_at_exit() -> None:
         "def fail(): raise ValueError('lost?')\n"
         "push(fail, (), (Var(),), name='saving')\n"
     )
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
     )
     assert "nobody waited for it: ValueError: lost?" in process.stderr
@@ -550,7 +551,7 @@ def test_the_end_of_the_process_asks_too() -> None:
         "    ends[0](ValueError('given up'))\n"
         "engine.push_async(ends.append, (), (Var('v'),), on_wait=ask)\n"
     )
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 0 and "nobody waited for it: ValueError: given up" in done.stderr

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import processes
 
 pytestmark = pytest.mark.spread
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -38,7 +39,7 @@ def test_every_example_is_here() -> None:
 def test_example(line: str, least: float, most: float, tmp_path: Path) -> None:
     script, *arguments = line.split()
     root = str(EXAMPLES.parents[1])
-    ran = subprocess.run(
+    ran = processes.run(
         [sys.executable, str(EXAMPLES / script), *arguments],
         cwd=tmp_path,  # where neither data nor checkpoints are
         env={**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])},

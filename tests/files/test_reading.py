@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -17,6 +16,7 @@ from mixnet.base import FileFormatError, MissingFileError, MXNetError
 from mixnet.files.reading import FileBytes, MemoryBytes, content_of, lines_of, read_packed, text_of
 from mixnet.image.record_source import Records
 from mixnet.recordio import MXRecordIO
+from tests import processes
 from tests.image.files import write_records
 from tests.waiting import join
 
@@ -33,7 +33,7 @@ def rewritten(path: str) -> None:
 def in_a_process(code: str, *args: str) -> str:
     """Output of a program, whose end by a signal fails the test."""
     command = [sys.executable, "-c", code, *args]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
+    done = processes.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
     assert done.returncode == 0, (done.returncode, done.stderr[-2000:])
     return done.stdout
 

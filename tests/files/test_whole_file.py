@@ -19,6 +19,7 @@ import mixnet as mx
 from mixnet.base import FileError, MissingFileError, MXNetError
 from mixnet.files import whole_file
 from mixnet.files.whole_file import read_whole, write_whole
+from tests import processes
 from tests.waiting import next_line
 
 fcntl = pytest.importorskip("fcntl", reason="files are locked by POSIX systems")
@@ -196,7 +197,7 @@ def test_saves_that_are_killed_or_interrupted(tmp_path: Path, how: signal.Signal
     path = tmp_path / "f.params"
     mx.nd.save(path, {"a": mx.nd.zeros((2_000_000,))})
     for round_ in range(3):
-        process = subprocess.Popen(
+        process = processes.Popen(
             [sys.executable, "-c", SAVES, str(path)],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

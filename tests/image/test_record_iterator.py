@@ -20,6 +20,7 @@ import mixnet as mx
 from mixnet.image.record_source import Records
 from mixnet.io import ImageRecordIter
 from mixnet.recordio import MXIndexedRecordIO
+from tests import processes
 from tests.image.files import write_records
 from tests.interrupts import press
 from tests.waiting import next_line
@@ -292,7 +293,7 @@ def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
     command = [sys.executable, str(script)]
     root = str(Path(mx.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+    process = processes.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert next_line(process) == "batch\n"
     said = press(process)
     assert said.endswith("interrupted\n")

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import mixnet as mx
+from tests import processes
 from tests.interrupts import press
 from tests.module.networks import bound, mlp, samples
 from tests.waiting import next_line
@@ -183,7 +184,7 @@ def test_interrupting_a_training_leaves_nothing_half_done(tmp_path: Path) -> Non
     path = tmp_path / "train.py"
     path.write_text(textwrap.dedent(program))
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
+    process = processes.Popen(
         [sys.executable, str(path)],
         cwd=tmp_path,
         env=environment,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from typing import Any
@@ -18,6 +17,7 @@ from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn, rnn
 from mixnet.graph.node import Entry
 from mixnet.widgets import page
+from tests import processes
 from tests.notebooks.test_claims import FOLDER, cells, printed, the
 
 ROOT = FOLDER.parent
@@ -59,7 +59,7 @@ for _ in range(3):
 
 def test_lesson_1_counts_what_its_runs_compile() -> None:
     source = the("01_arrays_and_laziness", "def timed(").source
-    run = subprocess.run(
+    run = processes.run(
         [sys.executable, "-c", _RUNS, source[: source.index("for run in")]],
         env={**os.environ, "MIXNET_INTERPRET": "0"},
         capture_output=True,

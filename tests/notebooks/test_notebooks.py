@@ -10,7 +10,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +23,7 @@ if importlib.util.find_spec("sklearn") is None:
     pytest.skip("pip install '.[lab]' to run notebooks", allow_module_level=True)
 
 from mixnet.widgets import page  # noqa: E402
+from tests import processes  # noqa: E402
 from tests.export.engine import run_pages  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -192,7 +192,7 @@ def test_the_command_runs_notebooks_and_names_the_cell_that_fails(tmp_path: Path
     paths = [str(tmp_path / f"{name}.ipynb") for name in ("bad", "good")]
     out = tmp_path / "out"
     command = [sys.executable, str(FOLDER / "run.py"), *paths, "--out", str(out)]
-    process = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    process = processes.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert process.returncode == 1, process.stdout + process.stderr
     assert f"A cell of {paths[0]} failed:" in process.stderr
     assert "ZeroDivisionError" in process.stderr

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+
+from tests import processes
 
 # Both modes run the same function; XLA may contract a product and a sum into one rounding, or take
 # another order of summing, where it sees more than one operation. Units in the last place of float32.
@@ -44,7 +45,7 @@ def test_every_operator(tmp_path: Path) -> None:
     for mode in ("NaiveEngine", "ThreadedEnginePerDevice"):
         out = tmp_path / f"{mode}.npz"
         environment = {**os.environ, "MXNET_ENGINE_TYPE": mode, "PYTHONPATH": os.getcwd()}
-        subprocess.run(
+        processes.run(
             [sys.executable, "-c", PROGRAM, str(out)], env=environment, check=True, timeout=240
         )
         results.append(np.load(out))

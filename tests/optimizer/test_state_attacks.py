@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import struct
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import mixnet as mx
 from mixnet.base import FileFormatError
 from mixnet.optimizer import pickle_reader, state_file
 from mixnet.optimizer.state_file import dumps, loads
+from tests import processes
 
 FLOAT = b"cnumpy\ndtype\n\x8c\x02f4\x89\x88\x87R"  # dtype('f4'), with its state missing
 END = b"NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xff"
@@ -98,7 +98,7 @@ for number, attack in enumerate(json.load(sys.stdin)):
 def test_attacks_are_refused() -> None:
     """In a process of their own: what they were made for ends it."""
     inputs = json.dumps([(b"\x80\x04" + each).hex() for each in ATTACKS.values()])
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", RUN],
         input=inputs,
         capture_output=True,

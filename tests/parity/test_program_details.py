@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from tests import processes
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ mx.profiler.set_state("run")
 (mx.nd.ones(3) + 1).wait_to_read()
 mx.profiler.set_state({state!r})
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=240)
+    processes.run([sys.executable, "-c", code], check=True, timeout=240)
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
 
 

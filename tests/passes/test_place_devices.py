@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops import find
 from mixnet.passes.place_devices import COPY, place_devices
 from mixnet.symbol.symbol import Symbol
+from tests import processes
 from tests.passes.programs import ARRAYS, SHAPE, apply, graphs
 
 GROUPS = {"a": mx.cpu(1), "b": mx.cpu(2)}
@@ -275,7 +275,7 @@ def test_an_lstm_over_four_devices() -> None:
     )
     root = Path(__file__).parents[2]
     environment = {**os.environ, "MIXNET_CPU_DEVICES": "4", "PYTHONPATH": str(root)}
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", code],
         env=environment,
         cwd=root,

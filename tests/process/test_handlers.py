@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -21,6 +20,7 @@ from mixnet import autograd, gluon, nd
 from mixnet.distributed.tls import Wire
 from mixnet.process import handlers
 from mixnet.process.handlers import BetweenOperations, wrap_handlers
+from tests import processes
 
 CHANGED = (signal.SIGINT, signal.SIGUSR1, signal.SIGALRM)
 SOURCE = """
@@ -172,7 +172,7 @@ print("gone")
 
 def test_what_asyncio_installs_for_ctrl_c_is_gone_after_it() -> None:
     # In a process of its own: the worker of browser tests has a loop that runs.
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", ASYNCIO], capture_output=True, text=True, timeout=240
     )
     assert (done.stdout, done.stderr, done.returncode) == ("gone\n", "", 0)

@@ -11,6 +11,7 @@ import pytest
 
 from mixnet.base import MXNetError
 from mixnet.process import locks
+from tests import processes
 
 
 def checked(name: str) -> locks.CheckedLock:
@@ -41,7 +42,7 @@ def test_a_condition_gives_a_checked_lock_back() -> None:
 
 def run(program: str, seconds: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "MIXNET_WATCHDOG": seconds}
-    return subprocess.run(
+    return processes.run(
         [sys.executable, "-c", program],
         env=environment,
         capture_output=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +16,7 @@ from mixnet.gluon import HybridBlock, nn
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.registry import find
 from mixnet.process.source import Source, are_lines_kept, source_lines, user_line, user_source
+from tests import processes
 
 HERE = __file__
 
@@ -136,7 +136,7 @@ def test_the_setting_turns_lines_on_everywhere(tmp_path: Path) -> None:
     environment = {**os.environ, "MIXNET_SOURCE_LINES": "1"}
     root = str(Path(mx.__file__).parents[1])
     environment["PYTHONPATH"] = root
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, str(program)],
         capture_output=True,
         text=True,

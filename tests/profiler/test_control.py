@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ import pytest
 
 from mixnet import autograd, engine, gluon, nd, profiler, sym
 from mixnet.base import AttributeTypeError, AttributeValueError, MXNetError
+from tests import processes
 from tests.waiting import join
 
 
@@ -311,7 +311,7 @@ def test_autostart_writes_at_the_end_of_the_process(tmp_path: Path) -> None:
     code = "import mixnet as mx; mx.nd.ones((2,)).exp().asnumpy()"
     environment = {**os.environ, "MXNET_PROFILER_AUTOSTART": "1",
                    "PYTHONPATH": os.pathsep.join(sys.path)}  # fmt: skip
-    subprocess.run(
+    processes.run(
         [sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True, timeout=120
     )
     assert names({"filename": tmp_path / "profile.json"}) == {"_ones", "exp"}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 
 import pytest
+
+from tests import processes
 
 if not hasattr(__import__("os"), "fork"):
     pytest.skip("this system does not fork", allow_module_level=True)
@@ -38,7 +39,7 @@ def refused(work):
 
 
 def run(program: str, seconds: int = 240) -> str:
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", BEGIN + program], capture_output=True, text=True, timeout=seconds
     )
     assert process.returncode == 0, process.stderr[-3000:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
 import sys
 
 import jax
@@ -14,6 +13,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.runtime.programs import executable_cache
+from tests import processes
 
 
 def live_bytes() -> int:
@@ -156,7 +156,7 @@ def test_naive_and_lazy_agree(tmp_path) -> None:
         out = tmp_path / f"{mode}.npz"
         environment = {**os.environ, "MXNET_ENGINE_TYPE": mode}
         program = PROGRAM.replace("OUT", repr(str(out)))
-        subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=240)
+        processes.run([sys.executable, "-c", program], env=environment, check=True, timeout=240)
         results.append(np.load(out))
     naive, lazy = results
     for key in ("w", "a"):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import processes
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 def test_threads_get_what_they_would_get_alone(engine: str) -> None:
     environment = {**os.environ, "MXNET_ENGINE_TYPE": engine, "MIXNET_WATCHDOG": "20"}
     command = [sys.executable, "-m", "tests.runtime.stress", "--rounds", "50", "--seconds", "60"]
-    run = subprocess.run(
+    run = processes.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
     )
     assert run.returncode == 0, run.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
 import sys
 import threading
 import time
@@ -16,6 +15,7 @@ import pytest
 import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.engine import timeline
+from tests import processes
 from tests.waiting import join
 
 
@@ -291,7 +291,7 @@ def test_engine_types_by_environment(kind: str) -> None:
         "for _ in range(5): x += 1\n"
         "print(mx.engine.current.kind, x.asnumpy().tolist())\n"
     )
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", code],
         env={**__import__("os").environ, "MXNET_ENGINE_TYPE": kind},
         capture_output=True, text=True, timeout=120,
@@ -306,7 +306,7 @@ def test_programs_end_cleanly_with_work_under_way() -> None:
         "x = mx.nd.ones((3,)) + 1\n"
     )
     start = time.monotonic()
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60
     )
     assert process.stdout == "ran\n" and process.stderr == "" and process.returncode == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from mixnet.passes import pipeline
 from mixnet.runtime.programs import executable_cache
 from mixnet.stages import hlo
 from mixnet.stages import program as program_of_stages
+from tests import processes
 
 FIELDS = {
     "name", "steps", "forward", "backward", "jaxpr", "stablehlo", "hlo", "instructions", "groups",
@@ -671,7 +671,7 @@ def test_the_cache_on_disk_takes_no_part(tmp_path: Path) -> None:
     }  # fmt: skip
     command = [sys.executable, str(program)]
     for _ in range(2):
-        subprocess.run(command, env=environment, check=True, timeout=240)
+        processes.run(command, env=environment, check=True, timeout=240)
     assert folder.is_dir()
     assert not [each for each in folder.iterdir() if "jit_called" in each.name]
 

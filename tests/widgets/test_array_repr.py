@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from mixnet import nd
 from mixnet.ndarray import display
 from mixnet.widgets import ArrayView, View, array, live
+from tests import processes
 
 LIVE = "application/vnd.jupyter.widget-view+json"
 
@@ -137,7 +137,7 @@ def test_the_hook_is_there_once_and_only_with_views() -> None:
         "from mixnet.ndarray import display; print(len(display.FORMS)); import mixnet.widgets; "
         "print(len(display.FORMS))"
     )
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     )
     assert process.stdout.split() == ["0", "1"]

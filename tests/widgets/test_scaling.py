@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from mixnet.distributed import Measured, MeasuredStep
 from mixnet.widgets import ScalingView, measure_scaling
 from mixnet.widgets.scaling.fit import fit
 from mixnet.widgets.scaling.model import step_parts, throughput
+from tests import processes
 
 ROOT = Path(__file__).parents[2]
 TRUE = {"t_compute": 2e-4, "batch": 64, "serial": 0.0, "alpha": 3e-5, "beta": 1e-9, "bytes": 5e7}
@@ -317,7 +317,7 @@ print(json.dumps([made, runs, view.payload["note"], message]))
 
 def test_measured_on_several_cpu_devices_of_one_process() -> None:
     environment = {key: value for key, value in os.environ.items() if key != "MIXNET_CPU_DEVICES"}
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True,
+    done = processes.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True,
                           env={**environment, "PYTHONPATH": str(ROOT)}, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
     made, (run,), note, message = json.loads(done.stdout.splitlines()[-1])

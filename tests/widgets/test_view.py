@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -16,6 +15,7 @@ import pytest
 import mixnet as mx
 from mixnet.widgets import View, live, page
 from mixnet.widgets.sight import MEANINGS, plain
+from tests import processes
 from tests.widgets.examples import EXAMPLES
 
 BUDGET = 47_000  # bytes of a bundle; one copy for each live view is sent to the page
@@ -189,7 +189,7 @@ def test_mixnet_without_views_does_not_load_them() -> None:
         "import sys, mixnet; print(any(m.startswith('mixnet.widgets') for m in sys.modules)); "
         "mixnet.widgets.View"
     )
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
     )
     assert process.stdout.strip() == "False"

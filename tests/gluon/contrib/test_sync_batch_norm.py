@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import mixnet as mx
 from mixnet import autograd, gluon, nd
 from mixnet.base import GradientError, MXNetError
 from mixnet.runtime.devices import meeting
+from tests import processes
 from tests.devices import run_again_on_four_devices
 from tests.waiting import join
 
@@ -239,7 +239,7 @@ def test_the_naive_engine_says_what_to_do() -> None:
         "with mx.autograd.record():\n"
         "    layer(mx.nd.ones((2, 3)))\n"
     )
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT,
         env={**os.environ, "MXNET_ENGINE_TYPE": "NaiveEngine"}, timeout=240
     )  # fmt: skip

@@ -20,6 +20,7 @@ import mixnet as mx
 from mixnet.gluon import data
 from mixnet.gluon.data.vision import transforms
 from mixnet.ops.registry import OPERATORS
+from tests import processes
 
 ROOT = Path(__file__).parents[3]
 WAYS = [{}, {"num_workers": 2, "thread_pool": True}, {"num_workers": 2}]
@@ -276,7 +277,7 @@ def test_ctrl_c_leaves_nothing_behind() -> None:
                 threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
                 print(*[each.pid for each in multiprocessing.active_children()], flush=True)
     """
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", textwrap.dedent(program)],
         capture_output=True, text=True, timeout=60, check=False, cwd=ROOT,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import processes
 from tests.waiting import next_line
 
 ROOT = Path(__file__).parents[3]
@@ -23,7 +24,7 @@ if not Path("/proc/self/task").exists():
 
 @pytest.mark.parametrize("part", range(2))
 def test_an_interrupt_at_any_line(part: int) -> None:
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-m", "tests.gluon.data.interrupts", str(part), "2"],
         cwd=ROOT, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
@@ -67,7 +68,7 @@ print("done", flush=True)
 
 def test_real_interrupts_one_after_the_other() -> None:
     chance = random.Random(3)
-    process = subprocess.Popen(
+    process = processes.Popen(
         [sys.executable, "-c", textwrap.dedent(PROGRAM)],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -14,6 +14,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, nd
+from tests import processes
 
 
 class Scaled(mx.operator.CustomOp):
@@ -312,7 +313,7 @@ with mx.engine.using("NaiveEngine"):
     except mx.MXNetError as error:
         print(error)
 """
-    process = subprocess.run(
+    process = processes.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240
     )
     assert process.stdout == "Custom: 'refuses' raised ValueError: no negative numbers\n"

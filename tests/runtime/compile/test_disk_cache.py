@@ -11,6 +11,7 @@ import pytest
 
 from mixnet.runtime.compile import disk_cache
 from mixnet.runtime.compile.program_files import ProgramFiles
+from tests import processes
 
 PROGRAM = """
 import jax
@@ -22,7 +23,7 @@ print(jax.config.values["jax_compilation_cache_dir"])
 
 
 def process(**variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return processes.run(
         [sys.executable, "-c", PROGRAM],
         env={**os.environ, "MIXNET_INTERPRET": "0", **variables},
         capture_output=True,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from mixnet.runtime.compile import background
 from mixnet.runtime.interpret import interpreter, on_numpy, patience
 from mixnet.runtime.interpret.on_numpy import pieces
 from mixnet.runtime.programs import executable_cache
+from tests import processes
 
 
 @pytest.fixture(autouse=True)
@@ -221,7 +221,7 @@ run(); run()
 time.sleep(0.05)
 print("end")
 """
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", program],
         env={**os.environ, "MIXNET_CACHE_DIR": "off"},
         capture_output=True,

@@ -1,0 +1,164 @@
+"""Starting Python processes that need not import mixnet again: a server that has imported it forks them.
+
+Importing takes longer than most programs of tests. :func:`run` and :class:`Popen` are those of
+``subprocess``. They start a process of its own where a fork would differ: outside Linux, for options of
+Python, for functions that run before the program, and for other values of environment variables that were
+read when the server imported. Tests of imports, of the memory of a process and of its limits use
+``subprocess``.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+# A process with settings of its own imports mixnet itself, and only that.
+IMPORTS = (("numpy", "jax", "mixnet"), ("numpy", "jax"))
+# Libraries and Python itself read these when they start, without a word.
+READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "MKL_")
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
+
+
+class _Server:
+    """A process of ``tests/process_server.py``."""
+
+    def __init__(self, modules: tuple[str, ...]) -> None:
+        self._connection, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._environment = dict(os.environ)
+        command = [sys.executable, "-m", "tests.process_server", str(other.fileno()), *modules]
+        with other:
+            self._process = subprocess.Popen(
+                command, cwd=ROOT, env=self._environment, pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+        self._connection.settimeout(120)
+        self._names = set(json.loads(self._connection.recv(1 << 20)))
+
+    def serves(self, environment: Mapping[str, str]) -> bool:
+        """Whether a process with this environment would have imported the same."""
+        names = self._names | {
+            name
+            for name in (*environment, *self._environment)
+            if name.startswith(READ_AT_START) and name != "PYTHONPATH"
+        }
+        return all(environment.get(name) == self._environment.get(name) for name in names)
+
+    def fork(self, request: dict[str, Any], files: list[int]) -> int:
+        """The number of a new process, which is a child of this one."""
+        libc = ctypes.CDLL(None)
+        libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+        try:
+            socket.send_fds(self._connection, [json.dumps(request).encode()], files)
+            answer = self._connection.recv(64)
+        finally:
+            libc.prctl(_SUBREAPER, 0, 0, 0, 0)
+        if not answer:
+            raise ChildProcessError(f"the server of processes ended: {self._process.wait(10)}")
+        return int(answer)
+
+    def end(self) -> None:
+        """End it, and wait until it has."""
+        self._connection.close()
+        self._process.kill()
+        self._process.wait(60)
+
+
+_lock = threading.Lock()
+_asked: Counter[tuple[str, ...]] = Counter()
+_servers: dict[tuple[str, ...], _Server] = {}
+
+
+@atexit.register
+def _end_servers() -> None:
+    while _servers:
+        _servers.popitem()[1].end()
+
+
+def _server(choices: tuple[tuple[str, ...], ...], environment: Mapping[str, str]) -> _Server | None:
+    """A server that has imported one of these lists of modules; a process alone needs none."""
+    for modules in choices:
+        _asked[modules] += 1
+        if modules not in _servers:
+            if _asked[modules] == 1:
+                continue
+            _servers[modules] = _Server(modules)
+        if _servers[modules].serves(environment):
+            return _servers[modules]
+    return None
+
+
+def _can_be_forked(args: Any, options: tuple[Any, ...]) -> bool:
+    """Whether a command is ``python -c``, ``-m`` or a file, without anything that a fork would leave out."""
+    if sys.platform != "linux" or not isinstance(args, list | tuple) or len(args) < 2:
+        return False
+    if os.fspath(args[0]) != sys.executable or any(options):
+        return False
+    first = os.fspath(args[1])
+    return (first in ("-c", "-m") and len(args) > 2) or first.endswith(".py")
+
+
+class Popen(subprocess.Popen[Any]):
+    """``subprocess.Popen``; Python processes are forked where that makes no difference to the program."""
+
+    imports = IMPORTS  # the lists of modules that a server may have imported, the first that serves
+
+    def _execute_child(self, *given: Any) -> None:
+        """What ``subprocess`` calls to start a process, with CPython's arguments since 3.11."""
+        (args, executable, before, _close, pass_fds, folder, env, startup, flags, shell, *ends,
+         _restore, gid, gids, uid, umask, new_session, group) = given  # fmt: skip
+        others = executable, before, pass_fds, startup, flags, shell, umask >= 0, group >= 0
+        user = [each is not None for each in (gid, gids, uid)]
+        environment = dict(os.environ if env is None else env)
+        with _lock:
+            forkable = _can_be_forked(args, (*others, *user))
+            server = _server(self.imports, environment) if forkable else None
+            if server is None:
+                super()._execute_child(*given)  # type: ignore[misc]
+                return
+            request = {
+                "arguments": [os.fspath(each) for each in args[1:]],
+                "environment": environment,
+                "folder": os.path.abspath(folder or "."),
+                "new_session": bool(new_session),
+            }
+            files = [end if end != -1 else usual for usual, end in enumerate(ends[:1] + ends[3::2])]
+            self.pid = server.fork(request, files)
+            self._child_created = True
+        self._close_pipe_fds(*ends)  # type: ignore[attr-defined]
+
+
+def run(
+    args: Any,
+    *,
+    input: Any = None,
+    capture_output: bool = False,
+    timeout: float | None = None,
+    check: bool = False,
+    **options: Any,
+) -> subprocess.CompletedProcess[Any]:
+    """``subprocess.run`` with :class:`Popen`."""
+    if input is not None:
+        options["stdin"] = subprocess.PIPE
+    if capture_output:
+        options["stdout"] = options["stderr"] = subprocess.PIPE
+    with Popen(args, **options) as process:
+        try:
+            out, err = process.communicate(input, timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    done = subprocess.CompletedProcess(args, process.returncode, out, err)
+    if check:
+        done.check_returncode()
+    return done

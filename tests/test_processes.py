@@ -1,0 +1,104 @@
+"""Processes that a server forks do what processes of their own do."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+from tests.waiting import next_line
+
+WHO = """
+import os, sys
+loaded = sorted({"numpy", "jax", "mixnet"} & set(sys.modules))
+import mixnet as mx
+print(loaded, os.getppid(), sys.argv, __name__, os.getcwd(), sys.path[0], sys.stdin.read())
+print((mx.nd.ones((3,)) * 2).sum().asscalar(), os.environ.get("MXNET_ENGINE_TYPE"))
+"""
+
+
+@pytest.fixture(autouse=True)
+def _servers() -> None:
+    """Both servers run."""
+    for variable in (None, "NaiveEngine"):
+        for _ in range(2):
+            _own({} if variable is None else {"MXNET_ENGINE_TYPE": variable}, "-c", "pass")
+
+
+def _own(variables: dict[str, str], *arguments: str, input: str = "") -> list[str]:
+    import os
+
+    done = processes.run(
+        [sys.executable, *arguments], env={**os.environ, **variables}, input=input,
+        capture_output=True, text=True, timeout=240,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_the_program_gets_what_it_would_get(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import os
+
+    monkeypatch.chdir(tmp_path)
+    found = _own({}, "-c", WHO, "a", "b", input="in")
+    loaded = "['jax', 'mixnet', 'numpy']"
+    assert found == [
+        f"{loaded} {os.getpid()} ['-c', 'a', 'b'] __main__ {tmp_path}  in", "6.0 None"
+    ]  # fmt: skip
+    program = tmp_path / "program.py"
+    program.write_text(WHO)
+    found = _own({}, str(program), "a")
+    assert found == [
+        f"{loaded} {os.getpid()} ['{program}', 'a'] __main__ {tmp_path} {tmp_path} ", "6.0 None"
+    ]  # fmt: skip
+    assert _own({}, "-m", "json.tool", input="[]") == ["[]"]
+
+
+def test_settings_that_are_read_at_import_are_read(tmp_path: Path) -> None:
+    found = _own({"MXNET_ENGINE_TYPE": "NaiveEngine"}, "-c", WHO)
+    assert found[0].startswith("['jax', 'numpy']") and found[1] == "6.0 NaiveEngine"
+    found = _own({"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}, "-c", WHO)
+    assert found[0].startswith("[] ")
+
+
+def test_options_of_python_and_functions_before_the_program_start_a_process_of_its_own() -> None:
+    assert _own({}, "-W", "error", "-c", WHO)[0].startswith("[] ")
+    done = subprocess.CompletedProcess("", 0)
+    assert done.returncode == 0
+
+
+def test_errors_and_exit_codes() -> None:
+    def end(program: str) -> tuple[int, str]:
+        done = processes.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+        )
+        return done.returncode, done.stderr
+
+    assert end("import sys; sys.exit(5)") == (5, "")
+    assert end("import os; os._exit(6)") == (6, "")
+    assert end("\nraise ValueError('no')") == (
+        1, 'Traceback (most recent call last):\n  File "<string>", line 2, in <module>\nValueError: no\n'
+    )  # fmt: skip
+    with pytest.raises(subprocess.TimeoutExpired):
+        processes.run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=1)
+
+
+def test_signals_and_pipes() -> None:
+    program = "import atexit, time\natexit.register(print, 'end')\nprint('here', flush=True)\ntime.sleep(60)"
+    for number, rest in ((signal.SIGINT, "end\n"), (signal.SIGTERM, ""), (signal.SIGKILL, "")):
+        process = processes.Popen(
+            [sys.executable, "-c", program],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        )  # fmt: skip
+        with process:
+            assert next_line(process) == "here\n"
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            assert (process.returncode, out) == (-number, rest)
+            assert ("KeyboardInterrupt" in err) == (number == signal.SIGINT)
