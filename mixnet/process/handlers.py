@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 _SIGNALS = [
     getattr(_signal, name)
@@ -134,7 +134,7 @@ def outside_core(frame: FrameType | None) -> FrameType | None:
     return outside
 
 
-Function = TypeVar("Function", bound=FunctionType)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def only_waits(function: Function) -> Function:
@@ -142,7 +142,7 @@ def only_waits(function: Function) -> Function:
 
     After some seconds, a handler of the program runs inside of it.
     """
-    _waiting.add(function.__code__)
+    _waiting.add(cast(FunctionType, function).__code__)
     return function
 
 

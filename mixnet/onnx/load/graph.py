@@ -581,14 +581,14 @@ def read_graph(
     except FileFormatError:
         raise
     except MXNetError as error:
-        taken = [each for each in inputs if each.open_axes() and not each.is_known]
-        if not why or not taken:
+        assumed = [each for each in inputs if each.open_axes() and not each.is_known]
+        if not why or not assumed:
             raise
-        shapes = ", ".join(f"{each.name!r}: {each.shape}" for each in taken)
+        listed = ", ".join(f"{each.name!r}: {each.shape}" for each in assumed)
         raise type(error)(
             f"{error} Dimensions that the file leaves open were taken as 1. They cannot stay open, "
             f"since: {why} "
-            f"Pass your shapes: input_shapes={{{shapes}}}, with your numbers for 1."
+            f"Pass your shapes: input_shapes={{{listed}}}, with your numbers for 1."
         ) from None
 
 
