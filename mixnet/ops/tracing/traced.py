@@ -11,6 +11,7 @@ import numpy as np
 
 from mixnet.base import MXNetError
 from mixnet.ops.operator import Operator, Statics
+from mixnet.ops.reason import is_own
 from mixnet.ops.tracing.template import Family, pattern_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks
@@ -56,7 +57,8 @@ def _written_or_traced(
     op: Operator, statics: Statics, inputs: tuple[Known, ...], scalars: int
 ) -> ClosedJaxpr:
     """The jaxpr, written from traces for other shapes if these show what it must be."""
-    place = pattern_of(statics, inputs)
+    # A user's function may do one thing to few elements and another to many.
+    place = None if is_own(op.forward or op) else pattern_of(statics, inputs)
     if place is None:
         return _traced(op, statics, inputs, scalars)
     pattern, extents = place

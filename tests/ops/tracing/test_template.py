@@ -11,6 +11,7 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd
+from mixnet.ops.op import Op
 from mixnet.ops.registry import find
 from mixnet.ops.tracing import traced
 from mixnet.ops.tracing.result_shape import result_shapes
@@ -238,3 +239,13 @@ def test_shapes_that_do_not_fit_have_no_result(
     name: str, params: dict[str, Any], shapes: list[tuple[int, ...]]
 ) -> None:
     assert result_shapes(name, params, shapes) is None
+
+
+def test_functions_of_users_are_traced_for_every_shape() -> None:
+    def twice_the_many(data):
+        return data + data if data.shape[0] > 8 else data
+
+    op = Op("_twice_the_many", twice_the_many)
+    for rows, steps in ((3, 0), (5, 0), (7, 0), (9, 1)):
+        jaxpr = traced.traced(op, (), (((rows, 2), F32),), 0)
+        assert len(jaxpr.jaxpr.eqns) == steps
