@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 _SIGNALS = [
@@ -134,7 +134,7 @@ def outside_core(frame: FrameType | None) -> FrameType | None:
     return outside
 
 
-Function = TypeVar("Function", bound=FunctionType)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def only_waits(function: Function) -> Function:
