@@ -44,8 +44,8 @@ class Output:
         """The lines that this one completes: mpirun puts the pieces of several workers into one."""
         tags = list(self._tag.finditer(line)) if self._tag is not None else []
         if not tags:
-            if self._exit_of is not None and (found := self._exit_of.search(line)):
-                self.codes.setdefault(f"rank {found['rank']}", int(found["code"]))
+            if self._exit_of is not None and (match := self._exit_of.search(line)):
+                self.codes.setdefault(f"rank {match['rank']}", int(match["code"]))
             return [(self._process.name, line)]
         complete = [(self._process.name, line[: tags[0].start()])] if tags[0].start() else []
         ends = [*(each.start() for each in tags[1:]), len(line)]

@@ -168,7 +168,7 @@ class Supervisor:
         scheduler, codes = self.running[0], failed.output.codes
         self._let_end(NAMES, [scheduler])
         lost = [
-            found[1] for line in scheduler.output.last("scheduler") if (found := _LOST.match(line))
+            match[1] for line in scheduler.output.last("scheduler") if (match := _LOST.match(line))
         ]
         own = [name for name, code in codes.items() if not _is_of_another(code)]
         return [*lost, *own, failed.process.name][0]
