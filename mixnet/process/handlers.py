@@ -17,8 +17,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import CodeType, FrameType, FunctionType
-from typing import Any, TypeVar, cast
+from types import CodeType, FrameType
+from typing import Any, TypeVar
 
 _SIGNALS = [
     getattr(_signal, name)
@@ -142,7 +142,7 @@ def only_waits(function: Function) -> Function:
 
     After some seconds, a handler of the program runs inside of it.
     """
-    _waiting.add(cast(FunctionType, function).__code__)
+    _waiting.add(function.__code__)
     return function
 
 

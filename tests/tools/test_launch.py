@@ -10,11 +10,14 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mixnet.tools.launch import main
+from mixnet.tools.launch.launchers import processes
+from mixnet.tools.launch.output import Output
 from mixnet.tools.launch.plan import LaunchError, Plan, Process, own_address, read_hosts
 from mixnet.tools.launch.preflight import _judged, check
 from mixnet.tools.launch.supervise import Supervisor
@@ -115,12 +118,14 @@ def test_other_launchers(capsys: pytest.CaptureFixture, hosts: str) -> None:
         for line in dry(capsys, "-n", "4", "--launcher", "mpi", "-H", hosts)
         if "mpirun" in line
     ]
-    assert "mpirun -n 4 --tag-output --host 127.0.0.2,user@127.0.0.3:2222" in mpi
+    assert "mpirun -n 4 --tag-output --host 127.0.0.2,127.0.0.3,127.0.0.3" in mpi
     assert (
         "-x DMLC_NUM_WORKER" in mpi and "DMLC_NUM_WORKER=4" in mpi and "DMLC_WORKER_ID" not in mpi
     )
     (slurm,) = [line for line in dry(capsys, "-n", "4", "--launcher", "slurm") if "srun" in line]
     assert "srun --ntasks 4 --kill-on-bad-exit=1 --label" in slurm and "DMLC_WORKER_ID" not in slurm
+    slurm = dry(capsys, "-n", "4", "--launcher", "slurm", "-H", hosts)[-1]
+    assert "--nodelist 127.0.0.2,127.0.0.3 python" in slurm
     (sge,) = [line for line in dry(capsys, "-n", "4", "--launcher", "sge") if "qsub" in line]
     assert "-t 1-4" in sge and "DMLC_WORKER_ID=$((SGE_TASK_ID-1))" in sge and "-sync y" in sge
     (yarn,) = [
@@ -275,6 +280,49 @@ def test_who_failed_first_is_named() -> None:
     )
 
 
+def test_lines_of_workers_that_one_command_starts() -> None:
+    """As mpirun prints them: it tags every piece that a worker writes, also in the middle of a line."""
+    (mpi,) = [each for each in processes(Plan(("x",), 2, launcher="mpi")) if each.is_worker]
+    written = (
+        b"[1,1]<stdout>:rank[1,0]<stdout>:a whole line\n",
+        b"[1,1]<stderr>:Error[1,1]<stderr>:\n",
+        b"a word of mpirun\n",
+        b"[1,1]<stdout>:  of [1,1]<stdout>:two[1,1]<stdout>:\n",
+        b"[prterun-node-7@1,12]<stdout>:no end",
+        b"[1,0]<stdout>:unfinished [1,1]<stdout>:\n",
+    )
+    assert list(Output(mpi).lines(written)) == [
+        ("rank 0", "a whole line"),
+        ("rank 1", "Error"),
+        ("mpirun", "a word of mpirun"),
+        ("rank 1", "rank  of two"),
+        ("rank 12", "no end"),
+        ("rank 1", ""),
+        ("rank 0", "unfinished "),
+    ]
+
+
+def test_the_first_of_workers_that_one_command_starts() -> None:
+    (srun,) = [each for each in processes(Plan(("x",), 2, launcher="slurm")) if each.is_worker]
+    text = "mixnet scheduler: rank 1 (process 8 on node2) failed: ValueError: mine."
+    scheduler = shell("scheduler", f"sleep 0.2; echo '{text}'; exit 1", is_worker=False)
+    printed = (
+        "0: because of rank 1",
+        "1: my reason",
+        "srun: error: node1: task 0: Exited with exit code 75",
+        "srun: error: node2: task 1: Exited with exit code 7",
+    )
+    shown = "".join(f"echo '{line}'; " for line in printed)
+    for seconds in ("0", "0.5"):  # it may end before and after the scheduler
+        out = io.StringIO()
+        tasks = replace(srun, command=("sh", "-c", f"{shown} sleep {seconds}; exit 75"))
+        assert Supervisor(out).run([scheduler, tasks]) == 7
+        assert "[rank 1] my reason\n" in out.getvalue()
+        assert out.getvalue().endswith(
+            "mixnet-launch: rank 1 failed first (exit code 7). Its last lines:\n    my reason\n"
+        )
+
+
 def test_all_end_when_one_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mixnet.tools.launch.supervise.GRACE", 0.3)
     monkeypatch.setattr("mixnet.tools.launch.supervise.TERM", 1.0)
@@ -284,6 +332,18 @@ def test_all_end_when_one_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Supervisor(out).run([shell("rank 0", "kill -9 $$"), stubborn]) == 128 + 9
     assert "rank 0 failed first (killed by SIGKILL)" in out.getvalue()
     assert time.monotonic() - begin < 10
+
+
+def test_a_job_starts_again_after_a_worker_that_was_ended_by_a_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    """As srun ends tasks when one of them fails."""
+    monkeypatch.setattr("mixnet.tools.launch.supervise.OTHERS", 0.1)
+    script = f"[ -e {tmp_path}/again ] && exit 0; touch {tmp_path}/again; kill -TERM $$"
+    options = ("-n", "1", "--launcher", "local", "--max-restarts", "1")
+    assert main([*options, "sh", "-c", script]) == 0
+    out = capsys.readouterr().out
+    assert "rank 0 failed first (killed by SIGTERM)" in out and "start 2 of 2" in out
 
 
 def test_interrupts_end_everything() -> None:

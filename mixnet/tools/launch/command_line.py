@@ -97,8 +97,9 @@ def _launch(options: argparse.Namespace) -> int:
     for command in copying(plan):
         _run(command)
     for attempt in range(options.max_restarts + 1):
-        code = Supervisor().run(_processes(plan, options))
-        if code == 0 or code in (130, 143) or attempt == options.max_restarts:
+        supervisor = Supervisor()
+        code = supervisor.run(_processes(plan, options))
+        if code == 0 or supervisor.signal or attempt == options.max_restarts:
             break
         print(
             f"mixnet-launch: start {attempt + 2} of {options.max_restarts + 1}, from the last checkpoint",

@@ -48,6 +48,9 @@ class Process:
         host: where it runs; empty: here.
         holds_stdin: whether closing its standard input ends it.
         comes_back: whether it is started again when it fails.
+        tag: where one command starts all workers, what it puts before their output, with the rank as its
+            group (a regular expression); empty: the process is one of the job.
+        exit_of: its line about a worker that failed, with groups ``rank`` and ``code``.
     """
 
     name: str
@@ -57,6 +60,8 @@ class Process:
     host: str = ""
     holds_stdin: bool = False
     comes_back: bool = False
+    tag: str = ""
+    exit_of: str = ""
 
     def __str__(self) -> str:
         """A line for a shell that does the same."""

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO, Any
 
 from mixnet.distributed.job import EXIT_LOST
+from mixnet.tools.launch.output import Output
 from mixnet.tools.launch.plan import LaunchError, Process
 
 GRACE = 5.0  # seconds for others to say why they end
 OTHERS = 3.0  # seconds for the scheduler and servers to end after the workers
+NAMES = 1.0  # seconds for the scheduler to name the worker that was lost
 TERM = 10.0  # seconds between asking a process to end and ending it
-_LAST_LINES = 20
 _RESTARTS = 20  # of servers, in one job
+_LOST = re.compile(r"mixnet scheduler: (rank \d+) \(")
 
 
 @dataclass
@@ -30,7 +32,7 @@ class Running:
 
     process: Process
     handle: subprocess.Popen[bytes]
-    lines: deque[str] = field(default_factory=lambda: deque(maxlen=_LAST_LINES))
+    output: Output
     reader: threading.Thread | None = None
     ended: float = 0.0  # when, by time.monotonic
 
@@ -73,6 +75,7 @@ class Supervisor:
             for process in processes:
                 self.running.append(self._start(process))
             failed = self._wait()
+            name = self._name(failed) if failed is not None else ""
         finally:
             self._end_all()
             for number, handler in before.items():
@@ -84,8 +87,8 @@ class Supervisor:
             return 128 + self.signal
         if failed is None:
             return 0
-        code = failed.code or 1
-        for line in self._report(failed, code):
+        code = failed.output.codes.get(name) or failed.code or 1
+        for line in _report(failed, name, code):
             self._say(line)
         return code
 
@@ -105,17 +108,15 @@ class Supervisor:
             raise LaunchError(
                 f"{process.name} cannot be started: {process.command[0]}: {error.strerror}."
             ) from None
-        started = Running(process, handle)
+        started = Running(process, handle, Output(process))
         started.reader = threading.Thread(target=self._read, args=(started,), daemon=True)
         started.reader.start()
         return started
 
     def _read(self, running: Running) -> None:
         assert running.handle.stdout is not None
-        for raw in running.handle.stdout:
-            line = raw.decode(errors="replace").rstrip("\n")
-            running.lines.append(line)
-            self._say(f"[{running.process.name}] {line}")
+        for name, line in running.output.lines(running.handle.stdout):
+            self._say(f"[{name}] {line}")
 
     def _say(self, line: str) -> None:
         with self._printing:
@@ -156,8 +157,21 @@ class Supervisor:
         """Of those that failed the first one that did so by itself."""
         self._let_end(GRACE, candidates)
         failed = [each for each in candidates if each.code]
-        own = [each for each in failed if each.code not in (EXIT_LOST, 128 + signal.SIGABRT)]
-        return min(own or failed, key=lambda each: each.ended)
+        own = [each for each in failed if not _is_of_another(each.code)]
+        of_all = [each for each in failed if each.process.tag]  # the scheduler ended because of it
+        return min(of_all or own or failed, key=lambda each: each.ended)
+
+    def _name(self, failed: Running) -> str:
+        """Which process that was; of several workers that one command started, the scheduler knows."""
+        if not failed.process.tag:
+            return failed.process.name
+        scheduler, codes = self.running[0], failed.output.codes
+        self._let_end(NAMES, [scheduler])
+        lost = [
+            match[1] for line in scheduler.output.last("scheduler") if (match := _LOST.match(line))
+        ]
+        own = [name for name, code in codes.items() if not _is_of_another(code)]
+        return [*lost, *own, failed.process.name][0]
 
     def _let_end(self, seconds: float, those: Sequence[Running]) -> None:
         end = time.monotonic() + seconds
@@ -182,13 +196,16 @@ class Supervisor:
             if each.reader is not None:
                 each.reader.join(1)
 
-    def _report(self, failed: Running, code: int) -> list[str]:
-        where = f" on {failed.process.host}" if failed.process.host else ""
-        last = [f"    {line}" for line in failed.lines] or ["    (it printed nothing)"]
-        return [
-            f"mixnet-launch: {failed.process.name}{where} failed first ({_meaning(code)}). Its last lines:",
-            *last,
-        ]
+
+def _report(failed: Running, name: str, code: int) -> list[str]:
+    where = f" on {failed.process.host}" if failed.process.host else ""
+    last = [f"    {line}" for line in failed.output.last(name)] or ["    (it printed nothing)"]
+    return [f"mixnet-launch: {name}{where} failed first ({_meaning(code)}). Its last lines:", *last]
+
+
+def _is_of_another(code: int | None) -> bool:
+    """Whether a worker ended because another one had."""
+    return code in (EXIT_LOST, 128 + signal.SIGABRT)
 
 
 def _meaning(code: int) -> str:

@@ -1,0 +1,55 @@
+"""The output of a process, line by line; of a command that starts all workers, by rank."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+
+from mixnet.tools.launch.plan import Process
+
+_LAST_LINES = 20
+
+
+class Output:
+    """Assigns lines to processes, and remembers the last ones of each.
+
+    Args:
+        process: that prints them.
+    """
+
+    def __init__(self, process: Process):
+        self._process = process
+        self._tag = re.compile(process.tag) if process.tag else None
+        self._exit_of = re.compile(process.exit_of) if process.exit_of else None
+        self._parts: dict[str, tuple[str, str]] = {}  # name and what has come of a line, by tag
+        self._last: defaultdict[str, deque[str]] = defaultdict(lambda: deque(maxlen=_LAST_LINES))
+        self.codes: dict[str, int] = {}  # exit codes that the command reports of workers
+
+    def lines(self, raw: Iterable[bytes]) -> Iterator[tuple[str, str]]:
+        """Lines with the name of their process."""
+        for each in raw:
+            for name, line in self._complete(each.decode(errors="replace").rstrip("\n")):
+                self._last[name].append(line)
+                yield name, line
+        for name, line in self._parts.values():
+            self._last[name].append(line)
+            yield name, line
+
+    def last(self, name: str) -> list[str]:
+        """The last lines of a process."""
+        return list(self._last.get(name, ()))
+
+    def _complete(self, line: str) -> list[tuple[str, str]]:
+        """The lines that this one completes: mpirun puts the pieces of several workers into one."""
+        tags = list(self._tag.finditer(line)) if self._tag is not None else []
+        if not tags:
+            if self._exit_of is not None and (match := self._exit_of.search(line)):
+                self.codes.setdefault(f"rank {match['rank']}", int(match["code"]))
+            return [(self._process.name, line)]
+        complete = [(self._process.name, line[: tags[0].start()])] if tags[0].start() else []
+        ends = [*(each.start() for each in tags[1:]), len(line)]
+        for tag, end in zip(tags, ends, strict=True):
+            _, begun = self._parts.get(tag[0], ("", ""))
+            self._parts[tag[0]] = f"rank {tag[1]}", begun + line[tag.end() : end]
+        return [*complete, self._parts.pop(tags[-1][0])]
