@@ -177,6 +177,48 @@ def test_outputs_and_gradients(name: str, dynamo: bool, tmp_path: Path) -> None:
     tuned(block, data)
 
 
+class JoinedUNet(UNet):
+    """The same for images of any size: what was enlarged is padded to the size before."""
+
+    def forward(self, x: Any) -> Any:
+        before = self.down(x)
+        low = self.low(before)
+        up = self.up(low)
+        high, wide = (before.size(axis) - up.size(axis) for axis in (2, 3))
+        pads = [wide // 2, wide - wide // 2, high // 2, high - high // 2]
+        same = nn.functional.interpolate(low, size=before.shape[2:], mode="bilinear")
+        return self.end(torch.cat([before, nn.functional.pad(up, pads), same], 1))
+
+
+@pytest.mark.parametrize("dynamo", [False, True])
+def test_a_unet_for_images_of_any_size(dynamo: bool, tmp_path: Path) -> None:
+    if dynamo:
+        pytest.importorskip(
+            "onnxscript", reason="pip install onnxscript for torch's newer exporter"
+        )
+    torch.manual_seed(4)
+    net = JoinedUNet().eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        axes = dict.fromkeys((0, 2, 3), torch.export.Dim.DYNAMIC)
+        names = {0: "n", 2: "h", 3: "w"}
+        which: Any = {"dynamic_shapes": (axes,)} if dynamo else {"dynamic_axes": {"x": names}}
+        path = str(tmp_path / "net.onnx")
+        x = torch.randn(2, 3, 8, 12)
+        torch.onnx.export(net, (x,), path, dynamo=dynamo, input_names=["x"], verbose=False, **which)
+    block = mx.contrib.onnx.import_to_gluon(path)
+    for shape in ((2, 3, 8, 12), (1, 3, 9, 7), (3, 3, 15, 10)):
+        x = torch.randn(shape)
+        with torch.no_grad():
+            wanted = net(x).numpy()
+        np.testing.assert_allclose(
+            block(mx.nd.array(x.numpy())).asnumpy(), wanted, rtol=1e-4, atol=1e-4
+        )
+    tuned(block, mx.nd.array(x.numpy()))
+    trained = [p for p in block.collect_params().values() if p.grad_req != "null"]
+    assert len(trained) == len(list(net.parameters()))
+
+
 def tuned(block: Any, data: Any) -> None:
     """Check that a few steps of training lower a loss, and that the network can be drawn and planned."""
     trainer = mx.gluon.Trainer(block.collect_params(), "adam", {"learning_rate": 1e-3})
