@@ -213,7 +213,7 @@ def custom(
 @custom.infer_inputs
 def _(op_type, parameters, **shapes):
     runner = runner_of(op_type, parameters)
-    return runner.input_shapes(shapes) if runner.arguments[0] in shapes else {}
+    return runner.input_shapes(shapes) if shapes.keys() >= set(runner.arguments[:1]) else {}
 
 
 @custom.infer_outputs

@@ -49,6 +49,10 @@ def softmax_output(
     Args:
         data: ``(batch, classes)``, or ``(batch, classes, ...)`` with ``multi_output``.
         label: class numbers, ``(batch,)`` or ``(batch, ...)``; or probabilities, as ``data``.
+        normalization: what the gradient is divided by: nothing ("null"), the number of labels ("batch"), or
+            that of labels other than ``ignore_label`` ("valid"). With ``multi_output`` it is divided by the
+            labels of a sample ("null"), by all ("batch"), or as above ("valid").
+        smooth_alpha: probability that is spread over the other classes; not with ``multi_output``.
 
     Raises:
         ShapeError: there are fewer labels than softmaxes.
@@ -109,7 +113,7 @@ def _(
     count = spread.size // classes
     numbers = label.reshape(-1)[:count].reshape(spread.shape[:-1])
     hot = jax.nn.one_hot(numbers.astype(jnp.int32), classes, dtype=out.dtype)
-    if smooth_alpha:
+    if smooth_alpha and not multi_output:
         hot = hot * (1 - smooth_alpha) + (1 - hot) * smooth_alpha / (classes - 1)
     gradient = spread - hot
     counted = (numbers != ignore_label).astype(out.dtype)
@@ -120,9 +124,10 @@ def _(
         gradient = gradient * head
     divisor: Any = 1.0
     if normalization == "batch":
-        divisor = float(shape[0])
+        divisor = float(shape[0] if multi_output else label.size)
     elif normalization == "valid":
-        divisor = jnp.maximum(counted.sum(), 1)
+        considered = numbers if multi_output else label
+        divisor = jnp.maximum((considered != ignore_label).astype(out.dtype).sum(), 1)
     if multi_output and normalization != "valid":
         divisor = divisor * (numbers.size // shape[0])
     return gradient * (grad_scale / divisor), None
@@ -197,8 +202,8 @@ def make_loss_output(
 
     Args:
         data: values of a loss.
-        normalization: what the gradient is divided by: nothing ("null"), the first extent ("batch"; 1 for a
-            vector), or the number of elements above ``valid_thresh`` ("valid").
+        normalization: what the gradient is divided by: nothing ("null"), the product of all extents but the
+            last ("batch"; 1 for a vector), or the number of elements above ``valid_thresh`` ("valid").
 
     Source: MXNet operator ``MakeLoss``.
     """
@@ -209,7 +214,7 @@ def make_loss_output(
 def _(head, out, data, *, grad_scale, valid_thresh, normalization):
     divisor: Any = 1.0
     if normalization == "batch":
-        divisor = data.shape[0] if data.ndim > 1 else 1  # a vector is one row, for MXNet
+        divisor = math.prod(data.shape[:-1])  # rows, as MXNet counts them
     elif normalization == "valid":
         divisor = jnp.maximum((data > valid_thresh).sum(), 1)
     return (jnp.full(data.shape, grad_scale, data.dtype) / divisor,)

@@ -611,3 +611,30 @@ def test_states_that_backward_writes_are_lost_with_a_warning() -> None:
         y.backward()
         np.testing.assert_array_equal(x.grad.asnumpy(), [2, 2])
     assert count.asscalar() == 0
+
+
+def test_an_operator_without_arguments() -> None:
+    class Four(mx.operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], mx.nd.arange(4))
+
+    @mx.operator.register("four")
+    class FourProp(mx.operator.CustomOpProp):
+        def list_arguments(self):
+            return []
+
+        def infer_shape(self, in_shape):
+            return in_shape, [(4,)], []
+
+        def infer_type(self, in_type):
+            return in_type, [np.float32], []
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Four()
+
+    assert mx.nd.Custom(op_type="four").asnumpy().tolist() == [0, 1, 2, 3]
+    product = mx.sym.Custom(op_type="four") * mx.sym.Variable("x")
+    executor = product.simple_bind(mx.cpu(), x=(4,))
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones(4))
+    assert executor.grad_dict["x"].asnumpy().tolist() == [0, 1, 2, 3]

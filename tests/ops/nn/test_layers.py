@@ -200,7 +200,10 @@ def test_groups_of_different_sizes_are_told() -> None:
                 layer(filters, 3, groups=2, in_channels=channels)
 
 
-@pytest.mark.parametrize(("shape", "expected"), [((4,), 0.5), ((4, 3), 0.125), ((4, 1), 0.125)])
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [((4,), 0.5), ((4, 3), 0.125), ((4, 1), 0.125), ((2, 1, 2, 3), 0.125), ((2, 2, 1), 0.125)],
+)
 def test_make_loss_divides_by_the_rows_of_a_batch(shape: tuple[int, ...], expected: float) -> None:
     """MXNet 1.9.1's gradients: a vector is one row."""
     data = mx.nd.ones(shape)
@@ -227,3 +230,20 @@ def test_a_pooling_window_holds_more_than_padding(kind: str, kernel: Any, pad: A
     data = mx.nd.ones((1, 1, 4, 4))
     with pytest.raises(mx.MXNetError, match="must be smaller than kernel"):
         mx.nd.Pooling(data, kernel=kernel, pad=pad, pool_type=kind).wait_to_read()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [  # MXNet 1.9.1's gradients
+        ({"normalization": "batch"}, -0.1875),
+        ({"normalization": "valid", "use_ignore": True}, -0.25),
+        ({"multi_output": True, "smooth_alpha": 0.5}, -0.25),  # which then reads no smooth_alpha
+    ],
+)
+def test_softmax_output_counts_all_labels(attributes: dict[str, Any], expected: float) -> None:
+    data, label = mx.nd.zeros((2, 2, 2)), mx.nd.array([[0, 1], [-1, 1]])
+    data.attach_grad()
+    with mx.autograd.record():
+        chances = mx.nd.SoftmaxOutput(data, label, **attributes)
+    chances.backward()
+    assert data.grad[0, 0, 0].asscalar() == expected
