@@ -52,6 +52,11 @@ class Dispatch:
                 f"numpy.{ufunc.__name__}.{method} does not take mx.np arrays: give it "
                 f"array.asnumpy(), or call a function of mx.np."
             )
+        # NumPy passes its scalars, as in `np.float32(2) < x`, as arrays without axes.
+        inputs = [
+            each.item() if isinstance(each, onp.ndarray) and each.ndim == 0 else each
+            for each in inputs
+        ]
         for each in inputs:
             if isinstance(each, onp.ndarray):
                 raise AttributeTypeError(

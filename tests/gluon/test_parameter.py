@@ -319,3 +319,11 @@ def test_zeroing_passes_by_an_array_without_a_gradient() -> None:
     weight._data[0] = nd.ones((2, 3))
     weight.zero_grad()
     assert weight.data().asnumpy().tolist() == [[1] * 3] * 2
+
+
+def test_initializing_twice_warns_at_the_line() -> None:
+    net = nn.Dense(1, in_units=1)
+    net.initialize()
+    with pytest.warns(UserWarning, match="already initialized, ignoring") as seen:
+        net.initialize()
+    assert {each.filename for each in seen} == {__file__}

@@ -23,3 +23,12 @@ def test_numpys_function_computes_what_ours_does_not_define() -> None:
 def test_methods_of_numpys_functions_are_type_errors(call) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(TypeError, match=r"does not take mx.np arrays: give it array.asnumpy"):
         call()
+
+
+@pytest.mark.parametrize("number", [onp.float32(3), onp.float64(3), onp.int64(3)])
+def test_numbers_of_numpy_compare_from_the_left(number: onp.generic) -> None:
+    assert (number > X).asnumpy().tolist() == [[True, True, False], [False] * 3]
+    assert (number == X).asnumpy().tolist() == [[False, False, True], [False] * 3]
+    assert max(number, np.array(4.0)).item() == 4
+    with pytest.raises(TypeError, match="cannot be combined"):
+        assert onp.full((3,), number) > X

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
 from mixnet.passes.infer_shape import is_known
-from mixnet.process.source import user_source
+from mixnet.process.source import user_source, warn_user
 from mixnet.runtime.record.keys import Reserved, drawing_from
 from mixnet.runtime.record.record import flush
 from mixnet.runtime.value.undo import all_or_nothing
@@ -216,10 +215,9 @@ class Parameter:
             ValueError: the shape is unknown and cannot be deferred.
         """
         if self._arrays and not force_reinit:
-            warnings.warn(
+            warn_user(
                 f"Parameter '{self.name}' is already initialized, ignoring: it is left unchanged; "
-                f"force_reinit=True initializes it again.",
-                stacklevel=2,
+                f"force_reinit=True initializes it again."
             )
             return
         contexts = _contexts(ctx)
