@@ -19,6 +19,9 @@ from mixnet.autograd.tape import backward as run_backward
 from mixnet.base import AttributeTypeError, MXNetError, ShapeError
 from mixnet.context import Context
 from mixnet.gluon.block import Block, HybridBlock, SymbolBlock
+from mixnet.gluon.block.compose import Composed, Composition
+from mixnet.gluon.block.needs_arrays import needs_arrays
+from mixnet.gluon.block.traced_block import takes_symbols
 from mixnet.gluon.parameter import DeferredInitializationError
 from mixnet.gluon.trace import Traced, flatten
 from mixnet.graph.graph import Graph
@@ -278,9 +281,15 @@ def _traced(
     structure: Any,
     training: bool,
     context: Context,
-) -> Traced:
+) -> Traced | Composed:
+    """The graph of a block as its first hybridized call makes it: composed of symbols, with the
+    same names, where all parts take symbols.
+    """
     try:
-        return Traced(forward, specs, structure, training, context)
+        composed = None
+        if all(takes_symbols(each) for each in block._walk()):
+            composed = _composed(block, forward, specs, structure, training, context)
+        return composed or Traced(forward, specs, structure, training, context)
     except TypeError as error:
         if not re.search(r"positional argument| is called with \(", str(error)):
             raise
@@ -288,6 +297,31 @@ def _traced(
             f"stages: {block.name} does not take {how_many(len(specs), 'input')}: {str(error).rstrip('.')}. "
             f"Pass the arrays that you would call it with."
         ) from None
+
+
+def _composed(
+    block: HybridBlock,
+    forward: Callable[..., Any],
+    specs: Sequence[Spec],
+    structure: Any,
+    training: bool,
+    context: Context,
+) -> Composed | None:
+    """The graph composed of symbols; None if a part, such as the loss, takes only arrays, or if it
+    runs in parts.
+    """
+    try:
+        composition = Composition(forward, structure, len(specs), block._input_names(len(specs)))
+    except Exception as error:
+        if not needs_arrays(error):
+            raise
+        return None
+    read = composition.symbol.list_inputs()
+    parameters = {name: each for name, each in block.collect_params().items() if name in read}
+    if len(parameters) < len(set(read) - set(composition.names)):
+        return None  # a loss with parameters of its own
+    composed = Composed(composition, parameters, specs, training, context)
+    return None if composed.is_cut else composed
 
 
 def _check_arrays(block: Block, leaves: Sequence[Any], arrays: Sequence[Any]) -> None:

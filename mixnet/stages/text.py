@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mixnet.stages.program import Program
@@ -64,19 +65,29 @@ def program_lines(program: Program) -> list[str]:
     return lines
 
 
-def changes_text(changes: dict[str, list[Any]]) -> str:
-    """What a pass changed, in one line."""
+def changes_text(changes: dict[str, list[Any]], labels: Mapping[str, str] | None = None) -> str:
+    """What a pass changed, in one line.
+
+    Args:
+        changes: of a step.
+        labels: what nodes are called, by name; others have their own name.
+    """
+
+    def said(name: str) -> str:
+        return (labels or {}).get(name, name)
+
     parts = []
     for kind in ("expanded", "merged"):
         for each in changes[kind]:
-            into = each["into"] if kind == "merged" else how_many(len(each["into"]), "node")
-            parts.append(f"{kind} {each['name']} into {into}")
+            count = len(each["into"])
+            into = said(each["into"]) if kind == "merged" else how_many(count, "node")
+            parts.append(f"{kind} {said(each['name'])} into {into}")
     for kind in ("added", "removed"):
         if changes[kind]:
-            parts.append(f"{kind} {', '.join(changes[kind])}")
+            parts.append(f"{kind} {', '.join(map(said, changes[kind]))}")
     for kind in ("changed", "rewired"):
         if changes[kind]:
-            parts.append(f"{kind} {', '.join(each['name'] for each in changes[kind])}")
+            parts.append(f"{kind} {', '.join(said(each['name']) for each in changes[kind])}")
     return "; ".join(parts) or "nothing changed"
 
 

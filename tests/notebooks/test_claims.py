@@ -75,7 +75,10 @@ def test_lesson_12_measures_what_it_says() -> None:
 def test_lesson_4_says_what_the_compiler_made_of_its_network() -> None:
     shown = printed(the("04_hybridize", "print(f\"{group['kind']:13}"))
     fusions = [line for line in shown.splitlines() if line.startswith("fusion")]
-    one_loop = ("net/fullyconnected0", "net/batchnorm0", "net/relu0", "net/elemwise_add0")
+    made = ("net_dense0_fwd", "net_batchnorm0_fwd", "net_relu0", "net__plus0")
+    one_loop = [f"net/{each}" for each in made]
+    whole = printed(the("04_hybridize", "whole = mx.stages(step)"))
+    assert all(each in whole for each in one_loop), "one name for one operation"
     assert any(all(each in line for each in one_loop) for line in fusions)
     times = dict(re.findall(r"^(\w+) +(\S+) ms$", printed(the("04_hybridize", "times = {")), re.M))
     shown = next(printed(cell) for cell in cells("04_hybridize") if "of block net" in printed(cell))

@@ -164,7 +164,7 @@ def test_the_memory_plan_is_made_when_it_is_asked_for(monkeypatch: pytest.Monkey
 
 def test_the_text_names_what_matters(dense: Any) -> None:
     text = str(dense[1])
-    for part in ("y = self.dense(x)", "FullyConnected".lower(), "first trace", "eliminate_common",
+    for part in ("y = self.dense(x)", "dense0_fwd", "first trace", "eliminate_common",
                  "memory (XLA)", "library call", "compile"):  # fmt: skip
         assert part in text
     assert max(map(len, text.splitlines())) < 400
@@ -179,7 +179,7 @@ def test_a_line_leads_to_its_node_and_to_its_instructions(dense: Any) -> None:
     names = {row["name"]: row for each in program.instructions["computations"]
              for row in each["instructions"]}  # fmt: skip
     for mark, op, primitive in (
-        ("dense", "fullyconnected", "dot_general"),
+        ("dense", "dense0_fwd", "dot_general"),
         ("relu", "relu", "max"),
     ):
         (link,) = stages.at_line(line_of(mark), __file__)
@@ -196,13 +196,13 @@ def test_a_line_leads_to_its_node_and_to_its_instructions(dense: Any) -> None:
 
 def test_a_line_that_made_a_layer_leads_to_its_nodes(dense: Any) -> None:
     (link,) = dense[1].at_line(line_of("the dense layer"))
-    assert "fullyconnected" in link["node"]
+    assert link["node"].endswith("_fwd")
     assert dense[1].at_line(1) == []
 
 
 def test_nodes_lead_to_equations_and_lines_of_stablehlo(dense: Any) -> None:
     program = dense[1].program
-    link = next(each for each in program.links if "fullyconnected" in each["node"])
+    link = next(each for each in program.links if each["node"].endswith("_fwd"))
     assert "dot_general" in link["jaxpr"]
     rows = program.stablehlo.splitlines()
     assert any("stablehlo.dot_general" in rows[number - 1] for number in link["stablehlo"])
@@ -216,7 +216,7 @@ def test_the_users_lines_are_shown(dense: Any) -> None:
 
 
 def test_an_unknown_node_is_an_error_that_names_the_others(dense: Any) -> None:
-    with pytest.raises(KeyError, match="fullyconnected"):
+    with pytest.raises(KeyError, match="dense0_fwd"):
         dense[1].program.link("nothing")
 
 
@@ -281,9 +281,9 @@ def test_dropout_vanishes_when_predicting_and_draws_when_training() -> None:
     removed = [
         name for step in predict.steps for name in (step["changes"] or {}).get("removed", ())
     ]
-    assert "dropout0" in removed
+    assert "dropout0_fwd" in removed
     train = mx.stages(net, nd.ones((4, 2)), train=True, run=False).program
-    link = next(each for each in train.links if each["node"].endswith("/dropout0"))
+    link = next(each for each in train.links if each["node"].endswith("/dropout0_fwd"))
     assert link["groups"] and any("random" in each or "jit" in each for each in link["jaxpr"])
 
 
@@ -298,11 +298,33 @@ def test_merged_nodes_are_told() -> None:
         def hybrid_forward(self, F: Any, x: Any) -> Any:
             return F.relu(x) + F.relu(x)
 
-    steps = mx.stages(Twice(), nd.ones((2,)), run=False).program.steps
+    steps = mx.stages(Twice(prefix="t_"), nd.ones((2,)), run=False).program.steps
     merged = [each for step in steps if step["changes"] for each in step["changes"]["merged"]]
-    assert merged == [{"name": "relu1", "into": "relu0"}] or merged == [
-        {"name": "relu0", "into": "relu1"}
+    assert merged == [{"name": "t_relu1", "into": "t_relu0"}] or merged == [
+        {"name": "t_relu0", "into": "t_relu1"}
     ]
+
+
+def test_operations_have_the_names_of_the_hybridized_network() -> None:
+    net = nn.HybridSequential(prefix="d_")
+    with net.name_scope():
+        net.add(nn.Dense(4, activation="relu", in_units=3))
+    net.initialize()
+    x = nd.ones((2, 3))
+    alone = [link["node"] for link in mx.stages(net, x, run=False).program.links]
+    net.hybridize()
+    net(x)
+    called = [link["node"] for link in mx.stages(lambda: net(x), run=False).program.links]
+    assert alone == called == ["d/d_dense0_fwd", "d/d_dense0_relu_fwd"]
+
+
+def test_a_block_that_takes_no_symbols_is_traced() -> None:
+    class Reads(HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.relu(x.reshape((x.shape[0], -1)))
+
+    program = mx.stages(Reads(), nd.ones((2, 3)), run=False).program
+    assert [link["node"].rpartition("/")[2] for link in program.links][-1] == "relu0"
 
 
 def test_layers_of_a_sequential_lead_to_the_lines_that_made_them() -> None:
@@ -315,7 +337,7 @@ def test_layers_of_a_sequential_lead_to_the_lines_that_made_them() -> None:
     stages = mx.stages(net, nd.ones((1, 2)), run=False)
     for mark in ("first layer", "second layer"):
         (link,) = stages.at_line(line_of(mark))
-        assert "fullyconnected" in link["node"]
+        assert link["node"].endswith("_fwd")
 
 
 # ---- what the runtime does -----------------------------------------------------------------------

@@ -400,6 +400,56 @@ def test_the_sending_thread_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert curve(board, "a")["value"] == [1, 2]
 
 
+def test_news_while_the_sending_thread_ends_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mixnet.widgets.board.sender.IDLE", 0.01)
+    sent: list[bool] = []
+    board = SimpleNamespace(
+        running=False, _publish=lambda wait=None: sent.append(bool(wait)),
+        _renew_picture=lambda: None, _weight=lambda: 0, summary=str,
+    )  # fmt: skip
+    sender = Sender(board, 100)
+
+    news, wakes = threading.Event(), []
+
+    def is_set() -> bool:  # nothing yet; then there are news before the thread has ended
+        found = news.is_set()
+        if not wakes:
+            wakes.append(threading.Thread(target=sender.wake))
+            wakes[0].start()
+            time.sleep(0.05)
+        return found
+
+    sender._news = SimpleNamespace(  # type: ignore[assignment]
+        is_set=is_set, set=news.set, clear=news.clear, wait=news.wait
+    )
+    sender.wake()
+    until(lambda: sent.count(False) == 2)
+
+
+def test_what_one_thread_has_drawn_is_not_replaced_by_an_older_one() -> None:
+    board = TrainingBoard()
+    drawn, data, began, done = [], board._of_live(), threading.Event(), threading.Event()
+    to_dict = data.to_dict
+
+    def slow(wait: bool) -> dict:
+        found = to_dict(wait)
+        if threading.current_thread().name == "older":
+            began.set()
+            done.wait(0.2)
+        drawn.append(found["step"])
+        return found
+
+    data.to_dict = slow  # type: ignore[method-assign]
+    older = threading.Thread(target=board._publish, name="older")
+    older.start()
+    assert began.wait(PATIENCE)
+    board._data.step = 7  # type: ignore[union-attr]
+    assert board.payload["step"] == 7
+    done.set()
+    older.join()
+    assert drawn == [0, 7] and board._payload["step"] == 7
+
+
 def test_stored_boards_can_be_looked_at() -> None:
     board = TrainingBoard("x")
     board.log(a=1)

@@ -116,9 +116,9 @@ def test_operations_are_counted_and_changes_told(view: HybridizeStepper) -> None
 def test_nodes_of_every_stage_lead_to_the_same_things(view: HybridizeStepper) -> None:
     recorded = stage(view, kind="graph", purpose="graph")
     joined = stage(view, kind="graph", purpose="segment")
-    relu1 = [thing(view, "/relu1")]
-    assert list(row(view, recorded, "relu1")[7]) == relu1
-    assert list(row(view, recorded, "relu2")[7]) == relu1, "it was merged into relu1"
+    relu1 = [thing(view, "relu1")]
+    assert list(row(view, recorded, "net_relu1")[7]) == relu1
+    assert list(row(view, recorded, "net_relu2")[7]) == relu1, "it was merged into relu1"
     operations = [
         n for n, each in enumerate(view.payload["programs"][0]["things"]) if "lines" in each
     ]
@@ -129,7 +129,7 @@ def test_lines_lead_to_operations(view: HybridizeStepper) -> None:
     things = view.payload["programs"][0]["things"]
     expected = line_of("F.relu(self.norm(x))")
     assert {each["name"] for each in things if [0, expected] in each.get("lines", ())} == {
-        "net/batchnorm0", "net/relu0",
+        "net/batchnorm0_fwd", "net/net_relu0",
     }  # fmt: skip
     (section,) = view.payload["source"]
     assert section["file"] == "test_stepper.py", "no folders of a machine"
@@ -138,16 +138,16 @@ def test_lines_lead_to_operations(view: HybridizeStepper) -> None:
 
 def test_texts_lead_to_operations(view: HybridizeStepper) -> None:
     jaxpr, stablehlo, hlo = (stage(view, kind=kind) for kind in ("jaxpr", "stablehlo", "hlo"))
-    assert any(" dot_general[" in text for text in lines_of(jaxpr, thing(view, "/fullyconnected0")))
-    assert any("rsqrt" in text for text in lines_of(jaxpr, thing(view, "/batchnorm0")))
-    (added,) = lines_of(jaxpr, thing(view, "/elemwise_add0"))
+    assert any(" dot_general[" in text for text in lines_of(jaxpr, thing(view, "/dense0_fwd")))
+    assert any("rsqrt" in text for text in lines_of(jaxpr, thing(view, "/batchnorm0_fwd")))
+    (added,) = lines_of(jaxpr, thing(view, "_plus0"))
     assert re.match(r"    \w+:f32\[32,16\] = add \w+ \w+$", added)
     assert any(
-        "stablehlo.dot_general" in t for t in lines_of(stablehlo, thing(view, "/fullyconnected1"))
+        "stablehlo.dot_general" in t for t in lines_of(stablehlo, thing(view, "/dense1_fwd"))
     )
     assert any(
         " dot(" in t or "custom-call" in t or "fusion(" in t
-        for t in lines_of(hlo, thing(view, "/fullyconnected1"))
+        for t in lines_of(hlo, thing(view, "/dense1_fwd"))
     )
     (data,) = lines_of(hlo, thing(view, "data"))
     assert "f32[32,8]" in data and "parameter(1)" in data, "the first input is the data"
@@ -193,14 +193,16 @@ def test_memory_plan_is_the_planners(view: HybridizeStepper) -> None:
     truth, plan = view.stages.program.memory_plan, stage(view, kind="plan")["plan"]
     assert plan["total"] == truth["total_bytes"]
     hidden = 32 * 16 * 4  # the result of the first layer, float32
-    of_hidden = [each for each in plan["arrays"] if each[4] == thing(view, "/fullyconnected0")]
+    of_hidden = [each for each in plan["arrays"] if each[4] == thing(view, "/dense0_fwd")]
     assert [each[3] for each in of_hidden] == [hidden]
     assert plan["alone"] >= plan["total"] >= plan["least"]
 
 
 def test_selection_by_name(view: HybridizeStepper) -> None:
     view.select("relu1")
-    assert view.selected == ["net/relu1"]
+    assert view.selected == ["net/net_relu1"]
+    view.select("hidden")
+    assert view.selected == ["net/dense0_fwd"]
     with pytest.raises(
         mx.MXNetError, match=r"no operation is named nothing; the names are .*relu0"
     ):
@@ -361,9 +363,10 @@ def test_operations_are_called_as_in_the_program() -> None:
     view = HybridizeStepper(net, x, y, train=True, loss=gluon.loss.L2Loss())
     program = view.payload["programs"][0]
     tails = {name.rpartition("/")[2]: label for name, label in program["labels"].items()}
-    assert tails["fullyconnected0"] == "wide" and tails["activation0"] == "wide.act"
-    assert tails["fullyconnected1"] == "narrow"
-    assert tails["fullyconnected0_backward"] == "∇ wide"
+    wide, narrow = (each.name for each in (net.wide, net.narrow))
+    assert tails[f"{wide}_fwd"] == "wide" and tails[f"{wide}_relu_fwd"] == "wide.act"
+    assert tails[f"{narrow}_fwd"] == "narrow"
+    assert tails[f"{wide}_fwd_backward"] == "∇ wide"
     assert tails[net.narrow.weight.name] == "narrow.weight"
     ops = {row[0]: row[1] for row in program["records"]}
     strings = program["strings"]

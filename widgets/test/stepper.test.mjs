@@ -26,32 +26,32 @@ test("runs of lines", () => {
 test("a merged node is told, and what it became", () => {
   const at = stageOf((stage) => stage.pass === "eliminate_common" && stage.purpose === "graph");
   const { gone } = marksOf(program, program.stages[at]);
-  assert.deepEqual(gone, [{ name: "relu2", mark: "−", note: "merged into relu1" }]);
+  assert.deepEqual(gone, [{ name: "net_relu2", mark: "−", note: "merged into relu1" }]);
   const rows = rowsOf(payload, program, at);
   assert.equal(rows[0].kind, "gone");
   assert.equal(rows.filter((row) => row.kind === "node" && row.op === "relu").length, 2);
 });
 
 test("the same thing is marked in every stage", () => {
-  const relu1 = named("/relu1"), before = stageOf((stage) => stage.pass === "recorded");
+  const relu1 = named("/net_relu1"), before = stageOf((stage) => stage.pass === "recorded");
   for (const [i, stage] of program.stages.entries()) {
     if (!["graph", "pass", "jaxpr"].includes(stage.kind)) continue;
     const rows = rowsOf(payload, program, i), marked = marker(rows, i, { things: [relu1] });
     assert.ok(rows.some((_, k) => marked(k)), stage.title);
   }
   const rows = rowsOf(payload, program, before), marked = marker(rows, before, { things: [relu1] });
-  assert.deepEqual(rows.filter((_, i) => marked(i)).map((row) => row.name), ["relu1", "relu2"]);
+  assert.deepEqual(rows.filter((_, i) => marked(i)).map((row) => row.name), ["net_relu1", "net_relu2"]);
 });
 
 test("a line of the source selects what comes from it", () => {
   const [line] = payload.source[0].lines.find(([, text]) => text.includes("F.relu(self.norm(x))"));
-  assert.deepEqual(thingsAt(program, 0, line).map((n) => program.things[n].name), ["net/batchnorm0", "net/relu0"]);
+  assert.deepEqual(thingsAt(program, 0, line).map((n) => program.things[n].name), ["net/batchnorm0_fwd", "net/net_relu0"]);
 });
 
 test("a piece that runs is marked in the program, and nothing else is", () => {
   const run = stageOf((stage) => stage.kind === "run"), hlo = stageOf((stage) => stage.kind === "hlo");
   const pieces = rowsOf(payload, program, run);
-  const at = pieces.findIndex((row) => row.things.includes(named("/relu0")));
+  const at = pieces.findIndex((row) => row.things.includes(named("/net_relu0")));
   const selection = selectionOf(program, pieces, run, at);
   assert.equal(selection.group, at);
   assert.deepEqual(selection.things, program.groups[at].things);
@@ -67,8 +67,8 @@ test("two graphs side by side", () => {
   const stages = program.stages.flatMap((stage, i) => (stage.purpose === "graph" ? [i] : []));
   const before = rowsOf(payload, program, stages[0]), after = rowsOf(payload, program, stages.at(-1));
   const { left, right } = difference(before, after);
-  assert.deepEqual(before.filter((_, i) => left[i]).map((row) => row.name), ["relu2"]);
-  assert.deepEqual(after.filter((row, i) => right[i] === "~").map((row) => row.name), ["elemwise_add0"]);
+  assert.deepEqual(before.filter((_, i) => left[i]).map((row) => row.name), ["net_relu2"]);
+  assert.deepEqual(after.filter((row, i) => right[i] === "~").map((row) => row.name), ["net__plus0"]);
 });
 
 test("the first stage shows the key and the reasons", () => {
@@ -92,7 +92,7 @@ test("only what is in sight is drawn", () => {
 test("a stage as a picture: operations, no parameters, edges downwards", () => {
   const rows = rowsOf(payload, program, stageOf((stage) => stage.pass === "recorded"));
   const { shown, edges, x, y, boxes } = arrange(rows);
-  assert.deepEqual(shown.map((i) => rows[i].name), ["fullyconnected0", "batchnorm0", "relu0", "relu1", "relu2", "elemwise_add0", "fullyconnected1"]);
+  assert.deepEqual(shown.map((i) => rows[i].name), ["dense0_fwd", "batchnorm0_fwd", "net_relu0", "net_relu1", "net_relu2", "net__plus0", "dense1_fwd"]);
   assert.deepEqual(edges.map(({ from, to }) => `${from}${to}`).sort(), ["01", "12", "23", "24", "35", "45", "56"]);
   for (const { from, to } of edges) assert.ok(y[from] + boxes[from].h < y[to]);
   assert.ok(x[3] + boxes[3].w <= x[4] || x[4] + boxes[4].w <= x[3], "side by side");

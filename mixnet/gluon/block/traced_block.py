@@ -138,7 +138,7 @@ class TracedBlock(Block):
         key = hashable(structure)
         if key not in self._compositions:
             composition = None
-            if all(_takes_symbols(each) for each in self._walk()):
+            if all(takes_symbols(each) for each in self._walk()):
                 try:
                     composition = Composition(
                         self.forward, structure, count, self._input_names(count)
@@ -230,7 +230,7 @@ class TracedBlock(Block):
         return composition.inputs, composition.symbol
 
 
-def _takes_symbols(block: Block) -> bool:
+def takes_symbols(block: Block) -> bool:
     """Whether a block's forward accepts symbols: those of the library do, even if they override it."""
     return type(block).forward.__module__.partition(".")[0] == "mixnet"
 

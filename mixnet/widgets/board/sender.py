@@ -26,13 +26,10 @@ class Sender:
     def wake(self) -> None:
         """There are news."""
         self._news.set()
-        if self._thread is None:
-            with self._lock:
-                if self._thread is None:
-                    self._thread = threading.Thread(
-                        target=self._run, name="mixnet board", daemon=True
-                    )
-                    self._thread.start()
+        with self._lock:  # a thread that ends has looked for news in it, or is none any more
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="mixnet board", daemon=True)
+                self._thread.start()
 
     def finish(self) -> None:
         """Send now what is there: it is the last."""

@@ -73,6 +73,7 @@ class TrainingBoard(View):
             raise AttributeValueError(
                 f"rate: expected 0 < rate <= 20 updates a second, got {rate}."
             )
+        self._drawing = threading.RLock()
         super().__init__({}, {"at": None, "recent": False, "log": False})
         self._title = title
         self._control = Control()
@@ -370,8 +371,7 @@ class TrainingBoard(View):
     @property
     def payload(self) -> dict[str, Any]:
         """The data that is drawn, as far as it has been computed."""
-        self._refresh()
-        return self._payload
+        return self._refresh()
 
     @payload.setter
     def payload(self, payload: dict[str, Any]) -> None:
@@ -383,10 +383,18 @@ class TrainingBoard(View):
         self._refresh()
         return super().widget
 
-    def _refresh(self, wait: bool | None = None) -> None:
+    def _refresh(self, wait: bool | None = None) -> dict[str, Any]:
+        """The payload, made anew. One thread after the other: what one makes is never replaced by
+        what another began before it.
+        """
         data = self._data
         if data is None:
-            return
+            return self._payload
+        with self._drawing:
+            self._payload = self._made(data, wait)
+            return self._payload
+
+    def _made(self, data: Store, wait: bool | None) -> dict[str, Any]:
         # Only the thread of the loop waits for pending values, or any thread if there is no loop.
         if wait is None:
             wait = not self.running and self._loop in (None, threading.get_ident())
@@ -397,7 +405,7 @@ class TrainingBoard(View):
             self._failed(error)
             drawn = data.to_dict(False)
         rate = self.learning_rate
-        self._payload = self._with_facts(
+        return self._with_facts(
             {
                 "title": self._title,
                 "status": self.status,
@@ -411,9 +419,10 @@ class TrainingBoard(View):
     def _publish(self, wait: bool | None = None) -> None:
         """Send what there is to the page, if there is one."""
         self._of_live().sample(self._batch_size)
-        self._refresh(wait)
-        if self._live is not None:
-            self._live.payload = self._payload
+        with self._drawing:
+            payload = self._refresh(wait)
+            if self._live is not None:
+                self._live.payload = payload
 
     def _weight(self) -> int:
         """About how many bytes an update has."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mixnet.process.source import known_as
@@ -73,7 +73,10 @@ class Table:
 
 
 def payload(
-    data: dict[str, Any], entries: list[dict[str, Any]], programs: list[Program]
+    data: dict[str, Any],
+    entries: list[dict[str, Any]],
+    programs: list[Program],
+    labels: Mapping[str, str],
 ) -> dict[str, Any]:
     """The payload of stages.
 
@@ -81,6 +84,7 @@ def payload(
         data: ``Stages.to_dict()``.
         entries: what the block has compiled so far: ``{"key", "reasons", "current"}``.
         programs: ``Stages.programs``.
+        labels: what nodes are called in the program, by name.
     """
     files = [section["file"] for section in data["source"]]
     shown = {file: os.path.basename(known_as(file)) for file in files}
@@ -108,7 +112,8 @@ def payload(
             for section in data["source"]
         ],
         "programs": [
-            _program(each, files, CHARACTERS if each is largest else FEW) for each in programs
+            _program(each, files, CHARACTERS if each is largest else FEW, labels)
+            for each in programs
         ],
     }
 
@@ -132,7 +137,9 @@ def _shape(shape: Iterable[int]) -> str:
     return "×".join(map(str, shape)) or "scalar"
 
 
-def _program(program: Program, files: list[str], most: int) -> dict[str, Any]:
+def _program(
+    program: Program, files: list[str], most: int, labels: Mapping[str, str]
+) -> dict[str, Any]:
     table = Table()
     nodes = program.graph["nodes"]
     number = {row["name"]: row["id"] for row in nodes}
@@ -149,7 +156,9 @@ def _program(program: Program, files: list[str], most: int) -> dict[str, Any]:
         ]
         if not graphs or graphs[-1] != graph:
             graphs.append(graph)
-        stages.append(_graph_stage(step, len(graphs) - 1, table, program, len(stages) == 1))
+        seconds = program.times.get("record") if len(stages) == 1 else step["seconds"] or None
+        stages.append(_graph_stage(step, len(graphs) - 1, table, len(stages) == 1, labels))
+        stages[-1]["seconds"] = seconds
     stages.append({"kind": "plan", "words": "plan", "seconds": None, **_plan(program, number)})
     times = program.times
     texts = [
@@ -284,7 +293,7 @@ def _record(
 
 
 def _graph_stage(
-    step: dict[str, Any], graph: int, table: Table, program: Program, first: bool
+    step: dict[str, Any], graph: int, table: Table, first: bool, labels: Mapping[str, str]
 ) -> dict[str, Any]:
     recorded = step["pass"] == "recorded"
     words = f"{step['purpose']} recorded" if recorded else step["pass"]
@@ -296,14 +305,13 @@ def _graph_stage(
         "purpose": step["purpose"],
         "pass": step["pass"],
         "graph": graph,
-        "seconds": program.times.get("record") if first else step["seconds"] or None,
     }
     changed = step["changes"]
     if changed is not None:
         stage["changed"] = any(changed.values())
         if stage["changed"]:
             stage["changes"] = _changes(changed, table)
-            stage["what"] = short(changes_text(changed), 400)
+            stage["what"] = short(changes_text(changed, labels), 400)
     return stage
 
 

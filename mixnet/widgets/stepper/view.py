@@ -77,12 +77,13 @@ class HybridizeStepper(View):
         self.stages: Stages | None = subject
         sizes = [len(program.graph["nodes"]) for program in subject.programs]
         state = {"program": sizes.index(max(sizes)), "stage": 1}
-        data = payload(subject.to_dict(), entries, subject.programs)
+        labels: dict[str, str] = {}
         if isinstance(target, HybridBlock):
             (program,) = subject.programs
-            data["programs"][0]["labels"] = labels_of(
-                target, inputs, loss, program, sys._getframe()
-            )
+            labels = labels_of(target, inputs, loss, program, sys._getframe())
+        data = payload(subject.to_dict(), entries, subject.programs, labels)
+        if isinstance(target, HybridBlock):
+            data["programs"][0]["labels"] = labels
         super().__init__(data, state)
 
     @property
@@ -92,13 +93,19 @@ class HybridizeStepper(View):
         return [things[n]["name"] for n in self.state.get("things", ())]
 
     def select(self, *names: str) -> None:
-        """Select operations by their names, or by the last parts of them.
+        """Select operations by their names, the last parts of them, or what they are called in the
+        program.
 
         Raises:
             MXNetError: no operation has such a name.
         """
-        things = self.payload["programs"][self.state.get("program", 0)]["things"]
-        numbers = [n for n, each in enumerate(things) if each["name"].endswith(names)]
+        program = self.payload["programs"][self.state.get("program", 0)]
+        things, labels = program["things"], program.get("labels", {})
+        numbers = [
+            n
+            for n, each in enumerate(things)
+            if each["name"].endswith(names) or labels.get(each["name"]) in names
+        ]
         if not numbers:
             raise MXNetError(
                 f"no operation is named {', '.join(names)}; the names are "

@@ -40,10 +40,10 @@ export function marksOf(program, stage) {
   for (const [n, before, after] of c.changed) marks.set(text(n), { mark: "~", note: `was ${text(before)}, is ${text(after)}` });
   for (const n of c.added) marks.set(text(n), { mark: "+", note: "added" });
   for (const [n, into] of c.expanded) {
-    into.forEach((m) => marks.set(text(m), { mark: "+", note: `from ${text(n)}` }));
+    into.forEach((m) => marks.set(text(m), { mark: "+", note: `from ${called(program, text(n))}` }));
     gone.push({ name: text(n), mark: "−", note: `expanded into ${howMany(into.length, "node")}` });
   }
-  for (const [n, into] of c.merged) gone.push({ name: text(n), mark: "−", note: `merged into ${text(into)}` });
+  for (const [n, into] of c.merged) gone.push({ name: text(n), mark: "−", note: `merged into ${called(program, text(into))}` });
   for (const n of c.removed) gone.push({ name: text(n), mark: "−", note: "removed" });
   return { marks, gone };
 }
