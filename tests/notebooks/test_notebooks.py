@@ -24,6 +24,7 @@ if importlib.util.find_spec("sklearn") is None:
 
 from mixnet.widgets import page  # noqa: E402
 from tests import processes  # noqa: E402
+from tests.conftest import quick_environment  # noqa: E402
 from tests.export.engine import run_pages  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -136,6 +137,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 # left out; what the full lengths lead to is in the stored notebooks, which ``test_claims.py`` reads.
 EPOCH = ("range(0, len(order) - batch + 1, batch)", "range(0, 3 * batch, batch)")
 SHORTER: dict[str, tuple[tuple[str, str], ...]] = {
+    "00_tour": (("for turn in range(30):", "for turn in range(8):"),),
     "09_lenet_and_resnet": (EPOCH,),
     "10_sequence_models": (
         ("for epoch in range(8):", "for epoch in range(2):"),
@@ -163,9 +165,28 @@ def shortened(path: Path) -> Any:
     return notebook
 
 
+class Kernel(processes.Popen):
+    """A kernel, forked by a server that has imported what a kernel and most notebooks import."""
+
+    imports = (
+        ("numpy", "jax", "mixnet", "ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell",
+         "IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "anywidget"),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels import nothing, and compile as quickly as tests do."""
+    monkeypatch.setattr("jupyter_client.launcher.Popen", Kernel)
+    monkeypatch.setenv("XLA_FLAGS", quick_environment()["XLA_FLAGS"])
+    # What they read at import.
+    monkeypatch.setenv("JPY_PARENT_PID", str(os.getpid()))
+    monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+
+
 @longest_first
 @pytest.mark.spread
-@pytest.mark.usefixtures("no_running_loop")
+@pytest.mark.usefixtures("no_running_loop", "forked_kernels")
 def test_it_runs(path: Path, run: ModuleType, tmp_path: Path) -> None:
     """Each in a kernel of its own: only what reads the notebook and writes the page is shared."""
     run.write(run.execute_cells(shortened(path), FOLDER), path, tmp_path)

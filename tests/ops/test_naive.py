@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests import processes
 
@@ -40,6 +41,7 @@ np.savez(sys.argv[1], **found)
 """
 
 
+@pytest.mark.spread
 def test_every_operator(tmp_path: Path) -> None:
     results = []
     for mode in ("NaiveEngine", "ThreadedEnginePerDevice"):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.interrupts import run_apart
 
 
+@pytest.mark.spread
 def test_interrupts() -> None:
     run_apart(Path(__file__).with_name("interrupts.py"))

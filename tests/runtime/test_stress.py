@@ -13,6 +13,7 @@ from tests import processes
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize("engine", ["ThreadedEnginePerDevice", "ThreadedEngine", "NaiveEngine"])
 def test_threads_get_what_they_would_get_alone(engine: str) -> None:
     environment = {**os.environ, "MXNET_ENGINE_TYPE": engine, "MIXNET_WATCHDOG": "20"}

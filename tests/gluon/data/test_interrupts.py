@@ -16,6 +16,7 @@ import pytest
 from tests import processes
 from tests.waiting import next_line
 
+pytestmark = pytest.mark.spread
 ROOT = Path(__file__).parents[3]
 
 if not Path("/proc/self/task").exists():
