@@ -39,7 +39,7 @@ class DataIter:
     def __next__(self) -> DataBatch:
         return self.next()
 
-    def iter_next(self) -> bool:
+    def iter_next(self) -> bool | int:
         """Move to the next batch; whether there is one."""
         return None  # type: ignore[return-value] # what a class that overrides `next` alone has
 
