@@ -27,7 +27,7 @@ def press(process: subprocess.Popen[str]) -> str:
         process.kill()
 
 
-def run_apart(tests: Path) -> None:
+def run_in_own_process(tests: Path) -> None:
     """Run a file of tests in a process of its own, without plugins that would stand between."""
     options = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
     command = [sys.executable, "-m", "pytest", *options, "--assert=plain", str(tests)]

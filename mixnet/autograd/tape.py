@@ -299,9 +299,9 @@ class Tape:
         results = differentiate(
             self.heads, [Entry(node) for node in starts], entries, passed=passed
         )
-        have = {entry for node in nodes if node.op is not None for entry in _kept_by(node)}
+        have = {entry for node in nodes if node.op is not None for entry in _entries_kept_by(node)}
         order = _order(results, {*have, *[Entry(node) for node in starts]})
-        return plans.make(nodes, starts, head_gradients, results, passed, order, _kept_by)
+        return plans.make(nodes, starts, head_gradients, results, passed, order, _entries_kept_by)
 
     def gradients(
         self,
@@ -323,20 +323,20 @@ class Tape:
         for node in self.nodes:
             if node.op is None:
                 continue
-            known.update(zip(_kept_by(node), node.values, strict=True))
+            known.update(zip(_entries_kept_by(node), node.values, strict=True))
         for node, value in zip(starts, head_gradients, strict=True):
             known[Entry(node)] = value
         rows = {i: each for i, each in enumerate(entries) if isinstance(each, Rows)}
         flat = [entry for each in rows.values() for part in each.parts for entry in part]
         plain = [None if i in rows else each for i, each in enumerate(entries)]
         values = _evaluate([*plain, *flat], known, keep)
-        wanted_values: list[Any] = values[: len(entries)]
+        results: list[Any] = values[: len(entries)]
         rest = iter(values[len(entries) :])
         for i, each in rows.items():
-            wanted_values[i] = Rows(tuple((next(rest), next(rest)) for _ in each.parts))  # type: ignore[misc]
+            results[i] = Rows(tuple((next(rest), next(rest)) for _ in each.parts))  # type: ignore[misc]
         with RecordingScope(False, None):
             move_all(passed)
-        return wanted_values
+        return results
 
     def release(self) -> None:
         """Drop the values that the tape holds; a second backward is an error afterwards.
@@ -350,7 +350,7 @@ class Tape:
                 node.moves = ()
 
 
-def _kept_by(node: Node) -> list[Entry]:
+def _entries_kept_by(node: Node) -> list[Entry]:
     """The entries whose values a node of a tape keeps: its inputs, and the residuals among its outputs."""
     entries = list(node.inputs)
     residuals = len(node.values) - len(entries)

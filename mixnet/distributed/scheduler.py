@@ -36,7 +36,7 @@ class Peer:
     address: str
     writer: asyncio.StreamWriter
     has_left: bool = False  # it has done its work, or its end was reported
-    has_gone: bool = False  # its connection has ended
+    is_disconnected: bool = False  # its connection has ended
 
     @property
     def name(self) -> str:
@@ -301,7 +301,7 @@ class Scheduler:
 
     def _close(self, peer: Peer) -> None:
         """A connection was closed, so its process has exited."""
-        peer.has_gone = True
+        peer.is_disconnected = True
         if peer.role != "worker":
             self.servers = [each for each in self.servers if each is not peer]
             return
@@ -313,7 +313,7 @@ class Scheduler:
             peer.has_left = True
             self._lose(peer, "has ended")
         # Not earlier: JAX aborts processes whose coordination service ends.
-        if all(each.has_gone for each in self.workers.values()):
+        if all(each.is_disconnected for each in self.workers.values()):
             self._over.set()
 
 

@@ -40,6 +40,24 @@ class Graph:
         return topological(entry.node for entry in self.heads)
 
     @cached_property
+    def written_variables(self) -> dict[Node, None]:
+        """Variables that operators write, in order."""
+        variables: dict[Node, None] = {}
+        for node in self.nodes:
+            if node.op is not None and node.op.states:
+                places = node.op.written(node.statics, len(node.inputs))
+                for place, entry in enumerate(node.inputs):
+                    if place in places and entry.node.is_variable:
+                        variables[entry.node] = None
+        return variables
+
+    @cached_property
+    def arguments(self) -> list[Node]:
+        """Variables that no operator writes, in order."""
+        written = self.written_variables
+        return [node for node in self.nodes if node.is_variable and node not in written]
+
+    @cached_property
     def names(self) -> dict[Node, str]:
         """A name for every node that no other has: its own, numbered where that is taken."""
         uses: dict[str, int] = {}

@@ -123,7 +123,7 @@ class OverProcesses(InJob):
     def __init__(self) -> None:
         super().__init__()
         self._sent_as: Compression | None = None
-        self._kept_back: dict[
+        self._unsent: dict[
             Key, list[Value]
         ] = {}  # residuals of the compression, and what else it keeps
         self._rows: dict[Key, list[RowsOfAll]] = {}  # pushed, not in the stored value yet
@@ -220,7 +220,7 @@ class OverProcesses(InJob):
     ) -> list[Value]:
         before = []
         for key, value in zip(keys, row, strict=True):
-            residual = self._kept_back.get(key)
+            residual = self._unsent.get(key)
             if residual is None or residual[0].spec is not value.spec:
                 shapes = state_shapes(compression, value.spec.shape)
                 assert shapes is not None  # else it is not sent compressed
@@ -232,7 +232,7 @@ class OverProcesses(InJob):
         if isinstance(compression, PowerSGD):
             exchange = Shaped(compression, tuple(each[0].spec.shape for each in rows))
         summed, *rest = self.world.exchange(exchange, rows, priority, name, keys)
-        self._kept_back.update(zip(keys, map(list, zip(*rest, strict=True)), strict=True))
+        self._unsent.update(zip(keys, map(list, zip(*rest, strict=True)), strict=True))
         return summed
 
     def merge(self, groups: Mapping[Key, Sequence[NDArray]], priority: int) -> dict[Key, NDArray]:

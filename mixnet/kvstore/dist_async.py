@@ -47,7 +47,7 @@ class AsyncStore(InJob, LocalStore):
         self._vars: dict[Key, Var] = {}
         self._updater_turn = 0
         self._compression: Compression | None = None
-        self._kept_back: dict[tuple[Key, int], Any] = {}
+        self._unsent: dict[tuple[Key, int], Any] = {}
 
     # ---- values -----------------------------------------------------------------------------------
 
@@ -300,12 +300,12 @@ class AsyncStore(InJob, LocalStore):
     def _encoded(self, key: Key, number: int, gradient: jax.Array) -> Any:
         if isinstance(gradient, Rows):
             return gradient
-        before = self._kept_back.get((key, number))
+        before = self._unsent.get((key, number))
         if before is None or before.shape != gradient.shape or before.dtype != gradient.dtype:
             before = np.zeros_like(gradient)
         with jax.enable_x64(True):
             words, rest = _encode(self._compression)(gradient, before)
-        self._kept_back[key, number] = rest
+        self._unsent[key, number] = rest
         return Words(np.asarray(words), gradient.shape, gradient.dtype.name)
 
     def _tell(self, command: str, split: Mapping[int, Any]) -> None:

@@ -65,7 +65,7 @@ class StepsInOne:
         if self._calls < self.after:
             return False
         if self._calls == self.after:  # the next one finds the copies
-            self._run_apart(store, groups, outs)
+            self._run_in_parts(store, groups, outs)
             return True
         contexts = tuple(each.context for each in next(iter(groups.values())))
         team = self._team(store, contexts)
@@ -117,7 +117,7 @@ class StepsInOne:
         stored = [store.stored[key] for key in groups]
         before = [each._read() for each in stored]
         if not step.are_followed(before, self._copies):
-            self._run_apart(store, groups, outs)
+            self._run_in_parts(store, groups, outs)
             return True
         return step.run(partial(self._record, step, store, stored, before, groups, outs))
 
@@ -159,7 +159,7 @@ class StepsInOne:
                 out._write(out._fitted(each))  # which no other array holds
         step.is_complete = True
 
-    def _run_apart(self, store: LocalStore, groups: Groups, outs: Groups) -> None:
+    def _run_in_parts(self, store: LocalStore, groups: Groups, outs: Groups) -> None:
         """A step in several programs, which determines where the copies of the stored values are."""
         store.push(groups, 0)
         store.pull(outs, 0)

@@ -20,7 +20,7 @@ from mixnet.ndarray.update import multi_mp_adamw_update as multi_mp_adamw_update
 from mixnet.ndarray.update import multi_mp_lamb_update as multi_mp_lamb_update
 from mixnet.ops.registry import find
 from mixnet.process.subroutine import checked_function, checked_pair, checked_while_loop
-from mixnet.runtime.record.keys import drawing_apart
+from mixnet.runtime.record.keys import drawing_in_loop
 from mixnet.runtime.trace.body import BodyTrace
 from mixnet.runtime.value.state import is_tracing
 from mixnet.runtime.value.value import Spec, Value
@@ -100,7 +100,7 @@ def foreach(body: Callable[..., Any], data: ArrayLike, init_states: Any) -> tupl
     current = _nested(states, state_shape)
     collected: list[list[Any]] = []
     out_shape: Any = None
-    with drawing_apart(slices[0].context):
+    with drawing_in_loop(slices[0].context):
         for i in range(length):
             result = body(_nested([each[i] for each in slices], data_shape), current)
             out, current = checked_pair("foreach", "body", result, BODY)
@@ -180,7 +180,7 @@ def while_loop(
     single = isinstance(loop_vars, NDArray)
     collected: list[list[Any]] = []
     out_shape: Any = []
-    with drawing_apart(variables[0].context):
+    with drawing_in_loop(variables[0].context):
         while len(collected) < turns and _is_true(cond(*current), "while_loop: what cond returns"):
             out, new = checked_pair("while_loop", "func", func(*current), STEP)
             leaves, out_shape = _flat([] if out is None else out, "while_loop: a step output")
@@ -272,7 +272,7 @@ def cond(pred: object, then_func: Callable[[], Any], else_func: Callable[[], Any
         return then_func() if pred else else_func()
     if not is_tracing():
         chosen = then_func if _is_true(pred, "cond: pred") else else_func
-        with drawing_apart(pred.context):
+        with drawing_in_loop(pred.context):
             return chosen()
 
     def branch(function: Any) -> tuple[Any, list[Value], int, Any]:

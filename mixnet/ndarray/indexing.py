@@ -248,8 +248,8 @@ def getitem(self: NDArray, key: object) -> Any:
     """
     if type(key) is int and self.ndim and 0 not in self.shape:  # most keys
         extent, *rest = self.shape
-        row = _checked(key, 0, extent)
-        return self._view(row * math.prod(rest), self._index_shape(tuple(rest)))
+        place = _checked(key, 0, extent)
+        return self._view(place * math.prod(rest), self._index_shape(tuple(rest)))
     number = _as_number(key) if self.ndim else None
     if number is not None:
         return getitem(self, number)

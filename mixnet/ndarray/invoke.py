@@ -343,7 +343,7 @@ def _look_up(
     if not arrays or here.trace is not None or precision.rule is not None:
         return None
     cls = type(arrays[0])
-    if cls is not array_class and not _is_taken(cls, array_class):
+    if cls is not array_class and not _accepts(cls, array_class):
         return None
     values = []
     for each in arrays:
@@ -363,7 +363,7 @@ def _look_up(
         return None
 
 
-def _is_taken(cls: type, array_class: type[NDArray] | None) -> bool:
+def _accepts(cls: type, array_class: type[NDArray] | None) -> bool:
     """Whether functions that take ``array_class`` take dense arrays of this class without another look."""
     if not issubclass(cls, NDArray) or cls._is_sparse:
         return False

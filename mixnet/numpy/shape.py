@@ -337,8 +337,8 @@ def pad(x: Any, pad_width: Any = None, mode: str = "constant", **kwargs: Any) ->
     reflect = kwargs.pop("reflect_type", "even")
     if kwargs:
         raise AttributeValueError(f"pad: mode {mode!r} has no keyword {next(iter(kwargs))!r}.")
-    given_to_op = {"pad_width": pairs, "mode": mode, "reflect_type": reflect}
-    return call("_npi_pad", x, constant_value=float(value), **given_to_op)
+    attributes = {"pad_width": pairs, "mode": mode, "reflect_type": reflect}
+    return call("_npi_pad", x, constant_value=float(value), **attributes)
 
 
 def resize(a: Any, new_shape: int | Sequence[int]) -> Any:

@@ -80,8 +80,8 @@ class Op(Computed):
             None. Calls with equal keys run one after another.
         draws: function of the attributes that returns how many numbers of the random stream a call takes, or
             whether it takes one. By default every call of an operator with a key takes one.
-        draws_apart: for operators that draw until a number is accepted: whether each element has attempts of
-            its own, so that rounding in one element does not change the others.
+        draws_per_element: for operators that draw until a number is accepted: whether each element has
+            attempts of its own, so that rounding in one element does not change the others.
         draws_as_mxnet: whether the function accepts numbers of MXNet's generators in place of a key, see
             :mod:`mixnet.ops.generators.source`.
         draws_by_value: whether the values of its numbers decide how much MXNet draws. They are NumPy's where
@@ -154,7 +154,7 @@ class Op(Computed):
         runs_in_caller: bool = False,
         shares: Callable[..., Any] | None = None,
         draws: Callable[..., int] | None = None,
-        draws_apart: bool = False,
+        draws_per_element: bool = False,
         draws_as_mxnet: bool = False,
         draws_by_value: bool = False,
         draws_on_numpy: str | None = None,
@@ -202,7 +202,7 @@ class Op(Computed):
         self.starts_gradients = is_loss or (calls_python and differentiable)
         self.runs_in_caller = runs_in_caller
         self._shares = shares
-        self.draws_apart = draws_apart
+        self.draws_per_element = draws_per_element
         self.draws_as_mxnet = draws_as_mxnet
         self.draws_by_value = draws_by_value
         self.draws_on_numpy = draws_on_numpy

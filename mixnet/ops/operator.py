@@ -54,7 +54,7 @@ class Operator:
     takes_key: bool = False
     key: int | None = None
     """Index of the random stream among the inputs, for an operator that stands for a graph."""
-    draws_apart: bool = False
+    draws_per_element: bool = False
     draws_on_numpy: str | None = None
     takes_training: bool = False
     calls_python: bool = False

@@ -137,13 +137,13 @@ class Parametrized(Operator):
                 if key in self._bound:
                     return self._bound[key], ()
             else:
-                key, scalars_given = self._without_numbers(keywords, training)
+                key, numbers = self._without_numbers(keywords, training)
                 known = self._bound.get(key)
                 if known is not None:
                     if self._check is not None:
-                        bound_again = self.keywords(known, scalars_given)
+                        bound_again = self.keywords(known, numbers)
                         self._check(**{name: bound_again[name] for name in _names(self._check)})
-                    return known, scalars_given
+                    return known, numbers
         except (TypeError, OverflowError):  # a list or an array as a value; a number without end
             key = None
         surplus = (name for name in keywords if name not in self.attributes)

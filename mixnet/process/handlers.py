@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeVar
 
 _SIGNALS = [
@@ -134,7 +134,7 @@ def outside_core(frame: FrameType | None) -> FrameType | None:
     return outside
 
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
 def only_waits(function: Function) -> Function:
@@ -142,6 +142,7 @@ def only_waits(function: Function) -> Function:
 
     After some seconds, a handler of the program runs inside of it.
     """
+    assert isinstance(function, FunctionType)
     _waiting.add(function.__code__)
     return function
 

@@ -113,7 +113,7 @@ class CheckedLock:
         Raises:
             MXNetError: this thread holds one that comes later in the order, or of the same rank.
         """
-        locks = _held_here()
+        locks = _own_locks()
         if self.holder != threading.get_ident():
             later = next((lock for lock in locks if lock.rank >= self.rank), None)
             if later is not None:
@@ -139,7 +139,7 @@ class CheckedLock:
         self._depth -= 1
         if not self._depth:
             self.holder = None
-        _held_here().remove(self)
+        _own_locks().remove(self)
         self._lock.release()
 
     def __enter__(self) -> bool:
@@ -172,7 +172,7 @@ held: dict[int, list[CheckedLock]] = {}  # thread -> what it holds, in the order
 waits_for: dict[int, tuple[str, float]] = {}  # thread -> what it waits for, and since when
 
 
-def _held_here() -> list[CheckedLock]:
+def _own_locks() -> list[CheckedLock]:
     return held.setdefault(threading.get_ident(), [])
 
 
@@ -190,7 +190,7 @@ def about_to_wait(event: str, gives_back: Any = None) -> None:
         # Whoever is woken and goes to sleep again has waited all the time.
         _, since = waits_for.get(threading.get_ident(), ("", time.monotonic()))
         waits_for[threading.get_ident()] = event, since
-        locks = [lock for lock in _held_here() if lock is not gives_back]
+        locks = [lock for lock in _own_locks() if lock is not gives_back]
         if locks:
             ends_waiting()
             raise MXNetError(

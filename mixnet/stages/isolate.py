@@ -72,11 +72,11 @@ class HeldSegment(Segment):
             if not wait and reason != "copy to another device":
                 self.isolation.drop(self)
                 return
-        for segment in self._held_below():
+        for segment in self._held_inputs():
             Segment.finish(segment, "another segment", wait=False)
         super().finish(reason, wait)
 
-    def _held_below(self) -> list[HeldSegment]:
+    def _held_inputs(self) -> list[HeldSegment]:
         """Held segments that this one reads from, directly or not; those that read come last."""
         segments: dict[HeldSegment, None] = {}
         stack: list[HeldSegment] = [self]

@@ -55,7 +55,7 @@ def state_graph(symbol: Symbol, training: bool | None = None) -> Graph:
         symbol: what is composed.
         training: leave out states that stay as they are in this mode.
     """
-    inputs = (*symbol._arguments(), *symbol._state_variables())
+    inputs = (*symbol.graph.arguments, *symbol.graph.written_variables)
     latest: dict[Node, Entry] = {}
 
     def change(node: Node, inputs: tuple[Entry, ...]) -> Node:

@@ -138,28 +138,13 @@ class Symbol:
         nodes = {entry.node for entry in self._heads}
         return next(iter(nodes)).name if len(nodes) == 1 else None
 
-    def _state_variables(self) -> dict[Node, None]:
-        """Variables that operators write, in order."""
-        variables: dict[Node, None] = {}
-        for node in self.graph.nodes:
-            if node.op is not None and node.op.states:
-                written = node.op.written(node.statics, len(node.inputs))
-                for place, entry in enumerate(node.inputs):
-                    if place in written and entry.node.is_variable:
-                        variables[entry.node] = None
-        return variables
-
-    def _arguments(self) -> list[Node]:
-        states = self._state_variables()
-        return [n for n in self.graph.nodes if n.is_variable and n not in states]
-
     def list_arguments(self) -> list[str]:
         """Names of the variables in the order in which the graph reaches them."""
-        return [node.name for node in self._arguments()]
+        return [node.name for node in self.graph.arguments]
 
     def list_auxiliary_states(self) -> list[str]:
         """Names of the variables that operators write, such as BatchNorm's moving mean."""
-        return [node.name for node in self._state_variables()]
+        return [node.name for node in self.graph.written_variables]
 
     def list_inputs(self) -> list[str]:
         """Names of all variables."""
@@ -356,9 +341,9 @@ class Symbol:
             return shapes_inferred.get(entry, unknown)
 
         return (
-            [shape_of(Entry(node)) for node in self._arguments()],
+            [shape_of(Entry(node)) for node in self.graph.arguments],
             [shape_of(entry) for entry in self._heads],
-            [shape_of(Entry(node)) for node in self._state_variables()],
+            [shape_of(Entry(node)) for node in self.graph.written_variables],
         )
 
     def infer_shape(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
@@ -401,9 +386,9 @@ class Symbol:
             return dtypes_inferred[entry].type if entry in dtypes_inferred else None
 
         return (
-            [type_of(Entry(node)) for node in self._arguments()],
+            [type_of(Entry(node)) for node in self.graph.arguments],
             [type_of(entry) for entry in self._heads],
-            [type_of(Entry(node)) for node in self._state_variables()],
+            [type_of(Entry(node)) for node in self.graph.written_variables],
         )
 
     def infer_type(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
@@ -428,9 +413,9 @@ class Symbol:
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred("dtypes", {}, dtypes).dtypes
         groups = (
-            [Entry(node) for node in self._arguments()],
+            [Entry(node) for node in self.graph.arguments],
             list(self._heads),
-            [Entry(node) for node in self._state_variables()],
+            [Entry(node) for node in self.graph.written_variables],
         )
         if any(entry not in dtypes_inferred for entry in (*groups[0], *groups[1])):
             return None, None, None
@@ -545,7 +530,7 @@ class Symbol:
 
         The gradient of output ``x`` comes in as the variable ``x_grad``.
         """
-        by_name = {node.name: node for node in self._arguments()}
+        by_name = {node.name: node for node in self.graph.arguments}
         names = list(by_name) if wrt is None else list(wrt)
         for name in names:
             if name not in by_name:

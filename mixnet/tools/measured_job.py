@@ -23,7 +23,7 @@ from mixnet import autograd, config, gluon
 from mixnet.distributed.processes import World, world
 
 _WARM = 5  # steps after a step has become one program, before anything is measured
-_WARM_APART = 10  # a part is compiled after it ran some times
+_WARM_SPLIT = 10  # a part is compiled after it ran some times
 _RATE = 1e-9  # nothing is to be learnt
 _TCP_INFO_BYTES = 232
 _BYTES_SENT = 200  # where ``tcpi_bytes_sent`` stands in Linux's ``struct tcp_info``
@@ -116,8 +116,8 @@ class _Job:
 
     def parts(self) -> dict[str, float]:
         """Medians of the parts of a step: each is waited for before the next begins."""
-        rows = [self._split() for _ in range(_WARM_APART + self.steps * self.repeats)]
-        medians = np.median(np.array(rows[_WARM_APART:]), axis=0)
+        rows = [self._split() for _ in range(_WARM_SPLIT + self.steps * self.repeats)]
+        medians = np.median(np.array(rows[_WARM_SPLIT:]), axis=0)
         return dict(zip(("compute", "exchange", "waiting"), map(float, medians), strict=True))
 
     def _split(self) -> tuple[float, float, float]:

@@ -10,6 +10,7 @@ import pytest
 
 import mixnet as mx
 from tests.architecture.syntax import nodes
+from tests.conftest import TESTS
 
 PACKAGE = Path(mx.__file__).parent
 VAGUE = frozenset(
@@ -44,6 +45,9 @@ ALLOWED = {
     ("widgets/why/kept.py", "kept"): "the question that a view answers",
 }
 
+IN_TESTS = 170
+"""Most such names in tests, apart from ``made`` and old programs; lower it when there are fewer."""
+
 
 def bound_names(text: str) -> Iterator[str]:
     """Every name that a text gives to a variable, parameter, attribute, function or class."""
@@ -71,6 +75,17 @@ def test_names_say_what_a_value_is() -> None:
         f"{sorted(names ^ set(ALLOWED))}: name what the value is (gradients, requested_outputs, visited); "
         f"take off ALLOWED what is gone."
     )
+
+
+def test_tests_use_fewer_of_them() -> None:
+    names = [
+        name
+        for path in TESTS.rglob("*.py")
+        if "programs" not in path.parts
+        for name in bound_names(path.read_text(encoding="utf-8"))
+        if name.strip("_") in VAGUE - {"made"}
+    ]
+    assert len(names) <= IN_TESTS, "call them expected, actual, result, options, messages, inputs"
 
 
 @pytest.mark.parametrize(

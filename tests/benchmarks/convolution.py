@@ -109,7 +109,7 @@ def main(names: Any = tuple(SHAPES)) -> None:
     for name in names:
         flops, ways = contenders(name)
         for direction, runs in ways.items():
-            with disk_cache.kept_out():
+            with disk_cache.not_on_disk():
                 seconds = interleaved(runs, repeats=10, warmup=2)
             figures = "  ".join(f"{way} {flops / s:4.0f}" for way, s in seconds.items())
             print(f"{name:18}{direction:9}{flops:7.2f}  {figures}", flush=True)

@@ -13,7 +13,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from tests.benchmarks.first_results import cell as source
+from tests.benchmarks.first_results import steps
 from tests.benchmarks.fresh import figures_of
+
+Maker = Callable[[Any], tuple[Any, tuple[int, ...]]]
+"""Makes a network of the module ``mxnet``, and says the shape of its batch."""
+
+_SMALL = {"perceptron": steps.PERCEPTRON, "lenet": steps.LENET}
 
 PROGRAM = """
 import json, sys, time
@@ -23,47 +30,42 @@ print("FIGURES", json.dumps(gpu.figures({name!r}, {library!r}, start)))
 """
 
 
-def perceptron(nn: Any) -> tuple[Any, tuple[int, ...]]:
-    """A network and the shape of its batch."""
-    net = nn.HybridSequential()
-    net.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(10))
-    return net, (64, 784)
+def _small(name: str) -> Maker:
+    return lambda mx: (steps.network(mx, _SMALL[name]), _SMALL[name])
 
 
-def lenet(nn: Any) -> tuple[Any, tuple[int, ...]]:
-    """The same."""
-    net = nn.HybridSequential()
-    net.add(nn.Conv2D(20, 5, activation="relu"), nn.MaxPool2D(2, 2))
-    net.add(nn.Conv2D(50, 5, activation="relu"), nn.MaxPool2D(2, 2), nn.Flatten())
-    net.add(nn.Dense(500, activation="relu"), nn.Dense(10))
-    return net, (64, 1, 28, 28)
-
-
-def zoo(name: str, batch: int) -> Callable[[Any], tuple[Any, tuple[int, ...]]]:
-    """A network of the model zoo."""
-
-    def make(_: Any) -> tuple[Any, tuple[int, ...]]:
-        from mixnet.gluon.model_zoo import vision
-
-        return vision.get_model(name, classes=1000), (batch, 3, 224, 224)
+def _zoo(name: str) -> Maker:
+    def make(mx: Any) -> tuple[Any, tuple[int, ...]]:
+        net = mx.gluon.model_zoo.vision.get_model(name, classes=1000)
+        return net, (64, 3, 224, 224)
 
     return make
 
 
-def training(make: Any, hybridize: bool, dtype: str = "float32") -> Callable[[], float]:
-    """A step of training in mixnet, which returns its loss."""
+def _on_gpu(make: Maker, hybridize: bool, dtype: str) -> tuple[Any, Any]:
+    """A network with its parameters on the GPU, and a batch for it."""
     import mixnet as mx
 
-    net, shape = make(mx.gluon.nn)
+    net, shape = make(mx)
     with mx.gpu(0):
         net.initialize(mx.init.Xavier())
-        x, y = mx.nd.random.uniform(shape=shape), mx.nd.arange(shape[0]) % 10
+        x = mx.nd.random.uniform(shape=shape)
         if dtype != "float32":
-            net(x[:1])
+            net(x[:1])  # casting takes parameters whose shapes are known
             net.cast(dtype)
             x = x.astype(dtype)
     if hybridize:
         net.hybridize()
+    return net, x
+
+
+def training(make: Maker, hybridize: bool, dtype: str = "float32") -> Callable[[], float]:
+    """A step of training in mixnet, which returns its loss."""
+    import mixnet as mx
+
+    net, x = _on_gpu(make, hybridize, dtype)
+    with mx.gpu(0):
+        y = mx.nd.arange(len(x)) % 10
     settings = {"learning_rate": 0.01, "multi_precision": dtype != "float32"}
     trainer = mx.gluon.Trainer(net.collect_params(), "sgd", settings)
     loss_of = mx.gluon.loss.SoftmaxCrossEntropyLoss()
@@ -72,33 +74,21 @@ def training(make: Any, hybridize: bool, dtype: str = "float32") -> Callable[[],
         with mx.autograd.record():
             loss = loss_of(net(x), y)
         loss.backward()
-        trainer.step(shape[0])
+        trainer.step(len(x))
         return float(loss.mean().asscalar())
 
     return step
 
 
-def prediction(make: Any, hybridize: bool, dtype: str = "float32") -> Callable[[], float]:
+def prediction(make: Maker, hybridize: bool, dtype: str = "float32") -> Callable[[], float]:
     """A prediction in mixnet, which returns one score."""
-    import mixnet as mx
-
-    net, shape = make(mx.gluon.nn)
-    with mx.gpu(0):
-        net.initialize(mx.init.Xavier())
-        x = mx.nd.random.uniform(shape=shape)
-        if dtype != "float32":
-            net(x[:1])
-            net.cast(dtype)
-            x = x.astype(dtype)
-    if hybridize:
-        net.hybridize()
+    net, x = _on_gpu(make, hybridize, dtype)
     return lambda: float(net(x)[0, 0].asscalar())
 
 
 def cell() -> Callable[[], float]:
     """Twenty different operations on small arrays."""
     import mixnet as mx
-    from tests.benchmarks.first_results import cell as source
 
     def run() -> float:
         with mx.gpu(0):
@@ -125,21 +115,8 @@ def chain() -> Callable[[], float]:
 def _torch_network(name: str) -> tuple[Any, tuple[int, ...]]:
     import torch
 
-    nn = torch.nn
-    if name == "perceptron":
-        layers = [
-            nn.Linear(784, 256),
-            nn.ReLU(),
-            nn.Linear(256, 128),
-            nn.ReLU(),
-            nn.Linear(128, 10),
-        ]
-        return nn.Sequential(*layers), (64, 784)
-    if name == "lenet":
-        images = [nn.Conv2d(1, 20, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU()]
-        rows = [nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10)]
-        layers = [*images, nn.MaxPool2d(2), nn.Flatten(), *rows]
-        return nn.Sequential(*layers), (64, 1, 28, 28)
+    if name in _SMALL:
+        return steps.network_torch(torch, _SMALL[name]), _SMALL[name]
     import torchvision
 
     return torchvision.models.get_model(name), (64, 3, 224, 224)
@@ -175,8 +152,6 @@ def torch_cell() -> Callable[[], float]:
     """The same in PyTorch."""
     import torch
 
-    from tests.benchmarks.first_results import cell as source
-
     torch.set_default_device("cuda")
     numpy = torch.Tensor.numpy
     torch.Tensor.numpy = lambda array: numpy(array.cpu())
@@ -201,20 +176,20 @@ def torch_chain() -> Callable[[], float]:
 TASKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "cell of 20 operations": (cell, torch_cell),
     "chain of 100 operations": (chain, torch_chain),
-    "perceptron, step": (lambda: training(perceptron, False), lambda: torch_training("perceptron")),
-    "LeNet, step": (lambda: training(lenet, False), lambda: torch_training("lenet")),
-    "LeNet, hybridized step": (lambda: training(lenet, True), lambda: torch_training("lenet")),
+    "perceptron, step": (lambda: training(_small("perceptron"), False), lambda: torch_training("perceptron")),
+    "LeNet, step": (lambda: training(_small("lenet"), False), lambda: torch_training("lenet")),
+    "LeNet, hybridized step": (lambda: training(_small("lenet"), True), lambda: torch_training("lenet")),
     "ResNet-50, prediction": (
-        lambda: prediction(zoo("resnet50_v1", 64), True),
+        lambda: prediction(_zoo("resnet50_v1"), True),
         lambda: torch_training("resnet50", train=False),
     ),
-    "ResNet-50, step": (lambda: training(zoo("resnet50_v1", 64), True), lambda: torch_training("resnet50")),
+    "ResNet-50, step": (lambda: training(_zoo("resnet50_v1"), True), lambda: torch_training("resnet50")),
     "ResNet-50, imperative step": (
-        lambda: training(zoo("resnet50_v1", 64), False),
+        lambda: training(_zoo("resnet50_v1"), False),
         lambda: torch_training("resnet50"),
     ),
     "ResNet-50, step, float16": (
-        lambda: training(zoo("resnet50_v1", 64), True, "float16"),
+        lambda: training(_zoo("resnet50_v1"), True, "float16"),
         lambda: torch_training("resnet50", half=True),
     ),
 }  # fmt: skip

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.interrupts import run_apart
+from tests.interrupts import run_in_own_process
 
 
 def test_interrupts() -> None:
-    run_apart(Path(__file__).with_name("interrupts.py"))
+    run_in_own_process(Path(__file__).with_name("interrupts.py"))

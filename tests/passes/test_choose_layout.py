@@ -103,7 +103,7 @@ def layout(request, monkeypatch) -> str:
 @pytest.fixture(autouse=True)
 def _not_on_disk():
     """Calls of oneDNN, made here outside of programs, cannot be written to disk."""
-    with disk_cache.kept_out():
+    with disk_cache.not_on_disk():
         yield
 
 

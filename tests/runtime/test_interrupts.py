@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.interrupts import run_apart
+from tests.interrupts import run_in_own_process
 
 
 @pytest.mark.spread
 def test_interrupts() -> None:
-    run_apart(Path(__file__).with_name("interrupts.py"))
+    run_in_own_process(Path(__file__).with_name("interrupts.py"))

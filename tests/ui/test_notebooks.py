@@ -65,7 +65,7 @@ def notebook(opened: Watched, request: pytest.FixtureRequest) -> Iterator[Watche
         opened.failed(request.node.name)
 
 
-def wait_until_told(server: Server, page: Any, name: str, key: str, value: Any) -> None:
+def wait_for_state(server: Server, page: Any, name: str, key: str, value: Any) -> None:
     """Wait until Python was told of a state with this entry (``...``: of any value)."""
     path = server.folder / f"{name}.json"
     last: Any = None
@@ -89,7 +89,7 @@ def test_view(server: Server, notebook: Watched, name: str) -> None:
     settle(page)  # see ``shown``
     STEPS[name](page, view)
     for key, value in STEPS[name].state.items():
-        wait_until_told(server, page, name, key, value)
+        wait_for_state(server, page, name, key, value)
     assert view.evaluate(LEAKED) == []
     assert notebook.axe(".jp-OutputArea .mx") == []
     light = page.evaluate("getComputedStyle(document.querySelector('.mx')).backgroundColor")

@@ -581,14 +581,14 @@ def read_graph(
     except FileFormatError:
         raise
     except MXNetError as error:
-        assumed = [each for each in inputs if each.open_axes() and not each.is_known]
-        if not why or not assumed:
+        open_inputs = [each for each in inputs if each.open_axes() and not each.is_known]
+        if not why or not open_inputs:
             raise
-        listed = ", ".join(f"{each.name!r}: {each.shape}" for each in assumed)
+        example = ", ".join(f"{each.name!r}: {each.shape}" for each in open_inputs)
         raise type(error)(
             f"{error} Dimensions that the file leaves open were taken as 1. They cannot stay open, "
             f"since: {why} "
-            f"Pass your shapes: input_shapes={{{listed}}}, with your numbers for 1."
+            f"Pass your shapes: input_shapes={{{example}}}, with your numbers for 1."
         ) from None
 
 

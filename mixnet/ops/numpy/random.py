@@ -208,7 +208,7 @@ def _declare(
     # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
     outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
     declared = op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
-                  differentiable=differentiable, draws_apart=True, draws_as_mxnet=True,
+                  differentiable=differentiable, draws_per_element=True, draws_as_mxnet=True,
                   draws_by_value=draw is _gamma,
                   draws_on_numpy="size" if draw in (_uniform, _normal) else None)(drawn)  # fmt: skip
     declared.infer_outputs(results)

@@ -106,8 +106,10 @@ def delete(
         order = jnp.argsort(~keep, stable=True)[: extent - where.shape[0]]
         return jnp.take(arr, order, axis)
     deleted = _with_positions("delete", extent, start, stop, step, int_ind)
-    gone_set = {each % extent for each in deleted}
-    return jnp.take(arr, jnp.asarray([i for i in range(extent) if i not in gone_set], int), axis)
+    deleted_places = {each % extent for each in deleted}
+    return jnp.take(
+        arr, jnp.asarray([i for i in range(extent) if i not in deleted_places], int), axis
+    )
 
 
 def _inserted(

@@ -310,7 +310,7 @@ def _declare(name: str, distribution: Distribution) -> None:
     present(draw, random, text, [*numbers, shape, attribute("ctx", str, ""), dtype, _KEY])
     check = distribution.check
     aliases = [f"random_{name}", *filter(None, [distribution.alias])]
-    common: dict[str, Any] = {"differentiable": False, "draws_apart": True}
+    common: dict[str, Any] = {"differentiable": False, "draws_per_element": True}
     common |= {"draws_as_mxnet": True, "draws_by_value": distribution.by_attempts}
     of_numbers = op(
         random,

@@ -167,15 +167,15 @@ def _declare_several(
     return op(
         name,
         integers=rule.integers,
-        outputs=_asked_by(count, int),
-        states=_asked_by(count, written) if places else (),
+        outputs=_of_attribute(count, int),
+        states=_of_attribute(count, written) if places else (),
         num_args=None,
         differentiable=False,
         in_amp_lists=in_amp_lists,
     )(update)
 
 
-def _asked_by(name: str, answer: Callable[[int], Any]) -> Callable[..., Any]:
+def _of_attribute(name: str, answer: Callable[[int], Any]) -> Callable[..., Any]:
     """``answer`` as a function of the attribute of that name, as the registry asks it."""
 
     def ask(**known: Any) -> Any:

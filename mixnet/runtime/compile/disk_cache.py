@@ -127,22 +127,22 @@ def trim(path: Path) -> None:
 
 _SECONDS = "jax_persistent_cache_min_compile_time_secs"
 _lock = locks.renewed(threading.Lock())
-_kept_out: list[float] = []  # for each scope that is open, the threshold that it found
+_thresholds: list[float] = []  # for each scope that is open, the threshold that it found
 
 
 @contextmanager
-def kept_out() -> Iterator[None]:
+def not_on_disk() -> Iterator[None]:
     """Scope in which compiled programs are not written to the folder.
 
     This also affects programs that other threads compile in the meantime, which are compiled again later.
     """
     with _lock:
-        _kept_out.append(_kept_out[0] if _kept_out else jax.config.values[_SECONDS])
+        _thresholds.append(_thresholds[0] if _thresholds else jax.config.values[_SECONDS])
         jax.config.update(_SECONDS, float("inf"))
     try:
         yield
     finally:
         with _lock:
-            before = _kept_out.pop()
-            if not _kept_out:
+            before = _thresholds.pop()
+            if not _thresholds:
                 jax.config.update(_SECONDS, before)

@@ -153,7 +153,7 @@ class Meeting:
         """Abort, while a thread waits for a result, if the other devices will not arrive."""
         if self._var.pushed:
             current.engine.settle(self._var)  # runs the exchange in this thread if no worker does
-        elif self.is_open and seconds >= (_PATIENCE if _may_others_come() else 0):
+        elif self.is_open and seconds >= (_PATIENCE if _can_others_arrive() else 0):
             came = ", ".join(str(context) for context in sorted(self.parts, key=_number))
             self.give_up(
                 f"{self.name} is over {self.count} devices, and its result was read when only {came} "
@@ -183,7 +183,7 @@ def _number(context: Context) -> tuple[int, int]:
     return context.device_typeid, context.device_id
 
 
-def _may_others_come() -> bool:
+def _can_others_arrive() -> bool:
     """Whether another thread of the program may still call for other devices."""
     here = threading.current_thread()
     return any(not thread.daemon and thread is not here for thread in threading.enumerate())

@@ -283,7 +283,7 @@ def runner_of(
                 names = {each.primitive.name for each in jaxpr.jaxpr.eqns}
                 # Numbers are thrown away and drawn again until they fit: the last bit of one
                 # decides on others.
-                rejects = op.takes_key and "while" in names and not op.draws_apart
+                rejects = op.takes_key and "while" in names and not op.draws_per_element
                 if rejects or not names.isdisjoint(_AMBIGUOUS):
                     raise on_numpy.NoRuleError("what must not depend on the last bit")
                 runner = Runner(on_numpy.closed(jaxpr), on_numpy.cost(jaxpr))

@@ -90,7 +90,7 @@ def executable(key: Any, segment: Any) -> Callable[..., Any]:
         if program.change is not None:
             # Threads may lose a count, which delays the change by a run; a lock would slow down every run.
             program.runs -= 1
-            if program.runs <= 0 or _is_not_wanted(program):
+            if program.runs <= 0 or _is_outdated(program):
                 _change(program, key, segment)
         return program.call
     operations, slots, _, context, _ = key
@@ -146,7 +146,7 @@ def how_it_runs(key: tuple[Any, ...]) -> Decision:
     return known or _by_operator(key)
 
 
-def _is_not_wanted(program: Program) -> bool:
+def _is_outdated(program: Program) -> bool:
     """Whether a program is interpreted although the settings now ask for compiled programs."""
     return not patience.interprets() and isinstance(program.call, Interpreter)
 
@@ -315,7 +315,7 @@ def _program(
 
     count("programs_compiled")
     options = {**compiler_options(graph, context.device.platform), **(options or {})}
-    with nullcontext() if can_be_written(graph) else disk_cache.kept_out():
+    with nullcontext() if can_be_written(graph) else disk_cache.not_on_disk():
         return compile_for(call, scalars, specs, context, donated, options)
 
 
@@ -349,7 +349,7 @@ class JointPrograms:
             keep_unused=True,
             compiler_options=dict(compiler_options(graph, platform)),
         )
-        caching = nullcontext() if can_be_written(graph) else disk_cache.kept_out()
+        caching = nullcontext() if can_be_written(graph) else disk_cache.not_on_disk()
         with caching, products_for(platform):
             return bare_call(jitted.lower(*structs).compile())
 

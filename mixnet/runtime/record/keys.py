@@ -213,7 +213,7 @@ def drawing_from(reserved: Reserved | None) -> Iterator[None]:
         _drawing.reserved = before
 
 
-def drawing_apart(context: Context) -> AbstractContextManager[None]:
+def drawing_in_loop(context: Context) -> AbstractContextManager[None]:
     """Scope of a loop on arrays: it takes one draw, and its body draws from a derived stream.
 
     So does the operator that a loop becomes in a graph, see :mod:`mixnet.ops.schema.stream`.

@@ -73,7 +73,7 @@ class GraphOp(Operator):
         self.key = names.index(KEY_NAME) if KEY_NAME in names else None
         self.takes_key = self.key is not None
         self.arrays = tuple(names)
-        self._kept_shares: tuple[float | None, ...] | None = None
+        self._fractions: tuple[float | None, ...] | None = None
         self.passed: frozenset[Node] = frozenset()  # whose gradients backward makes
         self._forward: GraphOp = self
         self._wrt: tuple[int, ...] = ()
@@ -139,12 +139,12 @@ class GraphOp(Operator):
 
     # ---- states -------------------------------------------------------------------------------
 
-    def kept_of_state(self, number: int) -> float | None:
+    def fraction_of_state(self, number: int) -> float | None:
         """Fraction of a state that remains when backward updates it; None if it is written immediately."""
-        if self._kept_shares is None:
+        if self._fractions is None:
             heads = self.graph.heads[self.graph.num_outputs :]
-            self._kept_shares = tuple(_remaining(head) for head in heads[: len(self.states)])
-        return self._kept_shares[number]
+            self._fractions = tuple(_remaining(head) for head in heads[: len(self.states)])
+        return self._fractions[number]
 
     def is_passed(self, number: int) -> bool:
         """Whether backward passes the operation that updates a state."""
@@ -474,7 +474,7 @@ def move_states(
         after: the results of ``call_graph``.
     """
     for number, (handle, old, new) in enumerate(zip(handles, before, after, strict=True)):
-        share = op.kept_of_state(number)
+        share = op.fraction_of_state(number)
         taped = None if new.node is None else new.node.op
         if share is not None and isinstance(taped, GraphOp) and not taped.is_passed(number):
             new.node = None  # nothing before it learns: its state moves at once, without backward

@@ -121,7 +121,7 @@ def held(value: object, name: str) -> Any:
         # The version of this moment: `total += loss` makes another, and no graph is kept alive.
         return [type(value)._wrap(value._read().alias())]
     if isinstance(value, (list, tuple)) and value and all(isinstance(v, NDArray) for v in value):
-        return [each_held for each in value for each_held in held(each, name)]
+        return [item for each in value for item in held(each, name)]
     try:
         return float(np.mean(np.asarray(value, dtype=np.float64)))
     except (TypeError, ValueError):

@@ -89,7 +89,7 @@ def path_in(name: str) -> Path:
 
 def common_prefix(rows: Sequence[Mapping[str, Any]]) -> str:
     """What the names of all operations begin with, up to an underscore: ``lenet_``."""
-    words = [row["name"].split("_")[:-1] for row in _forward(rows) if not _is_given(row)]
+    words = [row["name"].split("_")[:-1] for row in _forward(rows) if not _is_automatic(row)]
     shared = takewhile(lambda column: len(set(column)) == 1, zip(*words, strict=False))
     first = [column[0] for column in shared]
     return "_".join([*first, ""]) if len(words) > 1 and any(first) else ""
@@ -99,7 +99,7 @@ def _forward(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [row for row in rows if row["op"] is not None and row["part"] == "forward"]
 
 
-def _is_given(row: Mapping[str, Any]) -> bool:
+def _is_automatic(row: Mapping[str, Any]) -> bool:
     """Whether the library has given the name, such as ``elemwise_add0``."""
     plain = re.sub(r"\d+$", "", row["name"]).strip("_").lower()
     return bool(plain == row["op"].strip("_").lower())
@@ -120,7 +120,7 @@ def prefix_paths(rows: Sequence[Mapping[str, Any]]) -> dict[str, Path]:
             0
         ]  # in ONNX files: what prepares the inputs of ``outer``
         own = outer if outer in names else row["name"]
-        if _is_given(row) or "/" in own:
+        if _is_automatic(row) or "/" in own:
             continue
         tokens = [t for t in own.split("_")[:-1] if t]
         parts[row["name"]] = tokens

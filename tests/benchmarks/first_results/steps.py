@@ -5,7 +5,8 @@ from __future__ import annotations
 PERCEPTRON, LENET = (64, 784), (64, 1, 28, 28)
 
 
-def _network(mx, shape):
+def network(mx, shape):
+    """The perceptron or LeNet, whichever takes batches of this shape."""
     nn = mx.gluon.nn
     net = nn.HybridSequential()
     if shape == LENET:
@@ -19,7 +20,7 @@ def _network(mx, shape):
 
 def step(mx, shape, hybridize=False):
     """Forward, backward and update of one batch; the loss."""
-    net = _network(mx, shape)
+    net = network(mx, shape)
     net.initialize(mx.init.Xavier())
     if hybridize:
         net.hybridize()
@@ -37,7 +38,7 @@ def step(mx, shape, hybridize=False):
 def step_on_two(mx, compress=False):
     """The same on two CPU contexts, whose gradients the store sums; the loss of the first half."""
     contexts = [mx.cpu(0), mx.cpu(1)]
-    net = _network(mx, PERCEPTRON)
+    net = network(mx, PERCEPTRON)
     net.initialize(mx.init.Xavier(), ctx=contexts)
     compression = {"type": "2bit", "threshold": 0.5} if compress else None
     trainer = mx.gluon.Trainer(
@@ -53,22 +54,26 @@ def step_on_two(mx, compress=False):
     return values[0].mean().asscalar()
 
 
-def step_torch(torch, shape):
-    """The same in PyTorch."""
+def network_torch(torch, shape):
+    """The same network in PyTorch."""
     nn = torch.nn
     if shape == LENET:
-        net = nn.Sequential(
+        return nn.Sequential(
             nn.Conv2d(1, 20, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(),
             nn.MaxPool2d(2), nn.Flatten(), nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10),
         )  # fmt: skip
-    else:
-        net = nn.Sequential(
-            nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)
-        )
+    return nn.Sequential(
+        nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 10)
+    )
+
+
+def step_torch(torch, shape):
+    """``step`` in PyTorch."""
+    net = network_torch(torch, shape)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x = torch.rand(shape)
     y = torch.arange(shape[0]) % 10
-    loss = nn.functional.cross_entropy(net(x), y)
+    loss = torch.nn.functional.cross_entropy(net(x), y)
     loss.backward()
     optimizer.step()
     return loss.item()

@@ -26,7 +26,7 @@ METHODS = ["xla", *(["onednn"] if HAS_ONEDNN else [])]
 @pytest.fixture(autouse=True, scope="module")
 def _not_on_disk():
     """Calls of oneDNN, made here outside of programs, cannot be written to disk."""
-    with disk_cache.kept_out():
+    with disk_cache.not_on_disk():
         yield
 
 
