@@ -9,7 +9,7 @@ import numpy as np
 
 from mixnet.base import MXNetError, ShapeError
 from mixnet.ops.op import Op
-from mixnet.ops.operator import Operator, Statics
+from mixnet.ops.operator import Operator, Statics, is_own
 from mixnet.ops.schema.attributes import Dynamic
 
 Shape = tuple[int, ...]
@@ -51,11 +51,6 @@ _SENTENCES: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     ),
     (r"division by zero", lambda m: "a number that it divides by is 0"),
 )
-
-
-def is_own(op: Operator) -> bool:
-    """Whether the operator was declared outside of mixnet: its errors are its author's to read."""
-    return op.function is not None and not op.function.__module__.startswith("mixnet.")
 
 
 def explain(

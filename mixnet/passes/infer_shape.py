@@ -12,8 +12,8 @@ from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, made_in
 from mixnet.ops.op import Op
-from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.reason import is_own, reason
+from mixnet.ops.operator import Operator, Statics, is_own
+from mixnet.ops.reason import reason
 from mixnet.ops.schema.attributes import numbers
 from mixnet.ops.schema.rewrites import ask
 from mixnet.ops.schema.shape_constraints import CallShapes, Shape, merged

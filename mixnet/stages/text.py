@@ -73,21 +73,23 @@ def changes_text(changes: dict[str, list[Any]], labels: Mapping[str, str] | None
         labels: what nodes are called, by name; others have their own name.
     """
 
-    def said(name: str) -> str:
+    def name_in_text(name: str) -> str:
         return (labels or {}).get(name, name)
 
     parts = []
     for kind in ("expanded", "merged"):
         for each in changes[kind]:
             count = len(each["into"])
-            into = said(each["into"]) if kind == "merged" else how_many(count, "node")
-            parts.append(f"{kind} {said(each['name'])} into {into}")
+            into = name_in_text(each["into"]) if kind == "merged" else how_many(count, "node")
+            parts.append(f"{kind} {name_in_text(each['name'])} into {into}")
     for kind in ("added", "removed"):
         if changes[kind]:
-            parts.append(f"{kind} {', '.join(map(said, changes[kind]))}")
+            parts.append(f"{kind} {', '.join(map(name_in_text, changes[kind]))}")
     for kind in ("changed", "rewired"):
         if changes[kind]:
-            parts.append(f"{kind} {', '.join(said(each['name']) for each in changes[kind])}")
+            parts.append(
+                f"{kind} {', '.join(name_in_text(each['name']) for each in changes[kind])}"
+            )
     return "; ".join(parts) or "nothing changed"
 
 

@@ -432,12 +432,12 @@ def test_what_one_thread_has_drawn_is_not_replaced_by_an_older_one() -> None:
     to_dict = data.to_dict
 
     def slow(wait: bool) -> dict:
-        found = to_dict(wait)
+        stored = to_dict(wait)
         if threading.current_thread().name == "older":
             began.set()
             done.wait(0.2)
-        drawn.append(found["step"])
-        return found
+        drawn.append(stored["step"])
+        return stored
 
     data.to_dict = slow  # type: ignore[method-assign]
     older = threading.Thread(target=board._publish, name="older")
@@ -446,7 +446,7 @@ def test_what_one_thread_has_drawn_is_not_replaced_by_an_older_one() -> None:
     board._data.step = 7  # type: ignore[union-attr]
     assert board.payload["step"] == 7
     done.set()
-    older.join()
+    older.join(PATIENCE)
     assert drawn == [0, 7] and board._payload["step"] == 7
 
 

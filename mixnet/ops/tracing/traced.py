@@ -10,8 +10,7 @@ import jax
 import numpy as np
 
 from mixnet.base import MXNetError
-from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.reason import is_own
+from mixnet.ops.operator import Operator, Statics, is_own
 from mixnet.ops.tracing.template import Family, pattern_of
 from mixnet.private_jax.jaxprs import ClosedJaxpr
 from mixnet.private_jax.tracing import flat_tracer, whole_tracebacks

@@ -6,8 +6,8 @@ from itertools import islice
 
 from mixnet.base import ContextError, MXNetError
 from mixnet.context import Context
-from mixnet.ops.operator import Operator, Statics
-from mixnet.ops.reason import explain, is_own
+from mixnet.ops.operator import Operator, Statics, is_own
+from mixnet.ops.reason import explain
 from mixnet.passes.infer_shape import evaluate
 from mixnet.runtime.value.turns import turns_of
 from mixnet.runtime.value.value import Spec

@@ -391,10 +391,10 @@ class TrainingBoard(View):
         if data is None:
             return self._payload
         with self._drawing:
-            self._payload = self._made(data, wait)
+            self._payload = self._payload_of(data, wait)
             return self._payload
 
-    def _made(self, data: Store, wait: bool | None) -> dict[str, Any]:
+    def _payload_of(self, data: Store, wait: bool | None) -> dict[str, Any]:
         # Only the thread of the loop waits for pending values, or any thread if there is no loop.
         if wait is None:
             wait = not self.running and self._loop in (None, threading.get_ident())
