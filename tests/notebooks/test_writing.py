@@ -17,7 +17,10 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # A percent sign is next to its number; "7 % 3" in code is a remainder.
 SPACED = re.compile(r"\d %(?! ?[\d({%])")
-THINGS = "operation box array node device thread step program piece row line task event machine"
+THINGS = (
+    "operation box array node device thread step program piece row line task event machine "
+    "place letter"
+)
 ONE_OF_MANY = re.compile(
     rf"(?<![\d.,v-])\b1 (?:{'|'.join(THINGS.split())})e?s\b"
 )  # "1 pieces", but not "0.1 steps"
