@@ -34,6 +34,7 @@ from mixnet.model.batch_end import BatchEndParams as BatchEndParams
 from mixnet.model.feed_forward import BASE_ESTIMATOR as BASE_ESTIMATOR
 from mixnet.model.feed_forward import SKLEARN_INSTALLED as SKLEARN_INSTALLED
 from mixnet.model.feed_forward import FeedForward as FeedForward
+from mixnet.model.feed_forward import _train_multi_device as _train_multi_device
 from mixnet.model.update import _create_kvstore as _create_kvstore
 from mixnet.model.update import _create_sparse_kvstore as _create_sparse_kvstore
 from mixnet.model.update import _initialize_kvstore as _initialize_kvstore

@@ -56,6 +56,144 @@ def _call(callbacks: Callbacks | None, *args: Any) -> None:
         each(*args)
 
 
+def _train_multi_device(
+    symbol: Any,
+    ctx: Sequence[Any],
+    arg_names: Sequence[str],
+    param_names: Sequence[str],
+    aux_names: Sequence[str],
+    arg_params: dict[str, NDArray],
+    aux_params: dict[str, NDArray],
+    begin_epoch: int,
+    end_epoch: int | None,
+    epoch_size: int | None,
+    optimizer: Any,
+    kvstore: Any,
+    update_on_kvstore: bool,
+    train_data: DataIter,
+    eval_data: DataIter | None = None,
+    eval_metric: Any = None,
+    epoch_end_callback: Callbacks | None = None,
+    batch_end_callback: Callbacks | None = None,
+    logger: logging.Logger | ModuleType | None = None,
+    work_load_list: Sequence[float] | None = None,
+    monitor: Monitor | None = None,
+    eval_end_callback: Callbacks | None = None,
+    eval_batch_end_callback: Callbacks | None = None,
+    sym_gen: Callable[..., Any] | None = None,
+) -> None:
+    """The loop of ``FeedForward.fit``, which early programs call; ``arg_params`` are trained in place."""
+    # Callbacks read the local variables by these names.
+    logger = logging if logger is None else logger
+    executor_manager = DataParallelExecutorManager(
+        symbol, ctx, train_data, arg_names, param_names, aux_names, work_load_list, logger, sym_gen
+    )
+    if monitor:
+        executor_manager.install_monitor(monitor)
+    executor_manager.set_params(arg_params, aux_params)
+    update = _step_of(executor_manager, optimizer, kvstore, update_on_kvstore, arg_params)
+    train_data.reset()
+    for epoch in range(begin_epoch, end_epoch):  # type: ignore[arg-type]
+        tic = time.time()
+        eval_metric.reset()
+        nbatch = 0
+        while True:
+            do_reset = True
+            for data_batch in train_data:
+                flush("FeedForward.fit")
+                executor_manager.load_data_batch(data_batch)
+                if monitor is not None:
+                    monitor.tic()
+                executor_manager.forward(is_train=True)
+                executor_manager.backward()
+                update()
+                if monitor is not None:
+                    monitor.toc_print()
+                executor_manager.update_metric(eval_metric, data_batch.label)
+                nbatch += 1
+                _call_after_batch(batch_end_callback, epoch, nbatch, eval_metric, locals())
+                if epoch_size is not None and nbatch >= epoch_size:
+                    do_reset = False
+                    break
+            if do_reset:
+                logger.info("Epoch[%d] Resetting Data Iterator", epoch)
+                train_data.reset()
+            if epoch_size is None or nbatch >= epoch_size:
+                break
+        toc = time.time()
+        logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
+        if epoch_end_callback or epoch + 1 == end_epoch:
+            executor_manager.copy_to(arg_params, aux_params)
+        _call(epoch_end_callback, epoch, symbol, arg_params, aux_params)
+        if eval_data:
+            callbacks = (eval_end_callback, eval_batch_end_callback)
+            _validate(executor_manager, epoch, eval_data, eval_metric, *callbacks)
+
+
+def _step_of(
+    manager: DataParallelExecutorManager,
+    optimizer: Any,
+    store: Any,
+    on_store: bool,
+    arg_params: dict[str, NDArray],
+) -> Callable[[], None]:
+    """The function that updates the parameters with the gradients of a batch."""
+    names, count = manager.param_names, len(manager.ctx)
+    updater = None if on_store else opt.get_updater(optimizer)
+    if store:
+        if on_store:
+            store.set_optimizer(optimizer)
+        _initialize_kvstore(store, manager.param_arrays, arg_params, names, on_store)
+
+    def update() -> None:
+        for executor in manager.curr_execgrp.train_execs:
+            executor.release()  # or the old parameters could not make room for the new ones
+        arrays = (manager.param_arrays, manager.grad_arrays)
+        if on_store:
+            _update_params_on_kvstore(*arrays, store, names)
+        else:
+            _update_params(*arrays, updater, count, store, names)
+        flush("FeedForward.fit")
+
+    return update
+
+
+def _call_after_batch(
+    callbacks: Callbacks | None,
+    epoch: int,
+    nbatch: int,
+    eval_metric: Any,
+    variables: dict[str, Any],
+) -> None:
+    if callbacks is not None:
+        _call(
+            callbacks,
+            BatchEndParam(epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=variables),
+        )
+
+
+def _validate(
+    executor_manager: DataParallelExecutorManager,
+    epoch: int,
+    eval_data: DataIter,
+    eval_metric: Any,
+    eval_end_callback: Callbacks | None,
+    eval_batch_end_callback: Callbacks | None,
+) -> None:
+    eval_metric.reset()
+    eval_data.reset()
+    total_num_batch = 0
+    for i, eval_batch in enumerate(eval_data):
+        executor_manager.load_data_batch(eval_batch)
+        executor_manager.forward(is_train=False)
+        executor_manager.update_metric(eval_metric, eval_batch.label)
+        flush("FeedForward.fit")
+        _call_after_batch(eval_batch_end_callback, epoch, i, eval_metric, locals())
+        total_num_batch += 1
+    _call_after_batch(eval_end_callback, epoch, total_num_batch, eval_metric, locals())
+    eval_data.reset()
+
+
 class FeedForward(BASE_ESTIMATOR):
     """A symbol with methods to fit, predict and score.
 
@@ -380,33 +518,11 @@ class FeedForward(BASE_ESTIMATOR):
             i * copies + k: name for i, name in enumerate(param_names) for k in range(copies)
         }
         optimizer = self._optimizer_for(data.batch_size, store)
-        logger = logging if logger is None else logger
-        manager = DataParallelExecutorManager(
-            self.symbol, self.ctx, data, arg_names, param_names, aux_names, work_load_list, logger,
-            self.sym_gen,
-        )  # fmt: skip
-        if monitor:
-            manager.install_monitor(monitor)
-        manager.set_params(self.arg_params, self.aux_params)
-        updater = None if on_store else opt.get_updater(optimizer)
-        if store:
-            if on_store:
-                store.set_optimizer(optimizer)
-            _initialize_kvstore(store, manager.param_arrays, self.arg_params, param_names, on_store)
-
-        def update() -> None:
-            for executor in manager.curr_execgrp.train_execs:
-                executor.release()  # or the old parameters could not make room for the new ones
-            arrays = (manager.param_arrays, manager.grad_arrays)
-            if on_store:
-                _update_params_on_kvstore(*arrays, store, param_names)
-            else:
-                _update_params(*arrays, updater, count, store, param_names)
-            flush("FeedForward.fit")
-
-        self._train(
-            manager, update, data, eval_data, eval_metric, epoch_end_callback, batch_end_callback,
-            logger, monitor, eval_end_callback, eval_batch_end_callback,
+        _train_multi_device(
+            self.symbol, self.ctx, arg_names, param_names, aux_names, self.arg_params, self.aux_params,
+            self.begin_epoch, self.num_epoch, self.epoch_size, optimizer, store, on_store, data,
+            eval_data, eval_metric, epoch_end_callback, batch_end_callback, logger, work_load_list,
+            monitor, eval_end_callback, eval_batch_end_callback, self.sym_gen,
         )  # fmt: skip
         self._pred_exec = None  # its parameters are old
 
@@ -420,82 +536,6 @@ class FeedForward(BASE_ESTIMATOR):
         if isinstance(optimizer, opt.Optimizer) and not optimizer.idx2name:
             optimizer.idx2name = dict(self.kwargs["param_idx2name"])
         return optimizer
-
-    def _train(
-        self,
-        executor_manager: DataParallelExecutorManager,
-        update: Callable[[], None],
-        train_data: DataIter,
-        eval_data: DataIter | None,
-        eval_metric: Any,
-        epoch_end_callback: Callbacks | None,
-        batch_end_callback: Callbacks | None,
-        logger: logging.Logger | ModuleType,
-        monitor: Monitor | None,
-        eval_end_callback: Callbacks | None,
-        eval_batch_end_callback: Callbacks | None,
-    ) -> None:
-        # Callbacks read the local variables by these names.
-        epoch_size = self.epoch_size
-        train_data.reset()
-        for epoch in range(self.begin_epoch, self.num_epoch):  # type: ignore[arg-type]
-            tic = time.time()
-            eval_metric.reset()
-            nbatch = 0
-            while True:
-                do_reset = True
-                for data_batch in train_data:
-                    flush("FeedForward.fit")
-                    executor_manager.load_data_batch(data_batch)
-                    if monitor is not None:
-                        monitor.tic()
-                    executor_manager.forward(is_train=True)
-                    executor_manager.backward()
-                    update()
-                    if monitor is not None:
-                        monitor.toc_print()
-                    executor_manager.update_metric(eval_metric, data_batch.label)
-                    nbatch += 1
-                    if batch_end_callback is not None:
-                        batch_end_params = BatchEndParam(
-                            epoch=epoch, nbatch=nbatch, eval_metric=eval_metric, locals=locals()
-                        )
-                        _call(batch_end_callback, batch_end_params)
-                    if epoch_size is not None and nbatch >= epoch_size:
-                        do_reset = False
-                        break
-                if do_reset:
-                    logger.info("Epoch[%d] Resetting Data Iterator", epoch)
-                    train_data.reset()
-                if epoch_size is None or nbatch >= epoch_size:
-                    break
-            toc = time.time()
-            logger.info("Epoch[%d] Time cost=%.3f", epoch, (toc - tic))
-            if epoch_end_callback or epoch + 1 == self.num_epoch:
-                executor_manager.copy_to(self.arg_params, self.aux_params)
-            _call(epoch_end_callback, epoch, self.symbol, self.arg_params, self.aux_params)
-            if not eval_data:
-                continue
-            eval_metric.reset()
-            eval_data.reset()
-            total_num_batch = 0
-            for i, eval_batch in enumerate(eval_data):
-                executor_manager.load_data_batch(eval_batch)
-                executor_manager.forward(is_train=False)
-                executor_manager.update_metric(eval_metric, eval_batch.label)
-                flush("FeedForward.fit")
-                if eval_batch_end_callback is not None:
-                    batch_end_params = BatchEndParam(
-                        epoch=epoch, nbatch=i, eval_metric=eval_metric, locals=locals()
-                    )
-                    _call(eval_batch_end_callback, batch_end_params)
-                total_num_batch += 1
-            if eval_end_callback is not None:
-                eval_end_params = BatchEndParam(
-                    epoch=epoch, nbatch=total_num_batch, eval_metric=eval_metric, locals=locals()
-                )
-                _call(eval_end_callback, eval_end_params)
-            eval_data.reset()
 
     # ---- files ----------------------------------------------------------------------------------
 

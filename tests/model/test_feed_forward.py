@@ -189,3 +189,20 @@ def test_initializers_are_called_with_plain_names() -> None:
     model = mx.model.FeedForward(network, initializer=fill)  # type: ignore[arg-type]
     model._init_params([("data", (2, 4)), ("softmax_label", (2,))])
     assert (str, "kl_moving_avg") in names and {each for each, _ in names} == {str}
+
+
+def test_the_loop_of_early_programs() -> None:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, no_bias=True, name="fc")
+    net = mx.sym.LinearRegressionOutput(net, mx.sym.Variable("label"))
+    params = {"fc_weight": mx.nd.zeros((1, 2))}
+    data = mx.io.NDArrayIter(np.ones((4, 2), "f"), np.ones(4, "f"), 2, label_name="label")
+    store, on_store = mx.model._create_kvstore("local", 1, params)
+    optimizer = mx.optimizer.create("sgd", learning_rate=0.25, rescale_grad=0.5)
+    batches: list[int] = []
+    mx.model._train_multi_device(
+        net, [mx.cpu()], net.list_arguments(), ["fc_weight"], [], params, {}, 0, 1, None, optimizer,
+        store, on_store, data, eval_metric=mx.metric.create("mse"),
+        batch_end_callback=lambda param: batches.append(param.nbatch),
+    )  # fmt: skip
+    assert batches == [1, 2]
+    np.testing.assert_allclose(params["fc_weight"].asnumpy(), [[0.375, 0.375]])  # MXNet 1.9.1's
