@@ -9,6 +9,8 @@ import pytest
 
 import mixnet as mx
 from mixnet import autograd, gluon, nd
+from mixnet.runtime.programs import executable_cache
+from mixnet.runtime.programs.executable_cache import bare_call
 from mixnet.runtime.record.segment import Segment
 
 CONTEXTS = [mx.cpu(i) for i in range(4)]
@@ -74,6 +76,37 @@ def test_same_parameters(optimizer: str, options: dict[str, float]) -> None:
     joint, count = trained(2, optimizer, **options)
     assert (none, count) == (0, expected(4))
     check_alike(joint, separate)
+
+
+def test_gradients_are_summed_before_backward_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of XLA's schedule: one sum for each large gradient, and small ones together."""
+    if not expected(1):
+        pytest.skip("needs four devices")
+    texts: list[str] = []
+
+    def noted(compiled: Any) -> Any:
+        texts.append(compiled.as_text())
+        return bare_call(compiled)
+
+    monkeypatch.setattr(executable_cache, "bare_call", noted)
+    net = gluon.nn.HybridSequential()
+    net.add(*[gluon.nn.Dense(160, in_units=160) for _ in range(3)])
+    net.initialize(ctx=CONTEXTS)
+    trainer = gluon.Trainer(net.collect_params(), "sgd")
+    trainer._prepare()
+    trainer._kvstore.handle._steps.after = 1
+    inputs = [nd.ones((2, 160), context) for context in CONTEXTS]
+    for _ in range(2):
+        with autograd.record():
+            losses = [net(x).sum() for x in inputs]
+        autograd.backward(losses)
+        trainer.step(8)
+    nd.waitall()
+    assert texts and "is_scheduled=true" in texts[-1]
+    lines = texts[-1].partition("\nENTRY")[2].splitlines()
+    sums = [i for i, line in enumerate(lines) if " all-reduce(" in line]
+    products = [i for i, line in enumerate(lines) if " dot(" in line or "dot_general" in line]
+    assert len(sums) == 4 and sums[0] < products[-1]
 
 
 def test_noise_is_drawn_once_for_all_devices() -> None:

@@ -31,6 +31,18 @@ def chosen_options() -> dict[str, str]:
     return _CHOSEN if _is_supported(tuple(_CHOSEN.items())) else {}
 
 
+_SUMS_APART = {"xla_disable_hlo_passes": "cpu-all-reduce-combiner"}
+"""XLA would put all sums over devices into one, which begins after the last gradient."""
+
+
+def joint_options(graph: Graph, platform: str) -> dict[str, str]:
+    """The compiler options for a program over several devices, which sends small arrays together itself."""
+    options = compiler_options(graph, platform)
+    if platform == "cpu" and _is_supported(tuple(_SUMS_APART.items())):
+        options = {**options, **_SUMS_APART}
+    return options
+
+
 @cache
 def _is_supported(options: tuple[tuple[str, str], ...]) -> bool:
     try:

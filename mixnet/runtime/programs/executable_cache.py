@@ -22,7 +22,12 @@ from mixnet.runtime.compile import background, disk_cache
 from mixnet.runtime.compile import watch as compile_watch
 from mixnet.runtime.compile.ahead import compile_for, forgetters, make_room
 from mixnet.runtime.compile.lower import lower
-from mixnet.runtime.compile.options import can_be_written, compiler_options, quick_options
+from mixnet.runtime.compile.options import (
+    can_be_written,
+    compiler_options,
+    joint_options,
+    quick_options,
+)
 from mixnet.runtime.devices.host_memory import keep_freed_memory, return_freed_memory
 from mixnet.runtime.interpret import interpreter as interpret
 from mixnet.runtime.interpret import patience
@@ -347,7 +352,7 @@ class JointPrograms:
             function,
             donate_argnums=tuple(1 + i for i in donated),
             keep_unused=True,
-            compiler_options=dict(compiler_options(graph, platform)),
+            compiler_options=joint_options(graph, platform),
         )
         caching = nullcontext() if can_be_written(graph) else disk_cache.not_on_disk()
         with caching, products_for(platform):
