@@ -77,7 +77,7 @@ class Inference:
                 if shape is not None:
                     self.shapes[entry] = checked_shape(f"Variable {node.name!r}", shape)
                 if ONE_SHAPE in node.attrs:
-                    _check_one_shape(node, self.shapes[entry], self._least)
+                    check_one_shape(node, self.shapes[entry], self._least)
                 dtype = (dtypes or {}).get(node.name)
                 if dtype is None and "__dtype__" in node.attrs:
                     dtype = _declared(node)
@@ -520,7 +520,12 @@ def _declared_shape(node: Node) -> Shape:
     return shape
 
 
-def _check_one_shape(node: Node, given: Shape, least: int) -> None:
+def variables_of_one_shape(graph: Graph) -> dict[str, Node]:
+    """Variables that take their declared shape alone, by name."""
+    return {n.name: n for n in graph.nodes if n.is_variable and ONE_SHAPE in n.attrs}
+
+
+def check_one_shape(node: Node, given: Shape, least: int = 1) -> None:
     """Check the shape of a variable that takes its declared one alone.
 
     Raises:

@@ -411,6 +411,15 @@ def test_a_symbol_for_one_shape_refuses_others(tmp_path: Path) -> None:
         words = r"'x' has shape \(4, 3\); .* for \(2, 3\) alone.*input_shapes=\{'x': \(\.\.\.\)\}"
         with pytest.raises(ShapeError, match=words):
             each.eval(x=mx.nd.ones((4, 3)), **arguments)
+    block = mx.gluon.SymbolBlock(symbol, [mx.sym.var("x")])
+    block.collect_params().initialize()
+    for name, value in arguments.items():
+        block.collect_params()[name].set_data(value)
+    for hybrid in (False, True):
+        block.hybridize(hybrid)
+        assert block(mx.nd.ones((2, 3))).asnumpy().tolist() == [[6.0] * 3] * 2
+        with pytest.raises(ShapeError, match=words):
+            block(mx.nd.ones((4, 3)))
 
 
 def test_a_symbol_that_needs_no_extents_takes_any_shape(tmp_path: Path) -> None:
