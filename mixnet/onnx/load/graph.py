@@ -456,7 +456,7 @@ class Reading:
                 text = f"an input or attribute is missing or of another kind ({text or type(error).__name__})"
             raise MXNetError(
                 f"ONNX operator {name} of node {node.name!r} cannot be read: "
-                f"{text or type(error).__name__}."
+                f"{text.rstrip('.') or type(error).__name__}."
             ) from None
 
     def read(self, name: str, reader: str) -> Any:
