@@ -525,16 +525,16 @@ def variables_of_one_shape(graph: Graph) -> dict[str, Node]:
     return {n.name: n for n in graph.nodes if n.is_variable and ONE_SHAPE in n.attrs}
 
 
-def check_one_shape(node: Node, given: Shape, least: int = 1) -> None:
+def check_one_shape(node: Node, shape: Shape, least: int = 1) -> None:
     """Check the shape of a variable that takes its declared one alone.
 
     Raises:
         ShapeError: it is another one.
     """
-    declared = _declared_shape(node) if "__shape__" in node.attrs else given
-    if merged(given, declared, least) is None:
+    declared = _declared_shape(node) if "__shape__" in node.attrs else shape
+    if merged(shape, declared, least) is None:
         raise ShapeError(
-            f"Variable {node.name!r} has shape {given}; the symbol was made for {declared} alone. "
+            f"Variable {node.name!r} has shape {shape}; the symbol was made for {declared} alone. "
             f"{node.attrs[ONE_SHAPE]}"
         )
 
