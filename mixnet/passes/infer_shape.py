@@ -23,6 +23,9 @@ from mixnet.ops.tracing.traced import MOST_TRACES, traced
 from mixnet.passes.infer_dtype import infer_node_dtypes
 from mixnet.passes.try_shapes import forward_from, input_of
 
+ONE_SHAPE = "__one_shape__"
+"""Attribute of variables whose declared shape is the only one that their symbol was made for."""
+
 
 def is_known(shape: Any) -> bool:
     """Whether a shape is complete; 0 and -1 are unknown extents."""
@@ -73,6 +76,8 @@ class Inference:
                     shape = [each if each > 0 else self._unknown for each in _declared_shape(node)]
                 if shape is not None:
                     self.shapes[entry] = checked_shape(f"Variable {node.name!r}", shape)
+                if ONE_SHAPE in node.attrs:
+                    check_one_shape(node, self.shapes[entry], self._least)
                 dtype = (dtypes or {}).get(node.name)
                 if dtype is None and "__dtype__" in node.attrs:
                     dtype = _declared(node)
@@ -513,6 +518,25 @@ def _declared_shape(node: Node) -> Shape:
             f"(2, 3), with 0 or -1 for an extent that is not known."
         ) from None
     return shape
+
+
+def variables_of_one_shape(graph: Graph) -> dict[str, Node]:
+    """Variables that take their declared shape alone, by name."""
+    return {n.name: n for n in graph.nodes if n.is_variable and ONE_SHAPE in n.attrs}
+
+
+def check_one_shape(node: Node, shape: Shape, least: int = 1) -> None:
+    """Check the shape of a variable that takes its declared one alone.
+
+    Raises:
+        ShapeError: it is another one.
+    """
+    declared = _declared_shape(node) if "__shape__" in node.attrs else shape
+    if merged(shape, declared, least) is None:
+        raise ShapeError(
+            f"Variable {node.name!r} has shape {shape}; the symbol was made for {declared} alone. "
+            f"{node.attrs[ONE_SHAPE]}"
+        )
 
 
 def _declared(node: Node) -> np.dtype:

@@ -394,3 +394,38 @@ def test_a_file_that_needs_numbers_says_which(tmp_path: Path) -> None:
 def test_an_axis_without_elements_is_no_open_one() -> None:
     counts, failed = measure("empty_set")
     assert set(counts) == {"pass"}, failed
+
+
+def test_a_symbol_for_one_shape_refuses_others(tmp_path: Path) -> None:
+    nodes = [
+        make("Shape", ["x"], ["shape"]),
+        make("ReduceProd", ["shape"], ["count"]),
+        make("Cast", ["count"], ["number"], to=onnx.TensorProto.FLOAT),
+        make("Mul", ["x", "number"], ["out"]),
+    ]
+    path = saved(model_of(nodes, {"x": ["n", "t"]}, ["out"]), tmp_path / "net.onnx")
+    symbol, arguments, _ = mx.contrib.onnx.import_model(path, input_shapes={"x": (2, 3)})
+    for each in (symbol, mx.sym.load_json(symbol.tojson())):
+        (out,) = each.eval(x=mx.nd.ones((2, 3)), **arguments)
+        assert out.asnumpy().tolist() == [[6.0] * 3] * 2
+        words = r"'x' has shape \(4, 3\); .* for \(2, 3\) alone.*input_shapes=\{'x': \(\.\.\.\)\}"
+        with pytest.raises(ShapeError, match=words):
+            each.eval(x=mx.nd.ones((4, 3)), **arguments)
+    block = mx.gluon.SymbolBlock(symbol, [mx.sym.var("x")])
+    block.collect_params().initialize()
+    for name, value in arguments.items():
+        block.collect_params()[name].set_data(value)
+    for hybrid in (False, True):
+        block.hybridize(hybrid)
+        assert block(mx.nd.ones((2, 3))).asnumpy().tolist() == [[6.0] * 3] * 2
+        with pytest.raises(ShapeError, match=words):
+            block(mx.nd.ones((4, 3)))
+
+
+def test_a_symbol_that_needs_no_extents_takes_any_shape(tmp_path: Path) -> None:
+    path = saved(
+        model_of([make("Relu", ["x"], ["out"])], {"x": ["n", 3]}, ["out"]), tmp_path / "net.onnx"
+    )
+    symbol, _, _ = mx.contrib.onnx.import_model(path, input_shapes={"x": (2, 3)})
+    assert symbol.infer_shape()[1] == [(2, 3)]
+    assert symbol.infer_shape(x=(4, 3))[1] == [(4, 3)]

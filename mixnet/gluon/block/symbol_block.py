@@ -13,7 +13,12 @@ from mixnet.gluon.block.run_symbol import run_symbol
 from mixnet.gluon.parameter import ParameterDict
 from mixnet.graph.node import Entry
 from mixnet.ndarray.ndarray import NDArray
-from mixnet.passes.infer_shape import infer, is_known
+from mixnet.passes.infer_shape import (
+    check_one_shape,
+    infer,
+    is_known,
+    variables_of_one_shape,
+)
 from mixnet.symbol.symbol import Symbol, Variable
 from mixnet.util import is_np_array, set_module
 
@@ -65,6 +70,7 @@ class SymbolBlock(HybridBlock):
         self._symbol = heads[0] if len(heads) == 1 else sym.Group(heads, type(heads[0]))
         self._single = isinstance(outputs, Symbol) and len(outputs) == 1
         self._inputs = [str(each.name) for each in variables]
+        self._one_shape = variables_of_one_shape(self._symbol.graph)
         self._cached_graph = (variables, self._symbol)
         states = set(self._symbol.list_auxiliary_states())
         names = [*self._symbol.list_arguments(), *self._symbol.list_auxiliary_states()]
@@ -164,6 +170,14 @@ class SymbolBlock(HybridBlock):
     def cast(self, dtype: DTypeLike) -> None:
         """Change the dtype of all parameters."""
         super().cast(dtype)
+
+    def __call__(self, x: Tensor, *args: Any) -> Any:
+        """See ``forward``; inputs that the symbol takes in one shape alone are checked before."""
+        if self._one_shape:  # a hybridized call has no variables of the symbol, which say so
+            for name, each in zip(self._inputs, _flat((x, *args)), strict=False):
+                if name in self._one_shape and isinstance(each, NDArray):
+                    check_one_shape(self._one_shape[name], each.shape)
+        return super().__call__(x, *args)
 
     def forward(self, x: Tensor, *args: Any) -> Any:
         """Outputs of the symbol for its inputs in order."""

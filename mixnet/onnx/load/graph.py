@@ -23,7 +23,7 @@ from mixnet.onnx.load.extents import OpenArray, Origins, followed, open_extent
 from mixnet.onnx.load.functions import definition_of, is_of_onnx, read_definition
 from mixnet.onnx.load.table import ALIKE, MAIN, READERS, REASONS, Call, key_of
 from mixnet.onnx.package import onnx_package
-from mixnet.passes.infer_shape import evaluate_node
+from mixnet.passes.infer_shape import ONE_SHAPE, evaluate_node
 from mixnet.symbol.symbol import Symbol
 
 NEWEST_READ = 28
@@ -129,7 +129,12 @@ class Reading:
         return cast("Symbol", self.mark_scalar(symbol, not value.shape))
 
     def input(
-        self, name: str, shape: tuple[Extent, ...], dtype: np.dtype, known: tuple[int, ...]
+        self,
+        name: str,
+        shape: tuple[Extent, ...],
+        dtype: np.dtype,
+        known: tuple[int, ...],
+        why: str = "",
     ) -> None:
         """Declare an input of the graph; one without axes has one axis of extent 1 here.
 
@@ -138,8 +143,10 @@ class Reading:
             shape: with symbols for open extents.
             dtype: of its elements.
             known: the shape that the symbol declares, 0 for extents that are not known.
+            why: where that is the only one, what an error says of another.
         """
-        symbol = sym.Variable(name, shape=known or (1,), dtype=dtype)
+        marks = {ONE_SHAPE: why} if why else {}
+        symbol = sym.Variable(name, shape=known or (1,), dtype=dtype, **marks)
         self.values[name] = self.variable(symbol, shape or (1,), dtype, not shape)
 
     def filled(self, shape: tuple[Extent, ...], number: float, dtype: np.dtype) -> Any:
@@ -449,7 +456,7 @@ class Reading:
                 text = f"an input or attribute is missing or of another kind ({text or type(error).__name__})"
             raise MXNetError(
                 f"ONNX operator {name} of node {node.name!r} cannot be read: "
-                f"{text or type(error).__name__}."
+                f"{text.rstrip('.') or type(error).__name__}."
             ) from None
 
     def read(self, name: str, reader: str) -> Any:
@@ -541,11 +548,40 @@ def _is_trained(array: np.ndarray) -> bool:
     return array.ndim > 0 and bool(np.isfinite(array).all())
 
 
+_OF_EXTENTS = {"_with_extents", "_extents", "_of_shape"}
+"""Operators that MXNet does not have."""
+
+
 def read_graph(
     model: Any,
     shapes: Mapping[str, Any] | None,
     arrays: dict[str, np.ndarray],
     fixed: bool = False,
+) -> tuple[Symbol, Reading, list[str]]:
+    """The symbol of a model, and names of its inputs.
+
+    Args:
+        model: a ``ModelProto``.
+        shapes: shapes of inputs by name, for inputs with dynamic dimensions.
+        arrays: its initializers.
+        fixed: whether the symbol must do without operators of extents. If it needs some, it is one for the
+            given shapes alone.
+    """
+    fixed = fixed and bool(shapes)
+    try:
+        result = _read_graph(model, shapes, arrays)
+        if not fixed or not any(
+            not node.is_variable and node.op.name in _OF_EXTENTS for node in result[0].graph.nodes
+        ):
+            return result
+    except Exception:
+        if not fixed:
+            raise
+    return _read_graph(model, shapes, arrays, fixed)
+
+
+def _read_graph(
+    model: Any, shapes: Mapping[str, Any] | None, arrays: dict[str, np.ndarray], fixed: bool = False
 ) -> tuple[Symbol, Reading, list[str]]:
     """The symbol of a model, and names of its inputs.
 
@@ -632,7 +668,12 @@ class _Input:
             for axis, extent in enumerate(self.shape)
         )
         known = self.shape if self.is_known else tuple(0 if is_open(e) else e for e in shape)
-        reading.input(self.name, shape, _dtype_of(self.info), known)
+        alone = (
+            f"For another shape, import the file with input_shapes={{{self.name!r}: (...)}}."
+            if self.is_fixed
+            else ""
+        )
+        reading.input(self.name, shape, _dtype_of(self.info), known, alone)
         variable = reading.values[self.name]
         for axis, number in numbers.items():
             reading.origins.set(number, variable, axis)

@@ -27,9 +27,9 @@ def import_model(
 
     Args:
         model_file: its path. External parameters are read only from its folder.
-        input_shapes: shapes of inputs by name. Their dynamic dimensions become these extents, and the symbol
-            is one for them alone: it has no operators that compute with extents, so MXNet reads its file.
-            Dynamic dimensions of other inputs stay dynamic.
+        input_shapes: shapes of inputs by name. The symbol has no operators that compute with extents, so
+            MXNet reads its file. If the network needs any, it is one for these shapes alone, and another
+            shape is an error. Dynamic dimensions of other inputs stay dynamic.
 
     Returns:
         The symbol, its arguments and its auxiliary states by name.
