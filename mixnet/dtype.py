@@ -96,5 +96,18 @@ def as_numbers(source: Any, dtype: np.dtype | None = None) -> np.ndarray:
         return data
     if (data.dtype.kind in "cV" and not is_numbers) or dtype is None:
         raise TypeError(f"{data.dtype} is not a data type of arrays.")
+    if (
+        data.dtype.kind == "f"
+        and dtype.kind in "iu"
+        and not isinstance(source, np.ndarray | np.generic)
+    ):
+        data = _whole(data)
     with np.errstate(invalid="ignore", over="ignore"):  # what does not fit wraps, as everywhere
         return data.astype(dtype)
+
+
+def _whole(numbers: np.ndarray) -> np.ndarray:
+    """The whole parts of Python's numbers, which then wrap; an array's would saturate."""
+    if not (np.abs(numbers) < 2.0**63).all():  # nor NaN
+        raise TypeError("NaN, infinity and numbers beyond int64 are no whole numbers.")
+    return numbers.astype(np.int64)

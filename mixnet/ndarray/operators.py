@@ -335,6 +335,8 @@ def install_sparse(cls: Any) -> None:
 
 
 def _negative(self: NDArray) -> Any:
+    if self.dtype == np.bool_:  # the negative of a truth is a number
+        return self * -1
     return type(self)._wrap(record(find("negative"), (), (), (self._read(),))[0])
 
 

@@ -9,7 +9,7 @@ import numpy as onp
 
 from mixnet.base import AttributeTypeError, AttributeValueError, OptionError, ShapeError
 from mixnet.context import Context, as_context
-from mixnet.dtype import as_dtype
+from mixnet.dtype import as_dtype, as_numbers
 from mixnet.ndarray.invoke import check_face, invoke_any
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.operators import Binary
@@ -69,11 +69,11 @@ class ndarray(NDArray):
         # NumPy 2 refuses numbers that an integer type does not hold; cast from an array they wrap.
         whole = target_dtype is not None and target_dtype.kind in "iu"
         try:
-            data = (
-                onp.asarray(source).astype(target_dtype)
-                if whole
-                else onp.asarray(source, target_dtype)
-            )
+            if whole:
+                data = as_numbers(source, target_dtype)
+            else:
+                with onp.errstate(over="ignore"):
+                    data = onp.asarray(source, target_dtype)
         except (TypeError, ValueError):
             raise AttributeTypeError(
                 f"mx.np.array takes numbers in nested lists of equal lengths, not {source!r:.80}."

@@ -151,6 +151,10 @@ class Operator:
         """Attributes by name."""
         return {}
 
+    def has_gradient(self, output: int) -> bool:
+        """Whether a gradient of this output goes on to the inputs."""
+        return self.differentiable
+
     def num_outputs(self, statics: Statics, num_inputs: int = 0) -> int:
         """Outputs, without states and residuals."""
         return 1

@@ -165,7 +165,11 @@ def differentiate(
         for i, total in enumerate(arrived):
             if total is not None and Entry(node, i) in targets:
                 gradients[Entry(node, i)] = total
-        positions = [i for i, entry in enumerate(node.inputs) if entry.node in needed]
+        positions = [
+            i
+            for i, entry in enumerate(node.inputs)
+            if entry.node in needed and (entry in targets or _goes_on(entry))
+        ]
         if not positions or not node.op.differentiable:
             continue
         if passed is not None:
@@ -198,6 +202,11 @@ def _needed(order: Sequence[Node], variables: Sequence[Entry]) -> set[Node]:
         if reads and node.op.differentiable:
             needed.add(node)
     return needed
+
+
+def _goes_on(entry: Entry) -> bool:
+    """Whether a gradient goes on from an entry. That of a mask, say, would consist of booleans."""
+    return entry.node.op is None or bool(entry.node.op.has_gradient(entry.index))
 
 
 def _only_by_rows(

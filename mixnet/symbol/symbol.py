@@ -207,7 +207,9 @@ class Symbol:
     # ---- attributes ---------------------------------------------------------------------------
 
     def attr(self, key: str) -> str | None:
-        """An attribute as text, None if it is not set."""
+        """An attribute as text, None if it is not set; ``'name'`` is the name."""
+        if key == "name":
+            return self.name
         return self.list_attr().get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
@@ -232,6 +234,7 @@ class Symbol:
                     f"Set Attr only accepts string values: {key}={value!r}; give {str(value)!r}."
                 )
         node = self._heads[0].node
+        node.name = kwargs.pop("name", node.name)
         # a copy: nodes made from this one by composition have the same dict
         node.attrs = {**node.attrs, **{hidden(key): value for key, value in kwargs.items()}}
 

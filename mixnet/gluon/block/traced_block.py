@@ -123,11 +123,11 @@ class TracedBlock(Block):
                 f"Parameter {', '.join(unused)} is not used by any computation of {self.name}: it will not "
                 f"be trained."
             )
-        for number, name in enumerate(composition.names):
-            if name not in read:
-                warn_user(
-                    f"The {number}-th input to HybridBlock {self.name} is not used by any computation."
-                )
+        inputs = [f"{i}-th" for i, name in enumerate(composition.names) if name not in read]
+        if inputs:
+            warn_user(
+                f"The {', '.join(inputs)} input to HybridBlock {self.name} is not used by any computation."
+            )
 
     def _composition(self, structure: object, count: int) -> Composition | None:
         """The block on symbols, created at the first call; None if a part accepts only arrays.

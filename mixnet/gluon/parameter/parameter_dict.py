@@ -55,6 +55,9 @@ class ParameterDict:
     def __len__(self) -> int:
         return len(self._params)
 
+    def __bool__(self) -> bool:
+        return True  # as in MXNet, where one without parameters is true
+
     def __contains__(self, name: object) -> bool:
         return name in self._params
 

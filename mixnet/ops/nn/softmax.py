@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, Literal
 
 import jax
@@ -156,13 +157,22 @@ def softmax_cross_entropy(data, label):
 
     Args:
         data: scores, ``(batch, classes)``.
-        label: class numbers, ``(batch,)``.
+        label: class numbers, ``(batch,)``. One that is no class counts as a class of probability 0.
 
     Returns:
-        ``(1,)``.
+        ``(1,)``. A probability counts as 1e-8 at least.
 
     Source: MXNet operator ``softmax_cross_entropy``.
     """
-    logs = log_softmax_along(data, -1)
-    chosen = jnp.take_along_axis(logs, label.astype(jnp.int64)[:, None], -1)
-    return -chosen.sum().reshape((1,))
+    # No probability counts as less than 1e-8, in MXNet, and a label that is no class has none.
+    logs = jnp.where(_is_label(data, label), log_softmax_along(data, -1), math.log(1e-8))
+    return -logs.max(-1).sum().reshape((1,))
+
+
+@softmax_cross_entropy.set_gradient
+def _(head, out, data, label):
+    return (softmax_along(data, -1) - _is_label(data, label)) * head, None
+
+
+def _is_label(data: jax.Array, label: jax.Array) -> Any:
+    return jnp.arange(data.shape[-1]) == label.astype(jnp.int64)[:, None]

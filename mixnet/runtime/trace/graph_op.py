@@ -95,6 +95,11 @@ class GraphOp(Operator):
         """Outputs without states and residuals."""
         return self.graph.num_outputs
 
+    def has_gradient(self, output: int) -> bool:
+        """Whether the operation that gives the output has a gradient."""
+        head = self.graph.heads[output]
+        return head.node.is_variable or bool(head.node.op.has_gradient(head.index))
+
     def num_residuals(self, statics: Statics = (), num_inputs: int = 0) -> int:
         """The last heads, which only the backward graph reads."""
         return self.residuals
