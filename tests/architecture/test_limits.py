@@ -40,7 +40,8 @@ def test_what_is_started_has_a_limit() -> None:
 @pytest.mark.parametrize(
     ("code", "count"),
     [("subprocess.run(['a'])", 1), ("subprocess.run(['a'], timeout=9)", 0), ("processes.run(['a'])", 1),
-     ("thread.join()", 1), ("thread.join(9)", 0), ("process.wait()", 1), ("process.communicate('a', timeout=9)", 0)],
+     ("thread.join()", 1), ("thread.join(9)", 0), ("process.wait()", 1),
+     ("process.communicate('a', timeout=9)", 0)],
 )  # fmt: skip
 def test_it_finds(code: str, count: int) -> None:
     assert len(list(without_limit(code))) == count
