@@ -85,22 +85,16 @@ class _Failures:
             terminal.write(f"\n{report.when} of {report.nodeid} after {times}: {message[:300]}\n")
 
 
-def quick_environment(**variables: str) -> dict[str, str]:
-    """The environment of a process that compiles as quickly as tests do: of one whose programs are large."""
-    flags = os.environ.get("XLA_FLAGS", "")
-    if not os.environ.get("MIXNET_TEST_OPTIMIZED"):
-        flags = f"{QUICK_COMPILATION} {flags}"
-    return {**os.environ, "XLA_FLAGS": flags, **variables}
-
-
 def _compile_quickly() -> None:
     """Programs of tests run once or twice: LLVM need not make them fast.
 
-    XLA reads its variable once, here; most processes that tests start have the flags that users have. With
+    XLA reads its variable once, here; the processes that tests start have the flags that users have. With
     MIXNET_TEST_OPTIMIZED all tests have them, as in ``make jax-range``.
     """
+    if os.environ.get("MIXNET_TEST_OPTIMIZED"):
+        return
     usual = os.environ.get("XLA_FLAGS")
-    os.environ["XLA_FLAGS"] = quick_environment()["XLA_FLAGS"]
+    os.environ["XLA_FLAGS"] = f"{QUICK_COMPILATION} {usual or ''}"
     xla_client.CompileOptions()
     if usual is None:
         del os.environ["XLA_FLAGS"]

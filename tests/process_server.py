@@ -30,9 +30,9 @@ def main() -> None:
             importlib.import_module(name)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is for the tests' process
     filters = list(warnings.filters)
-    warnings.filterwarnings(
-        "ignore", "os.fork", RuntimeWarning
-    )  # JAX's, of threads that do not exist yet
+    # JAX's of threads that do not exist yet, Python's of OpenBLAS's, which starts them again.
+    warnings.filterwarnings("ignore", ".*fork", RuntimeWarning)
+    warnings.filterwarnings("ignore", ".*fork", DeprecationWarning)
     added = _path_entries(os.environ)
     base = [each for each in sys.path[1:] if each not in added]
     gc.collect()

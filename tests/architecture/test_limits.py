@@ -19,7 +19,7 @@ def without_limit(source: str) -> Iterator[str]:
             continue
         options = {each.arg for each in call.keywords}
         owner = ast.unparse(call.func.value)
-        runs = owner == "subprocess" and call.func.attr in ("run", "check_output")
+        runs = owner in ("subprocess", "processes") and call.func.attr in ("run", "check_output")
         waits = call.func.attr == "join" and not call.args and not options
         waits |= call.func.attr == "communicate" and len(call.args) < 2
         waits |= call.func.attr == "wait" and "process" in owner and not call.args
@@ -39,8 +39,9 @@ def test_what_is_started_has_a_limit() -> None:
 
 @pytest.mark.parametrize(
     ("code", "count"),
-    [("subprocess.run(['a'])", 1), ("subprocess.run(['a'], timeout=9)", 0), ("thread.join()", 1),
-     ("thread.join(9)", 0), ("process.wait()", 1), ("process.communicate('a', timeout=9)", 0)],
+    [("subprocess.run(['a'])", 1), ("subprocess.run(['a'], timeout=9)", 0), ("processes.run(['a'])", 1),
+     ("thread.join()", 1), ("thread.join(9)", 0), ("process.wait()", 1),
+     ("process.communicate('a', timeout=9)", 0)],
 )  # fmt: skip
 def test_it_finds(code: str, count: int) -> None:
     assert len(list(without_limit(code))) == count

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from mixnet.distributed.measuring import local_job
+from tests import processes
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent
@@ -18,4 +19,4 @@ def launch(
     """Run a program of this folder in ``count`` processes; what they printed is in ``stdout``."""
     command = local_job(count, [str(PROGRAMS / program), *map(str, arguments)], options=options)
     env = {**os.environ, "PYTHONPATH": str(ROOT)}  # this checkout, whichever is installed
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, cwd=ROOT, env=env)
+    return processes.run(command, capture_output=True, text=True, timeout=240, cwd=ROOT, env=env)

@@ -202,7 +202,7 @@ def test_what_waits_for_long_continues_in_the_thread_of_exchanges(
     else:
         turns._turn = exchange.turn
     turns.run_here(exchange.turn)
-    assert time.monotonic() - begin < 2 and not exchange.results
+    assert time.monotonic() - begin < 20 and not exchange.results
     exchange.there.send(b".")
     assert ended(exchange.turn)
     assert exchange.threads[-1] == THREAD and exchange.results == [None]

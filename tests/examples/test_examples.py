@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from tests import processes
-from tests.conftest import quick_environment
 
 pytestmark = pytest.mark.spread
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
@@ -43,7 +42,7 @@ def test_example(line: str, least: float, most: float, tmp_path: Path) -> None:
     ran = processes.run(
         [sys.executable, str(EXAMPLES / script), *arguments],
         cwd=tmp_path,  # where neither data nor checkpoints are
-        env=quick_environment(PYTHONPATH=os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
         text=True,
         timeout=300,

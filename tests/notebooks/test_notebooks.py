@@ -24,7 +24,6 @@ if importlib.util.find_spec("sklearn") is None:
 
 from mixnet.widgets import page  # noqa: E402
 from tests import processes  # noqa: E402
-from tests.conftest import quick_environment  # noqa: E402
 from tests.export.engine import run_pages  # noqa: E402
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -176,9 +175,8 @@ class Kernel(processes.Popen):
 
 @pytest.fixture
 def forked_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels import nothing, and compile as quickly as tests do."""
+    """Kernels need not import what all of them import."""
     monkeypatch.setattr("jupyter_client.launcher.Popen", Kernel)
-    monkeypatch.setenv("XLA_FLAGS", quick_environment()["XLA_FLAGS"])
     # What they read at import.
     monkeypatch.setenv("JPY_PARENT_PID", str(os.getpid()))
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")

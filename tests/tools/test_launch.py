@@ -109,7 +109,7 @@ def test_the_script_for_ssh_runs_the_program_and_ends_it(hosts: str, tmp_path: P
         assert started.poll() is None
         assert started.stdin is not None
         started.stdin.close()  # the launcher is gone
-        assert started.wait(10) == 143 and time.monotonic() - begin < 10
+        assert started.wait(40) == 143 and time.monotonic() - begin < 40  # not the program's minute
 
 
 def test_other_launchers(capsys: pytest.CaptureFixture, hosts: str) -> None:
@@ -264,7 +264,7 @@ def test_output_carries_names_and_others_end_with_the_workers() -> None:
     assert Supervisor(out).run([server, *workers]) == 0
     lines = out.getvalue().splitlines()
     assert {"[rank 0] one 1 0", "[rank 1] one 1 1", "[rank 1] two", "[server 0] bye"} <= set(lines)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 10  # TERM, and more, if they did not end by themselves
 
 
 def test_who_failed_first_is_named() -> None:
@@ -348,10 +348,15 @@ def test_a_job_starts_again_after_a_worker_that_was_ended_by_a_signal(
 
 def test_interrupts_end_everything() -> None:
     out = io.StringIO()
-    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
     begin = time.monotonic()
     supervisor = Supervisor(out)
+
+    def interrupt() -> None:
+        while len(supervisor.running) < 2 and time.monotonic() - begin < 40:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
     assert supervisor.run([shell(f"rank {i}", "sleep 60 & wait") for i in range(2)]) == 130
-    assert time.monotonic() - begin < 5 and all(each.code for each in supervisor.running)
+    assert time.monotonic() - begin < 40 and all(each.code for each in supervisor.running)
     assert "ended by SIGINT, and all processes with it" in out.getvalue()
