@@ -49,7 +49,7 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         self._entered.append(enter(_scopes, "value", self))
         return self
 
-    def __exit__(self, ptype: Any, value: object, trace: Any) -> None:
+    def __exit__(self, ptype: object, value: object, trace: object) -> None:
         self._entered.pop().leave()
 
 

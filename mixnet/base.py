@@ -423,7 +423,7 @@ class _MXClassPropertyDescriptor:
     def __init__(self, func: Callable[..., Any], change: Any = None):
         self.function, self.change = func, change
 
-    def __get__(self, instance: object, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         return self.function(type(instance) if owner is None else owner)
 
     def __set__(self, instance: object, value: object) -> None:
@@ -562,7 +562,7 @@ def c_handle_array(objs: Sequence[Any]) -> Any:
     return c_array(ctypes.c_void_p, [each.handle for each in objs])
 
 
-def ctypes2buffer(cptr: Any, length: int) -> bytearray:
+def ctypes2buffer(cptr: object, length: int) -> bytearray:
     """The bytes that a pointer to C characters points to.
 
     Raises:
@@ -573,7 +573,7 @@ def ctypes2buffer(cptr: Any, length: int) -> bytearray:
     return bytearray(ctypes.string_at(cptr, length))
 
 
-def ctypes2numpy_shared(cptr: Any, shape: Sequence[int]) -> np.ndarray:
+def ctypes2numpy_shared(cptr: object, shape: Sequence[int]) -> np.ndarray:
     """A float32 array of ``shape`` over the memory that a pointer points to.
 
     Raises:
@@ -601,7 +601,7 @@ def get_last_ffi_error() -> MXNetError:
     )
 
 
-def add_fileline_to_docstring(module: Any, incursive: bool = True) -> None:
+def add_fileline_to_docstring(module: object, incursive: bool = True) -> None:
     """Kept for MXNet programs: ``inspect.getsourcefile`` says where a function is defined."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from mixnet.base import FileFormatError, checked_number
 from mixnet.context import cpu
@@ -64,7 +63,7 @@ def save_parameters(
     save_arrays(fname, named)
 
 
-def split_parameters(parameters: Any, fname: str) -> tuple[Arrays, Arrays, list[str]]:
+def split_parameters(parameters: object, fname: str) -> tuple[Arrays, Arrays, list[str]]:
     """Parameters, states, and the names that are neither, of what a parameter file holds.
 
     Raises:

@@ -79,7 +79,7 @@ def as_dtype(dtype: DTypeLike) -> np.dtype:
     return result
 
 
-def as_numbers(source: Any, dtype: np.dtype | None = None) -> np.ndarray:
+def as_numbers(source: object, dtype: np.dtype | None = None) -> np.ndarray:
     """A NumPy array of ``dtype`` (by default its own) with the numbers of ``source``.
 
     As NumPy converts: texts are read, ``None`` among numbers is NaN, dates are counted.

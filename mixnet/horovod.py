@@ -132,7 +132,7 @@ def allgather(tensor: NDArray, name: str | None = None, priority: int = 0) -> ND
 
 
 def alltoall(
-    tensor: NDArray, splits: Any = None, name: str | None = None, priority: int = 0
+    tensor: NDArray, splits: object = None, name: str | None = None, priority: int = 0
 ) -> NDArray:
     """Send parts of the first axis to all processes, wait, and join those received.
 
@@ -197,7 +197,7 @@ def _exchange(exchange: Any, tensors: Sequence[NDArray], priority: int, name: st
 # ---- training -----------------------------------------------------------------------------------
 
 
-def broadcast_parameters(params: Any, root_rank: int = 0, prefix: str | None = None) -> None:
+def broadcast_parameters(params: object, root_rank: int = 0, prefix: str | None = None) -> None:
     """Give all processes the parameters of one.
 
     Args:

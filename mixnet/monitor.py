@@ -96,7 +96,7 @@ def _root_mean_square(array: NDArray) -> NDArray:
     return root
 
 
-def _text(name: str, values: Any) -> str:
+def _text(name: str, values: object) -> str:
     values = [values] if isinstance(values, NDArray) else values
     text = ""
     if not isinstance(values, list):

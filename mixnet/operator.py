@@ -58,7 +58,7 @@ class CustomOp:
         """Compute the gradients and ``assign`` them to ``in_grad``."""
         raise NotDefinedError(f"{type(self).__name__} does not define backward.")
 
-    def assign(self, dst: NDArray, req: str, src: Any) -> None:
+    def assign(self, dst: NDArray, req: str, src: object) -> None:
         """Write ``src`` to ``dst`` as ``req`` says: ``write``, ``inplace``, ``add`` or ``null``."""
         if req in ("write", "inplace"):
             dst[:] = src
@@ -127,7 +127,7 @@ class CustomOpProp:
         return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
     def create_operator(
-        self, ctx: Context | str | None, in_shapes: Any, in_dtypes: Any
+        self, ctx: Context | str | None, in_shapes: object, in_dtypes: object
     ) -> CustomOp:
         """The operator for inputs of these shapes and dtypes."""
         return CustomOp()
@@ -408,7 +408,7 @@ class PythonOp:
     def __call__(self, *args: Any, **kwargs: object) -> Any:
         return self.get_symbol(*args, **kwargs)
 
-    def get_symbol(self, *args: Any, **kwargs: object) -> Any:
+    def get_symbol(self, *args: object, **kwargs: object) -> Any:
         """The operator applied to symbols."""
         raise NotDefinedError(f"{type(self).__name__} does not define get_symbol.")
 
@@ -503,7 +503,7 @@ class _AdaptedProp(CustomOpProp):
         return (*self.op.infer_shape(in_shape), [])
 
     def create_operator(
-        self, ctx: Context | str | None, in_shapes: Any, in_dtypes: Any
+        self, ctx: Context | str | None, in_shapes: object, in_dtypes: object
     ) -> CustomOp:
         return _Adapted(self.op, self.to)
 
@@ -517,7 +517,7 @@ def _old_symbol(op: PythonOp, to: Callable[[Any], Any], args: Any, kwargs: Any) 
 class NumpyOp(PythonOp):
     """An operator whose ``forward`` and ``backward`` read and write NumPy arrays."""
 
-    def get_symbol(self, *args: Any, **kwargs: object) -> Any:
+    def get_symbol(self, *args: object, **kwargs: object) -> Any:
         """The operator applied to symbols."""
         return _old_symbol(self, lambda array: array.asnumpy(), args, kwargs)
 
@@ -525,7 +525,7 @@ class NumpyOp(PythonOp):
 class NDArrayOp(PythonOp):
     """An operator whose ``forward`` and ``backward`` read and write ``mx.nd`` arrays."""
 
-    def get_symbol(self, *args: Any, **kwargs: object) -> Any:
+    def get_symbol(self, *args: object, **kwargs: object) -> Any:
         """The operator applied to symbols."""
         return _old_symbol(self, lambda array: array, args, kwargs)
 

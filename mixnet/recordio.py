@@ -304,7 +304,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "fidx": None}
 
-    def seek(self, idx: Any) -> None:
+    def seek(self, idx: object) -> None:
         """Go to the record with a key.
 
         Raises:
@@ -324,7 +324,7 @@ class MXIndexedRecordIO(MXRecordIO):
         except OSError:  # further than any file of this system goes
             raise self._misplaced(idx) from None
 
-    def _misplaced(self, idx: Any) -> FileFormatError:
+    def _misplaced(self, idx: object) -> FileFormatError:
         return FileFormatError(
             f"{self.idx_path} has record {idx!r} at byte {self.idx[idx]}, where {self.uri} has ended. "
             f"They were not written together, or one of them is cut off."
@@ -336,7 +336,7 @@ class MXIndexedRecordIO(MXRecordIO):
         position: int = self.handle.tell()
         return position
 
-    def read_idx(self, idx: Any) -> bytes:
+    def read_idx(self, idx: object) -> bytes:
         """The record with a key.
 
         Raises:
@@ -349,7 +349,7 @@ class MXIndexedRecordIO(MXRecordIO):
             raise self._misplaced(idx)
         return record
 
-    def write_idx(self, idx: Any, buf: bytes) -> None:
+    def write_idx(self, idx: object, buf: bytes) -> None:
         """Append a record under a key."""
         key = self.key_type(idx)
         offset = self.tell()
@@ -359,7 +359,7 @@ class MXIndexedRecordIO(MXRecordIO):
         self.keys.append(key)
 
 
-def pack(header: Any, s: bytes) -> bytes:
+def pack(header: object, s: bytes) -> bytes:
     """Bytes of a record: a header before ``s``.
 
     Args:

@@ -110,7 +110,7 @@ def get_create_func(base_class: type[Base], nickname: str) -> Callable[..., Base
     """
     registry = _registries.setdefault(base_class, {})
 
-    def create(*args: Any, **kwargs: object) -> Base:
+    def create(*args: object, **kwargs: object) -> Base:
         name, args = (args[0], args[1:]) if args else (kwargs.pop(nickname), ())
         if isinstance(name, base_class):
             if args or kwargs:

@@ -137,7 +137,7 @@ def _decorated(func: Callable[..., Any], scope: type[_Scope]) -> Any:
         raise AttributeTypeError(f"takes a function or a class, not {type(func).__name__}.")
 
     @functools.wraps(func)
-    def inside(*args: Any, **kwargs: object) -> Any:
+    def inside(*args: object, **kwargs: object) -> Any:
         with scope(True):
             return func(*args, **kwargs)
 
@@ -186,7 +186,7 @@ def np_ufunc_legal_option(key: str, value: object) -> bool:
 
 def _checked(func: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(func)
-    def wrapped(*args: Any, **kwargs: object) -> Any:
+    def wrapped(*args: object, **kwargs: object) -> Any:
         for key, value in kwargs.items():
             if key not in ("out", "name") and not np_ufunc_legal_option(key, value):
                 raise AttributeTypeError(
@@ -243,7 +243,7 @@ def get_cuda_compute_capability(ctx: Any) -> int | None:
     return None if capability is None else int(str(capability).replace(".", ""))
 
 
-def with_defaults(function: Callable[..., Any], **defaults: Any) -> Any:
+def with_defaults(function: Callable[..., Any], **defaults: object) -> Any:
     """The same function with other defaults: for families of classes that differ in nothing else.
 
     Args:

@@ -114,7 +114,7 @@ class Function:
         self._used = False
         self.saved_tensors: tuple[Any, ...] = ()
 
-    def save_for_backward(self, *arrays: Any) -> None:
+    def save_for_backward(self, *arrays: object) -> None:
         """Keep arrays for ``backward``, as ``self.saved_tensors``."""
         self.saved_tensors = arrays
 
@@ -158,6 +158,6 @@ class Function:
         """Outputs from inputs."""
         raise NotDefinedError(f"{type(self).__name__} does not define forward(self, *inputs).")
 
-    def backward(self, *head_gradients: Any) -> Any:
+    def backward(self, *head_gradients: object) -> Any:
         """Gradients of the inputs from those of the outputs."""
         raise NotDefinedError(f"{type(self).__name__} does not define backward(self, *gradients).")

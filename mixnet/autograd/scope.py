@@ -85,7 +85,7 @@ class RecordingScope:
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
-        def inside(*args: Any, **kwargs: object) -> Any:
+        def inside(*args: object, **kwargs: object) -> Any:
             with RecordingScope(*self._enter):
                 return function(*args, **kwargs)
 

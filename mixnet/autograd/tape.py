@@ -104,8 +104,8 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
 
 
 def backward(
-    heads: Any,
-    head_grads: Any = None,
+    heads: object,
+    head_grads: object = None,
     retain_graph: bool = False,
     train_mode: bool = True,
 ) -> None:
@@ -179,9 +179,9 @@ def _write_gradients(totals: Mapping[Mark, Value], attempt: Change) -> None:
 
 
 def grad(
-    heads: Any,
-    variables: Any,
-    head_grads: Any = None,
+    heads: object,
+    variables: object,
+    head_grads: object = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
@@ -403,7 +403,7 @@ def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
         node.values = values
 
 
-def _head_values(heads: Sequence[Any], head_grads: Any) -> list[Value]:
+def _head_values(heads: Sequence[Any], head_grads: object) -> list[Value]:
     gradients = (
         _as_list(head_grads, "head gradient") if head_grads is not None else [None] * len(heads)
     )
@@ -455,7 +455,7 @@ def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:
     return record_operation(reshape, statics, (), (gradient,))[0]
 
 
-def _as_list(arrays: Any, role: str = "head") -> list[Any]:
+def _as_list(arrays: object, role: str = "head") -> list[Any]:
     """Arrays in a list.
 
     Raises:

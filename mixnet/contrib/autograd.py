@@ -36,7 +36,7 @@ class TrainingStateScope:
             autograd.set_training(self._enter_state),
         )
 
-    def __exit__(self, ptype: Any, value: object, trace: Any) -> None:
+    def __exit__(self, ptype: object, value: object, trace: object) -> None:
         autograd.set_recording(self._before[0])
         autograd.set_training(self._before[1])
 
@@ -51,14 +51,14 @@ def test_section() -> TrainingStateScope:
     return TrainingStateScope(False)
 
 
-def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
+def mark_variables(variables: object, gradients: object, grad_reqs: object = "write") -> None:
     """Attach gradient arrays to arrays; see ``mx.autograd.mark_variables``."""
     autograd.mark_variables(variables, gradients, grad_reqs)
 
 
 def backward(
     outputs: Sequence[NDArray],
-    out_grads: Any = None,
+    out_grads: object = None,
     retain_graph: bool = False,
 ) -> None:
     """Compute the gradients of marked variables.
@@ -108,12 +108,12 @@ def grad_and_loss(func: Callable[..., Any], argnum: Any = None) -> Callable[...,
     return wrapped
 
 
-def grad(func: Callable[..., Any], argnum: Any = None) -> Callable[..., Any]:
+def grad(func: Callable[..., Any], argnum: object = None) -> Callable[..., Any]:
     """A function that gives gradients of a function's arguments; see ``grad_and_loss``."""
     both = grad_and_loss(func, argnum)
 
     @functools.wraps(both)
-    def wrapped(*args: Any) -> Any:
+    def wrapped(*args: object) -> Any:
         return both(*args)[0]
 
     return wrapped

@@ -16,7 +16,7 @@ from typing import Any
 LONGEST = 1 << 16  # bytes of a line
 
 
-def packed(**message: Any) -> bytes:
+def packed(**message: object) -> bytes:
     """A message as a line."""
     return json.dumps(message).encode() + b"\n"
 

@@ -96,7 +96,7 @@ class Member:
         begin: dict[str, Any] = message["begin"]
         return begin
 
-    def _say(self, **message: Any) -> None:
+    def _say(self, **message: object) -> None:
         with contextlib.suppress(OSError):  # _watch sees the end of the connection
             self._wire.send(packed(**message))
 

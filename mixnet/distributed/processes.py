@@ -588,7 +588,7 @@ def _flat(arrays: Sequence[np.ndarray], places: Sequence[int], size: int) -> np.
 
 @lru_cache(maxsize=1024)
 def _program(exchange: Exchange, sharding: NamedSharding) -> Any:
-    def shard(*arrays: Any) -> tuple[Any, ...]:
+    def shard(*arrays: object) -> tuple[Any, ...]:
         return exchange(arrays)
 
     return jax.jit(

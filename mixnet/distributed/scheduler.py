@@ -44,7 +44,7 @@ class Peer:
         title = f"{self.role} {self.rank}" if self.role != "worker" else f"rank {self.rank}"
         return f"{title} (process {self.pid} on {self.host})"
 
-    def tell(self, **message: Any) -> None:
+    def tell(self, **message: object) -> None:
         """Send a message, if the process is still connected."""
         if not self.writer.is_closing():
             self.writer.write(packed(**message))

@@ -64,7 +64,7 @@ class WorldTeam(Team):
         """The local part of an array, computed."""
         return [handed_over(np.asarray(whole.addressable_data(0)).reshape(spec.shape), spec)]
 
-    def call(self, program: Callable[..., Any], scalars: Any, wholes: list[Any]) -> list[Any]:
+    def call(self, program: Callable[..., Any], scalars: object, wholes: list[Any]) -> list[Any]:
         """Run a program; waits for the other processes.
 
         Raises:

@@ -146,7 +146,7 @@ class Topology:
 
 
 def topology(
-    gradients: Any,
+    gradients: object,
     workers: int = 4,
     kind: str = "ring",
     servers: int = 2,

@@ -65,12 +65,12 @@ class Network:
 
 
 def network_of(
-    sym: Any,
-    params: Any,
-    in_shapes: Any,
-    in_types: Any,
+    sym: object,
+    params: object,
+    in_shapes: object,
+    in_types: object,
     dynamic: bool = False,
-    dynamic_input_shapes: Any = None,
+    dynamic_input_shapes: object = None,
     caller: str = "export_model",
     input_names: Sequence[str] | None = None,
 ) -> Network:
@@ -134,7 +134,7 @@ def as_function(node: Node) -> Any:
     scalars = [np.float64(each) for each in node.scalars]
     op: Any = node.op
 
-    def run(*arrays: Any) -> Any:
+    def run(*arrays: object) -> Any:
         if op.takes_key:
             return op.apply(
                 node.statics, [*arrays, np.zeros(3, np.uint32)], [*scalars, np.float64(0)]
@@ -171,7 +171,7 @@ def _path(caller: str, name: str, value: object) -> str:
     )
 
 
-def _arrays(caller: str, params: Any) -> dict[str, np.ndarray]:
+def _arrays(caller: str, params: object) -> dict[str, np.ndarray]:
     """Arrays by name, without ``arg:`` and ``aux:``."""
     if isinstance(params, (list, tuple)):
         return {name: array for part in params for name, array in _arrays(caller, part).items()}

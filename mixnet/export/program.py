@@ -119,7 +119,7 @@ def _without_gradient(function: Callable[..., Any], path: str) -> Callable[..., 
     def forward(*arguments: Any) -> tuple[Any, None]:
         return function(*arguments), None
 
-    def backward(_: None, heads: Any) -> Any:
+    def backward(_: None, heads: object) -> Any:
         raise GradientError(
             f"{path} was exported without its gradient, so it cannot be differentiated. Export "
             f"it again, with "

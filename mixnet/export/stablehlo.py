@@ -27,13 +27,13 @@ _PLACES = ("inside", "beside")
 
 
 def export_stablehlo(
-    sym: Any,
-    params: Any,
-    in_shapes: Any = None,
-    in_types: Any = np.float32,
+    sym: object,
+    params: object,
+    in_shapes: object = None,
+    in_types: object = np.float32,
     path: str | os.PathLike[str] = "model.stablehlo",
     dynamic: bool = False,
-    dynamic_input_shapes: Any = None,
+    dynamic_input_shapes: object = None,
     platforms: Sequence[str] = PLATFORMS,
     parameters: str = "inside",
     gradients: bool = True,

@@ -143,7 +143,7 @@ class Loss(HybridBlock):
                 f"{self._hint(*args)}"
             ) from None
 
-    def _hint(self, *args: Any) -> str:
+    def _hint(self, *args: object) -> str:
         """Advice for inputs whose shapes do not match, with a leading space."""
         return ""
 
@@ -293,7 +293,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._axis, self._sparse_label, self._from_logits = axis, sparse_label, from_logits
 
-    def _hint(self, *args: Any) -> str:
+    def _hint(self, *args: object) -> str:
         shapes = [getattr(each, "shape", None) for each in args[:2]]
         if not self._sparse_label or shapes[0] != shapes[-1]:
             return ""

@@ -59,7 +59,7 @@ def untraced() -> Iterator[None]:
         state.trace = before
 
 
-def flatten(arguments: Any) -> tuple[list[Any], Any]:
+def flatten(arguments: object) -> tuple[list[Any], Any]:
     """Arrays of nested lists, tuples and dicts, and the structure without them."""
     if isinstance(arguments, NDArray):
         return [arguments], type(arguments)

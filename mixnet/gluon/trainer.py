@@ -171,7 +171,7 @@ class Trainer:
             store.handle.keeps_sums = False  # nobody reads them there
         self._kv_initialized = True
 
-    def _chosen_store(self, kvstore: Any) -> KVStoreBase | None:
+    def _chosen_store(self, kvstore: object) -> KVStoreBase | None:
         if kvstore is None or isinstance(kvstore, KVStoreBase):
             return kvstore
         if not isinstance(kvstore, str):
@@ -182,7 +182,7 @@ class Trainer:
         created: KVStoreBase = create_kvstore(kvstore)
         return created
 
-    def _is_better_on_store(self, kvstore: Any) -> bool:
+    def _is_better_on_store(self, kvstore: object) -> bool:
         if self._contains_sparse_weight:
             return True
         if self._contains_sparse_grad or self._amp_loss_scaler is not None:
@@ -228,7 +228,7 @@ class Trainer:
             self._init_params()
 
     def _row_sparse_pull(
-        self, parameter: Parameter, out: Any, row_id: NDArray, full_idx: bool = False
+        self, parameter: Parameter, out: object, row_id: NDArray, full_idx: bool = False
     ) -> None:
         """Pull rows of a row_sparse parameter from the store; with ``full_idx`` all of them."""
         self._prepare()
@@ -509,7 +509,7 @@ _STEP = Methods(Trainer, "_allreduce_grads", "_update")
 _SET_STATES = Methods(Updater, "set_states")
 
 
-def _as_parameters(params: Any) -> list[Parameter]:
+def _as_parameters(params: object) -> list[Parameter]:
     """Parameters in the order of their indices; those of dicts are sorted by name.
 
     Raises:

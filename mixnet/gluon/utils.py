@@ -186,7 +186,7 @@ class HookHandle:
     def __enter__(self) -> HookHandle:
         return self
 
-    def __exit__(self, ptype: Any, value: object, trace: Any) -> None:
+    def __exit__(self, ptype: object, value: object, trace: object) -> None:
         self.detach()
 
 

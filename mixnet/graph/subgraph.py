@@ -46,7 +46,7 @@ class SubGraph:
             self._numbers[training] = numbers
         return numbers
 
-    def run(self, arrays: Sequence[Any], stream: Any, training: bool) -> list[Any]:
+    def run(self, arrays: Sequence[Any], stream: object, training: bool) -> list[Any]:
         """Arrays of the heads.
 
         Args:

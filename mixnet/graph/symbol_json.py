@@ -191,7 +191,9 @@ class _Reader:
             f"{self.name} is corrupted: {self.place}: {problem}. Save the symbol again with Symbol.save."
         )
 
-    def field(self, row: Any, key: str, kind: type, kind_name: str, default: Any = None) -> Any:
+    def field(
+        self, row: object, key: str, kind: type, kind_name: str, default: object = None
+    ) -> Any:
         """A part of a JSON object, of the right kind."""
         if not isinstance(row, dict):
             raise self.wrong(f"{row!r:.60} is not a JSON object")
@@ -273,7 +275,7 @@ class _Reader:
             outputs += len(node.op.written(node.statics, inputs)) if node.op.states else 0
         return Entry(node, self.number(value[1], outputs))
 
-    def node(self, row: Any, nodes: list[Node]) -> Node:
+    def node(self, row: object, nodes: list[Node]) -> Node:
         """A variable or an operation."""
         op, name = (self.field(row, key, str, "text") for key in ("op", "name"))
         self.place += f" ({op} {name!r})" if len(name) < 200 else f" ({op})"

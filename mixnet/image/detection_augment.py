@@ -340,11 +340,11 @@ class DetRandomPadAug(DetAugmenter):
 
 
 def CreateMultiRandCropAugmenter(
-    min_object_covered: Any = 0.1,
+    min_object_covered: object = 0.1,
     aspect_ratio_range: ArrayLike = (0.75, 1.33),
     area_range: ArrayLike = (0.05, 1.0),
-    min_eject_coverage: Any = 0.3,
-    max_attempts: Any = 50,
+    min_eject_coverage: object = 0.3,
+    max_attempts: object = 50,
     skip_prob: float = 0,
 ) -> DetRandomSelectAug:
     """Apply one of several croppers; arguments as for :class:`DetRandomCropAug`, each a value or a list.

@@ -402,7 +402,7 @@ class DetectionSource(RecordSource):
         row[4 + start : 4 + size] = objects.ravel()
 
 
-def ImageDetRecordIter(*args: Any, **kwargs: object) -> MXDataIter:
+def ImageDetRecordIter(*args: object, **kwargs: object) -> MXDataIter:
     """Batches of images with boxes from a record file.
 
     A row of the labels is: channels, height and width of the image in its frame, number of labels,

@@ -46,7 +46,7 @@ def pixels_of(src: NDArray | np.ndarray) -> np.ndarray:
     return np.asarray(array_of(src._read(), "image"))
 
 
-def as_array(pixels: np.ndarray, like: Any = None) -> NDArray:
+def as_array(pixels: np.ndarray, like: object = None) -> NDArray:
     """A new array with the class and device of ``like``; by default as set by NumPy mode."""
     copied = pixels if is_on_host() else aligned_empty(pixels.shape, pixels.dtype)
     if copied is not pixels:  # on the host arrays may lie anywhere, and are never written to
@@ -62,13 +62,13 @@ def given_away(data: np.ndarray) -> NDArray:
     return kind._wrap(adopt(data, current_context()))
 
 
-def on_host(function: Callable[..., np.ndarray], src: NDArray | np.ndarray, *args: Any) -> Any:
+def on_host(function: Callable[..., np.ndarray], src: NDArray | np.ndarray, *args: object) -> Any:
     """Apply ``function`` to the pixels of ``src``: NumPy for NumPy, an array for an array."""
     result = function(pixels_of(src), *args)
     return result if isinstance(src, np.ndarray) else as_array(result, src)
 
 
-def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: Any) -> np.ndarray:
+def decode(content: bytes | np.ndarray | memoryview, flag: int, to_rgb: object) -> np.ndarray:
     """``(height, width, channels)`` of uint8 from the bytes of an image file.
 
     Args:

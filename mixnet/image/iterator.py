@@ -185,7 +185,7 @@ class ImageIter(DataIter):
         else:
             self.imgrec = MXRecordIO(path, "r")
 
-    def _read_list(self, path: str | None, entries: Any, dtype: DTypeLike) -> None:
+    def _read_list(self, path: str | None, entries: object, dtype: DTypeLike) -> None:
         """Labels and files by key; without a list the order is that of the record file's index."""
         if path:
             logging.info("%s: loading image list %s...", self.__class__.__name__, path)
@@ -432,7 +432,7 @@ def _broken(place: str, error: Exception) -> MXNetError:
     return FileFormatError(f"Broken image {place}, {error}")
 
 
-def _is_ours(augmenter: Any) -> bool:
+def _is_ours(augmenter: object) -> bool:
     """Whether an augmenter and its parts also accept NumPy arrays."""
     parts = [*getattr(augmenter, "ts", ()), *getattr(augmenter, "aug_list", ())]
     if isinstance(augmenter, DetBorrowAug):

@@ -176,7 +176,7 @@ class RecordSource(BatchSource):
             if self._counts:
                 room[3][place] = header.id
 
-    def write(self, room: Any, place: int, header: Any, content: bytes, draw: Draws) -> None:
+    def write(self, room: object, place: int, header: object, content: bytes, draw: Draws) -> None:
         """Write an image and its label."""
         raise NotImplementedError
 
@@ -310,7 +310,7 @@ def _image_iterator(name: str, kind: str | None, args: Any, kwargs: dict[str, An
     return MXDataIter(ImageSource(settings, name, dtype), **names)
 
 
-def ImageRecordIter(*args: Any, **kwargs: object) -> MXDataIter:
+def ImageRecordIter(*args: object, **kwargs: object) -> MXDataIter:
     """Batches of the images of a record file, decoded, augmented and normalized.
 
     The engine's I/O workers prefetch batches; random augmentation depends on the seed, the
@@ -329,21 +329,21 @@ def ImageRecordIter(*args: Any, **kwargs: object) -> MXDataIter:
     return _image_iterator("ImageRecordIter", None, args, kwargs)
 
 
-def ImageRecordIter_v1(*args: Any, **kwargs: object) -> MXDataIter:
+def ImageRecordIter_v1(*args: object, **kwargs: object) -> MXDataIter:
     """An older name of :func:`ImageRecordIter`."""
     return _image_iterator("ImageRecordIter_v1", None, args, kwargs)
 
 
-def ImageRecordUInt8Iter(*args: Any, **kwargs: object) -> MXDataIter:
+def ImageRecordUInt8Iter(*args: object, **kwargs: object) -> MXDataIter:
     """:func:`ImageRecordIter` with unchanged uint8 pixels."""
     return _image_iterator("ImageRecordUInt8Iter", "uint8", args, kwargs)
 
 
-def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: object) -> MXDataIter:
+def ImageRecordUInt8Iter_v1(*args: object, **kwargs: object) -> MXDataIter:
     """An older name of :func:`ImageRecordUInt8Iter`."""
     return _image_iterator("ImageRecordUInt8Iter_v1", "uint8", args, kwargs)
 
 
-def ImageRecordInt8Iter(*args: Any, **kwargs: object) -> MXDataIter:
+def ImageRecordInt8Iter(*args: object, **kwargs: object) -> MXDataIter:
     """:func:`ImageRecordIter` with pixels of int8; values above 127 become 127."""
     return _image_iterator("ImageRecordInt8Iter", "int8", args, kwargs)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-def _into(out: NDArray | np.ndarray | None, result: Any) -> Any:
+def _into(out: NDArray | np.ndarray | None, result: object) -> Any:
     if out is None:
         return result
     out[:] = result

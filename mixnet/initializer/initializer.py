@@ -94,7 +94,7 @@ class Initializer:
         self._print_func = print_func or _spread
         return self
 
-    def _log(self, desc: str, init: Any, arr: NDArray) -> None:
+    def _log(self, desc: str, init: object, arr: NDArray) -> None:
         if self._verbose and self._print_func is not None:
             logging.info("Initialized %s as %s: %s", desc, init, self._print_func(arr))
 
@@ -215,7 +215,7 @@ alias = registry.get_alias_func(Initializer, "initializer")
 _create = registry.get_create_func(Initializer, "initializer")
 
 
-def create(*args: Any, **kwargs: object) -> Any:
+def create(*args: object, **kwargs: object) -> Any:
     """An initializer from itself, its name and arguments, or the text of ``dumps()``.
 
     Raises:

@@ -182,7 +182,7 @@ class _CSV(Rows):
         room[1][first:end] = self._labels[samples]
 
 
-def CSVIter(*args: Any, **kwargs: object) -> MXDataIter:
+def CSVIter(*args: object, **kwargs: object) -> MXDataIter:
     """Batches of the lines of CSV files.
 
     Args:
@@ -318,10 +318,10 @@ class _LibSVM(Rows):
     def allocate(self) -> Any:
         return ()
 
-    def fill(self, room: Any, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
+    def fill(self, room: object, samples: Sequence[int], first: int, seed: tuple[int, int]) -> None:
         """Nothing to do: a sparse batch is created as a whole."""
 
-    def finish(self, room: Any, samples: Sequence[int]) -> tuple[Any, Any]:
+    def finish(self, room: object, samples: Sequence[int]) -> tuple[Any, Any]:
         numbers = np.asarray(samples) + self._first
         data = csr_matrix(self._lines.rows(numbers), self.data[0])
         if self._label_lines is None:
@@ -329,7 +329,7 @@ class _LibSVM(Rows):
         return data, csr_matrix(self._label_lines.rows(numbers), (len(numbers), self._width))
 
 
-def LibSVMIter(*args: Any, **kwargs: object) -> MXDataIter:
+def LibSVMIter(*args: object, **kwargs: object) -> MXDataIter:
     """Batches of csr matrices from LibSVM files.
 
     Args:
@@ -445,7 +445,7 @@ def _equal_part(size: int, num_parts: int, part_index: int) -> tuple[int, int]:
     return size * part_index // num_parts, size * (part_index + 1) // num_parts
 
 
-def MNISTIter(*args: Any, **kwargs: object) -> MXDataIter:
+def MNISTIter(*args: object, **kwargs: object) -> MXDataIter:
     """Batches of the MNIST files, with values from 0 to 1.
 
     Args:

@@ -69,7 +69,7 @@ class BatchSource(ABC):
         return aligned_empty(*self.data), aligned_empty(*self.label)
 
     @abstractmethod
-    def fill(self, room: Any, samples: Sequence[Any], first: int, seed: tuple[int, int]) -> None:
+    def fill(self, room: object, samples: Sequence[Any], first: int, seed: tuple[int, int]) -> None:
         """Write some samples of a batch.
 
         Args:
@@ -88,7 +88,7 @@ class BatchSource(ABC):
         """Data and label as arrays."""
         return to_array(room[0]), to_array(room[1])
 
-    def padding(self, room: Any) -> int:
+    def padding(self, room: object) -> int:
         """Number of samples of a batch that were skipped and replaced at its end."""
         return 0
 

@@ -194,7 +194,7 @@ class TestStore(WithoutOptimizer):
         return 1
 
 
-def _as_list(arrays: Any) -> Sequence[Any]:
+def _as_list(arrays: object) -> Sequence[Any]:
     return arrays if isinstance(arrays, (list, tuple)) else [arrays]
 
 

@@ -65,7 +65,7 @@ class Channel:
         if self._error:
             raise MXNetError(f"{self._name}: {self._error}")
 
-    def ask(self, method: str, *arguments: Any) -> Any:
+    def ask(self, method: str, *arguments: object) -> Any:
         """Call a read-only method of the server, after all earlier commands.
 
         Raises:
@@ -118,7 +118,7 @@ class Channel:
         while self._unconfirmed and self._unconfirmed[0][0] <= answer.safe:
             self._unconfirmed.popleft()
 
-    def _call(self, method: str, *arguments: Any) -> Any:
+    def _call(self, method: str, *arguments: object) -> Any:
         assert self._connection is not None
         send(self._connection, (method, arguments))
         is_well, answer = receive(self._connection)

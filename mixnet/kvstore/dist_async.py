@@ -388,7 +388,7 @@ def _joined_state(pieces: list[Any]) -> Any:
     return first
 
 
-def _part_of_state(state: Any, part: Part) -> Any:
+def _part_of_state(state: object, part: Part) -> Any:
     if isinstance(state, (tuple, list)):
         return type(state)(_part_of_state(each, part) for each in state)
     return part.of(state.asnumpy()) if isinstance(state, NDArray) else state

@@ -305,7 +305,7 @@ class KVStore(KVStoreBase):
         """
         return self.handle.dead_nodes() if node_id & 4 else 0
 
-    def _send_command_to_servers(self, head: int, body: Any) -> None:
+    def _send_command_to_servers(self, head: int, body: object) -> None:
         """Send a command to the servers of a ``dist_async`` store.
 
         Args:

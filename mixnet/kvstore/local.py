@@ -210,7 +210,7 @@ class LocalStore:
     def give_states(self) -> None:
         """Use optimizer states that were loaded into the updater; here the updater is local."""
 
-    def send_command(self, head: int, body: Any) -> None:
+    def send_command(self, head: int, body: object) -> None:
         """Send a command to servers.
 
         Raises:

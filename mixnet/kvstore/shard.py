@@ -280,7 +280,7 @@ class Shard:
             self._done = loads(content)
             self._safe = dict(self._done)
 
-    def _give_state(self, updater: Updater, key: Key, state: Any) -> None:
+    def _give_state(self, updater: Updater, key: Key, state: object) -> None:
         key = key
         updater.states[key], updater.states_synced[key] = _from_host(state), True
 
@@ -336,7 +336,7 @@ def _bytes_of(sent: Any) -> int:
     return int(sent.words.nbytes if isinstance(sent, Words) else sent.nbytes)
 
 
-def _to_host(value: Any) -> Any:
+def _to_host(value: object) -> Any:
     if isinstance(value, RowSparseNDArray):
         return Rows(value._aux[0].asnumpy(), value._data.asnumpy(), value.shape)
     if isinstance(value, NDArray):

@@ -233,7 +233,7 @@ class StepsOverProcesses(StepsInOne):
         step.run(record)
 
 
-def only_records(updater: Any) -> bool:
+def only_records(updater: object) -> bool:
     """Whether an update is known to only record operations: a user-defined optimizer may read arrays."""
     if type(updater) is not Updater or not updater.optimizer._updates_by_steps():
         return False

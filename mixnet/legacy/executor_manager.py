@@ -188,7 +188,7 @@ class DataParallelExecutorGroup:
         self.grad_arrays = [[e.grad_dict[name] for e in execs] for name in self.param_names]
         self.aux_arrays = [[e.aux_dict[name] for e in execs] for name in self.aux_names]
 
-    def load_data_batch(self, data_batch: Any) -> None:
+    def load_data_batch(self, data_batch: object) -> None:
         """Copy a batch to the devices."""
         _load_data(data_batch, self.data_arrays)
         _load_label(data_batch, self.label_arrays)
@@ -327,7 +327,7 @@ class DataParallelExecutorManager:
         self.curr_execgrp.backward()
 
     def update_metric(
-        self, metric: Any, labels: Sequence[NDArray], pre_sliced: bool = False
+        self, metric: object, labels: Sequence[NDArray], pre_sliced: bool = False
     ) -> None:
         """Add the outputs and labels to a metric; with ``pre_sliced`` labels come a device."""
         self.curr_execgrp.update_metric(metric, labels, pre_sliced)

@@ -51,7 +51,7 @@ BASE_ESTIMATOR = object
 SKLEARN_INSTALLED = False
 
 
-def _call(callbacks: Callbacks | None, *args: Any) -> None:
+def _call(callbacks: Callbacks | None, *args: object) -> None:
     for each in _as_list(callbacks) if callbacks is not None else ():
         each(*args)
 
@@ -314,7 +314,7 @@ class FeedForward(BASE_ESTIMATOR):
 
     # ---- data -----------------------------------------------------------------------------------
 
-    def _init_iter(self, X: Any, y: Any, is_train: bool) -> Any:
+    def _init_iter(self, X: object, y: object, is_train: bool) -> Any:
         """An iterator over data that are one, or arrays."""
         if isinstance(X, (np.ndarray, NDArray)):
             if y is None:

@@ -123,7 +123,7 @@ def _without_padding(outputs: Sequence[NDArray], pad: int | None) -> list[NDArra
     return [each[: each.shape[0] - (pad or 0)] for each in outputs]
 
 
-def _call_each(callbacks: Callbacks | None, *args: Any) -> None:
+def _call_each(callbacks: Callbacks | None, *args: object) -> None:
     """Call a function, or each function of a list; None does nothing."""
     if callbacks is not None:
         for callback in _as_list(callbacks):
@@ -243,7 +243,7 @@ class BaseModule:
 
     def predict(
         self,
-        eval_data: Any,
+        eval_data: object,
         num_batch: int | None = None,
         merge_batches: bool = True,
         reset: bool = True,
@@ -553,7 +553,7 @@ class BaseModule:
         assert not merge_multi_context
         return []
 
-    def set_states(self, states: Any = None, value: object = None) -> None:
+    def set_states(self, states: object = None, value: object = None) -> None:
         """Set the states to arrays or to one number."""
         require(self, "binded", "params_initialized")
         assert not states and not value
@@ -586,7 +586,7 @@ class BaseModule:
         """
         raise NotImplementedError
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: object = None) -> None:
         """Compute the gradients of the batch.
 
         Args:

@@ -315,7 +315,7 @@ class BucketingModule(BaseModule):
         module: Module = self._curr_module
         return module.get_states(merge_multi_context=merge_multi_context)
 
-    def set_states(self, states: Any = None, value: object = None) -> None:
+    def set_states(self, states: object = None, value: object = None) -> None:
         """Set the states of the current bucket to arrays or to one number."""
         require(self, "binded", "params_initialized")
         self._curr_module.set_states(states, value)
@@ -444,7 +444,7 @@ class BucketingModule(BaseModule):
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
         self._curr_module.forward(data_batch, is_train=is_train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: object = None) -> None:
         """Compute the gradients of the batch."""
         require(self, "binded", "params_initialized")
         self._curr_module.backward(out_grads=out_grads)

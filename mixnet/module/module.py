@@ -552,7 +552,7 @@ class Module(BaseModule):
         ]
         return data, described
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: object = None) -> None:
         """Compute the gradients of the batch."""
         require(self, "binded", "params_initialized")
         self._exec_group.backward(out_grads=out_grads)
@@ -597,7 +597,7 @@ class Module(BaseModule):
         group: DataParallelExecutorGroup = self._exec_group
         return group.get_states(merge_multi_context=merge_multi_context)
 
-    def set_states(self, states: Any = None, value: object = None) -> None:
+    def set_states(self, states: object = None, value: object = None) -> None:
         """Set the states to arrays, for every state a list per device, or to one number."""
         require(self, "binded", "params_initialized")
         self._exec_group.set_states(states, value)

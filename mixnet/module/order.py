@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from mixnet.base import CheckError
 
@@ -18,7 +17,7 @@ _STAGES = {
 }
 
 
-def require(module: Any, *stages: str) -> None:
+def require(module: object, *stages: str) -> None:
     """Raise an error if the calling method needs stages that the module has not reached.
 
     Args:

@@ -41,7 +41,7 @@ class SequentialModule(BaseModule):
         self._data_shapes: Any = None
         self._meta_keys = {self.META_TAKE_LABELS, self.META_AUTO_WIRING}
 
-    def add(self, module: BaseModule, **kwargs: Any) -> SequentialModule:
+    def add(self, module: BaseModule, **kwargs: object) -> SequentialModule:
         """Add a module at the end.
 
         Args:
@@ -246,7 +246,7 @@ class SequentialModule(BaseModule):
                 ],
             )
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: object = None) -> None:
         """Compute the gradients, from the last module to the first."""
         require(self, "binded", "params_initialized")
         for i, module in reversed(list(enumerate(self._modules))):

@@ -37,7 +37,7 @@ BODY = "return (outputs, new states)"
 STEP = "return (step output, new loop variables)"
 
 
-def _flat(arrays: Any, role: str) -> tuple[list[Any], Any]:
+def _flat(arrays: object, role: str) -> tuple[list[Any], Any]:
     """Arrays of nested lists, and how to nest others the same way; ``role`` they are, for an error."""
     if isinstance(arrays, NDArray):
         return [arrays], None
@@ -71,7 +71,7 @@ def _record_loop(
     return results if isinstance(results, list) else [results]
 
 
-def foreach(body: Callable[..., Any], data: ArrayLike, init_states: Any) -> tuple[Any, Any]:
+def foreach(body: Callable[..., Any], data: ArrayLike, init_states: object) -> tuple[Any, Any]:
     """Run ``body(slice, states)`` on every slice of ``data`` along the first axis.
 
     On arrays it is a Python loop; within a hybridized block it becomes one loop of the compiled
@@ -195,7 +195,7 @@ def while_loop(
     return _nested(stacked, out_shape), current[0] if single else current
 
 
-def _is_true(result: Any, role: str) -> bool:
+def _is_true(result: object, role: str) -> bool:
     if isinstance(result, NDArray) and result.size != 1:
         raise ShapeError(f"{role} has shape {result.shape}; it must be one number, 0 or not.")
     return bool(result.item() if isinstance(result, NDArray) else result)

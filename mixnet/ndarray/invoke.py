@@ -265,7 +265,7 @@ def make_function(
     order = tuple(op.attributes)
 
     def function(
-        *args: Any, out: NDArray | Sequence[NDArray] | None = None, **attributes: Any
+        *args: object, out: NDArray | Sequence[NDArray] | None = None, **attributes: object
     ) -> Any:
         attributes.pop("name", None)  # names are a symbol's
         key = None
@@ -375,7 +375,7 @@ def _accepts(cls: type, array_class: type[NDArray] | None) -> bool:
 
 
 def _keep(
-    known: dict[Any, Call], key: Any, op: Op, attributes: dict[str, Any], values: Sequence[Value]
+    known: dict[Any, Call], key: object, op: Op, attributes: dict[str, Any], values: Sequence[Value]
 ) -> None:
     """Keep a call that was just made, if its values alone decide on it and it has one result."""
     statics, scalars = op.bind(attributes, bool(state.training))
@@ -422,7 +422,7 @@ def _any_number(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> li
     return arrays
 
 
-def _out_by_position(op: Op, args: Sequence[Any], out: Any) -> Any:
+def _out_by_position(op: Op, args: Sequence[Any], out: object) -> Any:
     """The array to write to, from what follows the attributes: ``out``, then a name for symbols.
 
     Raises:

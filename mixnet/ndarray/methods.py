@@ -31,7 +31,7 @@ def output_spec(op: Op, statics: Statics, spec: Spec) -> Spec:
     return call.outputs[0]
 
 
-def reshape(self: NDArray, *shape: Any, **kwargs: Any) -> NDArray:
+def reshape(self: NDArray, *shape: object, **kwargs: object) -> NDArray:
     """The same storage in another shape; -1 takes what remains, 0 keeps the axis.
 
     MXNet's codes -2, -3 and -4 and ``reverse`` are those of the operator ``Reshape``.
@@ -182,7 +182,7 @@ def split_v2(
     )
 
 
-def _check_parts(array: Any, sections: int, axis: int) -> None:
+def _check_parts(array: object, sections: int, axis: int) -> None:
     if sections > 0 and isinstance(array, NDArray) and -array.ndim <= axis < array.ndim:
         extent = array.shape[axis]
         if extent % sections:
@@ -206,7 +206,7 @@ def _with_axes(op: Op, name: str) -> Any:
     """A method that takes MXNet's free arguments, with a signature that says which there are."""
     function = make_function(op, name, None)
 
-    def method(self: NDArray, *args: Any, **kwargs: object) -> Any:
+    def method(self: NDArray, *args: object, **kwargs: object) -> Any:
         return function(self, *args, **kwargs)
 
     kind = inspect.Parameter

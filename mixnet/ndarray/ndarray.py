@@ -419,7 +419,7 @@ class NDArray(Installed):
         self._set_mark(Mark(gradient, grad_req))
 
     def backward(
-        self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True
+        self, out_grad: object = None, retain_graph: bool = False, train_mode: bool = True
     ) -> None:
         """Gradients of this array for the variables it was computed from.
 

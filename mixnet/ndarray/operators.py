@@ -209,7 +209,7 @@ class Binary:
     def inplace_method(self) -> Callable[[NDArray, Any], Any]:
         """The method that writes its result to the array on the left."""
 
-        def method(left: NDArray, right: Any) -> Any:
+        def method(left: NDArray, right: object) -> Any:
             if not isinstance(right, (NDArray, *_NUMBERS)):
                 return NotImplemented
             if left._link is not None or left._is_sparse or state.undo is not None:

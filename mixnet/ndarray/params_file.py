@@ -159,7 +159,7 @@ def _load(fname: str | os.PathLike[str]) -> Any:
         return _arrays(content)
 
 
-def load_frombuffer(buf: Any, name: str = "the buffer") -> Any:
+def load_frombuffer(buf: object, name: str = "the buffer") -> Any:
     """Load arrays from the content of a ``.params`` or safetensors file.
 
     Raises:

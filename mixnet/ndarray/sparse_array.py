@@ -341,7 +341,7 @@ def _unpickle(cls: Any, data: Any, aux: Any, shape: Any, context: Context) -> An
 
 
 def _unsupported(name: str) -> Any:
-    def method(self: Any, *args: Any, **kwargs: object) -> Any:
+    def method(self: Any, *args: object, **kwargs: object) -> Any:
         raise NotSupportedForSparseNDArray(name, None, *args)
 
     method.__name__ = name
@@ -357,7 +357,7 @@ def _in_place(operation: Any) -> Any:
     return method
 
 
-def _split(self: BaseSparseNDArray, *args: Any, **kwargs: Any) -> Any:
+def _split(self: BaseSparseNDArray, *args: object, **kwargs: object) -> Any:
     """Dense parts; see the operator ``split``."""
     return self._dense().split(*args, **kwargs)
 
@@ -630,7 +630,7 @@ class RowSparseNDArray(BaseSparseNDArray):
             "A row_sparse array is indexed by [:] alone; use retain() for rows."
         )
 
-    def retain(self, *args: Any, **kwargs: object) -> RowSparseNDArray:
+    def retain(self, *args: object, **kwargs: object) -> RowSparseNDArray:
         """The array with only the rows in the one argument, ``indices``."""
         (indices,) = args or kwargs.values()
         if not isinstance(indices, NDArray):
@@ -639,7 +639,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         assert isinstance(retained, RowSparseNDArray)
         return retained
 
-    def _retained(self, indices: Any) -> RowSparseNDArray:
+    def _retained(self, indices: object) -> RowSparseNDArray:
         numbers = indices.asnumpy() if isinstance(indices, NDArray) else np.asarray(indices)
         rows = numbers.astype(np.int64).reshape(-1)
         if not self._aux[0].size:  # as in MXNet, none of them is stored then

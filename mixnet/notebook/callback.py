@@ -74,7 +74,7 @@ class PandasLogger:
         if param.nbatch % self.frequent == 0:
             self._process_batch(param, "train")
 
-    def eval_cb(self, param: Any) -> None:
+    def eval_cb(self, param: object) -> None:
         """After an evaluation."""
         self._process_batch(param, "eval")
 
@@ -137,14 +137,14 @@ class LiveBokehChart:
             f"the numbers with PandasLogger, and plot logger.train_df."
         )
 
-    def batch_cb(self, param: Any) -> None:
+    def batch_cb(self, param: object) -> None:
         """After a training batch."""
 
     def callback_args(self) -> dict[str, Any]:
         """Arguments of ``fit`` that set the callbacks."""
         return {}
 
-    def eval_cb(self, param: Any) -> None:
+    def eval_cb(self, param: object) -> None:
         """After an evaluation."""
 
     def interval_elapsed(self) -> bool:

@@ -43,7 +43,7 @@ class Operable(Protocol):
     def _operate(
         cls,
         op: Op,
-        arrays: Any,
+        arrays: object,
         attributes: dict[str, Any],
         out: Operable | None = None,
         called: str = "",

@@ -56,7 +56,7 @@ def array(object: Any, dtype: Any = None, ctx: Any = None) -> ndarray:
     return ndarray._from_source(object, ctx, dtype)
 
 
-def _numbers_of(nested: Any) -> Any:
+def _numbers_of(nested: object) -> Any:
     if isinstance(nested, (list, tuple)):
         return [_numbers_of(each) for each in nested]
     return nested.asnumpy() if isinstance(nested, NDArray) else nested

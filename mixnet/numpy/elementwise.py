@@ -94,7 +94,7 @@ _UNARY = {
 
 
 def _unary(name: str, operator: str, text: str) -> Callable[..., Any]:
-    def function(x: Operand, out: Any = None, **kwargs: object) -> Any:
+    def function(x: Operand, out: object = None, **kwargs: object) -> Any:
         if kwargs:
             check_options(name, kwargs)
         if isinstance(x, NUMBERS):

@@ -117,7 +117,7 @@ _OURS: dict[str, Any] = {
 FINANCIAL = ["mirr", "npv", "pv", "ppmt", "rate"]
 
 
-def _to_host(value: Any) -> Any:
+def _to_host(value: object) -> Any:
     if isinstance(value, NDArray):
         return value.asnumpy()
     if isinstance(value, (list, tuple)):
@@ -125,7 +125,7 @@ def _to_host(value: Any) -> Any:
     return value
 
 
-def _from_host(value: Any) -> Any:
+def _from_host(value: object) -> Any:
     if isinstance(value, onp.ndarray) and value.dtype.kind in "fiub":
         return ndarray._from_source(value)
     if isinstance(value, tuple):
@@ -163,7 +163,7 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _removed(name: str) -> Callable[..., Any]:
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> Any:
         raise MXNetError(
             f"mx.np.{name}: NumPy removed its financial functions in version 1.20; the package "
             f"numpy_financial has them."

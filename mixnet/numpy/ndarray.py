@@ -184,12 +184,12 @@ class ndarray(NDArray):
     _dispatch: Any = None  # set by mixnet.numpy.dispatch
 
     def __array_ufunc__(
-        self, ufunc: Callable[..., Any], method: str, *inputs: Any, **kwargs: object
+        self, ufunc: Callable[..., Any], method: str, *inputs: object, **kwargs: object
     ) -> Any:
         return self._dispatch.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(
-        self, func: Callable[..., Any], types: object, args: Any, kwargs: Any
+        self, func: Callable[..., Any], types: object, args: object, kwargs: object
     ) -> Any:
         return self._dispatch.function(func, args, kwargs)
 
@@ -254,7 +254,7 @@ class ndarray(NDArray):
         target = _wanted_shape(args, kwargs)
         return self._view(0, filled_shape("reshape", self.shape, target))
 
-    def transpose(self, *axes: Any) -> Self:
+    def transpose(self, *axes: object) -> Self:
         """Axes in another order, reversed by default."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             axes = tuple(axes[0] or ())

@@ -83,7 +83,7 @@ def _counted_from_first(array: Operand, axes: tuple[int, ...]) -> tuple[int, ...
     return tuple(i % array.ndim for i in axes) if hasattr(array, "ndim") else axes
 
 
-def einsum(*operands: Any, **kwargs: object) -> Any:
+def einsum(*operands: object, **kwargs: object) -> Any:
     """Sums of products by Einstein's convention: ``einsum('ij,jk->ik', a, b)``.
 
     Args:

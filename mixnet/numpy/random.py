@@ -38,7 +38,7 @@ def _size(size: int | Sequence[int]) -> tuple[int, ...] | None:
     return checked_shape("size", size)
 
 
-def _number(function: str, name: str, value: Any) -> float:
+def _number(function: str, name: str, value: object) -> float:
     """A parameter of a distribution as a number.
 
     Raises:
@@ -47,7 +47,7 @@ def _number(function: str, name: str, value: Any) -> float:
     return _converted(float, "a number or an mx.np array", function, name, value)
 
 
-def _whole(function: str, name: str, value: Any) -> int:
+def _whole(function: str, name: str, value: object) -> int:
     """A parameter as a whole number; the same error."""
     return _converted(int, "a whole number", function, name, value)
 
@@ -120,22 +120,22 @@ def lognormal(
 
 
 def logistic(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    loc: object = 0.0,
+    scale: object = 1.0,
+    size: object = None,
+    ctx: object = None,
+    out: object = None,
 ) -> Any:
     """Numbers of the logistic distribution."""
     return _two("_npi_logistic", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
 
 
 def gumbel(
-    loc: Any = 0.0,
-    scale: Any = 1.0,
-    size: Any = None,
-    ctx: Any = None,
-    out: Any = None,
+    loc: object = 0.0,
+    scale: object = 1.0,
+    size: object = None,
+    ctx: object = None,
+    out: object = None,
 ) -> Any:
     """Numbers of the Gumbel distribution."""
     return _two("_npi_gumbel", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
@@ -248,12 +248,12 @@ def power(a: Operand, size: int | Sequence[int] | None = None) -> Any:
     return _power(a, size, None, None)
 
 
-def rand(*size: int, **kwargs: Any) -> Any:
+def rand(*size: int, **kwargs: object) -> Any:
     """Uniform numbers in [0, 1) of the shape given as arguments."""
     return uniform(0.0, 1.0, size, **kwargs)
 
 
-def randn(*size: int, **kwargs: Any) -> Any:
+def randn(*size: int, **kwargs: object) -> Any:
     """Normal numbers of the shape given as arguments."""
     return normal(0.0, 1.0, size, **kwargs)
 
@@ -358,6 +358,6 @@ def multivariate_normal(
     return mean + turned
 
 
-def shuffle(x: Any) -> None:
+def shuffle(x: object) -> None:
     """Put the first axis of ``x`` in random order, in place."""
     call("_shuffle", x, out=x)

@@ -9,7 +9,7 @@ from mixnet.numpy.call import call
 from mixnet.runtime.value.state import is_tracing
 
 
-def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: object) -> Any:
+def constraint_check(input: object, msg: str = "Constraint violated.", **kwargs: object) -> Any:
     """True where every element of a boolean array is true; the answer is read at once.
 
     Args:

@@ -37,7 +37,7 @@ class ONNXBackend(Backend):
         """Whether ONNX has the operator; one that draws random numbers to train may predict without."""
         return node.op.name in CONVERSIONS and node.op.name not in REASONS and not draws(node)
 
-    def runner(self, model: Any, names: Sequence[str], options: dict[str, Any]) -> Run:
+    def runner(self, model: object, names: Sequence[str], options: dict[str, Any]) -> Run:
         """What computes a model: ``(*arrays) -> list of arrays``.
 
         Args:

@@ -193,7 +193,7 @@ class Inference:
             specs.append((shape, dtype))
         return op, node.statics, len(node.scalars), self._least, tuple(specs)
 
-    def _remember(self, node: Node, call: Any) -> None:
+    def _remember(self, node: Node, call: object) -> None:
         results = []
         for entry in self._outputs_of(node):
             shape, dtype = self.shapes.get(entry), self.dtypes.get(entry)

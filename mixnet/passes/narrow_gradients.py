@@ -68,7 +68,7 @@ class _Gradient:
         forward_statics, headed, wrt = statics
         count = len(headed)
 
-        def run(*values: Any) -> Any:
+        def run(*values: object) -> Any:
             arrays, numbers = values[: len(inputs)], values[len(inputs) :]
             outputs, pull = with_gradients(
                 forward, forward_statics, numbers, arrays[count:], headed, wrt

@@ -108,7 +108,7 @@ def _common(results: Sequence[Mapping[Any, Shape]]) -> dict[Any, Shape]:
     return common
 
 
-def input_of(outputs: Outputs, known: Any, targets: Sequence[Any], least: int) -> Shape | None:
+def input_of(outputs: Outputs, known: object, targets: Sequence[Any], least: int) -> Shape | None:
     """The shape of an operator's only input; None unless each of its axes appears in an output.
 
     Args:

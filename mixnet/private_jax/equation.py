@@ -41,5 +41,5 @@ class Equation(Protocol):
     invars: Sequence[Atom]
     outvars: Sequence[Atom]
 
-    def replace(self, *args: Any, **changes: Any) -> Any:
+    def replace(self, *args: object, **changes: object) -> Any:
         """A copy with some parts replaced."""

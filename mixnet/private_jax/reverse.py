@@ -35,7 +35,7 @@ class _NotPlainError(Exception):
 
 
 def vjp(
-    function: Callable[..., Any], *primals: Any, reads_results: bool = True
+    function: Callable[..., Any], *primals: object, reads_results: bool = True
 ) -> tuple[Any, Callable[[Any], Any], Any]:
     """What ``jax.vjp(function, *primals, has_aux=True)`` gives.
 
@@ -64,7 +64,7 @@ def _vjp(
     arrays, structure = jax.tree.flatten(primals)
     parts: list[tuple[list[Any], Any]] = []  # dtypes and structure of each part of the results
 
-    def with_tangents(*values: Any) -> list[Any]:
+    def with_tangents(*values: object) -> list[Any]:
         first = jax.tree.unflatten(structure, values[: len(arrays)])
         second = jax.tree.unflatten(structure, values[len(arrays) :])
         outputs, tangents, others = jax.jvp(function, first, second, has_aux=True)
@@ -87,7 +87,7 @@ def _vjp(
         needed = _without_results(known, results)
         residuals = list(jax.core.eval_jaxpr(needed, (), *constants, *arrays))
 
-    def pull(cotangents: Any) -> Any:
+    def pull(cotangents: object) -> Any:
         unknown = [UndefinedPrimal(each.aval) for each in linear.invars[len(residuals) :]]
         flat = jax.tree.leaves(cotangents)
         slopes = backward_pass(linear, False, (), [*residuals, *unknown], flat)[len(residuals) :]
@@ -165,6 +165,6 @@ def _check_plain(equation: Any) -> None:
         raise _NotPlainError
 
 
-def _has_jaxpr(value: Any) -> bool:
+def _has_jaxpr(value: object) -> bool:
     parts = value if isinstance(value, (tuple, list)) else (value,)
     return any(isinstance(each, (Jaxpr, ClosedJaxpr)) for each in parts)

@@ -102,7 +102,7 @@ class BetweenOperations:
     def _run_in(self, outside: FrameType, number: int) -> None:
         """Run the handler before the next instruction of a frame, the first that follows the core."""
 
-        def trace(frame: FrameType, event: str, argument: Any) -> None:
+        def trace(frame: FrameType, event: str, argument: object) -> None:
             self._run(number, frame)
 
         self._outside = outside
@@ -120,7 +120,7 @@ class BetweenOperations:
             _signal.pthread_kill(_main, number)  # which wakes it, too
 
 
-def _trace_nothing(frame: FrameType, event: str, argument: Any) -> None:
+def _trace_nothing(frame: FrameType, event: str, argument: object) -> None:
     """Frames that are entered need no trace, but Python traces none without this."""
 
 

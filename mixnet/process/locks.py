@@ -176,7 +176,7 @@ def _own_locks() -> list[CheckedLock]:
     return held.setdefault(threading.get_ident(), [])
 
 
-def about_to_wait(event: str, gives_back: Any = None) -> None:
+def about_to_wait(event: str, gives_back: object = None) -> None:
     """Say what this thread is going to wait for; ``ends_waiting`` takes it back.
 
     Args:

@@ -122,7 +122,7 @@ def user_line() -> str | None:
     return known[1]
 
 
-def user_source(making: Any = None) -> Source | None:
+def user_source(making: object = None) -> Source | None:
     """The innermost line on the stack that is the user's; None if there is none.
 
     Inside of :func:`source_lines` with a boundary, lines outside of that do not count: then it is

@@ -74,7 +74,7 @@ class Entered(NamedTuple):
             setattr(self.local, self.name, place.base)
 
 
-def enter(local: Any, name: str, value: object, kind: type[PerTask] = PerTask) -> Entered:
+def enter(local: object, name: str, value: object, kind: type[PerTask] = PerTask) -> Entered:
     """Set an attribute of a thread's object, for the running task alone if there is one."""
     task = current_task()
     place = getattr(local, name, None)
@@ -90,13 +90,13 @@ def enter(local: Any, name: str, value: object, kind: type[PerTask] = PerTask) -
     return entered
 
 
-def read(local: Any, name: str) -> Any:
+def read(local: object, name: str) -> Any:
     """What an attribute is now: the running task's own, else the thread's; None if it was never set."""
     place = getattr(local, name, None)
     return place.now() if isinstance(place, PerTask) else place
 
 
-def write(local: Any, name: str, value: object) -> Any:
+def write(local: object, name: str, value: object) -> Any:
     """Set an attribute for good, of the task alone if it is in a scope; returns what it was."""
     place = getattr(local, name, None)
     if not isinstance(place, PerTask):

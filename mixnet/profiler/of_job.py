@@ -19,7 +19,7 @@ from mixnet.profiler.session import session
 from mixnet.profiler.trace import chrome_trace
 
 
-def dump_all(store: Any, filename: str | None = None, finished: bool = True) -> list[Offset]:
+def dump_all(store: object, filename: str | None = None, finished: bool = True) -> list[Offset]:
     """Write the profiles of all workers to one Chrome trace, one row a rank, with all times on
     the clock of the first worker.
 

@@ -82,7 +82,7 @@ class Session:
         """Begin a new aggregate table; the trace keeps what it has."""
         self._table_since = now()
 
-    def add(self, kind: str, category: str, name: str, started: int, **more: Any) -> None:
+    def add(self, kind: str, category: str, name: str, started: int, **more: object) -> None:
         """Keep an event.
 
         Args:

@@ -116,7 +116,7 @@ def parse(options: dict[str, Any]) -> Settings:
     return Settings(**parsed)
 
 
-def check_process(function: str, process: Any) -> None:
+def check_process(function: str, process: object) -> None:
     """Raise unless ``process`` is one whose profile can be steered from here.
 
     Raises:

@@ -234,7 +234,7 @@ class _GatedCell(BaseRNNCell):
         return [{"shape": (0, self._num_hidden), "__layout__": "NC"}]
 
     def _maps(
-        self, inputs: Symbol | Sequence[Symbol] | None, state: Any, name: str
+        self, inputs: Symbol | Sequence[Symbol] | None, state: object, name: str
     ) -> tuple[Any, Any]:
         rows = self._num_hidden * max(1, len(self._gate_names))
         i2h = sym.FullyConnected(

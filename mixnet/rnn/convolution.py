@@ -107,7 +107,7 @@ class BaseConvRNNCell(BaseRNNCell):
         )
 
     def _maps(
-        self, inputs: Symbol | Sequence[Symbol] | None, state: Any, name: str
+        self, inputs: Symbol | Sequence[Symbol] | None, state: object, name: str
     ) -> tuple[Any, Any]:
         i2h = sym.Convolution(
             data=inputs, weight=self._iW, bias=self._iB, name=name + "i2h", **self._i2h

@@ -37,7 +37,7 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.state_info
 
     def begin_state(  # type: ignore[override]
-        self, init_sym: Any = sym.zeros, **kwargs: object
+        self, init_sym: object = sym.zeros, **kwargs: object
     ) -> list[Any]:
         """First states of the other cell, made by ``init_sym``."""
         self._check_alone()
@@ -95,7 +95,7 @@ class ZoneoutCell(ModifierCell):
         """Output and states of the cell, some of whose elements stay."""
         output, after = self.base_cell(inputs, states)
 
-        def mixed(rate: float, new: Any, old: Any) -> Any:
+        def mixed(rate: float, new: object, old: object) -> Any:
             return sym.where(sym.Dropout(sym.ones_like(new), p=rate), new, old)
 
         if self.zoneout_outputs != 0:

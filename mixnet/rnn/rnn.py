@@ -34,7 +34,7 @@ def _as_list(cells: Any) -> list[Any]:
 
 
 def save_rnn_checkpoint(
-    cells: Any,
+    cells: object,
     prefix: str,
     epoch: int,
     symbol: Symbol | None,
@@ -57,7 +57,7 @@ def save_rnn_checkpoint(
 
 
 def load_rnn_checkpoint(
-    cells: Any, prefix: str, epoch: int
+    cells: object, prefix: str, epoch: int
 ) -> tuple[Symbol, dict[str, Any], dict[str, Any]]:
     """Symbol, parameters and states that ``save_rnn_checkpoint`` wrote, weights joined for ``cells``.
 

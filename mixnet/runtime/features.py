@@ -8,7 +8,6 @@ import platform
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
 import jax
 
@@ -136,7 +135,7 @@ class Features(OrderedDict[str, Feature]):
     def __repr__(self) -> str:
         return str(list(self.values()))
 
-    def is_enabled(self, feature_name: Any) -> bool:
+    def is_enabled(self, feature_name: object) -> bool:
         """Whether a feature is enabled; case-insensitive.
 
         Raises:

@@ -44,7 +44,7 @@ def _refusal(action: str) -> MXNetError:
 
 
 def _refuse(action: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: object) -> NoReturn:
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
         raise _refusal(action)
 
     return refuse
@@ -68,7 +68,7 @@ LOST = _Lost()
 # ---- replacements in a child for functions that move arrays ------------------------------------------
 
 
-def _put(data: Any, device: jax.Device) -> np.ndarray:
+def _put(data: object, device: jax.Device) -> np.ndarray:
     if device.platform != "cpu" or not isinstance(data, np.ndarray):
         raise _refusal(f"copy an array to {device}")
     return data  # as workers of a DataLoader have it

@@ -133,7 +133,7 @@ def compile_program(recording: Recording, run: bool) -> Program:
     program.plan_of = partial(memory_plan, graph, leaves)
     function = lower(graph)
 
-    def called(scalars: Any, *arrays: Any) -> list[Any]:
+    def called(scalars: object, *arrays: object) -> list[Any]:
         return function(arrays, scalars)
 
     structs = [value.spec.struct for value in recorded.leaves]

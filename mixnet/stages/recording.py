@@ -278,7 +278,7 @@ def _traced(
     block: HybridBlock,
     forward: Callable[..., Any],
     specs: Sequence[Spec],
-    structure: Any,
+    structure: object,
     training: bool,
     context: Context,
 ) -> Traced | Composed:

@@ -115,12 +115,12 @@ class Stages:
 
 def stages(
     target: object,
-    *inputs: Any,
+    *inputs: object,
     train: bool | None = None,
     loss: object = None,
     run: bool = True,
     ctx: Context | None = None,
-    **named: Any,
+    **named: object,
 ) -> Stages:
     """All stages of a network, a symbol or a function, without changing anything of it.
 
@@ -177,7 +177,7 @@ def stages(
     return Stages(result, programs, _source(target, programs), reasons)
 
 
-def _reasons(known: Any, target: Target, loss: object) -> list[str]:
+def _reasons(known: object, target: Target, loss: object) -> list[str]:
     """Why the target's graph has to be traced; noted for the next look."""
     before = target.last
     try:
@@ -195,7 +195,7 @@ def _reasons(known: Any, target: Target, loss: object) -> list[str]:
     return reasons or ["nothing differs from the last look, and it has not run since"]
 
 
-def _code(function: Any) -> Any:
+def _code(function: object) -> Any:
     """What stands for a function: defined again with the same text it is the same."""
     if isinstance(function, MethodType):
         function = function.__func__

@@ -148,7 +148,7 @@ class _Runner:
             )
         return results
 
-    def run(self, *arrays: Any) -> list[Any]:
+    def run(self, *arrays: object) -> list[Any]:
         expected = self.structs(arrays)
         results = self.call([np.asarray(each) for each in arrays])
         return [np.asarray(each, s.dtype) for each, s in zip(results, expected, strict=True)]

@@ -180,7 +180,7 @@ def _names_of(called: str, symbol: Symbol) -> tuple[list[str], list[str]]:
     return names, aux_names
 
 
-def _named(names: Sequence[str], arrays: Any, role: str, complete: bool) -> dict[str, NDArray]:
+def _named(names: Sequence[str], arrays: object, role: str, complete: bool) -> dict[str, NDArray]:
     if isinstance(arrays, (list, tuple)):
         if len(arrays) != len(names):
             raise AttributeValueError(

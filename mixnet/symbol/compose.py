@@ -274,7 +274,7 @@ def _variadic_inputs(op: Op, args: Sequence[Any], kwargs: dict[str, Any]) -> lis
     return [*symbols, *[None] * (count - heads)]
 
 
-def _name_by_position(op: Op, args: Sequence[Any], name: Any, attr: Any) -> tuple[Any, Any]:
+def _name_by_position(op: Op, args: Sequence[Any], name: object, attr: object) -> tuple[Any, Any]:
     """The name and the attributes of a node, from what follows the operator's attributes.
 
     Raises:

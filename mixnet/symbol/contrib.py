@@ -31,7 +31,7 @@ BODY = "return (outputs, new states)"
 STEP = "return (step output, new loop variables)"
 
 
-def _flat(symbols: Any, role: str) -> tuple[list[Symbol], Any]:
+def _flat(symbols: object, role: str) -> tuple[list[Symbol], Any]:
     """Single outputs of nested lists, and how to nest others the same way; ``role`` they are,
     for an error.
     """
@@ -141,7 +141,7 @@ def _node(
 
 
 def foreach(
-    body: Callable[..., Any], data: Any, init_states: Any, name: str = "foreach"
+    body: Callable[..., Any], data: object, init_states: object, name: str = "foreach"
 ) -> tuple[Any, Any]:
     """Run ``body(slice, states)`` on every slice of ``data`` along the first axis.
 
@@ -206,7 +206,7 @@ def _check_read(body: _Body, names: Sequence[str], required: Sequence[Any]) -> N
 def while_loop(
     cond: Callable[..., Any],
     func: Callable[..., Any],
-    loop_vars: Any,
+    loop_vars: object,
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
@@ -276,7 +276,7 @@ def while_loop(
     return _nested(results[:split], out_shape), _nested(results[split:], shape)
 
 
-def _condition(holds: Any) -> Symbol:
+def _condition(holds: object) -> Symbol:
     if not isinstance(holds, Symbol):
         raise AttributeKindError(
             f"while_loop: cond must return a symbol, not {type(holds).__name__}."

@@ -318,7 +318,7 @@ class Executor:
 
     def backward(
         self,
-        out_grads: Any = None,
+        out_grads: object = None,
         is_train: bool = True,
     ) -> None:
         """Gradients of the arguments, written or added to ``grad_dict`` as requested.

@@ -32,7 +32,7 @@ def memory_plan(
     co_share: bool = True,
     recompute: bool | str = False,
     type_dict: Mapping[str, Any] | None = None,
-    **shapes: Any,
+    **shapes: object,
 ) -> MemoryPlan:
     """How much memory the symbol takes and where each array is placed; nothing is run or allocated.
 

@@ -53,7 +53,7 @@ def _method(two: str, number: str) -> Callable[[Symbol, Any], Any]:
     return method
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     if isinstance(value, (int, float)):
         return value
     if not isinstance(value, Number):
@@ -76,7 +76,7 @@ def _either(
     numbers: Callable[[Any, Any], Any],
     names: tuple[str, str] = ("left", "right"),
 ) -> Callable[..., Any]:
-    def function(*args: Any, **kwargs: object) -> Any:
+    def function(*args: object, **kwargs: object) -> Any:
         operands = {**dict(zip(names, args, strict=False)), **kwargs}
         if operands.keys() != set(names) or len(args) + len(kwargs) != 2:
             raise AttributeTypeError(f"Give two symbols or numbers, {names[0]} and {names[1]}.")
@@ -107,39 +107,39 @@ pow = power = _either("_Power", "_PowerScalar", "_RPowerScalar", operator.pow, (
 hypot = _either("_Hypot", "_HypotScalar", "_HypotScalar", math.hypot)
 
 
-def _reshape(self: Symbol, *shape: Any, **kwargs: object) -> Symbol:
+def _reshape(self: Symbol, *shape: object, **kwargs: object) -> Symbol:
     """The elements in another shape, with MXNet's codes; see the operator ``Reshape``."""
     if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
         shape = tuple(shape[0])
     return apply("reshape", self, **{"shape": kwargs.pop("shape", shape), **kwargs})
 
 
-def _astype(self: Symbol, *args: Any, **kwargs: object) -> Symbol:
+def _astype(self: Symbol, *args: object, **kwargs: object) -> Symbol:
     """The symbol in another dtype, the one argument, ``dtype``."""
     (dtype,) = args or kwargs.values()
     return apply("cast", self, dtype=dtype)
 
 
-def _transpose(self: Symbol, *axes: Any, **kwargs: object) -> Symbol:
+def _transpose(self: Symbol, *axes: object, **kwargs: object) -> Symbol:
     """Axes in another order, reversed by default."""
     if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
         axes = tuple(axes[0])
     return apply("transpose", self, axes=kwargs.get("axes", axes))
 
 
-def _broadcast_to(self: Symbol, *args: Any, **kwargs: object) -> Symbol:
+def _broadcast_to(self: Symbol, *args: object, **kwargs: object) -> Symbol:
     """The symbol repeated along axes of extent one to the one argument, ``shape``."""
     (shape,) = args or kwargs.values()
     return apply("broadcast_to", self, shape=shape)
 
 
-def _broadcast_like(self: Symbol, *args: Any, **kwargs: object) -> Symbol:
+def _broadcast_like(self: Symbol, *args: object, **kwargs: object) -> Symbol:
     """The symbol repeated along axes of extent one to the shape of another."""
     return make_function(find("broadcast_like"), "broadcast_like")(self, *args, **kwargs)
 
 
 def split_v2(
-    ary: Symbol, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
+    ary: Symbol, indices_or_sections: object, axis: int = 0, squeeze_axis: bool = False
 ) -> Symbol:
     """Split along ``axis`` into equal parts, or before each of several indices."""
     if isinstance(indices_or_sections, int):
@@ -164,7 +164,7 @@ def _diag(self: Symbol, k: int = 0, **kwargs: object) -> Symbol:
 
 
 def _unavailable(name: str, alias: str | None = None) -> Any:
-    def method(self: Symbol, *args: Any, **kwargs: object) -> Any:
+    def method(self: Symbol, *args: object, **kwargs: object) -> Any:
         raise NotImplementedForSymbol(name, alias, *args)
 
     method.__name__ = method.__qualname__ = name
@@ -176,7 +176,7 @@ def _with_axes(called: str, name: str) -> Any:
     """A method that takes MXNet's free arguments, with a signature that says which there are."""
     function = make_function(find(called), name)
 
-    def method(self: Symbol, *args: Any, **kwargs: object) -> Symbol:
+    def method(self: Symbol, *args: object, **kwargs: object) -> Symbol:
         return function(self, *args, **kwargs)
 
     kind = inspect.Parameter

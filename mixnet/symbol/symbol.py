@@ -328,7 +328,7 @@ class Symbol:
         return ctypes.c_void_p(id(self))
 
     def infer_shape_partial(
-        self, *args: Any, **kwargs: object
+        self, *args: object, **kwargs: object
     ) -> tuple[list[Any], list[Any], list[Any]]:
         """Like ``infer_shape``, with ``()`` and 0 for unknown shapes and dimensions.
 
@@ -349,7 +349,7 @@ class Symbol:
             [shape_of(Entry(node)) for node in self.graph.written_variables],
         )
 
-    def infer_shape(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
+    def infer_shape(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Shapes of arguments, outputs and auxiliary states from those of some arguments.
 
         Args:
@@ -369,7 +369,7 @@ class Symbol:
         _warn_of_unknown("shapes", self.list_arguments(), shapes[0], _is_whole)
         return None, None, None
 
-    def _shapes(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    def _shapes(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_shape``, without printing and warning."""
         shapes = self.infer_shape_partial(*args, **kwargs)
         if all(map(_is_whole, (*shapes[0], *shapes[1]))):
@@ -380,7 +380,7 @@ class Symbol:
         by_name = self._known_by_name("infer_type", "dtypes", args, kwargs)
         return {name: as_dtype(dtype) for name, dtype in by_name.items()}
 
-    def infer_type_partial(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
+    def infer_type_partial(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_type``, with None for dtypes that cannot be inferred."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred("dtypes", {}, dtypes).dtypes
@@ -394,7 +394,7 @@ class Symbol:
             [type_of(Entry(node)) for node in self.graph.written_variables],
         )
 
-    def infer_type(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
+    def infer_type(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Dtypes of arguments, outputs and auxiliary states from those of some arguments.
 
         Returns:
@@ -411,7 +411,7 @@ class Symbol:
             _warn_of_unknown("dtypes", self.list_arguments(), known, lambda each: each is not None)
         return types
 
-    def _types(self, *args: Any, **kwargs: object) -> tuple[Any, Any, Any]:
+    def _types(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_type``, without printing and warning."""
         dtypes = self._dtypes_of(args, kwargs)
         dtypes_inferred = self._inferred("dtypes", {}, dtypes).dtypes
@@ -517,7 +517,7 @@ class Symbol:
     def __copy__(self) -> Symbol:
         return self._copied({})
 
-    def __deepcopy__(self, memo: Any) -> Symbol:
+    def __deepcopy__(self, memo: object) -> Symbol:
         return self._copied({})
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ def _scale(rescale_grad: Any, weight: Symbol) -> Symbol:
 
 
 def _call(
-    op: str, symbols: Sequence[Symbol], attributes: dict[str, Any], out: Any, name: str | None
+    op: str, symbols: Sequence[Symbol], attributes: dict[str, Any], out: object, name: str | None
 ) -> Symbol:
     return make_function(find(op), op)(*symbols, name=name, **attributes)
 

@@ -181,7 +181,7 @@ def check_numeric_gradient(
     numeric_eps: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
-    grad_nodes: Any = None,
+    grad_nodes: object = None,
     use_forward_train: bool = True,
     ctx: Context | None = None,
     grad_stype_dict: Mapping[str, str] | None = None,
@@ -258,7 +258,7 @@ def check_numeric_gradient(
         assert_almost_equal(expected, actual, rtol, atol, names)
 
 
-def _requests(sym: Symbol, grad_nodes: Any) -> dict[str, str]:
+def _requests(sym: Symbol, grad_nodes: object) -> dict[str, str]:
     """How the gradient of each argument is written, of those that are checked."""
     if grad_nodes is None:
         return dict.fromkeys(sym.list_arguments(), "write")
@@ -509,7 +509,7 @@ def check_consistency(
     ground_truth: Mapping[str, NDArray] | None = None,
     equal_nan: bool = False,
     use_uniform: bool = False,
-    rand_type: Any = np.float64,
+    rand_type: object = np.float64,
 ) -> Mapping[str, NDArray]:
     """Raise unless a symbol gives the same numbers on several contexts and in several dtypes.
 

@@ -102,7 +102,7 @@ def shuffle_csr_column_indices(csr: Any) -> None:
 
 
 def _modified(
-    values: np.ndarray, data_init: Any, modifier_func: Callable[..., Any] | None
+    values: np.ndarray, data_init: object, modifier_func: Callable[..., Any] | None
 ) -> np.ndarray:
     if data_init is not None:
         values = np.full_like(values, data_init)
@@ -168,7 +168,7 @@ def rand_sparse_ndarray(
     dtype: DTypeLike = None,
     distribution: str | None = None,
     data_init: float | None = None,
-    rsp_indices: Any = None,
+    rsp_indices: object = None,
     modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,
     ctx: Context | None = None,
@@ -258,7 +258,7 @@ def create_sparse_array(
     shape: tuple[int, ...],
     stype: str,
     data_init: float | None = None,
-    rsp_indices: Any = None,
+    rsp_indices: object = None,
     dtype: DTypeLike = None,
     modifier_func: Callable[[float], float] | None = None,
     density: float = 0.5,
@@ -277,7 +277,7 @@ def create_sparse_array_zd(
     stype: str,
     density: float,
     data_init: float | None = None,
-    rsp_indices: Any = None,
+    rsp_indices: object = None,
     dtype: DTypeLike = None,
     modifier_func: Callable[[float], float] | None = None,
     shuffle_csr_indices: bool = False,

@@ -58,7 +58,7 @@ def is_aarch64_run() -> bool:
 
 
 @contextmanager
-def environment(*args: Any) -> Iterator[None]:
+def environment(*args: object) -> Iterator[None]:
     """A scope with other environment variables.
 
     Args:
@@ -126,7 +126,7 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., None]]:
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         @functools.wraps(test)
-        def again(*args: Any, **kwargs: object) -> None:
+        def again(*args: object, **kwargs: object) -> None:
             for left in reversed(range(n)):
                 try:
                     test(*args, **kwargs)

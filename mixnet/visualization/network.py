@@ -152,7 +152,7 @@ def _digraph() -> Any:
 
         _drawing: Any = None
 
-        def pipe(self, format: object = None, *args: Any, **kwargs: object) -> Any:
+        def pipe(self, format: object = None, *args: object, **kwargs: object) -> Any:
             """The picture as bytes, or as text where ``encoding`` is given."""
             try:
                 return super().pipe(format, *args, **kwargs)
@@ -162,7 +162,7 @@ def _digraph() -> Any:
                 encoding = kwargs.get("encoding")
                 return self._drawing.svg if encoding else self._drawing.svg.encode()
 
-        def render(self, *args: Any, **kwargs: object) -> str:
+        def render(self, *args: object, **kwargs: object) -> str:
             """Write the source and the picture; returns the path of the picture."""
             try:
                 rendered: str = super().render(*args, **kwargs)

@@ -97,7 +97,7 @@ class ArrayView(View):
         return str(picture)
 
 
-def _facts(array: Any, side: int, slices: int) -> dict[str, Any]:
+def _facts(array: object, side: int, slices: int) -> dict[str, Any]:
     """The payload of an array as it is now."""
     if isinstance(array, NDArray):
         known = array.to_dict()

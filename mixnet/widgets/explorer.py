@@ -173,7 +173,7 @@ def _picture(data: object) -> np.ndarray:
     return image
 
 
-def _filters(weight: Any) -> np.ndarray:
+def _filters(weight: object) -> np.ndarray:
     values = _numbers("weight", weight)
     if values.ndim != 4 or values.shape[2] != values.shape[3] or values.shape[2] > 7:
         raise ShapeError(
@@ -332,7 +332,7 @@ def _kernel(payload: dict[str, Any], state: dict[str, Any]) -> np.ndarray:
     return np.stack([filter_of(FILTERS[state["filter"]], state["kernel"])] * channels)
 
 
-def _head(rows: Any, state: dict[str, Any]) -> np.ndarray:
+def _head(rows: object, state: dict[str, Any]) -> np.ndarray:
     array = np.array(rows, np.float32)
     size = array.shape[1] // state["heads"]
     return array[:, state["head"] * size : (state["head"] + 1) * size]

@@ -89,7 +89,7 @@ for (const cell of document.querySelectorAll(".celltag_hide-input > .jp-Cell-inp
 </script>"""
 
 
-def notebook_page(notebook: Any) -> str:
+def notebook_page(notebook: object) -> str:
     """A notebook as one HTML page, its views interactive, without a request to anywhere.
 
     The source of cells with the tag ``hide-input`` is folded.

@@ -11,7 +11,7 @@ from mixnet.widgets.page import bundles_in, scripts
 
 
 def add_scripts(
-    app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+    app: object, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
     """Give a page whose body has views their scripts, once, at its end."""
     body = context.get("body")

@@ -108,7 +108,7 @@ class View(ABC):
         if self._live is not None:
             self._live.state = self._state
 
-    def choose(self, **changes: Any) -> None:
+    def choose(self, **changes: object) -> None:
         """Change some entries of :attr:`state`."""
         self.state = {**self.state, **changes}
 

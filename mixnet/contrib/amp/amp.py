@@ -152,7 +152,7 @@ def init(
     use(rule)
 
 
-def init_trainer(optimizer_or_trainer: Any) -> None:
+def init_trainer(optimizer_or_trainer: object) -> None:
     """Let a Trainer scale its loss dynamically, and skip steps with an overflow.
 
     Raises:
@@ -203,7 +203,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
         yield scaler.scaled(loss)
 
 
-def unscale(optimizer_or_trainer: Any) -> None:
+def unscale(optimizer_or_trainer: object) -> None:
     """Take the scale out of the gradients, to clip them for example, before the step.
 
     Raises:

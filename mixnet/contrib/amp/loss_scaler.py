@@ -232,7 +232,7 @@ def _apply(op: Op, gradient: Any, scale: NDArray) -> Any:
     return type(gradient)._wrap(record(op, (), (), (gradient._read(), scale._read()))[0])
 
 
-def _arrays(state: Any) -> Iterator[NDArray]:
+def _arrays(state: object) -> Iterator[NDArray]:
     """The arrays of an optimizer's state."""
     if isinstance(state, NDArray):
         yield state

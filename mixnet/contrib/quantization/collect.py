@@ -46,7 +46,7 @@ class LayerOutputCollector:
         """Whether an output is asked for."""
         return self.include_layer is None or name in self.include_layer
 
-    def collect(self, name: str, arr: Any) -> None:
+    def collect(self, name: str, arr: object) -> None:
         """Take in what a layer gave for one batch.
 
         Args:

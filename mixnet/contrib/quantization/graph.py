@@ -217,7 +217,7 @@ def calib_graph(
     qsym: Symbol,
     arg_params: Mapping[str, NDArray] | None,
     aux_params: Mapping[str, NDArray] | None,
-    collector: Any,
+    collector: object,
     calib_mode: str = "entropy",
     quantized_dtype: str = "int8",
     logger: logging.Logger | ModuleType = logging,

@@ -14,7 +14,7 @@ from mixnet.symbol.cached_op import CachedOp
 from mixnet.symbol.symbol import Group, Symbol
 
 
-def batches(data: Any) -> Iterator[list[NDArray]]:
+def batches(data: object) -> Iterator[list[NDArray]]:
     """The arrays of each batch of an iterator or a ``DataLoader``; labels come last, if there are any.
 
     Raises:

@@ -69,13 +69,13 @@ def quantize_model(
     sym: Symbol,
     arg_params: Mapping[str, NDArray] | None,
     aux_params: Mapping[str, NDArray] | None,
-    data_names: Any = ("data",),
-    label_names: Any = ("softmax_label",),
+    data_names: object = ("data",),
+    label_names: object = ("softmax_label",),
     ctx: Context = cpu(),
-    excluded_sym_names: Any = None,
-    excluded_op_names: Any = None,
+    excluded_sym_names: object = None,
+    excluded_op_names: object = None,
     calib_mode: str = "entropy",
-    calib_data: Any = None,
+    calib_data: object = None,
     num_calib_examples: int | None = None,
     quantized_dtype: str = "int8",
     quantize_mode: str = "smart",
@@ -141,7 +141,9 @@ def _with_arguments_of(first: Callable[P, R]) -> Callable[[Callable[..., R]], Ca
 
 
 @_with_arguments_of(quantize_model)
-def quantize_model_mkldnn(**options: Any) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
+def quantize_model_mkldnn(
+    **options: object,
+) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
     """The same with convolutions fused with normalizations, sums and activations; see :func:`quantize_model`.
 
     The saved symbol has the operators of MXNet's oneDNN subgraphs.

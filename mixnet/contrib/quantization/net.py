@@ -103,13 +103,13 @@ def quantize_net_v2(
 
 
 def quantize_net(
-    network: Any,
+    network: object,
     quantized_dtype: str = "auto",
     quantize_mode: str = "full",
-    exclude_layers: Any = None,
-    exclude_layers_match: Any = None,
-    exclude_operators: Any = None,
-    calib_data: Any = None,
+    exclude_layers: object = None,
+    exclude_layers_match: object = None,
+    exclude_operators: object = None,
+    calib_data: object = None,
     data_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
     calib_mode: str = "none",
     num_calib_examples: int | None = None,
@@ -136,7 +136,7 @@ def quantize_net(
 
 
 def _first_inputs(
-    calib_data: Any, data_shapes: Sequence[DataDesc | tuple[Any, ...]], ctx: Context
+    calib_data: object, data_shapes: Sequence[DataDesc | tuple[Any, ...]], ctx: Context
 ) -> list[NDArray]:
     """Arrays with the shapes that the network takes; labels may come behind them."""
     if data_shapes is not None:

@@ -43,7 +43,7 @@ def check(name: str, ctx: Context | Sequence[Context] | None, **options: str) ->
             )
 
 
-def check_mode(name: str, calib_mode: Any, has_data: bool, collector: Any = None) -> None:
+def check_mode(name: str, calib_mode: object, has_data: bool, collector: object = None) -> None:
     """Raise unless ranges can be measured in this way.
 
     Raises:

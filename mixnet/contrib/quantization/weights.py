@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mixnet.base import AttributeTypeError, AttributeValueError
@@ -23,11 +21,11 @@ MOST = {8: 127, 4: 7}
 
 
 def quantize_weights(
-    network: Any,
+    network: object,
     bits: int = 8,
     group_size: int | None = None,
-    exclude_layers: Any = None,
-    exclude_layers_match: Any = None,
+    exclude_layers: object = None,
+    exclude_layers_match: object = None,
     ctx: Context = cpu(),
 ) -> SymbolBlock:
     """A block whose dense layers and embeddings keep their weights as integers, from a trained float one.

@@ -117,8 +117,8 @@ class SVRGModule(Module):
 
     def reshape(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: object,
+        label_shapes: object = None,
     ) -> None:
         """Take batches of other shapes from now on; see ``Module``."""
         super().reshape(data_shapes, label_shapes=label_shapes)
@@ -186,7 +186,7 @@ class SVRGModule(Module):
         if self.for_training if is_train is None else is_train:
             self._mod_aux.forward(data_batch, is_train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: object = None) -> None:
         """Compute the gradients at both sets of parameters."""
         super().backward(out_grads)
         if self._mod_aux.binded:

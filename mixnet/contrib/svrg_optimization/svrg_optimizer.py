@@ -15,7 +15,7 @@ _SHARED = ("begin_num_update", "clip_gradient", "learning_rate", "lr_scheduler",
 class _AssignmentOptimizer(Optimizer):
     """Takes what a KVStore has summed as it is."""
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: object, weight: NDArray, grad: NDArray, state: object) -> None:
         """``weight`` becomes ``grad``."""
         weight[:] = grad
 
@@ -43,11 +43,11 @@ class _SVRGOptimizer(Optimizer):
         """Those arguments that every optimizer has."""
         return {name: value for name, value in kwargs.items() if name in _SHARED}
 
-    def _of(self, index: Any) -> Optimizer:
+    def _of(self, index: object) -> Optimizer:
         name = self._check_index(index)
         return self.aux_opt if str(name).endswith("_full") else self.default_opt
 
-    def _check_index(self, index: Any) -> Any:
+    def _check_index(self, index: object) -> Any:
         """Name of a parameter, from its name or its number."""
         return index if index in self.idx2name.values() else self.idx2name.get(index, index)
 
@@ -55,6 +55,6 @@ class _SVRGOptimizer(Optimizer):
         """What the optimizer of a parameter keeps."""
         return self._of(index).create_state_multi_precision(index, weight)
 
-    def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
+    def update(self, index: object, weight: NDArray, grad: NDArray, state: object) -> None:
         """One step of the optimizer of a parameter."""
         self._of(index).update_multi_precision(index, weight, grad, state)

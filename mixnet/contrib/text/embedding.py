@@ -264,7 +264,7 @@ class _TokenEmbedding(vocab.Vocabulary):
         vectors = _host(self._idx_to_vec)[numbers]
         return _array(vectors[0] if one else vectors)
 
-    def update_token_vectors(self, tokens: Any, new_vectors: NDArray) -> None:
+    def update_token_vectors(self, tokens: object, new_vectors: NDArray) -> None:
         """Give tokens other vectors.
 
         Args:
@@ -315,7 +315,7 @@ class _Loaded:
         return [self._token_to_idx.get(token, 0) for token in tokens]
 
 
-def _host(vectors: Any) -> np.ndarray:
+def _host(vectors: object) -> np.ndarray:
     return vectors.asnumpy() if isinstance(vectors, NDArray) else np.asarray(vectors, np.float32)
 
 

@@ -152,7 +152,7 @@ def _numbers(name: str, value: object, channels: int) -> list[float]:
     return [float(each) for each in numbers]
 
 
-def _fill(fill: Any) -> float:
+def _fill(fill: object) -> float:
     if not isinstance(fill, (int, float)) or not 0 < fill <= 1:
         raise AttributeValueError(
             f"export_page: fill={fill!r:.60} is not a fraction of a side; give a number above 0 "
@@ -161,7 +161,7 @@ def _fill(fill: Any) -> float:
     return float(fill)
 
 
-def _examples(examples: Any, count: int) -> list[list[float]]:
+def _examples(examples: object, count: int) -> list[list[float]]:
     """Numbers of each example; four digits are more than a screen shows."""
     if examples is None:
         return []

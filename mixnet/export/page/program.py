@@ -84,7 +84,7 @@ class Program:
         self.specs.append((np.dtype(dtype).name, [int(e) for e in shape]))
         return len(self.specs) - 1
 
-    def constant(self, array: Any) -> int:
+    def constant(self, array: object) -> int:
         """The number of a constant."""
         array = np.asarray(array)
         number = self._value(array.shape, array.dtype)
@@ -140,7 +140,7 @@ class Program:
         for variable, value in zip(jaxpr.constvars, closed.consts, strict=True):
             numbers[variable] = self.constant(value)
 
-        def number(atom: Any) -> int:
+        def number(atom: object) -> int:
             if isinstance(atom, Literal):
                 aval: Any = atom.aval
                 return self.constant(np.asarray(atom.val, np.dtype(aval.dtype)))

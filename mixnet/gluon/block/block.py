@@ -179,7 +179,7 @@ class Block:
     def _check_container_with_block(self) -> None:
         children = set(self._children.values())
 
-        def hidden(value: Any) -> bool:
+        def hidden(value: object) -> bool:
             if isinstance(value, (list, tuple)):
                 return any(hidden(each) for each in value)
             if isinstance(value, dict):
@@ -432,14 +432,14 @@ class Block:
             _check_numpy(output)
         return output
 
-    def _run(self, *args: Any) -> Any:
+    def _run(self, *args: object) -> Any:
         return self.forward(*args)
 
     def forward(self, *args: Any) -> Any:
         """Outputs from inputs; to be overridden."""
         raise NotDefinedError(f"{type(self).__name__} does not define forward(self, x).")
 
-    def summary(self, *inputs: Any) -> None:
+    def summary(self, *inputs: object) -> None:
         """Print a table of layers, output shapes and numbers of parameters for these inputs.
 
         Args:

@@ -176,7 +176,7 @@ class HybridBlock(TracedBlock):
     def optimize_for(
         self,
         x: Tensor,
-        *args: Any,
+        *args: object,
         backend: str | None = None,
         clear: bool = False,
         static_alloc: bool = False,
@@ -368,7 +368,7 @@ class HybridBlock(TracedBlock):
             params = {name: each.data(context) for name, each in self._reg_params.items()}
         return self._hybrid(nd, x, args, params)
 
-    def _deferred_infer_shape(self, *args: Any) -> None:
+    def _deferred_infer_shape(self, *args: object) -> None:
         """Infer the shapes of deferred parameters; a failure is a ``ValueError``."""
         try:
             self.infer_shape(*args)
@@ -404,7 +404,7 @@ class HybridBlock(TracedBlock):
 
     def memory_plan(
         self,
-        *inputs: Any,
+        *inputs: object,
         grad_req: str = "null",
         inplace: bool = True,
         co_share: bool = True,
@@ -437,7 +437,7 @@ class HybridBlock(TracedBlock):
         requests = {name: each for name, each in all_requests.items() if name in arguments}
         return plan_of(composition.symbol, requests, shapes, dtypes, inplace, co_share, recompute)
 
-    def to_symbol(self, *inputs: Any) -> Symbol:
+    def to_symbol(self, *inputs: object) -> Symbol:
         """The graph as a symbol whose variables are the inputs and the parameters.
 
         Args:
@@ -473,7 +473,7 @@ class HybridBlock(TracedBlock):
         epoch: int = 0,
         remove_amp_cast: bool = True,
         format: str = "mxnet",
-        **options: Any,
+        **options: object,
     ) -> tuple[str, ...]:
         """Write ``path-symbol.json`` and ``path-0000.params`` for deployment, or another format.
 
@@ -533,7 +533,7 @@ class HybridBlock(TracedBlock):
             symbol, arrays, [spec.shape for spec in example_specs(self)], path, **options
         )
 
-    def functionalize(self, *inputs: Any) -> tuple[Any, dict[str, jax.Array]]:
+    def functionalize(self, *inputs: object) -> tuple[Any, dict[str, jax.Array]]:
         """A pure JAX function of the network, and its parameters as a pytree.
 
         ``function(params, *arrays, training=False, key=None, states=False)`` computes the same as the
@@ -550,7 +550,7 @@ class HybridBlock(TracedBlock):
         return functionalize(self, inputs)
 
 
-def first_input(block: Block, args: Any) -> Any:
+def first_input(block: Block, args: object) -> Any:
     """The first array or symbol of nested inputs."""
 
     def arrays_in(value: object) -> list[Any]:

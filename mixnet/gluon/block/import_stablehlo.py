@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mixnet.base import NotDefinedError
 from mixnet.context import as_context, current_context
@@ -23,7 +23,7 @@ class ProgramBlock(SymbolBlock):
         epoch: int = 0,
         remove_amp_cast: bool = True,
         format: str = "mxnet",
-        **options: Any,
+        **options: object,
     ) -> tuple[str, ...]:
         """Export in the format ``stablehlo``; a symbol file cannot contain the program.
 
@@ -40,7 +40,7 @@ class ProgramBlock(SymbolBlock):
 
 def import_stablehlo(
     path: str | os.PathLike[str],
-    ctx: Any = None,
+    ctx: object = None,
     params: str | os.PathLike[str] | None = None,
 ) -> SymbolBlock:
     """Create a block from a file written by ``export(format="stablehlo")`` or ``jax.export``.

@@ -10,7 +10,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.symbol.symbol import Symbol
 
 
-def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
+def _flatten(args: object, inout_str: str) -> tuple[list[Any], Any]:
     """Arrays, symbols and None of nested lists, and MXNet's format of the nesting.
 
     The format has 0 for one array, a number n for a symbol of n outputs, -1 for None, and a list

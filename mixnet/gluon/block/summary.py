@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _ROW = "{:>20}  {:>42} {:>15}"
 
 
-def _shapes(value: Any) -> str:
+def _shapes(value: object) -> str:
     """Shapes of nested arrays as the table shows them: ``(2, 3), [(4,), (5,)]``."""
     if isinstance(value, (list, tuple)):
         return ", ".join(

@@ -198,7 +198,7 @@ class TracedBlock(Block):
             if shape is not None and is_known(shape) and not is_known(each._shape):
                 each.shape = shape
 
-    def infer_shape(self, *args: Any) -> None:
+    def infer_shape(self, *args: object) -> None:
         """Complete the shapes of parameters from these inputs.
 
         Raises:
@@ -212,7 +212,7 @@ class TracedBlock(Block):
         with arguments_printed("infer_shape", (), shapes):
             self._take_shapes(composition, specs, self._parameters_of(composition))
 
-    def infer_type(self, *args: Any) -> None:
+    def infer_type(self, *args: object) -> None:
         """Set the dtypes of parameters from these inputs."""
         leaves, structure = flatten(args)
         composition = self._composed(structure, len(leaves))
@@ -223,7 +223,7 @@ class TracedBlock(Block):
             if entries[name] in dtypes:
                 each.cast(dtypes[entries[name]].type)
 
-    def _get_graph(self, *args: Any) -> tuple[list[Symbol], Symbol]:
+    def _get_graph(self, *args: object) -> tuple[list[Symbol], Symbol]:
         """Variables of the inputs and the composed symbol."""
         leaves, structure = flatten(args)
         composition = self._composed(structure, len(leaves))

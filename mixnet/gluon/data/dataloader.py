@@ -128,7 +128,7 @@ def _shape_of(sample: Any) -> tuple[int, ...] | str:
         return "that differ within one"
 
 
-def _ragged(*shapes: Any) -> AttributeValueError:
+def _ragged(*shapes: object) -> AttributeValueError:
     return AttributeValueError(
         f"Samples of shapes {' and '.join(map(str, shapes[:3]))} do not stack to a batch. Bring them "
         f"to one shape with a transform, or give the DataLoader a batchify_fn that pads."

@@ -221,7 +221,7 @@ class ArrayDataset(Dataset):
         return _rows(self._data, indices)
 
 
-def takes_batches(transform: Any) -> bool:
+def takes_batches(transform: object) -> bool:
     """Whether a transform of several samples at once gives the same results as one by one.
 
     This is not inherited: a subclass may behave differently and must declare it itself.

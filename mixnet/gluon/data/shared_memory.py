@@ -121,7 +121,7 @@ class Lease:
         self._arrays = 1  # the one who makes the arrays counts until it is done
         self._lock = locks.renewed(threading.RLock())  # arrays die in any thread, at any line
 
-    def array(self, offset: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    def array(self, offset: int, shape: tuple[int, ...], dtype: object) -> np.ndarray:
         """A read-only array in the slot."""
         view = self._slot.array(offset, shape, dtype)
         view.flags.writeable = False

@@ -83,7 +83,7 @@ class _Pickler(pickle.Pickler):
         super().__init__(file, protocol=5)
         self.arrays: list[np.ndarray] = []
 
-    def reducer_override(self, obj: Any) -> Any:
+    def reducer_override(self, obj: object) -> Any:
         """Replace arrays by their index."""
         if isinstance(obj, NDArray) and not obj._is_sparse:
             array = state.trace.array(obj._read())

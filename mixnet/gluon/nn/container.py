@@ -23,7 +23,7 @@ class _Row:
     _children: Any
     _is_layer = False
 
-    def add(self, *blocks: Any) -> None:
+    def add(self, *blocks: object) -> None:
         """Append blocks."""
         for each in blocks:
             self.register_child(each)  # type: ignore[attr-defined]
@@ -58,7 +58,7 @@ class _Row:
         return f"{type(self).__name__}(\n" + "\n".join(rows) + "\n)"
 
 
-def _as_block(child: Any) -> Any:
+def _as_block(child: object) -> Any:
     """``child``, as a block if it is a function."""
     return Lambda(child) if callable(child) and not isinstance(child, (Block, type)) else child
 
@@ -74,7 +74,7 @@ class Sequential(_Row, Block):
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None):
         super().__init__(prefix=prefix, params=params)
 
-    def add(self, *blocks: Any) -> None:
+    def add(self, *blocks: object) -> None:
         """Append blocks, or functions of an array."""
         super().add(*map(_as_block, blocks))
 

@@ -31,7 +31,7 @@ class _Normalization(HybridBlock):
         scale: bool,
         beta_initializer: Initializer | str | None,
         gamma_initializer: Initializer | str | None,
-        **options: Any,
+        **options: object,
     ) -> None:
         for name, learned, init in (
             ("gamma", scale, gamma_initializer),

@@ -186,7 +186,7 @@ class Parameter:
         else:
             NDArray.attach_grad(data, self._grad_req, self._grad_stype)
 
-    def _set_trainer(self, trainer: Any) -> None:
+    def _set_trainer(self, trainer: object) -> None:
         if self._stype != "default" and self._trainer and trainer and self._trainer is not trainer:
             raise StateError(
                 f"Parameter '{self.name}' is {self._stype} and already has a Trainer, which "
@@ -483,7 +483,7 @@ class Parameter:
         self._check()
         return self._fetched(list(self._arrays.values()), row_id)
 
-    def _check_row_sparse(self, name: str, row_id: Any) -> None:
+    def _check_row_sparse(self, name: str, row_id: object) -> None:
         if not isinstance(row_id, NDArray):
             raise AttributeTypeError(f"The row numbers must be an NDArray, not {type(row_id)}.")
         if self._stype != "row_sparse":
@@ -520,7 +520,7 @@ class Parameter:
             )
         return array
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "data" in cls.__dict__:
             cls._input = cls.data

@@ -249,8 +249,8 @@ class ParameterDict:
 
     def load_dict(
         self,
-        param_dict: Any,
-        ctx: Any = None,
+        param_dict: object,
+        ctx: object = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         restore_prefix: str = "",
@@ -285,7 +285,7 @@ class ParameterDict:
         )
 
 
-def _differs(name: str, key: str, value: Any, existing: Any) -> CheckError:
+def _differs(name: str, key: str, value: object, existing: object) -> CheckError:
     return CheckError(
         f"Parameter '{name}' already exists with {key}={existing!r}; it cannot have "
         f"{key}={value!r}. Share "

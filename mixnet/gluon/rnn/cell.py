@@ -55,7 +55,9 @@ class RecurrentCell(Block):
             f"dict {{'shape': (batch_size, ...), '__layout__': 'NC'}} for each state."
         )
 
-    def begin_state(self, batch_size: int = 0, func: Any = nd.zeros, **kwargs: object) -> list[Any]:
+    def begin_state(
+        self, batch_size: int = 0, func: object = nd.zeros, **kwargs: object
+    ) -> list[Any]:
         """Initial states.
 
         Args:

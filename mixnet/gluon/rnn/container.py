@@ -36,7 +36,7 @@ class _Stack:
 
     _children: Any
 
-    def add(self, cell: Any) -> None:
+    def add(self, cell: object) -> None:
         """Add a cell on top."""
         self.register_child(cell)  # type: ignore[attr-defined]
 

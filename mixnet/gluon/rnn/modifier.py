@@ -111,7 +111,7 @@ class ModifierCell(HybridRecurrentCell):
         """Shape and layout of the other cell's states."""
         return self.base_cell.state_info(batch_size)
 
-    def begin_state(self, func: Any = sym.zeros, **kwargs: object) -> list[Any]:  # type: ignore[override]
+    def begin_state(self, func: object = sym.zeros, **kwargs: object) -> list[Any]:  # type: ignore[override]
         """Initial states of the other cell."""
         self._check_alone()
         states: list[Any] = self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))

@@ -27,7 +27,7 @@ class Sequence(NamedTuple):
     batch: int  # 0 where it is not known
 
 
-def operators_of(data: Any) -> Any:
+def operators_of(data: object) -> Any:
     """``mx.sym`` for symbols, ``mx.nd`` for arrays; also of nested lists of them."""
     while isinstance(data, (list, tuple)):
         data = data[0]
@@ -39,7 +39,7 @@ def as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def split(F: ModuleType, data: Tensor, length: int, axis: int, squeeze: Any = 1) -> list[Any]:
+def split(F: ModuleType, data: Tensor, length: int, axis: int, squeeze: object = 1) -> list[Any]:
     """The steps of a sequence, without the time axis."""
     parts = F.split(data, axis=axis, num_outputs=length, squeeze_axis=squeeze)
     return list(parts) if isinstance(parts, (list, tuple, Symbol)) else [parts]

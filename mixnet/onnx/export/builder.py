@@ -80,7 +80,7 @@ class Builder:
         if not op_type[:1].isupper():
             raise AttributeError(op_type)
 
-        def add(*inputs: Any, **attributes: Any) -> str:
+        def add(*inputs: object, **attributes: object) -> str:
             return self.add(op_type, inputs, attributes)
 
         return add

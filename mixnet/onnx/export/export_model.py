@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,16 +23,16 @@ DEFAULT_OPSET = 17
 
 def export_model(
     sym: Symbol | str,
-    params: Any,
-    in_shapes: Any = None,
-    in_types: Any = np.float32,
+    params: object,
+    in_shapes: object = None,
+    in_types: object = np.float32,
     onnx_file_path: str = "model.onnx",
     verbose: bool = False,
     dynamic: bool = False,
-    dynamic_input_shapes: Any = None,
+    dynamic_input_shapes: object = None,
     run_shape_inference: bool = False,
-    input_type: Any = None,
-    input_shape: Any = None,
+    input_type: object = None,
+    input_shape: object = None,
     opset_version: int | None = None,
     input_names: Sequence[str] | None = None,
 ) -> str:

@@ -52,7 +52,7 @@ def _point_outside(tensors: list[Any], location: str) -> None:
         offset += size + (-size % _ALIGNED)
 
 
-def check(model: Any, path: str | os.PathLike[str]) -> None:
+def check(model: object, path: str | os.PathLike[str]) -> None:
     """Check the written model with ONNX's checker."""
     onnx_package().checker.check_model(os.fspath(path) if _is_outside(model) else model)
 

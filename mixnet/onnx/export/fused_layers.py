@@ -60,7 +60,7 @@ def _part(
     return result
 
 
-def _activated(b: Builder, call: Call, node: Any, value: str) -> str:
+def _activated(b: Builder, call: Call, node: object, value: str) -> str:
     return value if node is None else _part(b, call, node, [value])
 
 
@@ -69,7 +69,7 @@ def _in_floats(b: Builder, call: Call) -> str:
     parts = parts_of(call["subgraphs"][0])
     names = body_order(parts)
 
-    def part(node: Any, first: Sequence[str], others: Sequence[str]) -> str:
+    def part(node: object, first: Sequence[str], others: Sequence[str]) -> str:
         places = [names.index(each) for each in others]
         return _part(b, call, node, [*first, *[call.inputs[i] for i in places]], places)
 
@@ -163,7 +163,7 @@ def _result_extent(b: Builder, call: Call) -> tuple[float, float]:
     return _extent(step_of(b, ends[0], ends[1], dtype), dtype)
 
 
-def _result(b: Builder, call: Call, act: Any, value: str) -> Any:
+def _result(b: Builder, call: Call, act: object, value: str) -> Any:
     """What a fused layer gives: sums after an activation, in floats or rounded."""
     if call["enable_float_output"]:
         return _activated(b, call, act, value)
@@ -182,7 +182,7 @@ def _clip_range(node: Any) -> tuple[float, float] | None:
     return (0, np.inf) if attributes["act_type"] == "relu" else None
 
 
-def _clips_no_more(node: Any, low: float, high: float) -> bool:
+def _clips_no_more(node: object, low: float, high: float) -> bool:
     """Whether an activation leaves the numbers from ``low`` to ``high`` as they are, and clips others."""
     ends = _clip_range(node)
     return node is not None and ends is not None and ends[0] <= low and high <= ends[1]

@@ -82,7 +82,7 @@ def _sums(b: Builder, call: Call, layer: str) -> list[str]:
     return [sums, low, high]
 
 
-def _bias(b: Builder, operands: list[_Whole], step: Any) -> str:
+def _bias(b: Builder, operands: list[_Whole], step: object) -> str:
     """The bias in steps of the products, which are counted as oneDNN does, in floats."""
     data, weight, bias = (each.step(b, STEPS[each.dtype.name]) for each in operands)
     product = _calculated(b, np.multiply, "Mul", data, weight)

@@ -51,7 +51,7 @@ def _clamped_starts(low: Lowering, shape: Any, sizes: Any, starts: list[str], at
     return _clamped(low, b.Concat(*columns, axis=0), most)
 
 
-def _clamped(low: Lowering, starts: str, most: Any) -> str:
+def _clamped(low: Lowering, starts: str, most: object) -> str:
     return str(low.b.Max(low.b.Min(starts, most), low.b.constant(np.int64(0))))
 
 

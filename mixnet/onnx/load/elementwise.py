@@ -94,7 +94,7 @@ def _(g: Reading, call: Call) -> Any:
     return g.op("Cast", g.op("_npi_power", call.x, exponent), dtype=g.dtype(call.x).name)
 
 
-def _no_zeros(g: Reading, divisor: Any) -> Any:
+def _no_zeros(g: Reading, divisor: object) -> Any:
     """A divisor with NaN where it is 0, if it is of floats: MXNet's remainder is 0 there, ONNX's NaN."""
     if g.dtype(divisor).kind != "f":
         return divisor
@@ -198,7 +198,7 @@ def _(g: Reading, call: Call) -> Any:
     return _ACTIVATIONS[call.node.op_type](g, call)
 
 
-def _scaled(g: Reading, x: Any, factor: float, shift: float = 0.0) -> Any:
+def _scaled(g: Reading, x: object, factor: float, shift: float = 0.0) -> Any:
     scaled = g.op("_npi_multiply_scalar", x, scalar=factor)
     return g.op("_npi_add_scalar", scaled, scalar=shift) if shift else scaled
 

@@ -85,7 +85,7 @@ def _version(versions: list[int], opset: int) -> int:
     return max([each for each in versions if each <= opset], default=min(versions))
 
 
-def _type_of(g: Reading, value: Any) -> bytes:
+def _type_of(g: Reading, value: object) -> bytes:
     """The type of an input as bytes of a ``TypeProto``, which definitions depend on."""
     helper = onnx_package().helper
     if value is None:
@@ -119,7 +119,7 @@ def read_definition(g: Reading, call: Call, function: Any) -> list[Any]:
     ]
 
 
-def _defaults(g: Reading, node: Any) -> dict[str, Any]:
+def _defaults(g: Reading, node: object) -> dict[str, Any]:
     """The defaults of an operator's attributes, where ONNX has the operator."""
     schema = _schema(node, g.sets, g.opset)
     if schema is None:

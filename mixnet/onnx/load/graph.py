@@ -95,7 +95,7 @@ class Reading:
 
     # ---- what readers ask -----------------------------------------------------------------------
 
-    def op(self, name: str, *inputs: Any, **attributes: Any) -> Any:
+    def op(self, name: str, *inputs: object, **attributes: object) -> Any:
         """A symbol of an operator; arrays among the inputs become parameters.
 
         Attributes that depend on open extents are computed from the shapes of the model's inputs.
@@ -234,7 +234,7 @@ class Reading:
         """The dtype of a value."""
         return self._spec(value)[1] if isinstance(value, Symbol) else value.dtype
 
-    def constant(self, value: Any, role: str) -> np.ndarray:
+    def constant(self, value: object, role: str) -> np.ndarray:
         """An input that must be constant.
 
         Raises:
@@ -476,7 +476,7 @@ class Reading:
             )
         return self.outer.read(name, reader)
 
-    def _called(self, value: Any, name: str) -> Any:
+    def _called(self, value: object, name: str) -> Any:
         """The result of a node, named as in the file."""
         if not isinstance(value, Symbol):
             return value
@@ -492,7 +492,7 @@ class Reading:
         return value
 
 
-def _open_outputs(node: Any, inputs: list[Any], alike: bool) -> list[Any]:
+def _open_outputs(node: object, inputs: list[Any], alike: bool) -> list[Any]:
     """Shapes and dtypes of the results of a node some of whose extents are open.
 
     Args:

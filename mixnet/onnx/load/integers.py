@@ -33,7 +33,7 @@ def _along(g: Reading, value: object, rank: int, axis: int) -> Any:
     return g.op("Reshape", value, shape=tuple(-1 if i == axis else 1 for i in range(rank)))
 
 
-def _settings(g: Reading, call: Call, x: object, dtype: Any) -> tuple[Any, Any]:
+def _settings(g: Reading, call: Call, x: object, dtype: object) -> tuple[Any, Any]:
     """Scale and zero point in the shape of data; the zero point is None where it is 0."""
     shape, block = g.shape(x), call.get("block_size", 0)
     axis = call.get("axis", 1) % max(len(shape), 1)

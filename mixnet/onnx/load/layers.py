@@ -38,7 +38,7 @@ def window(
     return strides, dilate, pads[:count], pads[count:]
 
 
-def padded(g: Reading, x: Any, before: list[int], after: list[int], value: float = 0.0) -> Any:
+def padded(g: Reading, x: object, before: list[int], after: list[int], value: float = 0.0) -> Any:
     """Data with padding along the spatial axes."""
     widths = [(0, 0), (0, 0), *zip(before, after, strict=True)]
     return g.op("_npi_pad", x, pad_width=tuple(widths), mode="constant", constant_value=value)
@@ -116,7 +116,7 @@ def _of_channels(g: Reading, value: object, count: int) -> Any:
     return g.op("Reshape", value, shape=(1, -1, *(1,) * count))
 
 
-def _minus_bias(g: Reading, out: Any, bias: Any) -> Any:
+def _minus_bias(g: Reading, out: object, bias: object) -> Any:
     return g.op("_npi_subtract", out, _of_channels(g, bias, len(g.shape(out)) - 2))
 
 

@@ -23,7 +23,7 @@ def floats(call: Call, name: str) -> np.ndarray | None:
     return None if listed is None or len(listed) == 0 else np.asarray(listed, np.float32)
 
 
-def as_float(g: Reading, x: Any) -> Any:
+def as_float(g: Reading, x: object) -> Any:
     """A matrix of samples in float32 or float64."""
     x = x if g.dtype(x).kind == "f" else g.op("Cast", x, dtype="float32")
     shape = g.shape(x)
@@ -32,7 +32,7 @@ def as_float(g: Reading, x: Any) -> Any:
     )
 
 
-def array_like(g: Reading, x: Any, array: np.ndarray) -> np.ndarray:
+def array_like(g: Reading, x: object, array: np.ndarray) -> np.ndarray:
     """An array with the dtype of a value."""
     converted = array.astype(g.dtype(x))
     return g.stored(converted) if g.is_stored(array) else converted
@@ -52,13 +52,13 @@ def labels_of(call: Call) -> np.ndarray:
     raise NotDefinedError("it has no labels")
 
 
-def label(g: Reading, scores: Any, labels: np.ndarray) -> Any:
+def label(g: Reading, scores: object, labels: np.ndarray) -> Any:
     """The label with the highest score of each row."""
     place = g.op("Cast", g.op("argmax", scores, axis=1), dtype="int64")
     return g.op("take", labels, place)
 
 
-def transformed(g: Reading, scores: Any, kind: str) -> Any:
+def transformed(g: Reading, scores: object, kind: str) -> Any:
     """Scores after ``post_transform``."""
     if kind == "NONE":
         return scores
@@ -79,21 +79,21 @@ def transformed(g: Reading, scores: Any, kind: str) -> Any:
     raise NotDefinedError(f"post_transform {kind!r} is not one of ONNX's")
 
 
-def both_classes(g: Reading, score: Any, kind: str) -> Any:
+def both_classes(g: Reading, score: object, kind: str) -> Any:
     """The scores of two classes from one number that speaks for the second, after ``post_transform``."""
     return transformed(g, g.op("Concat", g.op("negative", score), score, dim=1), kind)
 
 
-def _product(g: Reading, x: Any, weights: np.ndarray) -> Any:
+def _product(g: Reading, x: object, weights: np.ndarray) -> Any:
     return g.op("dot", x, array_like(g, x, weights))
 
 
-def _row(g: Reading, x: Any, numbers: np.ndarray) -> np.ndarray:
+def _row(g: Reading, x: object, numbers: np.ndarray) -> np.ndarray:
     row = array_like(g, x, numbers).reshape(1, -1)
     return g.stored(row) if g.is_stored(numbers) else row
 
 
-def _linear(g: Reading, call: Call, x: Any, weights: np.ndarray) -> Any:
+def _linear(g: Reading, call: Call, x: object, weights: np.ndarray) -> Any:
     out = _product(g, x, g.stored(np.ascontiguousarray(weights.T)))
     shift = floats(call, "intercepts")
     return out if shift is None else g.op("_npi_add", out, _row(g, x, g.stored(shift)))
@@ -217,7 +217,7 @@ def _(g: Reading, call: Call) -> Any:
     )
 
 
-def _kernel(g: Reading, call: Call, x: Any, vectors: np.ndarray) -> Any:
+def _kernel(g: Reading, call: Call, x: object, vectors: np.ndarray) -> Any:
     """Of each sample with each vector, one row a sample."""
     gamma, shift, degree = map(float, call.get("kernel_params") or (0.0, 0.0, 3.0))
     kind = call.get("kernel_type", "LINEAR")

@@ -24,7 +24,7 @@ def _(g: Reading, call: Call) -> Any:
         return g.inside(yes if call.x.reshape(-1)[0] else no, [])[1]
     scalars: list[list[bool]] = []
 
-    def branch(body: Any) -> Any:
+    def branch(body: object) -> Any:
         def compose() -> list[Any]:
             inner, results = g.inside(body, [])
             scalars.append([inner.is_scalar(each) for each in results])
@@ -96,7 +96,7 @@ def _(g: Reading, call: Call) -> Any:
     return [*_marked(g, states, starts), *stacked]
 
 
-def _first_axis(g: Reading, x: Any, axis: int, backwards: int) -> Any:
+def _first_axis(g: Reading, x: object, axis: int, backwards: int) -> Any:
     """An array whose slices along an axis are in order, along the first axis."""
     if len(g.shape(x)) == 1:
         x = g.op("Reshape", x, shape=(-1, 1))
@@ -105,7 +105,7 @@ def _first_axis(g: Reading, x: Any, axis: int, backwards: int) -> Any:
     return g.op("reverse", x, axis=0) if backwards else g.op("_copy", x)
 
 
-def _last_place(g: Reading, x: Any, axis: int, backwards: int) -> Any:
+def _last_place(g: Reading, x: object, axis: int, backwards: int) -> Any:
     """Stacked rows in the order and along the axis that the file asks for."""
     x = g.op("reverse", x, axis=0) if backwards else x
     return g.op("_np_moveaxis", x, source=0, destination=axis) if axis else x
@@ -169,7 +169,7 @@ def _while(g: Reading, body: Any, limit: Any, condition: Any, carried: list[Any]
     running = np.ones(1, np.int32) if condition is None else g.op("Cast", condition, dtype="int32")
     bounded = limit is not None and not isinstance(limit, np.ndarray)
 
-    def test(turn: Any, going: Any, *states: Any) -> Any:
+    def test(turn: object, going: object, *states: object) -> Any:
         if not bounded:
             return g.op("_copy", going)
         below = g.op("Cast", g.op("_npi_less", turn, limit), dtype="int32")

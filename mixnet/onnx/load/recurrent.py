@@ -65,7 +65,7 @@ def _(g: Reading, call: Call) -> Any:
 _REPEATED = {"broadcast_like", "_npi_broadcast_to", "_with_extents"}
 
 
-def _is_zero(g: Reading, state: Any) -> bool:
+def _is_zero(g: Reading, state: object) -> bool:
     """Whether a first state is zero, also where a file says so or repeats zeros: nobody has learned it."""
     if isinstance(state, Symbol):
         node = state._heads[0].node

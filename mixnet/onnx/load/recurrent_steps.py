@@ -131,7 +131,7 @@ class _Layer:
         size = size or self.size
         return self.g.op("slice_axis", value, axis=-1, begin=place * size, end=(place + 1) * size)
 
-    def _sum(self, *parts: Any) -> Any:
+    def _sum(self, *parts: object) -> Any:
         total = parts[0]
         for each in parts[1:]:
             total = total if each is None else self.g.op("_npi_add", total, each)

@@ -27,7 +27,7 @@ def _axes(g: Reading, call: Call) -> tuple[int, ...] | None:
     return tuple(a % rank for a in axes)
 
 
-def _reduced(g: Reading, op: str, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+def _reduced(g: Reading, op: str, x: object, axes: tuple[int, ...], keep: bool) -> Any:
     whole = len(axes) == len(g.shape(x)) and not keep
     result = g.op(op, x, axis=axes, keepdims=keep or whole)
     return g.mark_scalar(g.op("Reshape", result, shape=(1,))) if whole else result
@@ -84,7 +84,7 @@ def _(g: Reading, call: Call) -> Any:
     return total if after is None else g.op(after, total)
 
 
-def _log_sum_exp(g: Reading, x: Any, axes: tuple[int, ...], keep: bool) -> Any:
+def _log_sum_exp(g: Reading, x: object, axes: tuple[int, ...], keep: bool) -> Any:
     largest = g.op("BlockGrad", g.op("_np_max", x, axis=axes, keepdims=True))
     total = g.op(
         "_np_sum", g.op("_npi_exp", g.op("_npi_subtract", x, largest)), axis=axes, keepdims=True

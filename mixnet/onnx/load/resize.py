@@ -199,7 +199,7 @@ def _weights(at: np.ndarray, old: int, scale: float, call: Call) -> np.ndarray:
     return matrix
 
 
-def _product(g: Reading, x: Any, axis: int, weights: np.ndarray) -> Any:
+def _product(g: Reading, x: object, axis: int, weights: np.ndarray) -> Any:
     moved = g.op("_np_moveaxis", x, source=axis, destination=-1)
     return g.op(
         "_np_moveaxis", g.op("_npi_matmul", moved, np.array(weights.T)), source=-1, destination=axis

@@ -160,7 +160,7 @@ def _(g: Reading, call: Call) -> Any:
     return _without_axis(g, picked, axis) if g.is_scalar(index) else picked
 
 
-def _without_axis(g: Reading, picked: Any, axis: int) -> Any:
+def _without_axis(g: Reading, picked: object, axis: int) -> Any:
     """A value without an axis of extent 1; one of no axes keeps it here."""
     if len(g.shape(picked)) > 1:
         return g.op("_np_squeeze", picked, axis=axis)
@@ -177,7 +177,7 @@ def _(g: Reading, call: Call) -> Any:
     return g.op("gather_nd", call.x, g.op("_np_moveaxis", index, source=-1, destination=0))
 
 
-def _places(g: Reading, index: Any, shape: tuple[int, ...], axis: int) -> Any:
+def _places(g: Reading, index: object, shape: tuple[int, ...], axis: int) -> Any:
     """Places in an array of a shape, one row for each axis: ``index`` along ``axis``, elsewhere
     where the index itself is.
     """
@@ -213,7 +213,7 @@ def _(g: Reading, call: Call) -> Any:
     return _written(g, call, g.op("_np_moveaxis", index, source=-1, destination=0))
 
 
-def _written(g: Reading, call: Call, places: Any) -> Any:
+def _written(g: Reading, call: Call, places: object) -> Any:
     """The first input with the third one's elements at places."""
     reduction, shape = call.get("reduction", "none"), g.shape(call.x)
     if reduction == "none":

@@ -99,7 +99,7 @@ class _Trees:
         return level
 
 
-def _leaves(g: Reading, x: Any, trees: _Trees) -> Any:
+def _leaves(g: Reading, x: object, trees: _Trees) -> Any:
     """Of each sample and tree the number of the leaf that it reaches."""
     rows = g.op("_contrib_arange_like", g.op("slice_axis", x, axis=1, begin=0, end=1), axis=0)
     rows = g.op("Reshape", rows, shape=(-1, 1))
@@ -123,7 +123,7 @@ def _leaves(g: Reading, x: Any, trees: _Trees) -> Any:
     return at
 
 
-def _decided(g: Reading, value: Any, at: Any, trees: _Trees) -> Any:
+def _decided(g: Reading, value: object, at: object, trees: _Trees) -> Any:
     """Whether the nodes' questions are true of the values."""
     ends = g.op("take", trees.values.astype(g.dtype(value)), at)
     modes = sorted({*trees.modes} - {"LEAF"})

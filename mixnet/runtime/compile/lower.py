@@ -97,7 +97,7 @@ def _forward_of(graph: Graph) -> dict[Node, Node]:
     return forward_of
 
 
-def _expression(op: Operator, statics: Statics, scalars: Sequence[Any], inputs: Any) -> Any:
+def _expression(op: Operator, statics: Statics, scalars: Sequence[Any], inputs: object) -> Any:
     # repr tells 1 from True and from the scalar in slot 1, which compare equal
     return op, statics, repr(statics), tuple((type(s), s) for s in scalars), inputs
 

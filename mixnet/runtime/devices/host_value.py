@@ -59,7 +59,7 @@ class HostValue(Value):
             return self._moved
 
     @array.setter
-    def array(self, array: Any) -> None:
+    def array(self, array: object) -> None:
         self._moved = array
         if array is not None:
             self._data = None

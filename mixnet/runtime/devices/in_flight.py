@@ -20,7 +20,7 @@ class InFlight:
     def __init__(self) -> None:
         self._results: deque[weakref.ref[Any]] = deque()
 
-    def add(self, result: Any) -> None:
+    def add(self, result: object) -> None:
         """Track a program by one of its results."""
         results = self._results
         results.append(weakref.ref(result))

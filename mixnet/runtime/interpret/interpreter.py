@@ -317,7 +317,7 @@ def _runner_of_rule(
 ) -> Runner:
     arrays = len(inputs)
 
-    def run(*values: Any) -> tuple[Any, ...]:
+    def run(*values: object) -> tuple[Any, ...]:
         results = rule(*values[:arrays], **op.keywords(statics, values[arrays:]))
         return results if isinstance(results, tuple) else (results,)
 

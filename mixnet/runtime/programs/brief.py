@@ -24,7 +24,7 @@ _brief: set[Any] = set()
 is_brief = _brief.__contains__
 
 
-def note_seconds(structure: Any, seconds: float, context: Context) -> None:
+def note_seconds(structure: object, seconds: float, context: Context) -> None:
     """Note how long a program ran, where that decides something.
 
     Args:

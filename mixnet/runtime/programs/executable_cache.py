@@ -156,7 +156,7 @@ def _is_outdated(program: Program) -> bool:
     return not patience.interprets() and isinstance(program.call, Interpreter)
 
 
-def _change(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+def _change(program: Program, key: tuple[Any, ...], segment: object) -> None:
     """Replace the program, in one of the threads that run it."""
     # Taken out before it is called: of the threads that get here together, one compiles.
     change, program.change = program.change, None
@@ -193,12 +193,12 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
     program.change = take_over
 
 
-def _compile_whole(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+def _compile_whole(program: Program, key: tuple[Any, ...], segment: object) -> None:
     """Compile in the foreground."""
     _set_compiled(program, key, segment, partial(_compiled, key, Source(segment, key[1])))
 
 
-def _compile_at_once(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+def _compile_at_once(program: Program, key: tuple[Any, ...], segment: object) -> None:
     """Compile in the foreground; if there is a quicker way, then once more behind for speed.
 
     The change comes at a fixed run: two runs of a script print the same bits.
@@ -207,10 +207,10 @@ def _compile_at_once(program: Program, key: tuple[Any, ...], segment: Any) -> No
     _set_compiled(program, key, segment, partial(_compiled, key, source, patience.interprets()))
 
 
-def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: object) -> None:
     future = background.submit(partial(_compiled, key, Source(segment, key[1])))
 
-    def take_over(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+    def take_over(program: Program, key: tuple[Any, ...], segment: object) -> None:
         _set_compiled(program, key, segment, future.result)
 
     program.runs, program.change = QUICK_RUNS_MEANWHILE, take_over
@@ -315,7 +315,7 @@ def _program(
 ) -> Callable[..., Any]:
     run = lower(graph)
 
-    def call(scalars: Any, *arrays: Any) -> list[Any]:
+    def call(scalars: object, *arrays: object) -> list[Any]:
         return run(arrays, scalars)
 
     count("programs_compiled")

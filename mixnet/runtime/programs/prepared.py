@@ -128,7 +128,7 @@ class Preparation:
             entry = self.cached[key] = _Cached(arrays, results, partial(self._forget, key))
         return entry.results
 
-    def _forget(self, key: tuple[int, ...], source: Any) -> None:
+    def _forget(self, key: tuple[int, ...], source: object) -> None:
         self.cached.pop(key, None)
 
 

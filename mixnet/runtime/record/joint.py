@@ -109,7 +109,7 @@ class Team:
         parts = [whole.addressable_data(place) for place in range(len(self.devices))]
         return parts if spec.shape else [part.reshape(()) for part in parts]
 
-    def call(self, program: Callable[..., Any], scalars: Any, wholes: list[Any]) -> list[Any]:
+    def call(self, program: Callable[..., Any], scalars: object, wholes: list[Any]) -> list[Any]:
         """Run a program; the results may be computed later."""
         if not exchange_variables(self.devices):
             return list(program(scalars, *wholes))

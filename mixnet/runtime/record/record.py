@@ -205,7 +205,7 @@ def _after(segment: Segment, end: int, here: Any) -> None:
 
 
 @on_change
-def _set_bulk(size: Any) -> None:
+def _set_bulk(size: object) -> None:
     flush("bulk size")
     state.bulk = size
 

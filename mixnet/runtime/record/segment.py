@@ -120,7 +120,7 @@ class Entries(list[Any]):
         super().__init__()
         self.sources: dict[int, Source | None] = {}  # by the entry's place
 
-    def append(self, entry: Any) -> None:
+    def append(self, entry: object) -> None:
         """Append an operation of the user's code."""
         self.sources[len(self)] = user_source()
         super().append(entry)
@@ -129,7 +129,7 @@ class Entries(list[Any]):
 class _TooLate(list[Any]):
     """The entries of a segment that has been pushed: always empty."""
 
-    def append(self, entry: Any) -> None:
+    def append(self, entry: object) -> None:
         """Does nothing: the recorder checks ``took`` afterwards and records again."""
 
 

@@ -59,7 +59,7 @@ class BodyTrace(Trace):
             self.captured[node] = value
         return Entry(self._variables[value])
 
-    def parameter(self, parameter: Any, data: Any) -> Any:
+    def parameter(self, parameter: object, data: object) -> Any:
         """A parameter of a block is one of the outer trace, if there is one."""
         outer = self.outer
         return outer.parameter(parameter, data) if hasattr(outer, "parameter") else data

@@ -24,7 +24,7 @@ def hooks(
             return value
 
         @functools.wraps(value)
-        def composing(*args: Any, **kwargs: object) -> Any:
+        def composing(*args: object, **kwargs: object) -> Any:
             with face(_Symbol):
                 return value(*args, **kwargs)
 

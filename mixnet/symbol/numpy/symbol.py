@@ -42,7 +42,7 @@ class _Symbol(Symbol):
         return cls(compose(op, called, operands, attributes)._heads)
 
     @classmethod
-    def _from_source(cls, source: Any, context: Any = None, dtype: Any = None) -> Any:
+    def _from_source(cls, source: object, context: object = None, dtype: object = None) -> Any:
         raise AttributeTypeError(
             f"A symbol cannot be made from {type(source).__name__}; use mx.sym.var(name)."
         )
@@ -62,14 +62,14 @@ class _Symbol(Symbol):
             return type(self)(Symbol.__getitem__(self, key)._heads)
         return _sliced(self, key)
 
-    def reshape(self, *args: Any, **kwargs: Any) -> Any:
+    def reshape(self, *args: object, **kwargs: object) -> Any:
         """The elements in another shape; one -1 takes what remains."""
         shape = kwargs.get("newshape", args)
         if len(args) == 1 and isinstance(args[0], (tuple, list)):
             shape = args[0]
         return functions.reshape(self, shape)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: object) -> Any:
         """Axes in another order, reversed by default."""
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             axes = tuple(axes[0] or ())
@@ -140,7 +140,7 @@ def _binary(name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 def _method(name: str) -> Callable[..., Any]:
     function = getattr(functions, name)
 
-    def method(self: Any, *args: Any, **kwargs: object) -> Any:
+    def method(self: Any, *args: object, **kwargs: object) -> Any:
         return function(self, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, function.__doc__

@@ -15,7 +15,7 @@ def _make(op: Op, name: str) -> Any:
     compose = make_function(op, name)
 
     @functools.wraps(compose)
-    def function(*args: Any, **kwargs: object) -> _Symbol:
+    def function(*args: object, **kwargs: object) -> _Symbol:
         return _Symbol(compose(*args, **kwargs)._heads)
 
     return function

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from mixnet.distributed.job import EXIT_LOST
 from mixnet.tools.launch.output import Output
@@ -122,7 +122,7 @@ class Supervisor:
         with self._printing:
             print(line, file=self.out, flush=True)
 
-    def _interrupt(self, number: int, frame: Any) -> None:
+    def _interrupt(self, number: int, frame: object) -> None:
         self.signal = number
 
     def _wait(self) -> Running | None:

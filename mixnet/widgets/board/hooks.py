@@ -32,7 +32,7 @@ class BoardHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd):
         if estimator.trainer is not None:
             self.board.attach(estimator.trainer)
 
-    def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Count epochs."""
         self._epoch += 1
 

@@ -68,7 +68,7 @@ class Store:
         with self.lock:
             self._events.append({"step": self.step, "kind": kind, "text": text})
 
-    def histogram(self, name: str, array: Any) -> None:
+    def histogram(self, name: str, array: object) -> None:
         """The newest array of a name."""
         with self.lock:
             self._histograms.pop(name, None)
@@ -76,7 +76,7 @@ class Store:
             while len(self._histograms) > HISTOGRAMS:
                 self._histograms.pop(next(iter(self._histograms)))
 
-    def image(self, name: str, array: Any) -> None:
+    def image(self, name: str, array: object) -> None:
         """One more image."""
         with self.lock:
             self._images.append((name, self.step, array, next(self._numbers)))

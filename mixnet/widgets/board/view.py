@@ -91,7 +91,7 @@ class TrainingBoard(View):
 
     # ---- what the loop says ---------------------------------------------------------------------
 
-    def log(self, step: int | None = None, **values: Any) -> None:
+    def log(self, step: int | None = None, **values: object) -> None:
         """Add a point to each named curve.
 
         Args:
@@ -107,7 +107,7 @@ class TrainingBoard(View):
         data.log(step, snapshots)
         self._sender.wake()
 
-    def histogram(self, name: str, array: Any) -> None:
+    def histogram(self, name: str, array: object) -> None:
         """Show a histogram of an array's values; the latest for each name.
 
         Args:
@@ -117,7 +117,7 @@ class TrainingBoard(View):
         self._of_live().histogram(name, _snapshot(array, name))
         self._sender.wake()
 
-    def image(self, name: str, array: Any) -> None:
+    def image(self, name: str, array: object) -> None:
         """Show an image; the latest twelve are kept.
 
         Args:
@@ -245,7 +245,7 @@ class TrainingBoard(View):
         self._control.stop()
         self._sender.wake()
 
-    def attach(self, trainer: Any, batch_size: int | None = None) -> Self:
+    def attach(self, trainer: object, batch_size: int | None = None) -> Self:
         """Let the board show and change a learning rate.
 
         Args:
@@ -506,7 +506,7 @@ def _number_text(value: float | None) -> str:
     return "not finite" if value is None else digits(value)
 
 
-def _snapshot(array: Any, name: str) -> Any:
+def _snapshot(array: object, name: str) -> Any:
     """An array as it is now, not computed yet if it is an NDArray."""
     if isinstance(array, NDArray):
         return held(array, name)[0]

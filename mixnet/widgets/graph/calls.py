@@ -80,7 +80,7 @@ class Calls:
             handle.detach()
         self._handles.clear()
 
-    def _enter(self, block: Block, inputs: Any) -> None:
+    def _enter(self, block: Block, inputs: object) -> None:
         path = (*self._stack[-1], self._labels[id(block)])
         self._times[path] += 1
         if self._times[path] > 1:
@@ -88,10 +88,10 @@ class Calls:
         self.kinds[path] = (type(block).__name__, block.prefix)
         self._stack.append(path)
 
-    def _leave(self, block: Block, inputs: Any, output: Any) -> None:
+    def _leave(self, block: Block, inputs: object, output: object) -> None:
         self._note(output, self._stack.pop(), set(_nodes(inputs)))
 
-    def _note(self, output: Any, path: Path, before: set[Node]) -> None:
+    def _note(self, output: object, path: Path, before: set[Node]) -> None:
         stack, visited = list(_nodes(output)), set(before)
         while stack:
             node = stack.pop()
@@ -101,14 +101,14 @@ class Calls:
             visited.add(node)
             stack += [entry.node for entry in node.inputs]
 
-    def note(self, output: Any) -> None:
+    def note(self, output: object) -> None:
         """What is left below the output belongs to the network itself."""
         self._note(output, (), set())
 
     def noted(self, forward: Callable[..., Any]) -> Callable[..., Any]:
         """The same function, its output noted."""
 
-        def run(*arguments: Any) -> Any:
+        def run(*arguments: object) -> Any:
             result = forward(*arguments)
             self.note(result)
             return result

@@ -109,7 +109,7 @@ def _groups(graph: Graph, inputs: Sequence[Known]) -> dict[str, str]:
     with compiling_for(device), compiled_anew():
         options = compiler_options(graph, device.platform)
 
-        def call(*arrays: Any) -> Any:
+        def call(*arrays: object) -> Any:
             return function(arrays, ())
 
         jitted = jax.jit(call, keep_unused=True, compiler_options=options)

@@ -157,7 +157,7 @@ def _title(graph: Graph) -> str:
 
 def _guarded(function: Callable[..., Any], failed: list[ShapeError]) -> Callable[..., Any]:
     @functools.wraps(function, updated=())
-    def run(*arrays: Any, **named: Any) -> Any:
+    def run(*arrays: object, **named: object) -> Any:
         try:
             return function(*arrays, **named)
         except ShapeError as error:

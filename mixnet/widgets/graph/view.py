@@ -83,7 +83,7 @@ class GraphView(View):
             self.measure()
 
     @classmethod
-    def diff(cls, before: Any, after: Any, title: str | None = None) -> GraphView:
+    def diff(cls, before: object, after: object, title: str | None = None) -> GraphView:
         """The differences between two graphs: nodes added, removed, changed, merged, expanded,
         or with other inputs.
 

@@ -64,7 +64,7 @@ class Primitive(Operator):
         self._program = jaxpr.replace(constvars=[], outvars=equation.outvars, eqns=[equation])
         self._specs = [_spec(each.aval) for each in equation.outvars]
 
-    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:
+    def output_specs(self, statics: Statics, inputs: object) -> list[Known]:
         """Shape and dtype of every output, as JAX inferred them."""
         return list(self._specs)
 
@@ -94,7 +94,7 @@ class Constant(Operator):
         super().__init__()
         self._value = value
 
-    def apply(self, statics: Statics, arrays: Any, scalars: Any = ()) -> tuple[Any, ...]:
+    def apply(self, statics: Statics, arrays: object, scalars: object = ()) -> tuple[Any, ...]:
         """The value."""
         return (jax.numpy.asarray(self._value),)
 

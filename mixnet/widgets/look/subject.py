@@ -98,7 +98,7 @@ def subject_of(
     return _of_function(target, inputs, bool(train), named, boundary)
 
 
-def _of_numpy(value: Any) -> Any:
+def _of_numpy(value: object) -> Any:
     """An array of NumPy as an NDArray; anything else as it is."""
     return array(value, dtype=value.dtype) if type(value) is np.ndarray else value
 
@@ -346,7 +346,11 @@ def _as_written(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_torch(
-    module: Any, inputs: Sequence[Any], train: bool | None, loss: object, named: Mapping[str, Any]
+    module: object,
+    inputs: Sequence[Any],
+    train: bool | None,
+    loss: object,
+    named: Mapping[str, Any],
 ) -> Subject:
     if train or loss is not None:
         raise AttributeTypeError(
@@ -391,7 +395,7 @@ def _absent(pictured: Pictured, arrays: Mapping[str, NDArray]) -> list[str]:
     ]
 
 
-def _is_stream(name: str, dtype: Any) -> bool:
+def _is_stream(name: str, dtype: object) -> bool:
     return bool(dtype == np.uint32 and name.endswith("key"))
 
 

@@ -88,7 +88,7 @@ class Aten(Operator):
         self.is_view = _is_view(call.target)
         self.is_pointwise = _has_tag(call.target, "pointwise")
 
-    def output_specs(self, statics: Statics, inputs: Any) -> list[Known]:
+    def output_specs(self, statics: Statics, inputs: object) -> list[Known]:
         """Shape and dtype of every result, as inferred by torch."""
         return list(self._specs)
 
@@ -154,7 +154,7 @@ class Aten(Operator):
 
 
 def pictured(
-    module: Any, inputs: Sequence[Any], named: Mapping[str, Any]
+    module: object, inputs: Sequence[Any], named: Mapping[str, Any]
 ) -> tuple[Pictured, dict[str, np.ndarray]]:
     """The rows of a torch module called with these tensors, and its arrays by name.
 
@@ -187,7 +187,7 @@ def pictured(
     return rows, values
 
 
-def _exported(module: Any, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def _exported(module: object, inputs: Sequence[Any], named: Mapping[str, Any]) -> Any:
     """The exported program, in functional aten operators."""
     torch = sys.modules["torch"]
     name = type(module).__name__

@@ -132,7 +132,7 @@ def plan_picture(
     return str(svg)
 
 
-def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: Any) -> None:
+def _strip(svg: Svg, payload: dict[str, Any], plans: list[Any], chosen: object) -> None:
     """All plans side by side, to one scale: what sharing saves is what one sees."""
     check = payload["check"]
     count = len(plans) + (check["xla"] is not None)

@@ -91,13 +91,13 @@ class Puzzle(View):
     def of(  # type: ignore[override]  # View.of draws what is stored; this makes a puzzle
         cls,
         target: object,
-        *inputs: Any,
+        *inputs: object,
         kind: str = "memory",
         train: bool = False,
         loss: object = None,
         threads: int = 2,
         answers: bool = True,
-        **shapes: Any,
+        **shapes: object,
     ) -> Puzzle:
         """A puzzle made from a network.
 
@@ -256,7 +256,7 @@ def _tasks(name: str, items: list[dict[str, Any]], threads: int) -> dict[str, An
 
 
 def _payload(
-    kind: str, name: str, items: Any, known: Any, start: Any, extra: dict[str, Any]
+    kind: str, name: str, items: object, known: object, start: object, extra: dict[str, Any]
 ) -> dict[str, Any]:
     first = {"sight": sight(_SIGHTS[kind])}
     return {

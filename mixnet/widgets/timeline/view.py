@@ -77,7 +77,7 @@ class EngineTimeline(View):
         timeline.start()
         return self
 
-    def __exit__(self, kind: object, error: object, trace: Any) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
             waitall()
         except Exception:

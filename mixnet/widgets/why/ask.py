@@ -189,7 +189,7 @@ MOST_PRINTED = 4
 """Answers to each question that the still form of a view prints."""
 
 
-def printed(view: Any) -> Answers:
+def printed(view: object) -> Answers:
     """The answers below the picture of a view where no script runs: to each question the first few."""
     answers = Answers()
     for payload, names in _names_of(view):

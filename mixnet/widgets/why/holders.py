@@ -106,7 +106,7 @@ class _Walk:
                     words = _of_gradient(id(value) in self._gradients, text.format(name))
                     self.named[words] = None
 
-    def meet(self, holder: Any, things: Mapping[int, Any]) -> None:
+    def meet(self, holder: object, things: Mapping[int, Any]) -> None:
         """Name what refers to something of this level, or keep it for the next one."""
         if id(holder) in self._visited:
             return
@@ -131,7 +131,7 @@ def _of_gradient(is_gradient: bool, text: str) -> str:
     return f"the gradient of {text}" if is_gradient else text
 
 
-def _named(holder: Any, target: object, is_gradient: bool) -> str | None:
+def _named(holder: object, target: object, is_gradient: bool) -> str | None:
     """A description of a holder; None: continue with what holds it, empty: it does not count.
 
     Args:

@@ -65,7 +65,7 @@ class _WikiText(_LanguageModelDataset):
         self._segment, self._seq_len = segment, seq_len
         super().__init__(root, namespace, vocab)
 
-    def __getitem__(self, idx: Any) -> Any:
+    def __getitem__(self, idx: object) -> Any:
         return self._data[idx], self._label[idx]
 
     def __len__(self) -> int:

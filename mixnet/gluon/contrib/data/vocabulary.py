@@ -87,7 +87,7 @@ class Vocabulary:
                 self._add(token)
                 left -= 1
 
-    def _add(self, token: Any) -> None:
+    def _add(self, token: object) -> None:
         self._token_to_idx[token] = len(self._idx_to_token)
         self._idx_to_token.append(token)
 
@@ -114,13 +114,13 @@ class Vocabulary:
         """Tokens that always have an index; None if there are none."""
         return self._reserved_tokens
 
-    def to_indices(self, tokens: Any) -> Any:
+    def to_indices(self, tokens: object) -> Any:
         """The index of a token, or the indices of a list of tokens; 0 for unknown ones."""
         if not isinstance(tokens, list):
             return self._token_to_idx.get(tokens, 0)
         return [self._token_to_idx.get(token, 0) for token in tokens]
 
-    def to_tokens(self, indices: Any) -> Any:
+    def to_tokens(self, indices: object) -> Any:
         """The token of an index, or the tokens of a list of indices.
 
         Raises:
@@ -130,7 +130,7 @@ class Vocabulary:
             return [self._token(index) for index in indices]
         return self._token(indices)
 
-    def _token(self, index: Any) -> Any:
+    def _token(self, index: object) -> Any:
         if not isinstance(index, int) or index >= len(self._idx_to_token):
             raise AttributeValueError(
                 f"{index!r} is not the index of a token; there are {len(self._idx_to_token)}."

@@ -42,7 +42,7 @@ class BatchProcessor:
         loss = [estimator.val_loss(y_hat, y) for y_hat, y in zip(pred, label, strict=True)]
         return data, label, pred, loss
 
-    def fit_batch(self, estimator: Estimator, train_batch: Any, batch_axis: int = 0) -> Any:
+    def fit_batch(self, estimator: Estimator, train_batch: object, batch_axis: int = 0) -> Any:
         """Predictions, losses and gradients of a batch to train with.
 
         Args:

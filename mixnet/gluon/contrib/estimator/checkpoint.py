@@ -72,7 +72,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     # ---- events -------------------------------------------------------------------------------
 
-    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Create the folder; resume from the last checkpoint if requested.
 
         Raises:
@@ -95,7 +95,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             self._save_checkpoint(estimator)
         self.current_batch += 1
 
-    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Count an epoch; save if due."""
         if self.epoch_period and (self.current_epoch + 1) % self.epoch_period == 0:
             self._save_checkpoint(estimator)

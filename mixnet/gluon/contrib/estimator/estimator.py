@@ -99,13 +99,13 @@ class Estimator:
     # ---- checking what was given --------------------------------------------------------------
 
     @staticmethod
-    def _check_loss(loss: Any) -> GluonLoss:
+    def _check_loss(loss: object) -> GluonLoss:
         if not isinstance(loss, GluonLoss):
             raise AttributeValueError(f"loss must be a loss of gluon.loss, not {loss!r}.")
         return loss
 
     @staticmethod
-    def _check_context(context: Any) -> list[Context]:
+    def _check_context(context: object) -> list[Context]:
         if context is None:
             if num_gpus() > 1:
                 warnings.warn(
@@ -124,7 +124,7 @@ class Estimator:
         return contexts
 
     @staticmethod
-    def _check_batch_processor(batch_processor: Any) -> Any:
+    def _check_batch_processor(batch_processor: object) -> Any:
         if batch_processor is None:
             return BatchProcessor()
         for name in ("fit_batch", "evaluate_batch"):
@@ -153,7 +153,7 @@ class Estimator:
             if set(each.list_ctx()) != set(self.context):
                 each.reset_ctx(self.context)
 
-    def _check_trainer(self, trainer: Any) -> Trainer:
+    def _check_trainer(self, trainer: object) -> Trainer:
         if trainer is None:
             warnings.warn(
                 "No trainer specified: SGD with learning rate 0.001 is used.", stacklevel=3
@@ -272,7 +272,7 @@ class Estimator:
         training to its end."""
         return tuple(_HandlersByKind(self, event_handlers).of_kinds.values())
 
-    def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[Any]:
+    def _prepare_default_handlers(self, val_data: object, event_handlers: object) -> list[Any]:
         """The handlers that ``fit`` uses, in ascending order of priority."""
         handlers = _check_handlers(event_handlers, EventHandler)
         added: list[Any] = [StoppingHandler(self.max_epoch, self.max_batch)]
@@ -300,7 +300,7 @@ class Estimator:
         return sorted(handlers + added, key=_priority)
 
 
-def _priority(handler: Any) -> float:
+def _priority(handler: object) -> float:
     return getattr(handler, "priority", 0)
 
 

@@ -25,28 +25,28 @@ class EventHandler:
 class TrainBegin(EventHandler):
     """Called when training begins."""
 
-    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> Any:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Override it."""
 
 
 class TrainEnd(EventHandler):
     """Called when training has ended."""
 
-    def train_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> Any:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Override it."""
 
 
 class EpochBegin(EventHandler):
     """Called when an epoch begins."""
 
-    def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> Any:
+    def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Override it."""
 
 
 class EpochEnd(EventHandler):
     """Called when an epoch has ended; training stops if a handler returns True."""
 
-    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> Any:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Override it."""
         return False
 
@@ -54,7 +54,7 @@ class EpochEnd(EventHandler):
 class BatchBegin(EventHandler):
     """Called with a ``batch`` before it is processed."""
 
-    def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> Any:
+    def batch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> Any:
         """Override it."""
 
 
@@ -79,7 +79,7 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
         self.current_batch = self.current_epoch = 0
         self.stop_training = False
 
-    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Start counting."""
         self.max_epoch, self.max_batch = estimator.max_epoch, estimator.max_batch
         self.current_batch = self.current_epoch = 0
@@ -91,7 +91,7 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
             self.stop_training = True
         return self.stop_training
 
-    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> bool:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> bool:
         """Count an epoch."""
         self.current_epoch += 1
         if self.current_epoch == self.max_epoch:
@@ -111,7 +111,7 @@ class MetricHandler(EpochBegin, BatchEnd):
         self.metrics = _check_metrics(metrics)
         self.priority = priority
 
-    def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Reset the metrics."""
         for metric in self.metrics:
             metric.reset()
@@ -151,7 +151,7 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         self.priority, self.event_handlers = priority, event_handlers
         self.current_batch = self.current_epoch = 0
 
-    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Start counting."""
         self.current_batch = self.current_epoch = 0
 
@@ -168,7 +168,7 @@ class ValidationHandler(TrainBegin, BatchEnd, EpochEnd):
         if self.batch_period and self.current_batch % self.batch_period == 0:
             self._validate(estimator)
 
-    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Count an epoch; validate if due."""
         self.current_epoch += 1
         if self.epoch_period and self.current_epoch % self.epoch_period == 0:
@@ -208,7 +208,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         """``name: value, name: value``."""
         return ", ".join("{}: {:.4f}".format(*metric.get()) for metric in self.metrics)
 
-    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log the optimizer, its learning rate, and the planned duration."""
         self.train_start = time.time()
         trainer = estimator.trainer
@@ -224,13 +224,13 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         self.batch_index = self.current_epoch = self.processed_samples = 0
         self.log_interval_time = 0.0
 
-    def train_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log how long it took, and the metrics."""
         took = time.time() - self.train_start
         text = f"Train finished using total {int(took)}s with {self.current_epoch} epochs. "
         estimator.logger.info((text + self._values()).rstrip(", "))
 
-    def batch_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def batch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Record the time."""
         if isinstance(self.log_interval, int):
             self.batch_start = time.time()
@@ -250,7 +250,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             estimator.logger.info((text + self._values()).rstrip(", "))
         self.batch_index += 1
 
-    def epoch_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def epoch_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log the learning rate, if the metrics are those of training."""
         self.epoch_start = time.time()
         if any("training" in metric.name for metric in self.metrics):
@@ -262,7 +262,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         else:
             estimator.logger.info("Validation Begin")
 
-    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log the time and the metrics."""
         text = f"[Epoch {self.current_epoch}] Finished in {time.time() - self.epoch_start:.3f}s, "
         estimator.logger.info((text + self._values()).rstrip(", "))
@@ -336,14 +336,14 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         if self.monitor_op is np.less:
             self.min_delta *= -1
 
-    def train_begin(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def train_begin(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Reset the best value."""
         self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
         worst = np.inf if self.monitor_op is np.less else -np.inf
         self.best: float = worst if self.baseline is None else self.baseline
 
-    def epoch_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> bool:
+    def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> bool:
         """Compare with the best value."""
         name, value = self.monitor.get()
         if math.isnan(value):
@@ -364,7 +364,7 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.current_epoch += 1
         return self.stop_training
 
-    def train_end(self, estimator: Estimator, *args: Any, **kwargs: object) -> None:
+    def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log that this handler stopped training."""
         if self.stopped_epoch > 0:
             estimator.logger.info(

@@ -47,7 +47,7 @@ def _check_handlers(handlers: Any, kind: type) -> list[Any]:
     return checked
 
 
-def _suggest_metric_for_loss(loss: Any) -> EvalMetric | None:
+def _suggest_metric_for_loss(loss: object) -> EvalMetric | None:
     """The usual metric for a loss; None if there is none."""
     from mixnet.gluon.loss import SoftmaxCrossEntropyLoss
     from mixnet.metric import Accuracy

@@ -99,7 +99,7 @@ _MODELS: dict[str, Any] = {
 }
 
 
-def get_model(name: str, **kwargs: Any) -> Any:
+def get_model(name: str, **kwargs: object) -> Any:
     """A network by name.
 
     Args:

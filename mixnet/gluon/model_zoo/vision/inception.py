@@ -39,7 +39,7 @@ def _convolution(
     return out
 
 
-def _branch(*convolutions: Convolution, pool: Any = None) -> nn.HybridSequential:
+def _branch(*convolutions: Convolution, pool: object = None) -> nn.HybridSequential:
     """A sequence of convolutions, after a pooling if one is given."""
     out = nn.HybridSequential(prefix="")
     if pool is not None:

@@ -49,7 +49,7 @@ def _add_convolution(
     stride: int = 1,
     pad: int = 0,
     num_group: int = 1,
-    activation: Any = None,
+    activation: object = None,
 ) -> None:
     """A convolution, batch normalization, and an activation if one is given."""
     out.add(
