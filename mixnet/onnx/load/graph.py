@@ -145,7 +145,7 @@ class Reading:
             known: the shape that the symbol declares, 0 for extents that are not known.
             why: where that is the only one, what an error says of another.
         """
-        marks = {ONE_SHAPE: why} if why else {}
+        marks: dict[str, Any] = {ONE_SHAPE: why} if why else {}
         symbol = sym.Variable(name, shape=known or (1,), dtype=dtype, **marks)
         self.values[name] = self.variable(symbol, shape or (1,), dtype, not shape)
 
