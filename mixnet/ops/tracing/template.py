@@ -51,20 +51,22 @@ class Pattern(NamedTuple):
 def pattern_of(
     statics: Statics, inputs: Sequence[tuple[tuple[int, ...], np.dtype]]
 ) -> tuple[Pattern, Extents] | None:
-    """The pattern of a call and its extents; None if an input has no elements, which is a special case."""
+    """The pattern of a call and its extents.
+
+    None if an input has no elements, which is a special case, or if its extents are symbols.
+    """
     indices: dict[int, int] = {}
     places = []
     for shape, dtype in inputs:
         axes = []
         for extent in shape:
-            if extent < 1:
+            if not isinstance(extent, int) or extent < 1:  # a symbol of JAX, or no elements
                 return None
             axes.append(-1 if extent == 1 else indices.setdefault(extent, len(indices)))
         places.append((dtype, tuple(axes)))
     if not indices:
-        _collect(
-            statics, indices
-        )  # an operator that makes an array takes its extents as attributes
+        # An operator that makes an array takes its extents as attributes.
+        _collect(statics, indices)
     if not indices:
         return None
     named = tuple([_named(each, indices) for each in statics])
