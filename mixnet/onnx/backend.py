@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mixnet.base import NotDefinedError
+from mixnet.base import MXNetError, NotDefinedError
 from mixnet.export.network import draws
 from mixnet.graph.node import Node
 from mixnet.onnx.export.export_model import DEFAULT_OPSET
+from mixnet.onnx.export.file import outside
 from mixnet.onnx.export.model import Input, to_model
 from mixnet.onnx.export.table import CONVERSIONS, REASONS
 from mixnet.symbol.backend import Backend
@@ -62,7 +63,12 @@ class ONNXBackend(Backend):
             if run is None:
                 inputs = [Input(n, x.shape, x.dtype) for n, x in zip(names, values, strict=True)]
                 outputs = [f"result{i}" for i in range(len(symbol))]
-                model, _ = to_model(symbol.graph, inputs, arrays, outputs, DEFAULT_OPSET)
+                model, builder = to_model(symbol.graph, inputs, arrays, outputs, DEFAULT_OPSET)
+                if outside(builder.constants):
+                    raise MXNetError(
+                        "The parameters of this part have more than 2 GB, which a model in memory "
+                        "cannot hold. Run it without backend=, or export it to ONNX files."
+                    )
                 run = runners[key] = self.runner(model, names, options)
             return run(*values)
 

@@ -36,7 +36,13 @@ def corpus(folder: Path) -> list[Path]:
         net, params, [(1, 2, 4, 4)], onnx_file_path=str(folder / "net.onnx")
     )
     model = read_model(path)
-    write_model(model, folder / "beside.onnx")
+    onnx.save_model(
+        model,
+        folder / "beside.onnx",
+        save_as_external_data=True,
+        location="beside.data",
+        size_threshold=0,
+    )
     for name in ("forest_of_two", "svc_of_two", "neighbors"):  # trees, kernels and a Scan
         shutil.copy(LEARNED / f"{name}.onnx", folder)
     write_model(_open_model(), folder / "open.onnx")

@@ -11,7 +11,6 @@ import pytest
 import mixnet as mx
 from mixnet.base import FileFormatError, MissingFileError, MXNetError, ShapeError
 from mixnet.gluon import nn
-from mixnet.onnx.export.file import write_model
 from mixnet.onnx.load.graph import READERS
 from tests.onnx.models import computed, floats, model_of, saved
 from tests.onnx.runtime import onnx, run
@@ -292,7 +291,7 @@ def test_parameters_outside_of_the_folder_are_not_read(location: str, tmp_path: 
         [onnx.helper.make_node("Add", ["x", "w"], ["y"])], {"x": [400]}, ["y"], w=floats(400)
     )
     path = folder / "net.onnx"
-    write_model(model, path, largest=10)
+    onnx.save_model(model, path, save_as_external_data=True, location="net.data", size_threshold=10)
     _, arguments, _ = mx.contrib.onnx.import_model(path)
     assert arguments["w"].shape == (400,)
     model.graph.initializer[0].external_data[0].value = location.format(

@@ -14,7 +14,6 @@ from mixnet import gluon
 from mixnet.base import AttributeValueError, MXNetError, ShapeError
 from mixnet.gluon import nn, rnn
 from mixnet.gluon.model_zoo import vision
-from mixnet.onnx.export.file import write_model
 from mixnet.process import source
 from tests.encoder import Encoder
 from tests.onnx.runtime import agree, exported, onnx, run
@@ -262,13 +261,19 @@ def test_losses(tmp_path: Path) -> None:
         agree(Loss(loss), tmp_path / f"loss{number}", floats(2, 3), label)
 
 
-def test_large_parameters_lie_beside_the_model(tmp_path: Path) -> None:
-    net = _small_network()
+def test_large_parameters_lie_beside_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = gluon.nn.HybridSequential()
+    net.add(gluon.nn.Conv2D(16, 3, in_channels=3), gluon.nn.Dense(7), gluon.nn.Dense(300))
+    net.initialize()
     x = floats(2, 3, 8, 8)
-    model = agree(net, tmp_path / "net", x)
+    agree(net, tmp_path / "net", x)
     (expected,) = run(tmp_path / "net.onnx", x)
     path = tmp_path / "large.onnx"
-    write_model(model, path, largest=1000)
+    monkeypatch.setattr("mixnet.onnx.export.export_model.LARGEST", 1000)
+    monkeypatch.setattr("mixnet.onnx.export.file._PIECE", 600)  # bytes: rows are copied in turns
+    net.export(str(tmp_path / "large"), format="onnx")
     assert path.stat().st_size < (tmp_path / "net.onnx").stat().st_size
     assert sorted(each.name for each in tmp_path.glob("large*")) == [
         "large.onnx",
@@ -276,6 +281,8 @@ def test_large_parameters_lie_beside_the_model(tmp_path: Path) -> None:
     ]
     onnx.checker.check_model(str(path))
     np.testing.assert_array_equal(run(path, x)[0], expected)
+    again = mx.contrib.onnx.import_to_gluon(str(path))
+    np.testing.assert_allclose(again(mx.nd.array(x)).asnumpy(), expected, rtol=1e-5, atol=1e-5)
 
 
 def test_files_of_a_checkpoint(tmp_path: Path) -> None:

@@ -209,6 +209,14 @@ def test_openvino_says_which_operator_it_lacks() -> None:
         backend_of("OpenVINO").runner(onnx.helper.make_model(graph), ["x"], {})  # type: ignore[attr-defined]
 
 
+def test_parameters_that_no_model_in_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mixnet.onnx.backend.outside", lambda arrays: frozenset(arrays))
+    net = nn.Dense(3, in_units=4)
+    net.initialize()
+    with pytest.raises(MXNetError, match=r"more than 2 GB.*without backend="):
+        net.optimize_for(mx.nd.ones((2, 4)), backend="ONNXRuntime").asnumpy()
+
+
 @pytest.mark.parametrize("name", ["onnxruntime", "openvino"])
 def test_a_library_that_is_not_installed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)

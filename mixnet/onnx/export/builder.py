@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 
+from mixnet.onnx.export.file import without_content
 from mixnet.onnx.export.fold import folded
 from mixnet.onnx.package import onnx_package, type_code
 
@@ -204,11 +205,14 @@ class Builder:
             self.floats[name] = self.floats.pop(value)
         return name
 
-    def graph(self, name: str, doc: str = "") -> Any:
-        """The ``GraphProto``; constants as initializers."""
+    def graph(self, name: str, doc: str = "", outside: Collection[str] = ()) -> Any:
+        """The ``GraphProto``; constants as initializers, those in ``outside`` without content."""
         onnx = onnx_package()
         helper = onnx.helper
-        tensors = [onnx.numpy_helper.from_array(a, name=n) for n, a in self.constants.items()]
+        tensors = [
+            without_content(n, a) if n in outside else onnx.numpy_helper.from_array(a, name=n)
+            for n, a in self.constants.items()
+        ]
 
         def info(each: tuple[str, Any, Any]) -> Any:
             label, dtype, dims = each

@@ -10,7 +10,7 @@ import numpy as np
 
 from mixnet.base import AttributeValueError
 from mixnet.export.network import network_of
-from mixnet.onnx.export.file import check, write_model
+from mixnet.onnx.export.file import LARGEST, check, write_model
 from mixnet.onnx.export.model import to_model
 from mixnet.onnx.package import NEWEST_WRITTEN, OLDEST_WRITTEN, onnx_package
 
@@ -74,10 +74,12 @@ def export_model(
     network = network_of(
         sym, params, shapes, types, dynamic, dynamic_input_shapes, input_names=input_names
     )
-    model, _ = to_model(network.graph, network.inputs, network.params, network.output_names, opset)
+    model, builder = to_model(
+        network.graph, network.inputs, network.params, network.output_names, opset, LARGEST
+    )
     if run_shape_inference:
         model = onnx.shape_inference.infer_shapes(model)
-    write_model(model, onnx_file_path)
+    write_model(model, onnx_file_path, builder.constants)
     check(model, onnx_file_path)
     if verbose:
         logging.info("%s: %d nodes, operator set %d", onnx_file_path, len(model.graph.node), opset)

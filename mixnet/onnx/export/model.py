@@ -21,6 +21,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.libinfo import __version__
 from mixnet.onnx.export.builder import Builder, values_read
 from mixnet.onnx.export.extents import OpenShapes
+from mixnet.onnx.export.file import LARGEST, outside
 from mixnet.onnx.export.primitives import Lowering, NoRule
 from mixnet.onnx.export.table import CONVERSIONS, REASONS, Call, NotHere, refusal
 from mixnet.onnx.export.unsigned import use_unsigned
@@ -210,8 +211,9 @@ def to_model(
     params: Mapping[str, np.ndarray],
     names: Sequence[str],
     opset: int,
+    largest: int = LARGEST,
 ) -> tuple[Any, Builder]:
-    """The ``ModelProto`` of a graph.
+    """The ``ModelProto`` of a graph, and its builder, which has the arrays that do not fit into it.
 
     Args:
         graph: with operators in prediction mode.
@@ -219,6 +221,7 @@ def to_model(
         params: arrays of the other variables.
         names: names of the outputs.
         opset: ONNX's operator set.
+        largest: bytes of constants and parameters that the model holds.
 
     Raises:
         MXNetError: an operator has no equivalent in ONNX; names it, its node and the user's line.
@@ -242,7 +245,7 @@ def to_model(
     use_unsigned(builder)
     _drop_unread(builder)
     proto = onnx.helper.make_model(
-        builder.graph("mixnet"),
+        builder.graph("mixnet", outside=outside(builder.constants, largest)),
         opset_imports=[onnx.helper.make_opsetid("", opset)],
         producer_name="mixnet",
         producer_version=__version__,
