@@ -11,7 +11,7 @@ from mixnet.base import DTypeError, MXNetError
 if TYPE_CHECKING:
     pass
 
-OLDEST_WRITTEN, NEWEST_WRITTEN = 13, 26
+OLDEST_WRITTEN, NEWEST_WRITTEN = 13, 28
 """Operator sets that can be written. Runtimes follow the newest one with a delay."""
 
 

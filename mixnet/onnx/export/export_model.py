@@ -53,7 +53,7 @@ def export_model(
             symbol names are always in the file.
         input_type: the older name of ``in_types``.
         input_shape: the older name of ``in_shapes``.
-        opset_version: ONNX's operator set, 13 to 26; 17 by default.
+        opset_version: ONNX's operator set, 13 to 28; 17 by default.
         input_names: the inputs in the order of the arguments above and of the file; by default the symbol's.
 
     Returns:
