@@ -134,7 +134,8 @@ class _Template:
         jaxpr: the first trace.
         steps: for each equation, the attributes that hold formulas.
         literals: formulas of numbers, by equation and operand.
-        fixed: extents that were equal in both traces, by index; they must be so in others.
+        fixed: values of the formulas that gave the same in both traces. Nothing shows whether a number
+            follows from them, so they must give the same in others.
         pattern: of the inputs.
         like: for each result, the input whose shape it had in both traces; -1 for none.
     """
@@ -144,7 +145,7 @@ class _Template:
         jaxpr: ClosedJaxpr,
         steps: list[dict[str, Any]],
         literals: dict[tuple[int, int], Formula],
-        fixed: dict[int, int],
+        fixed: dict[Formula, int],
         pattern: Pattern,
         like: list[int],
     ):
@@ -153,7 +154,7 @@ class _Template:
 
     def at(self, extents: Extents) -> ClosedJaxpr | None:
         """The jaxpr for these extents; None if a shape in it does not fit."""
-        if any(extents[index] != extent for index, extent in self._fixed.items()):
+        if any(_value(formula, extents) != value for formula, value in self._fixed.items()):
             return None
         shapes = [
             tuple([1 if index < 0 else extents[index] for index in axes])
@@ -320,10 +321,19 @@ class _Comparison:
         for a, b in zip(one.outvars, other.outvars, strict=True):
             if self._operand(a, b, same) is not None:
                 raise _DiffersError
-        fixed = {
-            index: values[0] for index, values in enumerate(self.extents) if not self._varies(index)
+        return _Template(self.one, steps, literals, self._fixed(), self.pattern, self._results())
+
+    def _fixed(self) -> dict[Formula, int]:
+        """The formulas that give the same in both traces, with what they give."""
+        fixed: dict[Formula, int] = {
+            ((index,),): values[0]
+            for index, values in enumerate(self.extents)
+            if not self._varies(index)
         }
-        return _Template(self.one, steps, literals, fixed, self.pattern, self._results())
+        for (a, b), formulas in self.formulas.items():
+            if a == b:
+                fixed.update(dict.fromkeys(formulas, a))
+        return fixed
 
     def _operand(self, a: Atom, b: Atom, same: dict[Atom, Atom]) -> Formula | None:
         """The formula of a number; None for a variable, and for a number that does not change."""
@@ -335,7 +345,6 @@ class _Comparison:
         if np.shape(a.val) or np.shape(b.val):
             raise _DiffersError
         if a.val == b.val or (a.val != a.val and b.val != b.val):
-            self._must_be_constant(a.val)
             return None
         return self._formula(a.val, b.val)
 
@@ -357,11 +366,6 @@ class _Comparison:
         (formula,) = formulas
         return formula
 
-    def _must_be_constant(self, value: object) -> None:
-        """Refuse a number that extents which varied give in both traces."""
-        if isinstance(value, (int, np.integer)) and (int(value), int(value)) in self.formulas:
-            raise _DiffersError
-
     def _open_params(self, one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         if one.keys() != other.keys():
             raise _DiffersError
@@ -374,10 +378,7 @@ class _Comparison:
             parts = tuple([self._open(x, y) for x, y in zip(a, b, strict=True)])
             return a if all(x is y for x, y in zip(parts, a, strict=True)) else parts
         if isinstance(a, (int, np.integer)) and isinstance(b, (int, np.integer)):
-            if a == b:
-                self._must_be_constant(a)
-                return a
-            return _Open(self._formula(a, b))
+            return a if a == b else _Open(self._formula(a, b))
         if a is b or (type(a) is type(b) and bool(a == b)):
             return a
         raise _DiffersError

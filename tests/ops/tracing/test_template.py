@@ -181,6 +181,16 @@ def test_an_extent_that_never_changed_is_not_open(traces: list[str]) -> None:
     assert len(traces) == 3  # the batch changed only the third time
 
 
+def test_a_number_of_elements_that_never_changed_is_not_constant() -> None:
+    op = find("mean")
+    statics, scalars = op.bind({})
+    shapes = [
+        [((rows, columns), F32)] for rows, columns in ((3, 8), (4, 6), (2, 12), (4, 3), (5, 7))
+    ]
+    # Written for 24 elements, then for any number of them.
+    assert compared(op, statics, shapes, len(scalars)) == 2
+
+
 def test_what_the_operator_refuses_is_refused() -> None:
     op = find("Convolution")
     for filters, features in ((4, 6), (8, 10), (6, 14)):
