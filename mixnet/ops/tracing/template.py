@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +30,9 @@ Formula = tuple[tuple[int, ...], ...]
 """A sum of products of extents, each given by its index."""
 
 Number = float | np.number[Any]
+
+_MOST_FACTORS = 4
+"""Of a product of extents of several inputs."""
 
 _MOST_TRIES = 6
 """Traces that are compared with the first one before a family stays without a template."""
@@ -251,6 +255,16 @@ def _compared(
         return None
 
 
+def _products(counts: Counter[int], most: int) -> set[tuple[int, ...]]:
+    """Products of one to ``most`` of these indices, as sorted tuples."""
+    indices = sorted(counts.elements())
+    return {
+        product
+        for count in range(1, min(most, len(indices)) + 1)
+        for product in itertools.combinations(indices, count)
+    }
+
+
 class _Comparison:
     """Compares two traces."""
 
@@ -268,13 +282,16 @@ class _Comparison:
     def _all_formulas(self) -> dict[tuple[int, int], set[Formula]]:
         """For the values that a number may have in the two traces, the formulas that give them.
 
-        They are products of extents of one input, and sums along an axis of the first inputs.
+        They are products of extents, and sums along an axis of the first inputs.
         """
         products: set[tuple[int, ...]] = {(index,) for index in range(len(self.extents))}
+        most: Counter[int] = Counter()
         for _, axes in self.pattern.inputs:
-            long = sorted(index for index in axes if index >= 0)
-            for count in range(1, len(long) + 1):
-                products.update(itertools.combinations(long, count))
+            counts = Counter(index for index in axes if index >= 0)
+            most |= counts
+            products.update(_products(counts, len(axes)))
+        # A result may have axes of several inputs.
+        products.update(_products(most, _MOST_FACTORS))
         formulas: set[Formula] = {(product,) for product in products}
         for rows in itertools.zip_longest(*[axes for _, axes in self.pattern.inputs]):
             terms: list[tuple[int, ...]] = []

@@ -259,3 +259,16 @@ def test_functions_of_users_are_traced_for_every_shape() -> None:
     for rows, steps in ((3, 0), (5, 0), (7, 0), (9, 1)):
         jaxpr = traced.traced(op, (), (((rows, 2), F32),), 0)
         assert len(jaxpr.jaxpr.eqns) == steps
+
+
+def test_a_product_of_extents_of_two_inputs_is_not_constant() -> None:
+    def mean_of_product(left, right):
+        return (left @ right).mean()
+
+    op = Op("_mean_of_product", mean_of_product)
+    mean_of_product.__module__ = "mixnet.ops"  # as one of mixnet's own
+    shapes = [
+        [((rows, inner), F32), ((inner, columns), F32)]
+        for rows, inner, columns in ((3, 5, 8), (4, 5, 6), (2, 5, 12), (7, 5, 9), (6, 5, 10), (3, 5, 11))
+    ]
+    assert compared(op, (), shapes, 0) >= 1
