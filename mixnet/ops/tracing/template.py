@@ -332,6 +332,8 @@ class _Comparison:
                 if formula is not None:
                     literals[place, operand] = formula
             steps.append(self._open_params(left.params, right.params))
+            if left.primitive.name == "slice":
+                self._check_slice(left, right)
             for a, b in zip(left.outvars, right.outvars, strict=True):
                 same[a] = b
                 self._dtypes(a, b)
@@ -351,6 +353,20 @@ class _Comparison:
             if a == b:
                 fixed.update(dict.fromkeys(formulas, a))
         return fixed
+
+    def _check_slice(self, left: Equation, right: Equation) -> None:
+        """Refuse a part whose ends stay while the extent changes.
+
+        They may be rounded parts of it: of 5 and of 6 elements, the first third has 2.
+        """
+        (before,), (after,) = left.invars, right.invars
+        for axis, (a, b) in enumerate(zip(before.aval.shape, after.aval.shape, strict=True)):
+            start, limit = (
+                (left.params[name][axis], right.params[name][axis])
+                for name in ("start_indices", "limit_indices")
+            )
+            if a != b and (start[0] == start[1] != 0 or limit[0] == limit[1]):
+                raise _DiffersError
 
     def _operand(self, a: Atom, b: Atom, same: dict[Atom, Atom]) -> Formula | None:
         """The formula of a number; None for a variable, and for a number that does not change."""

@@ -269,6 +269,22 @@ def test_a_product_of_extents_of_two_inputs_is_not_constant() -> None:
     mean_of_product.__module__ = "mixnet.ops"  # as one of mixnet's own
     shapes = [
         [((rows, inner), F32), ((inner, columns), F32)]
-        for rows, inner, columns in ((3, 5, 8), (4, 5, 6), (2, 5, 12), (7, 5, 9), (6, 5, 10), (3, 5, 11))
+        for rows, inner, columns in (
+            (3, 5, 8),
+            (4, 5, 6),
+            (2, 5, 12),
+            (7, 5, 9),
+            (6, 5, 10),
+            (3, 5, 11),
+        )
     ]
     assert compared(op, (), shapes, 0) >= 1
+
+
+def test_parts_whose_ends_are_rounded_are_not_constant() -> None:
+    op = find("_npi_hsplit")
+    statics, scalars = op.bind({"indices": (), "axis": 1, "squeeze_axis": False, "sections": 3})
+    shapes = [
+        [((rows, columns), F32)] for rows, columns in ((2, 5), (4, 6), (3, 7), (2, 9), (4, 10))
+    ]
+    compared(op, statics, shapes, len(scalars))
