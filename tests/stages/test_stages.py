@@ -37,7 +37,7 @@ def line_of(mark: str) -> int:
 class DenseRelu(HybridBlock):
     def __init__(self) -> None:
         super().__init__()
-        self.dense = nn.Dense(4, in_units=3)  # the dense layer
+        self.dense = nn.Dense(4, in_units=3, prefix="dense0_")  # the dense layer
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         y = self.dense(x)  # dense
@@ -274,7 +274,7 @@ def test_every_node_ends_in_a_group_or_says_why_not() -> None:
 
 def test_dropout_vanishes_when_predicting_and_draws_when_training() -> None:
     net = nn.HybridSequential()
-    net.add(nn.Dense(3, in_units=2), nn.Dropout(0.5))
+    net.add(nn.Dense(3, in_units=2), nn.Dropout(0.5, prefix="dropout0_"))
     net.initialize()
     predict = mx.stages(net, nd.ones((4, 2)), run=False).program
     assert not any("dropout" in each["node"] for each in predict.links)
