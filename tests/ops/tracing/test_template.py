@@ -269,6 +269,13 @@ def test_a_product_of_extents_of_two_inputs_is_not_constant() -> None:
     mean_of_product.__module__ = "mixnet.ops"  # as one of mixnet's own
     shapes = [
         [((rows, inner), F32), ((inner, columns), F32)]
-        for rows, inner, columns in ((3, 5, 8), (4, 5, 6), (2, 5, 12), (7, 5, 9), (6, 5, 10), (3, 5, 11))
+        for rows, inner, columns in (
+            (3, 5, 8),
+            (4, 5, 6),
+            (2, 5, 12),
+            (7, 5, 9),
+            (6, 5, 10),
+            (3, 5, 11),
+        )
     ]
     assert compared(op, (), shapes, 0) >= 1
