@@ -141,10 +141,17 @@ def _on_tape(value: Operand) -> bool:
     return isinstance(value, NDArray) and value._read().node is not None
 
 
+def _has_array(value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_has_array, value))
+    return isinstance(value, NDArray)
+
+
 def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of arrays that NumPy computes.
 
-    The made function raises GradientError where a gradient would have to go through it.
+    Without an MXNet array among its arguments, the made function returns what NumPy returned.
+    It raises GradientError where a gradient would have to go through it.
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -154,7 +161,8 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
                 f"autograd.record(), or on x.detach()."
             )
         host = {key: _to_host(value) for key, value in kwargs.items()}
-        return _from_host(function(*_to_host(args), **host))
+        result = function(*_to_host(args), **host)
+        return _from_host(result) if _has_array([*args, *kwargs.values()]) else result
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = f"``numpy.{name}`` on the host, as MXNet does it; see NumPy's documentation."

@@ -32,3 +32,11 @@ def test_numbers_of_numpy_compare_from_the_left(number: onp.generic) -> None:
     assert max(number, np.array(4.0)).item() == 4
     with pytest.raises(TypeError, match="cannot be combined"):
         assert onp.full((3,), number) > X
+
+
+def test_functions_of_the_host_leave_numpy_arrays_to_numpy() -> None:
+    """MXNet 1.9.1 converts results only where an argument is its own array."""
+    rows = [[1.0, 2.0], [3.0, 5.0]]
+    for given in (rows, onp.array(rows)):
+        assert type(np.cov(given)) is onp.ndarray
+    assert type(np.cov(np.array(rows))) is np.ndarray
