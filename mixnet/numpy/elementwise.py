@@ -20,14 +20,17 @@ _UFUNC_OPTIONS = {"where": True, "casting": "same_kind", "order": "K", "dtype": 
 
 
 _TESTS = ("isnan", "isinf", "isposinf", "isneginf", "isfinite")
+# For these dtypes of a test MXNet raises NotImplementedError, for others TypeError.
+_NUMBERS: list[Any] = ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"]
+_NUMBERS += [getattr(onp, name) for name in _NUMBERS]
 
 
 def check_options(function: str, options: dict[str, Any]) -> None:
     """Raise unless the options of a NumPy ufunc have the only values that are kept.
 
     Raises:
-        TypeError: an unknown option.
-        NotImplementedError: ``where=`` and the like with another value; ``dtype`` of a test such as isnan.
+        TypeError: an unknown option; ``dtype`` of a test such as isnan that is none of numbers.
+        NotImplementedError: ``where=`` and the like with another value; ``dtype`` of a test.
     """
     for key, value in options.items():
         if key == "name":  # a symbol's
@@ -36,8 +39,9 @@ def check_options(function: str, options: dict[str, Any]) -> None:
             raise AttributeTypeError(
                 f"{function} has no option {key!r}; it takes {', '.join(_UFUNC_OPTIONS)}."
             )
-        if key == "dtype" and function in _TESTS:
-            raise OptionError(f"{function}: dtype is not supported; the result is boolean.")
+        if key == "dtype" and function in _TESTS and value is not None:
+            kind = OptionError if value in _NUMBERS else AttributeTypeError
+            raise kind(f"{function}: dtype is not supported; the result is boolean.")
         if value is not _UFUNC_OPTIONS[key] and value != _UFUNC_OPTIONS[key] and value is not None:
             raise OptionError(
                 f"{function}: {key}={value!r} is not supported; leave it at {_UFUNC_OPTIONS[key]!r}."
