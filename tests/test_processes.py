@@ -43,25 +43,25 @@ def test_the_program_gets_what_it_would_get(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = _own({}, "-c", WHO, "a", "b", input="in")
+    printed = _own({}, "-c", WHO, "a", "b", input="in")
     loaded = "['jax', 'mixnet', 'numpy']"
-    assert found == [
+    assert printed == [
         f"{loaded} {os.getpid()} ['-c', 'a', 'b'] __main__ {tmp_path}  in", "6.0 None"
     ]  # fmt: skip
     program = tmp_path / "program.py"
     program.write_text(WHO)
-    found = _own({}, str(program), "a")
-    assert found == [
+    printed = _own({}, str(program), "a")
+    assert printed == [
         f"{loaded} {os.getpid()} ['{program}', 'a'] __main__ {tmp_path} {tmp_path} ", "6.0 None"
     ]  # fmt: skip
     assert _own({}, "-m", "json.tool", input="[]") == ["[]"]
 
 
 def test_settings_that_are_read_at_import_are_read(tmp_path: Path) -> None:
-    found = _own({"MXNET_ENGINE_TYPE": "NaiveEngine"}, "-c", WHO)
-    assert found[0].startswith("['jax', 'numpy']") and found[1] == "6.0 NaiveEngine"
-    found = _own({"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}, "-c", WHO)
-    assert found[0].startswith("[] ")
+    printed = _own({"MXNET_ENGINE_TYPE": "NaiveEngine"}, "-c", WHO)
+    assert printed[0].startswith("['jax', 'numpy']") and printed[1] == "6.0 NaiveEngine"
+    printed = _own({"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}, "-c", WHO)
+    assert printed[0].startswith("[] ")
 
 
 def test_options_of_python_and_functions_before_the_program_start_a_process_of_its_own() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as onp
 
 from mixnet.autograd.scope import is_recording
+from mixnet.autograd.tape import on_tape
 from mixnet.base import GradientError, MXNetError
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray
@@ -135,10 +136,10 @@ def _from_host(value: object) -> Any:
     return value
 
 
-def _on_tape(value: Operand) -> bool:
+def _has_gradient(value: Operand) -> bool:
     if isinstance(value, (list, tuple)):
-        return any(_on_tape(each) for each in value)
-    return isinstance(value, NDArray) and value._read().node is not None
+        return any(_has_gradient(each) for each in value)
+    return isinstance(value, NDArray) and on_tape(value._read())
 
 
 def _has_array(value: object) -> bool:
@@ -155,7 +156,7 @@ def on_host(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        if is_recording() and (_on_tape(args) or _on_tape(list(kwargs.values()))):
+        if is_recording() and (_has_gradient(args) or _has_gradient(list(kwargs.values()))):
             raise GradientError(
                 f"mx.np.{name} is computed by NumPy and has no gradient. Call it outside "
                 f"autograd.record(), or on x.detach()."

@@ -120,22 +120,22 @@ def lognormal(
 
 
 def logistic(
-    loc: object = 0.0,
-    scale: object = 1.0,
-    size: object = None,
-    ctx: object = None,
-    out: object = None,
+    loc: Operand = 0.0,
+    scale: Operand = 1.0,
+    size: int | Sequence[int] | None = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Numbers of the logistic distribution."""
     return _two("_npi_logistic", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
 
 
 def gumbel(
-    loc: object = 0.0,
-    scale: object = 1.0,
-    size: object = None,
-    ctx: object = None,
-    out: object = None,
+    loc: Operand = 0.0,
+    scale: Operand = 1.0,
+    size: int | Sequence[int] | None = None,
+    ctx: Context | str | None = None,
+    out: Operable | None = None,
 ) -> Any:
     """Numbers of the Gumbel distribution."""
     return _two("_npi_gumbel", ("loc", "scale"), loc, scale, size, out, ctx=ctx)
@@ -358,6 +358,6 @@ def multivariate_normal(
     return mean + turned
 
 
-def shuffle(x: object) -> None:
+def shuffle(x: Operand) -> None:
     """Put the first axis of ``x`` in random order, in place."""
     call("_shuffle", x, out=x)

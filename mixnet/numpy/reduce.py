@@ -138,11 +138,11 @@ def var(
 
 
 def average(
-    a: object,
+    a: Operand,
     axis: int | Sequence[int] | None = None,
-    weights: object = None,
+    weights: Operand | None = None,
     returned: bool = False,
-    out: object = None,
+    out: Operable | None = None,
 ) -> Any:
     """Mean along axes weighted by ``weights``; with ``returned`` also the sum of the weights."""
     attributes = {"axis": as_axes(axis), "returned": returned, "weighted": weights is not None}
@@ -208,7 +208,7 @@ def _end(a: Any, numbers: Operand, axis: int) -> Any:
     return end.astype(a.dtype, copy=False)
 
 
-def ediff1d(ary: Operand, to_end: object = None, to_begin: object = None) -> Any:
+def ediff1d(ary: Operand, to_end: Operand | None = None, to_begin: Operand | None = None) -> Any:
     """Differences of neighbours in the flattened array, with numbers prepended and appended."""
     begin, end = is_array(to_begin), is_array(to_end)
     return call(
@@ -281,7 +281,7 @@ def histogram(
     return call("_histogram", a, bin_cnt=int(bins), range=tuple(onp.asarray(range).tolist()))
 
 
-def bincount(x: object, weights: object = None, minlength: int = 0) -> Any:
+def bincount(x: Operand, weights: Operand | None = None, minlength: int = 0) -> Any:
     """How often each whole number from 0 on occurs in ``x``, or the sum of its weights."""
     attributes = {"minlength": minlength, "has_weights": weights is not None}
     return call("_npi_bincount", x, weights, **attributes)

@@ -244,5 +244,8 @@ class Operator:
 
 
 def is_own(op: Operator) -> bool:
-    """Whether the operator was declared outside of mixnet: its errors are its author's to read."""
+    """Whether the operator was declared outside of mixnet.
+
+    Its errors are its author's to read, and its function may do what those of mixnet do not.
+    """
     return op.function is not None and not op.function.__module__.startswith("mixnet.")

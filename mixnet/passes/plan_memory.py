@@ -127,8 +127,9 @@ class MemoryPlan:
 
 
 def with_fewest_reads(graph: Graph, inputs: Sequence[Known]) -> Graph:
-    """The graph as it is planned: gradients read only what they need. Plans of one graph that
-    differ in their options can share it.
+    """The graph as it is planned: gradients read only what they need.
+
+    Plans of one graph that differ in their options can share it.
     """
     if not any(isinstance(node.op, BackwardOp) for node in graph.nodes):
         return graph

@@ -412,12 +412,12 @@ def test_news_while_the_sending_thread_ends_are_sent(monkeypatch: pytest.MonkeyP
     news, wakes = threading.Event(), []
 
     def is_set() -> bool:  # nothing yet; then there are news before the thread has ended
-        found = news.is_set()
+        is_pending = news.is_set()
         if not wakes:
             wakes.append(threading.Thread(target=sender.wake))
             wakes[0].start()
             time.sleep(0.05)
-        return found
+        return is_pending
 
     sender._news = SimpleNamespace(  # type: ignore[assignment]
         is_set=is_set, set=news.set, clear=news.clear, wait=news.wait

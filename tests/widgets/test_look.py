@@ -473,8 +473,8 @@ def test_why_a_pane_is_empty_stays_in_the_pane_of_the_picture() -> None:
     view = mx.look(mx.sym.tanh(mx.sym.var("x")), x=(2,))
     view.payload["missing"]["engine"] = "Nothing ran: " + "some words of a long reason " * 12
     lines = [n.text for n in ElementTree.fromstring(view.svg()).iter() if n.text]
-    found = [each for each in lines if "long reason" in each]
-    assert len(found) >= 3 and all(text_width(each, 11) <= 490 for each in found)
+    reasons = [each for each in lines if "long reason" in each]
+    assert len(reasons) >= 3 and all(text_width(each, 11) <= 490 for each in reasons)
 
 
 def test_row_sparse_gradients_leave_the_other_panes() -> None:

@@ -196,11 +196,15 @@ class _Template:
             extents: those asked for.
         """
         operands: list[Any] = []
-        for operand, each in enumerate(equation.invars):
-            formula = self._literals.get((place, operand))
-            if formula is not None and isinstance(each, Literal):
-                each = Literal(_in_type_of(each.val, _value(formula, extents)), each.aval)
-            operands.append(each if isinstance(each, Literal) else written[each])
+        for number, atom in enumerate(equation.invars):
+            formula = self._literals.get((place, number))
+            if not isinstance(atom, Literal):
+                operands.append(written[atom])
+            elif formula is None:
+                operands.append(atom)
+            else:
+                value = _in_type_of(atom.val, _value(formula, extents))
+                operands.append(Literal(value, atom.aval))
         params = equation.params
         if self._steps[place]:
             params = params | {

@@ -31,15 +31,15 @@ def chosen_options() -> dict[str, str]:
     return _CHOSEN if _is_supported(tuple(_CHOSEN.items())) else {}
 
 
-_SUMS_APART = {"xla_disable_hlo_passes": "cpu-all-reduce-combiner"}
+_SEPARATE_SUMS = {"xla_disable_hlo_passes": "cpu-all-reduce-combiner"}
 """XLA would put all sums over devices into one, which begins after the last gradient."""
 
 
 def joint_options(graph: Graph, platform: str) -> dict[str, str]:
     """The compiler options for a program over several devices, which sends small arrays together itself."""
     options = compiler_options(graph, platform)
-    if platform == "cpu" and _is_supported(tuple(_SUMS_APART.items())):
-        options = {**options, **_SUMS_APART}
+    if platform == "cpu" and _is_supported(tuple(_SEPARATE_SUMS.items())):
+        options = {**options, **_SEPARATE_SUMS}
     return options
 
 
