@@ -43,7 +43,7 @@ def main() -> None:
         if not message:
             os._exit(0)
         request = json.loads(message)
-        pid = _fork_orphan()
+        pid = _fork_orphan(request["new_session"])
         if pid == 0:
             connection.close()
             _become(request, files, base)
@@ -76,18 +76,21 @@ def _path_entries(environment: Any) -> list[str]:
     return [each for each in environment.get("PYTHONPATH", "").split(os.pathsep) if each]
 
 
-def _fork_orphan() -> int:
+def _fork_orphan(new_session: bool) -> int:
     """Fork a process whose parent has ended: it becomes a child of the tests' process, which waits for it."""
     reading, writing = os.pipe()
     between = os.fork()
     if between == 0:
-        pid = os.fork()
-        if pid == 0:
-            os.close(reading)
-            os.close(writing)
-            return 0
-        os.write(writing, b"%d" % pid)
-        os._exit(0)
+        if os.fork():
+            os._exit(0)
+        os.close(reading)
+        if new_session:
+            # Before its number is known: who asks for its group then, to interrupt it, must not be told that
+            # of the tests and of `make`.
+            os.setsid()
+        os.write(writing, b"%d" % os.getpid())
+        os.close(writing)
+        return 0
     os.close(writing)
     os.waitpid(between, 0)
     with os.fdopen(reading, "rb") as pipe:
@@ -99,8 +102,6 @@ def _become(request: dict[str, Any], files: list[int], base: list[str]) -> None:
     for number, file in enumerate(files):
         os.dup2(file, number)
     os.closerange(3, 1024)
-    if request["new_session"]:
-        os.setsid()
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])

@@ -102,3 +102,16 @@ def test_signals_and_pipes() -> None:
             out, err = process.communicate(timeout=60)
             assert (process.returncode, out) == (-number, rest)
             assert ("KeyboardInterrupt" in err) == (number == signal.SIGINT)
+
+
+def test_a_process_leads_its_group_before_its_number_is_known() -> None:
+    """Who interrupts its group, as Jupyter does, would otherwise interrupt the tests."""
+    for _ in range(20):
+        process = processes.Popen(
+            [sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True
+        )
+        try:
+            assert os.getpgid(process.pid) == os.getsid(process.pid) == process.pid
+        finally:
+            process.kill()
+            process.wait(60)
