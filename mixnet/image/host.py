@@ -18,7 +18,7 @@ from mixnet.context import current_context
 from mixnet.files import pixels as encoded
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
-from mixnet.runtime.record.record import array_of
+from mixnet.runtime.record.copy import host_view
 from mixnet.runtime.value.state import is_on_host
 from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_array
@@ -43,7 +43,7 @@ def pixels_of(src: NDArray | np.ndarray) -> np.ndarray:
         raise AttributeTypeError(
             f"Argument src must have NDArray type, but got {type(src).__name__}."
         )
-    return np.asarray(array_of(src._read(), "image"))
+    return host_view(src._read(), "image")
 
 
 def as_array(pixels: np.ndarray, like: object = None) -> NDArray:

@@ -12,7 +12,7 @@ from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ndarray.sparse import array as sparse_array
 from mixnet.ndarray.sparse_array import BaseSparseNDArray
-from mixnet.runtime.record.record import array_of
+from mixnet.runtime.record.copy import host_view
 from mixnet.runtime.value.value import adopt, aligned_empty
 
 KINDS = "NDArray, numpy.ndarray, h5py.Dataset"
@@ -101,7 +101,7 @@ def take_rows(source: Any, rows: slice | np.ndarray) -> NDArray:
         selected: NDArray = source.take(array(rows, source.context, np.int64))
         return selected
     # On the host a batch costs one copy, straight into the buffer that XLA will read.
-    host = np.asarray(array_of(source._read(), "batch"))
+    host = host_view(source._read(), "batch")
     count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
     out = aligned_empty((count, *host.shape[1:]), host.dtype)
     if isinstance(rows, slice):

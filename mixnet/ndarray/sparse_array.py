@@ -221,9 +221,9 @@ class BaseSparseNDArray(NDArray):
         if isinstance(other, BaseSparseNDArray):
             if other.stype != self.stype:
                 raise AttributeTypeError(f"copyto: {self.stype} is not copied to {other.stype}.")
-            other._replace(self.astype(other.dtype))
+            other._replace(self.astype(other.dtype).as_in_context(other.context))
         else:
-            other._store(self._read())
+            NDArray._wrap(self._read()).copyto(other)
         return other
 
     def as_in_context(self, context: Context) -> Self:

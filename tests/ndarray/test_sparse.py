@@ -367,6 +367,22 @@ def test_a_copy_into_a_sparse_array_keeps_the_dtype_of_the_target() -> None:
         assert target.asnumpy().tolist() == [[0, 1.5], [2, 0]]
 
 
+def test_all_of_a_copy_is_on_the_context_of_the_target() -> None:
+    for stype in ("csr", "row_sparse"):
+        source = mx.nd.array([[0, 1.5], [2, 0]], ctx=mx.cpu(1)).tostype(stype)
+        copied = mx.nd.sparse.zeros(stype, (2, 2), ctx=mx.cpu(2))
+        source.copyto(copied)
+        assigned = mx.nd.sparse.zeros(stype, (2, 2), ctx=mx.cpu(2))
+        assigned[:] = source
+        for target in (copied, assigned, assigned.tostype("default")):
+            parts = [target] if target.stype == "default" else [target._data, *target._aux]
+            assert {each.context for each in parts} == {mx.cpu(2)}
+            assert target.asnumpy().tolist() == [[0, 1.5], [2, 0]]
+        dense = mx.nd.zeros((2, 2), ctx=mx.cpu(2))
+        assert source.copyto(dense).context == mx.cpu(2)
+        assert dense._read().spec.context == mx.cpu(2)
+
+
 def test_auxiliary_arrays_by_number() -> None:
     csr = mx.nd.array([[0, 1, 0], [2, 0, 3]]).tostype("csr")
     assert [csr._aux_data(i).asnumpy().tolist() for i in (0, 1)] == [[0, 1, 3], [1, 0, 2]]

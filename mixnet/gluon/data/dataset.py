@@ -14,8 +14,9 @@ from mixnet.base import AttributeTypeError, CheckError, IndexingError, NotDefine
 from mixnet.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.recordio import MXIndexedRecordIO
+from mixnet.runtime.record.copy import host_view
 from mixnet.runtime.record.host import host_value
-from mixnet.runtime.value.state import is_on_host, state
+from mixnet.runtime.value.state import is_on_host
 
 if TYPE_CHECKING:
     pass
@@ -247,7 +248,7 @@ def _rows(parts: Sequence[Any], indices: Sequence[int]) -> list[Any] | None:
     rows: list[Any] = []
     for each in parts:
         if isinstance(each, NDArray) and not each._is_sparse:
-            pixels = np.asarray(each._array("dataset"))[np.asarray(indices)]
+            pixels = host_view(each._read(), "dataset")[np.asarray(indices)]
             rows.append(type(each)._wrap(host_value(pixels, each.context)))
         elif type(each) is np.ndarray and each.dtype.kind in "fiub":
             rows.append(each[np.asarray(indices)])
@@ -259,7 +260,7 @@ def _rows(parts: Sequence[Any], indices: Sequence[int]) -> list[Any] | None:
 def _part(part: Any, idx: int) -> Any:
     """One row of an array, on the host without a view, which would cost more than the row."""
     if type(idx) is int and is_on_host() and isinstance(part, NDArray) and not part._is_sparse:
-        whole = state.trace.array(part._read())
+        whole = host_view(part._read(), "dataset")
         return type(part)._wrap(host_value(whole[idx], part.context))
     return part[idx]
 

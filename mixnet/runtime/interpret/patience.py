@@ -46,11 +46,10 @@ def interpreted_runs(cost: Cost) -> int:
 
 
 def runs_meanwhile(cost: Cost) -> int:
-    """The number of interpreted runs while a program is compiled in the background, with a margin of 2 if it
-    uses the processors that the compiler needs.
+    """The number of interpreted runs while a program of a CPU is compiled in the background, with a margin of
+    2, as they use the processors that the compiler needs.
     """
-    margin = 1 if cost.is_away else 2
-    return max(int(margin * cost.compiling / max(cost.work, _LEAST_WORK)), 1)
+    return max(int(2 * cost.compiling / max(cost.work, _LEAST_WORK)), 1)
 
 
 def interprets() -> bool:

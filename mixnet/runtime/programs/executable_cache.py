@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -41,10 +42,8 @@ HOT_RUNS = 50
 """Runs after which a program with convolutions may become one that cannot be kept on disk."""
 
 
-QUICK_RUNS = 3
+QUICK_RUNS = 100
 """Runs of a program that was compiled quickly before another thread compiles it for speed."""
-QUICK_RUNS_MEANWHILE = 10
-"""Further runs before that one takes over."""
 
 MOST_PROGRAMS = 3000
 """Programs in the cache; beyond that, the older half is dropped."""
@@ -73,7 +72,8 @@ class Program:
         self.call, self.runs, self.change, self.decision = call, runs, change, decision
 
 
-Compiled = tuple[Callable[..., Any], int, Callable[[Program, Any, Any], None] | None]
+Change = Callable[[Program, Any, Any], None]
+Compiled = tuple[Callable[..., Any], int, Change | None]
 
 disk_cache.use()
 _programs: dict[Any, Program] = {}
@@ -181,7 +181,7 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
     assert isinstance(interpreter, Interpreter)
     # The segment lets go of its graph when it has run, which may be before the other thread begins.
     source = Source(segment, key[1])
-    future = background.submit(partial(_compiled, key, source))
+    future = background.submit(partial(_compiled, key, source, interpreter.cost.is_away))
 
     def take_over(program: Program, key: tuple[Any, ...], segment: Any) -> None:
         _set_compiled(program, key, segment, future.result)
@@ -189,8 +189,27 @@ def _compile_behind(program: Program, key: tuple[Any, ...], segment: Any) -> Non
         program.decision = decided(segment.source, before._replace(way="compiled", because="runs"))
 
     program.decision = before._replace(way="compiling", because="runs")
-    program.runs = patience.runs_meanwhile(interpreter.cost)
-    program.change = take_over
+    if interpreter.cost.is_away:
+        _change_when_ready(program, future, take_over)
+    else:
+        program.runs = patience.runs_meanwhile(interpreter.cost)
+        program.change = take_over
+
+
+def _change_when_ready(program: Program, future: Future[Compiled], take_over: Change) -> None:
+    """Let a program be replaced at its first run after another thread has made the other one.
+
+    That depends on the clock, as does the choice between algorithms in XLA's programs for GPUs: two runs of a
+    script do not print the same bits there anyway, and waiting would take seconds.
+    """
+
+    def at_a_run(program: Program, key: tuple[Any, ...], segment: Any) -> None:
+        if future.done():
+            take_over(program, key, segment)
+        else:
+            program.runs, program.change = 1, at_a_run
+
+    program.runs, program.change = 1, at_a_run
 
 
 def _compile_whole(program: Program, key: tuple[Any, ...], segment: object) -> None:
@@ -199,21 +218,19 @@ def _compile_whole(program: Program, key: tuple[Any, ...], segment: object) -> N
 
 
 def _compile_at_once(program: Program, key: tuple[Any, ...], segment: object) -> None:
-    """Compile in the foreground; if there is a quicker way, then once more behind for speed.
-
-    The change comes at a fixed run: two runs of a script print the same bits.
-    """
+    """Compile in the foreground; if there is a quicker way, then once more behind for speed."""
     source = Source(segment, key[1])
     _set_compiled(program, key, segment, partial(_compiled, key, source, patience.interprets()))
 
 
 def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: object) -> None:
+    """Compile on another thread what was compiled quickly."""
     future = background.submit(partial(_compiled, key, Source(segment, key[1])))
 
     def take_over(program: Program, key: tuple[Any, ...], segment: object) -> None:
         _set_compiled(program, key, segment, future.result)
 
-    program.runs, program.change = QUICK_RUNS_MEANWHILE, take_over
+    _change_when_ready(program, future, take_over)
 
 
 def _set_compiled(

@@ -82,6 +82,21 @@ def to_host(value: Value, reason: str) -> np.ndarray:
         raise late_failure(error, context) from error
 
 
+def host_view(value: Value, reason: str) -> np.ndarray:
+    """The content as a read-only NumPy array, without a copy where the host has it.
+
+    Args:
+        value: computed or pending.
+        reason: counted if a pending segment runs for it.
+    """
+    if is_on_host():
+        content: np.ndarray = state.trace.array(value)
+        return content
+    array = array_of(value, reason)
+    wait(array)  # which says so where a process cannot read it
+    return np.asarray(array)
+
+
 class RecordedCopy(CrossDeviceCopy):
     """A copy as an operator on a tape: it runs between programs, not in one."""
 

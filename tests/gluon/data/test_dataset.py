@@ -11,6 +11,9 @@ import pytest
 import mixnet as mx
 from mixnet.gluon import data
 from mixnet.gluon.contrib.data import IntervalSampler
+from mixnet.gluon.data.dataset import rows_of
+from mixnet.runtime.record.host import on_host
+from mixnet.runtime.value.value import Spec, Value
 
 FIXTURES = Path(__file__).parents[2] / "parity" / "fixtures"
 
@@ -117,3 +120,15 @@ def test_other_samplers() -> None:
     assert list(once) == [0, 3, 6] and len(once) == 7
     with pytest.raises(AssertionError, match="interval=5 is larger than length=3"):
         IntervalSampler(3, 5)
+
+
+def test_a_worker_says_that_it_cannot_read_arrays_of_a_gpu() -> None:
+    array = mx.nd.ones((4, 2))
+    spec = array._read().spec
+    elsewhere = Value(Spec.of(spec.shape, spec.dtype, mx.gpu(0)), array._read().array)
+    dataset = data.ArrayDataset(mx.nd.NDArray._wrap(elsewhere), np.arange(4))
+    with on_host(alone=True):
+        with pytest.raises(mx.MXNetError, match=r"gpu\(0\).*Keep the data of a dataset on the CPU"):
+            rows_of(dataset, [1, 2])
+        with pytest.raises(mx.MXNetError, match=r"gpu\(0\).*Keep the data of a dataset on the CPU"):
+            dataset[1]

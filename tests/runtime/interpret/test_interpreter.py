@@ -19,6 +19,7 @@ from mixnet.ops.tracing import traced
 from mixnet.runtime.compile import background
 from mixnet.runtime.interpret import interpreter, on_numpy, patience
 from mixnet.runtime.interpret.on_numpy import pieces
+from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import executable_cache
 from tests import processes
 
@@ -380,3 +381,24 @@ def test_drawing_weights_traces_nothing(monkeypatch: pytest.MonkeyPatch) -> None
         mx.random.seed(5)
         again = mx.nd.random.uniform(-2, 2, shape=(3, 23, 29)).asnumpy()
         np.testing.assert_allclose(uniform, again, rtol=1e-6)
+
+
+def test_a_program_of_a_gpu_is_replaced_when_the_other_is_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    away = Cost(work=1e-3, saving=1e-3, compiling=0.008, is_away=True)
+    monkeypatch.setattr(interpreter, "total", lambda costs: away)
+    ready = threading.Event()
+    executable_cache.background.submit(ready.wait)  # the compiler's thread is busy until then
+    x = nd.array([1.0, 2.0])
+    x.wait_to_read()
+
+    def is_interpreted() -> bool:
+        before = counted("interpreted")
+        assert (x * 5).asnumpy().tolist() == [5, 10]
+        return counted("interpreted") > before
+
+    assert all([is_interpreted() for _ in range(30)])
+    ready.set()
+    executable_cache.background.submit(int).result(timeout=60)
+    assert not is_interpreted()

@@ -80,8 +80,8 @@ def elementwise(equations: int, elements: int, in_pieces: bool = False) -> Cost:
 
 _BYTES_MOVED_A_SECOND = 1e10
 _SECONDS_OF_A_COPY = 1e-5
-_COMPILE_FACTOR = 3.0
-"""Of compiling for a GPU, where XLA also tries which of several algorithms is fastest."""
+_COMPILE_FACTOR = 1.0
+"""Of compiling for a GPU, quickly (:mod:`mixnet.runtime.compile.options`)."""
 
 
 def away_from_device(cost: Cost, arrays: int, nbytes: int) -> Cost:
