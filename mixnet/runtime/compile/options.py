@@ -61,9 +61,9 @@ QUICK = {
 }
 """Options to compile a program sooner that runs slower, by platform.
 
-For each product and convolution of a GPU's program, XLA compiles and runs many algorithms to find the fastest,
-which takes most of the time of compiling. With these options it takes the one that NVIDIA's libraries suggest.
-(Without any choice, at level 0, it takes the first one, which is a hundred times slower for convolutions.)
+For each product and convolution of a GPU's program, XLA compiles and runs many algorithms to find the
+fastest, which takes most of the time of compiling. With these options it takes the one that NVIDIA's
+libraries suggest. Without any choice, at level 0, convolutions run a hundred times slower.
 """
 
 

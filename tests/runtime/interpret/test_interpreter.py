@@ -398,7 +398,7 @@ def test_a_program_of_a_gpu_is_replaced_when_the_other_is_ready(
         assert (x * 5).asnumpy().tolist() == [5, 10]
         return counted("interpreted") > before
 
-    assert all([is_interpreted() for _ in range(30)])
+    assert all(is_interpreted() for _ in range(30))
     ready.set()
     executable_cache.background.submit(int).result(timeout=60)
     assert not is_interpreted()
