@@ -192,7 +192,7 @@ class Initializer:
 
     def _init_default(self, desc: str, arr: NDArray) -> None:
         raise AttributeValueError(
-            f"Nothing says how {str(desc)!r} starts: known names end in weight, bias (0), gamma (1), "
+            f"Unknown initialization of {str(desc)!r}: known names end in weight, bias (0), gamma (1), "
             f"and beta (0). Give it an initializer of its own: "
             f"mx.sym.Variable(name, init=mx.init.Zero()), or init= of a gluon parameter."
         )

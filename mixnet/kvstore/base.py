@@ -123,7 +123,7 @@ class WithoutOptimizer(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise self._no_optimizer("update outside the store")
+        raise self._no_optimizer("update the parameters outside the store")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Not supported by this store.
@@ -139,7 +139,7 @@ class WithoutOptimizer(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise self._no_optimizer("nothing could take states")
+        raise self._no_optimizer("there is nothing to load states into")
 
     def _no_optimizer(self, rest: str) -> NotDefinedError:
         return NotDefinedError(f"The store {self.type!r} does not hold an optimizer: {rest}.")

@@ -677,7 +677,7 @@ class Module(BaseModule):
 def _copy(name: str, source: Any, array: NDArray) -> None:
     if isinstance(source, NDArray) and source.shape != array.shape:
         raise ShapeError(
-            f"{name}: the parameter given has shape {source.shape}, that of the module {array.shape}."
+            f"{name}: the given parameter has shape {source.shape}, the module's {array.shape}."
         )
     source.copyto(array)
 

@@ -132,8 +132,8 @@ class NDArray(Installed):
             handle = _by_handle.get(handle.value or 0, handle)
         if not isinstance(handle, NDArray) or handle._is_sparse:
             raise MXNetError(
-                f"NDArray is not created through its class, except from the handle of a dense array, "
-                f"not {handle!r:.60}; use mx.nd.array(source), mx.nd.zeros(shape), ..."
+                f"NDArray(...) takes only the handle of a dense array, not {handle!r:.60}; use "
+                f"mx.nd.array(source), mx.nd.zeros(shape), ..."
             )
         view = handle._view(0, handle.shape)
         self._value, self._link = view._value, view._link
@@ -574,7 +574,9 @@ class NDArray(Installed):
         if isinstance(other, Context):
             return self._wrap(copy_across(self._read(), other))
         if other is self:
-            warnings.warn("copyto: an array is copied to itself.", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                "copyto: source and target are the same array.", RuntimeWarning, stacklevel=2
+            )
             return False
         if isinstance(other, NDArray):
             if other.shape != self.shape:

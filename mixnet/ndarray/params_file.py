@@ -230,7 +230,7 @@ class Reader:
         """A count of things of at least ``least`` bytes each: more cannot follow than fit."""
         (count,) = self.take("Q", part)
         if count * least > self.content.size - self.at:
-            raise self.corrupted(f"{part} is {count}, more than can follow")
+            raise self.corrupted(f"{part} is {count}, more than fit into the rest of the file")
         return count
 
     def text(self) -> str:

@@ -329,13 +329,13 @@ class Parameter:
             )
         ):
             raise CheckError(
-                f"{begin}{self.name} of the file has shape {data.shape}, the network's "
-                f"{self.shape}. Load a file of the same network."
+                f"{begin}{self.name} has shape {data.shape} in the file, but "
+                f"{self.shape} in the network. Load a file of the same network."
             )
         if not cast_dtype and np.dtype(self.dtype) != np.dtype(data.dtype):
             raise CheckError(
-                f"{begin}it is {np.dtype(data.dtype)}, the network's {np.dtype(self.dtype)}. Pass "
-                f"cast_dtype=True to cast it."
+                f"{begin}{self.name} is {np.dtype(data.dtype)} in the file, but "
+                f"{np.dtype(self.dtype)} in the network. Pass cast_dtype=True to cast it."
             )
         have = self.list_ctx() if self._arrays or self._deferred_init else None
         if ctx is not None and have is not None and set(_contexts(ctx)) != set(have):
