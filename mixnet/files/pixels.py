@@ -34,10 +34,10 @@ def decode(content: Any, mode: int, failure: str = "Decoding failed", needed: bo
         content: bytes, or an array of them.
         mode: one of OpenCV's ``IMREAD_``.
         failure: beginning of messages.
-        needed: raise where the bytes are no image; else None stands for it.
+        needed: raise if the bytes are not an image; otherwise return None.
 
     Raises:
-        FileFormatError: the bytes are no image, or too few for the size that they name.
+        FileFormatError: the bytes are not an image, or too few for the size that they claim.
     """
     import cv2
 

@@ -87,7 +87,7 @@ class Initializer:
         """Log every array that is filled, with a number of it.
 
         Args:
-            verbose: whether to.
+            verbose: whether to log.
             print_func: text from an array; the root of its mean square by default.
         """
         self._verbose = verbose
@@ -107,7 +107,7 @@ class Initializer:
 
         Raises:
             ValueError: the name says nothing.
-            TypeError: ``desc`` is no text, or ``arr`` no array.
+            TypeError: ``desc`` is not a string, or ``arr`` not an array.
         """
         if not isinstance(desc, InitDesc):
             self._legacy_init(desc, arr)

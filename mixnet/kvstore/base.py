@@ -202,12 +202,13 @@ def create(name: str = "local") -> Any:  # the class follows from the name
     """A KVStore by name.
 
     Args:
-        name: ``local`` sums on the host, ``device`` with collectives over the devices of the process;
-            names of registered classes make those.
+        name: ``local`` sums on the host, ``device`` with collectives over the devices of the process.
+            ``dist_sync``, ``dist_device_sync`` and ``horovod`` also sum over the processes of a job;
+            with ``dist_async``, servers hold the values. The name of a registered class creates that.
 
     Raises:
         TypeError: the name is not a string.
-        MXNetError: mixnet has no such store; names an alternative.
+        MXNetError: there is no such store; the message names an alternative.
     """
     if not isinstance(name, str):
         raise AttributeTypeError(

@@ -140,9 +140,9 @@ class NDArray(Installed):
 
     @property
     def handle(self) -> ctypes.c_void_p:
-        """What identifies this object while it exists: another array, also a view, has another one.
+        """A number that identifies this object while it exists; a view has a number of its own.
 
-        MXNet's leads to an array of its C library, which mixnet does not have.
+        In MXNet it points to an array of the C library, which mixnet does not have.
         """
         _by_handle[id(self)] = self
         return ctypes.c_void_p(id(self))
@@ -426,7 +426,7 @@ class NDArray(Installed):
         Args:
             out_grad: gradient of this array, of its shape; ones by default.
             retain_graph: keep the tape for another backward.
-            train_mode: kept for MXNet programs.
+            train_mode: accepted for compatibility.
 
         Raises:
             GradientError: it was not recorded, or the tape has been freed.

@@ -207,7 +207,7 @@ def ranges_of(collector: Any) -> dict[str, Range]:
     """The ranges that a collector found.
 
     Raises:
-        AttributeTypeError: it is no collector.
+        AttributeTypeError: it is not a collector.
     """
     ranges: Callable[[], dict[str, Range]] | None = getattr(collector, "ranges", None)
     if callable(ranges):

@@ -273,7 +273,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 tokens, vec_len)``.
 
         Raises:
-            AssertionError: the vectors are no array of such a shape.
+            AssertionError: the vectors are not an array of this shape.
             ValueError: a token is unknown; the vector of unknown tokens is that of
                 ``unknown_token``.
         """
