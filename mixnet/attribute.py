@@ -22,7 +22,7 @@ class AttrScope(metaclass=_MXClassPropertyMetaClass):
         kwargs: names and string values; a symbol's own attributes win.
 
     Raises:
-        AttributeValueError: a value is no string.
+        AttributeValueError: a value is not a string.
     """
 
     _current = _scopes

@@ -254,7 +254,7 @@ def checked_count(name: str, value: object) -> int:
         value: what was given.
 
     Raises:
-        AttributeTypeError: it is no whole number.
+        AttributeTypeError: it is not a whole number.
         AttributeValueError: it is below 1.
     """
     if not isinstance(value, (int, np.integer)):
@@ -602,7 +602,7 @@ def get_last_ffi_error() -> MXNetError:
 
 
 def add_fileline_to_docstring(module: object, incursive: bool = True) -> None:
-    """Kept for MXNet programs: ``inspect.getsourcefile`` says where a function is defined."""
+    """For compatibility with MXNet; ``inspect.getsourcefile`` says where a function is defined."""
 
 
 class _NoLibrary:

@@ -25,7 +25,7 @@ def numbered(prefix: str, epoch: int, ending: str) -> str:
     """``prefix-0007.ending``.
 
     Raises:
-        AttributeTypeError: ``epoch`` is no number.
+        AttributeTypeError: ``epoch`` is not a number.
     """
     return f"{prefix}-{int(checked_number('epoch', epoch)):04d}.{ending}"
 

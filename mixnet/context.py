@@ -22,7 +22,7 @@ class _UnknownDeviceError(ContextError, UnknownNameError, mxnet_name="KeyError")
 
 
 class _DeviceNumberError(ContextError, AttributeTypeError, mxnet_name="TypeError"):
-    """The number of a device is no number."""
+    """The number of a device is not a number."""
 
 
 class Context:
@@ -125,7 +125,7 @@ class Context:
         left.pop()[2].leave()  # in another task, or none, than it was entered in
 
     def empty_cache(self) -> None:
-        """Kept for MXNet programs: XLA's allocator needs no emptying."""
+        """Do nothing; for compatibility. XLA's allocator has no cache to empty."""
 
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
@@ -134,17 +134,17 @@ class Context:
 
 
 def cpu(device_id: int = 0) -> Context:
-    """The CPU, ``device_id`` counts from 0."""
+    """CPU number ``device_id``, counted from 0."""
     return Context("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """Host memory; kept for MXNet programs, the same as ``cpu``."""
+    """Host memory: the same as ``cpu``, for compatibility."""
     return Context("cpu_pinned", device_id)
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The GPU number ``device_id``."""
+    """GPU number ``device_id``, counted from 0."""
     return Context("gpu", device_id)
 
 

@@ -109,5 +109,5 @@ def as_numbers(source: object, dtype: np.dtype | None = None) -> np.ndarray:
 def _whole(numbers: np.ndarray) -> np.ndarray:
     """The whole parts of Python's numbers, which then wrap; an array's would saturate."""
     if not (np.abs(numbers) < 2.0**63).all():  # nor NaN
-        raise TypeError("NaN, infinity and numbers beyond int64 are no whole numbers.")
+        raise TypeError("NaN, infinity and numbers beyond int64 are not whole numbers.")
     return numbers.astype(np.int64)

@@ -212,7 +212,7 @@ class MXRecordIO:
         self._check_pid()
         if not isinstance(buf, (bytes, bytearray, memoryview)):
             raise AttributeTypeError(
-                f"write takes bytes, not {type(buf).__name__}; encode a text first."
+                f"write takes bytes, not {type(buf).__name__}; encode strings first."
             )
         payload = bytes(buf)
         if len(payload) >> _LENGTH_BITS:
@@ -390,14 +390,16 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
         FileFormatError: the record is shorter than its header says.
     """
     if len(s) < _IR_SIZE:
-        raise FileFormatError(f"unpack: a header has {_IR_SIZE} bytes, the record {len(s)}.")
+        raise FileFormatError(
+            f"unpack: a header has {_IR_SIZE} bytes, but the record only {len(s)}."
+        )
     header = IRHeader(*struct.unpack_from(_IR_FORMAT, s))
     if header.flag == 0:
         return header, s[_IR_SIZE:]
     end = _IR_SIZE + 4 * header.flag
     if len(s) < end:
         raise FileFormatError(
-            f"unpack: the header says {header.flag} labels, the record has {len(s)} bytes."
+            f"unpack: the header claims {header.flag} labels, but the record has only {len(s)} bytes."
         )
     label = np.frombuffer(s, np.float32, header.flag, _IR_SIZE)
     return header._replace(label=label), s[end:]

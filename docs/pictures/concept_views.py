@@ -243,6 +243,30 @@ def trained_symbol() -> View:
     return Look(symbol, train=True, title="module", **_arguments(symbol))
 
 
+def old_manager() -> View:
+    """A batch of training on two devices with MXNet's first manager of executors."""
+    symbol, devices = _symbol(), [mx.cpu(0), mx.cpu(1)]
+    batches = mx.io.NDArrayIter(
+        nd.random.normal(shape=(256, 64)), nd.zeros(256), 256, label_name="softmax_label"
+    )
+    names = symbol.list_arguments()
+    weights = [name for name in names if name not in ("data", "softmax_label")]
+    manager = mx.executor_manager.DataParallelExecutorManager(
+        symbol, devices, batches, names, weights, symbol.list_auxiliary_states()
+    )
+    (batch,) = batches
+    manager.load_data_batch(batch)
+    manager.forward(is_train=True)
+    manager.backward()
+    nd.waitall()
+    with EngineTimeline() as view:
+        manager.load_data_batch(batch)
+        manager.forward(is_train=True)
+        manager.backward()
+        nd.waitall()
+    return view
+
+
 def checkpoint() -> View:
     """A symbol as it is read from the file of a checkpoint."""
     symbol = _symbol()
@@ -336,6 +360,7 @@ CONCEPTS: tuple[Callable[[], View], ...] = (
     random_numbers,
     metric,
     trained_symbol,
+    old_manager,
     checkpoint,
     numpy_pending,
     layer_of_npx,

@@ -127,8 +127,8 @@ def a_to_z(topics: dict[str, list[Op]]) -> str:
     lines = [
         "# Operators from A to Z",
         "",
-        "Every name that can be called; the link leads to its signature. Names that begin with "
-        "an underscore are on the [pages of topics](index.md) alone.",
+        "Every name that can be called, with a link to its signature. Names that begin with an "
+        "underscore are only on the [pages by topic](index.md).",
     ]
     letter = ""
     for (public, link), (spaces, op) in sorted(

@@ -115,7 +115,7 @@ def backward(
         heads: an array or a list that was computed while recording.
         head_grads: gradients of the heads, None (for one, or all) is ones.
         retain_graph: keep the tape, so that backward can run again.
-        train_mode: kept for MXNet programs; operators are differentiated as they ran.
+        train_mode: accepted for compatibility; operators are differentiated as they ran.
 
     Raises:
         GradientError: a head was not recorded, or its tape has been freed.

@@ -69,7 +69,7 @@ def backward(
         retain_graph: whether ``backward`` can be called again.
 
     Raises:
-        AssertionError: ``outputs`` is no list.
+        AssertionError: ``outputs`` is not a list.
     """
     if not isinstance(outputs, (list, tuple)):
         raise CheckError("outputs must be a list or a tuple of arrays.")

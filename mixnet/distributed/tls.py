@@ -181,7 +181,7 @@ class Wire:
     def _wait_for_data(self, end: float | None) -> None:
         left = None if end is None else 1000 * max(0.0, end - time.monotonic())
         if not _poll(self._connection, select.POLLIN).poll(left):
-            raise TimeoutError("nothing came")
+            raise TimeoutError("no data arrived in time")
 
     def close(self) -> None:
         """Close the connection."""

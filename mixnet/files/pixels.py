@@ -34,10 +34,10 @@ def decode(content: Any, mode: int, failure: str = "Decoding failed", needed: bo
         content: bytes, or an array of them.
         mode: one of OpenCV's ``IMREAD_``.
         failure: beginning of messages.
-        needed: raise where the bytes are no image; else None stands for it.
+        needed: raise if the bytes are not an image; otherwise return None.
 
     Raises:
-        FileFormatError: the bytes are no image, or too few for the size that they name.
+        FileFormatError: the bytes are not an image, or too few for the size that they claim.
     """
     import cv2
 
@@ -55,9 +55,9 @@ def decode(content: Any, mode: int, failure: str = "Decoding failed", needed: bo
         allowed = config.get("MIXNET_IMAGE_MEGAPIXELS")
         if width * height > max(allowed * 1e6, PHOTOGRAPH * data.size):
             raise FileFormatError(
-                f"{failure}: {data.size} bytes name an image of {width} x {height} pixels, more "
-                f"than {PHOTOGRAPH} a byte "
-                f"and more than {allowed:g} million. If you trust the file, set MIXNET_IMAGE_MEGAPIXELS="
+                f"{failure}: {data.size} bytes claim an image of {width} x {height} pixels: more "
+                f"than {PHOTOGRAPH} pixels per byte, and more than {allowed:g} million pixels. "
+                f"If you trust the file, set MIXNET_IMAGE_MEGAPIXELS="
                 f"{-(-width * height // 1_000_000)}."
             )
     try:

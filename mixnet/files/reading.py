@@ -28,7 +28,7 @@ def opened(path: str | os.PathLike[str]) -> IO[bytes]:
         AttributeTypeError: what is given is no path.
     """
     if not isinstance(path, (str, bytes, os.PathLike)):  # a number is a file that is open already
-        raise AttributeTypeError(f"A file is named by its path, a text, not by {path!r:.60}.")
+        raise AttributeTypeError(f"A path must be a string or an os.PathLike, not {path!r:.60}.")
     try:
         return open(path, "rb")
     except FileNotFoundError:

@@ -103,7 +103,7 @@ class Trainer:
         else:
             if not isinstance(optimizer_params, (Mapping, type(None))):
                 raise AttributeTypeError(
-                    f"Trainer: optimizer_params is a dict, such as {{'learning_rate': 0.1}}, "
+                    f"Trainer: optimizer_params must be a dict, such as {{'learning_rate': 0.1}}, "
                     f"not {optimizer_params!r:.60}."
                 )
             self._optimizer = create_optimizer(

@@ -78,7 +78,8 @@ def split_and_load(
     """
     if not isinstance(ctx_list, (list, tuple)):
         raise AttributeTypeError(
-            f"split_and_load: ctx_list is a list of contexts, such as [mx.cpu()], not {ctx_list!r:.60}."
+            f"split_and_load: ctx_list must be a list of contexts, such as [mx.cpu()], not "
+            f"{ctx_list!r:.60}."
         )
     if not isinstance(data, NDArray):
         make: Any = np_array if is_np_array() else array

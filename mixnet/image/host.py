@@ -108,7 +108,7 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
         raise ShapeError(f"An image of {width} x {height} pixels cannot be created.")
     if pixels.dtype.name not in _RESIZABLE:
         raise DTypeError(
-            f"Images of {pixels.dtype.name} are not resized; use one of {', '.join(_RESIZABLE)}."
+            f"Images of {pixels.dtype.name} cannot be resized; use one of {', '.join(_RESIZABLE)}."
         )
     # MXNet's OpenCV has no other methods; 9 and 10, which choose one by size, were resolved by the caller.
     if not NEAREST <= interp <= cv2.INTER_LINEAR_EXACT:
@@ -120,7 +120,9 @@ def resize(pixels: np.ndarray, width: int, height: int, interp: int) -> np.ndarr
         with _portable(cv2, interp):
             resized = cv2.resize(pixels, (width, height), interpolation=interp)
     except cv2.error as error:
-        raise AttributeValueError(f"OpenCV does not resize this: {str(error).strip()}") from None
+        raise AttributeValueError(
+            f"OpenCV cannot resize this image: {str(error).strip()}"
+        ) from None
     return resized if resized.ndim == 3 else resized[:, :, None]
 
 

@@ -87,7 +87,7 @@ class Initializer:
         """Log every array that is filled, with a number of it.
 
         Args:
-            verbose: whether to.
+            verbose: whether to log.
             print_func: text from an array; the root of its mean square by default.
         """
         self._verbose = verbose
@@ -107,7 +107,7 @@ class Initializer:
 
         Raises:
             ValueError: the name says nothing.
-            TypeError: ``desc`` is no text, or ``arr`` no array.
+            TypeError: ``desc`` is not a string, or ``arr`` not an array.
         """
         if not isinstance(desc, InitDesc):
             self._legacy_init(desc, arr)
@@ -192,7 +192,7 @@ class Initializer:
 
     def _init_default(self, desc: str, arr: NDArray) -> None:
         raise AttributeValueError(
-            f"Nothing says how {str(desc)!r} starts: known names end in weight, bias (0), gamma (1), "
+            f"Unknown initialization of {str(desc)!r}: known names end in weight, bias (0), gamma (1), "
             f"and beta (0). Give it an initializer of its own: "
             f"mx.sym.Variable(name, init=mx.init.Zero()), or init= of a gluon parameter."
         )

@@ -100,7 +100,8 @@ class Orthogonal(Initializer):
     def _init_weight(self, desc: str, arr: NDArray) -> None:
         if arr.ndim < 2:
             raise ShapeError(
-                f"Orthogonal: parameter {str(desc)!r} of shape {arr.shape} is no matrix; it needs two axes."
+                f"Orthogonal: parameter {str(desc)!r} of shape {arr.shape} is not a matrix; "
+                f"it needs two axes."
             )
         rows, columns = arr.shape[0], math.prod(arr.shape[1:])
         if self.rand_type == "uniform":

@@ -123,7 +123,7 @@ class WithoutOptimizer(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise self._no_optimizer("update outside the store")
+        raise self._no_optimizer("update the parameters outside the store")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
         """Not supported by this store.
@@ -139,7 +139,7 @@ class WithoutOptimizer(KVStoreBase):
         Raises:
             NotImplementedError: always.
         """
-        raise self._no_optimizer("nothing could take states")
+        raise self._no_optimizer("there is nothing to load states into")
 
     def _no_optimizer(self, rest: str) -> NotDefinedError:
         return NotDefinedError(f"The store {self.type!r} does not hold an optimizer: {rest}.")
@@ -202,12 +202,13 @@ def create(name: str = "local") -> Any:  # the class follows from the name
     """A KVStore by name.
 
     Args:
-        name: ``local`` sums on the host, ``device`` with collectives over the devices of the process;
-            names of registered classes make those.
+        name: ``local`` sums on the host, ``device`` with collectives over the devices of the process.
+            ``dist_sync``, ``dist_device_sync`` and ``horovod`` also sum over the processes of a job;
+            with ``dist_async``, servers hold the values. The name of a registered class creates that.
 
     Raises:
         TypeError: the name is not a string.
-        MXNetError: mixnet has no such store; names an alternative.
+        MXNetError: there is no such store; the message names an alternative.
     """
     if not isinstance(name, str):
         raise AttributeTypeError(

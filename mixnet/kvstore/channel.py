@@ -147,6 +147,6 @@ class Channel:
                         f"{self._name} could not be reached for {self._seconds:g} s: "
                         f"{error or 'it has ended'}. Look "
                         f"at what it printed, and start all processes again from the last checkpoint. "
-                        f"mixnet-launch starts a server again that was killed."
+                        f"mixnet-launch restarts servers that are killed."
                     ) from None
                 time.sleep(_PAUSE)

@@ -276,7 +276,7 @@ class KVStore(KVStoreBase):
         Raises:
             MissingFileError: there is no such file.
             FileFormatError: it holds no states, or not those of the optimizer for the values of this
-                store, which goes on as before.
+                store, which does not change then.
         """
         if self._updater is None:
             raise CheckError("Cannot load states: set_optimizer was not called")

@@ -259,7 +259,7 @@ class LocalStore:
             stored = self.stored[key]
             if stored.shape != value.shape:
                 raise ShapeError(
-                    f"push: the value of key {key} has shape {stored.shape}, what is pushed has "
+                    f"push: the value of key {key} has shape {stored.shape}, the pushed array "
                     f"{value.shape}."
                 )
             if self.updater is None:

@@ -112,7 +112,7 @@ def _bind_exec(
         base_exec: an executor whose parameters, gradients and states this one shares.
         shared_data_arrays: arrays that executors share as their data and labels, by name.
         input_types: dtypes of data and labels by name.
-        logger: kept for MXNet programs.
+        logger: accepted for compatibility.
     """
     names = sym.list_arguments()
     if need_grad is True:

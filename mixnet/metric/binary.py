@@ -95,7 +95,7 @@ class _Binary(EvalMetric):
 
         Raises:
             ValueError: there are more labels than predictions or fewer, or labels of a third class;
-                that is told by ``get`` if the labels are still being computed.
+                that is raised by ``get`` if the labels are still being computed.
         """
         labelled = pairs(labels, preds)
         counts: Any = None

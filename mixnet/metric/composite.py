@@ -20,7 +20,7 @@ class CompositeEvalMetric(EvalMetric):
 
     Args:
         metrics: metrics or their names.
-        name: kept for MXNet programs; the values go by the names of the metrics.
+        name: accepted for compatibility; the values have the names of the metrics.
         output_names: which outputs the metrics see; all by default.
         label_names: which labels the metrics see; all by default.
     """

@@ -203,7 +203,7 @@ class FeedForward(BASE_ESTIMATOR):
         num_epoch: number of the epoch to stop before.
         epoch_size: batches of an epoch; None is all that the iterator has.
         optimizer: an optimizer or its name.
-        initializer: gives parameters that ``arg_params`` lacks their first values.
+        initializer: for parameters that ``arg_params`` lacks.
         numpy_batch_size: samples of a batch where data come as arrays.
         arg_params: parameters by name.
         aux_params: auxiliary states by name.
@@ -212,7 +212,7 @@ class FeedForward(BASE_ESTIMATOR):
         kwargs: arguments of the optimizer.
 
     Raises:
-        ValueError: two arguments of the network have one name.
+        ValueError: two arguments of the network have the same name.
     """
 
     def __init__(
@@ -273,7 +273,7 @@ class FeedForward(BASE_ESTIMATOR):
     def _init_params(
         self, inputs: Sequence[Any], overwrite: bool = False
     ) -> tuple[list[str], list[str], list[str]]:
-        """Give parameters and states that are not there yet their first values."""
+        """Initialize the parameters and states that do not exist yet."""
         described = [each if isinstance(each, DataDesc) else DataDesc(*each) for each in inputs]
         shapes = {each.name: each.shape for each in described}
         types = {each.name: each.dtype for each in described}

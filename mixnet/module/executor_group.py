@@ -234,7 +234,7 @@ class DataParallelExecutorGroup:
         self._collect_arrays()
 
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
-        """Switch to batches of other shapes; parameters are kept."""
+        """Switch to batches of other shapes; parameters stay the same."""
         if data_shapes == self.data_shapes and label_shapes == self.label_shapes:
             return
         self.bind_exec(data_shapes, label_shapes, reshape=True)

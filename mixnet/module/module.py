@@ -400,7 +400,7 @@ class Module(BaseModule):
         data_shapes: Any,
         label_shapes: Any = None,
     ) -> None:
-        """Switch to batches of other shapes; parameters are kept."""
+        """Switch to batches of other shapes; parameters stay the same."""
         require(self, "binded")
         self._data_shapes, self._label_shapes = _parse_data_desc(
             self.data_names, self.label_names, data_shapes, label_shapes
@@ -677,7 +677,7 @@ class Module(BaseModule):
 def _copy(name: str, source: Any, array: NDArray) -> None:
     if isinstance(source, NDArray) and source.shape != array.shape:
         raise ShapeError(
-            f"{name}: the parameter given has shape {source.shape}, that of the module {array.shape}."
+            f"{name}: the given parameter has shape {source.shape}, the module's {array.shape}."
         )
     source.copyto(array)
 

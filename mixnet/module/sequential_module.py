@@ -118,10 +118,10 @@ class SequentialModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Give the parameters of all modules their first values; see :class:`BaseModule`.
+        """Initialize the parameters of all modules; see :class:`BaseModule`.
 
         Raises:
-            AssertionError: two modules have a parameter of one name.
+            AssertionError: two modules have a parameter of the same name.
         """
         if self.params_initialized and not force_init:
             return

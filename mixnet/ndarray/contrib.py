@@ -188,7 +188,7 @@ def while_loop(
             current = list(new) if isinstance(new, (list, tuple)) else [new]
             if len(current) != (1 if single else len(loop_vars)):
                 raise ShapeError(
-                    f"while_loop: func returned {len(current)} loop variables, there are "
+                    f"while_loop: func returned {len(current)} loop variables, but there are "
                     f"{1 if single else len(loop_vars)}."
                 )
     stacked = [_padded(list(each), turns) for each in zip(*collected, strict=True)]

@@ -111,7 +111,7 @@ def full(
     """An array of ``shape`` filled with ``val``.
 
     Raises:
-        TypeError: ``val`` is no number.
+        TypeError: ``val`` is not a number.
     """
     try:
         number = float(val)
@@ -246,7 +246,7 @@ def concatenate(arrays: list[NDArray], axis: int = 0, always_copy: bool = True) 
     """The arrays joined along ``axis``.
 
     Raises:
-        CheckError: it is no list of arrays that have equal numbers of axes.
+        CheckError: it is not a list of arrays with equal numbers of axes.
     """
     listed = isinstance(arrays, (list, tuple)) and all(isinstance(each, NDArray) for each in arrays)
     if not listed or len({each.ndim for each in arrays}) != 1:

@@ -20,7 +20,7 @@ def imdecode(
 ) -> NDArray:
     """The pixels of an encoded image, ``(1, channels, height, width)`` in float32, blue first.
 
-    ``mx.image.imdecode`` is what replaced it.
+    Replaced by ``mx.image.imdecode``.
 
     Args:
         str_img: content of a JPEG or PNG file.
@@ -28,10 +28,10 @@ def imdecode(
         out: an array of a batch that the image is written to, at ``index``.
         index: place in ``out``.
         channels: 1 for grey, 3 for colours.
-        mean: taken off the pixels.
+        mean: subtracted from the pixels.
 
     Raises:
-        FileFormatError: the bytes are no image.
+        FileFormatError: the bytes are not an image.
     """
     import cv2
 

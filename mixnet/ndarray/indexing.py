@@ -507,7 +507,7 @@ def get_oshape_of_gather_nd_op(dshape: tuple[int, ...], ishape: tuple[int, ...])
 
 
 def get_indexing_dispatch_code(key: tuple[Any, ...]) -> int:
-    """0 where a key holds numbers, slices and None alone, 1 where it holds arrays, else -1."""
+    """0 if a key holds only numbers, slices and None, 1 if it holds arrays, else -1."""
     codes = {0 if _is_basic((_plain(each),)) else _array_code(each) for each in key}
     return -1 if -1 in codes else max(codes, default=0)
 

@@ -119,13 +119,13 @@ def flatten(self: NDArray, inplace: bool = False) -> NDArray:
 def squeeze(
     self: NDArray, axis: int | Sequence[int] | None = None, inplace: bool = False
 ) -> NDArray:
-    """Without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
+    """The array without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
     squeezed = invoke(find("squeeze"), (self,), {"axis": axis})
     return self._view(0, squeezed.shape) if inplace else squeezed
 
 
 def expand_dims(self: NDArray, axis: int, inplace: bool = False) -> NDArray:
-    """With a new axis of extent one; with ``inplace`` on the same storage."""
+    """The array with a new axis of extent one; with ``inplace`` on the same storage."""
     expanded = invoke(find("expand_dims"), (self,), {"axis": axis})
     return self._view(0, expanded.shape) if inplace else expanded
 
@@ -198,7 +198,7 @@ def _split_v2(self: NDArray, *args: Any, **kwargs: Any) -> Results:
 
 
 def _to_dlpack(self: NDArray) -> Any:
-    """A DLPack capsule of the array's buffer; writes through it are seen by nobody else."""
+    """A DLPack capsule of the array's buffer; writes through it do not reach the array."""
     return self.__dlpack__()
 
 

@@ -132,17 +132,17 @@ class NDArray(Installed):
             handle = _by_handle.get(handle.value or 0, handle)
         if not isinstance(handle, NDArray) or handle._is_sparse:
             raise MXNetError(
-                f"NDArray is not created through its class, except from the handle of a dense array, "
-                f"not {handle!r:.60}; use mx.nd.array(source), mx.nd.zeros(shape), ..."
+                f"NDArray(...) takes only the handle of a dense array, not {handle!r:.60}; use "
+                f"mx.nd.array(source), mx.nd.zeros(shape), ..."
             )
         view = handle._view(0, handle.shape)
         self._value, self._link = view._value, view._link
 
     @property
     def handle(self) -> ctypes.c_void_p:
-        """What identifies this object while it exists: another array, also a view, has another one.
+        """A number that identifies this object while it exists; a view has a number of its own.
 
-        MXNet's leads to an array of its C library, which mixnet does not have.
+        In MXNet it points to an array of the C library, which mixnet does not have.
         """
         _by_handle[id(self)] = self
         return ctypes.c_void_p(id(self))
@@ -426,7 +426,7 @@ class NDArray(Installed):
         Args:
             out_grad: gradient of this array, of its shape; ones by default.
             retain_graph: keep the tape for another backward.
-            train_mode: kept for MXNet programs.
+            train_mode: accepted for compatibility.
 
         Raises:
             GradientError: it was not recorded, or the tape has been freed.
@@ -574,7 +574,9 @@ class NDArray(Installed):
         if isinstance(other, Context):
             return self._wrap(copy_across(self._read(), other))
         if other is self:
-            warnings.warn("copyto: an array is copied to itself.", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                "copyto: source and target are the same array.", RuntimeWarning, stacklevel=2
+            )
             return False
         if isinstance(other, NDArray):
             if other.shape != self.shape:

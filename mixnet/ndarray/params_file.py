@@ -34,20 +34,20 @@ _MOST_BYTES = (1 << 63) - 1
 def save(fname: str | os.PathLike[str], data: Arrays, wait: bool = True) -> Saving | None:
     """Write arrays to a file that MXNet 1.9.1 reads, or to a safetensors file.
 
-    The file is complete or not there: it is written beside its place and then renamed.
+    The file is complete or absent: it is written under a temporary name and then renamed.
 
     Args:
         fname: path of the file; a name that ends in ``.safetensors`` makes it one, which holds
             dense arrays by name.
-        data: an array, a list of arrays, or a dict from names to arrays; what they hold now is
-            written, whatever happens to them meanwhile.
+        data: an array, a list of arrays, or a dict from names to arrays; their current
+            values are written, even if the arrays change meanwhile.
         wait: return when the file is complete; otherwise at once, with a handle to wait on.
 
     Raises:
-        TypeError: something in ``data`` is no array.
+        TypeError: something in ``data`` is not an array.
         ValueError: a safetensors file cannot hold it.
         MissingFileError: the folder does not exist; raised by the handle if not waiting.
-        FileError: the file cannot be written; as well.
+        FileError: the file cannot be written; also raised by the handle if not waiting.
     """
     names, arrays = _named(data)
     content_of = _pieces
@@ -72,7 +72,7 @@ def pieces(data: Arrays) -> Iterator[bytes]:
     """The content of a ``.params`` file, an array at a time.
 
     Raises:
-        TypeError: something in ``data`` is no array; before the first piece.
+        TypeError: something in ``data`` is not an array; before the first piece.
     """
     names, arrays = _named(data)
     return _pieces(arrays, names)
@@ -230,7 +230,7 @@ class Reader:
         """A count of things of at least ``least`` bytes each: more cannot follow than fit."""
         (count,) = self.take("Q", part)
         if count * least > self.content.size - self.at:
-            raise self.corrupted(f"{part} is {count}, more than can follow")
+            raise self.corrupted(f"{part} is {count}, more than fit into the rest of the file")
         return count
 
     def text(self) -> str:

@@ -170,7 +170,9 @@ def _of_dense(
 ) -> NDArray:
     """A dense array of numbers, in the dtype of the source where that has one."""
     if isinstance(source, BaseSparseNDArray):
-        raise AttributeValueError(f"{name}: a {source.stype} array is not converted; use tostype.")
+        raise AttributeValueError(
+            f"{name}: a {source.stype} array cannot be converted here; use tostype."
+        )
     if hasattr(source, "tocsr"):
         raise AttributeTypeError(
             f"{name}: a {type(source).__name__} is not in csr format; use tocsr()."

@@ -137,7 +137,7 @@ class BaseSparseNDArray(NDArray):
         """Auxiliary array ``i``, as a copy: for csr the row pointers, then the columns; else row numbers."""
         if not 0 <= i < len(self._aux):
             raise AttributeValueError(
-                f"A {self.stype} array has {len(self._aux)} auxiliary arrays: no number {i}."
+                f"A {self.stype} array has {len(self._aux)} auxiliary arrays; there is no number {i}."
             )
         return self._aux[i].copy()
 
@@ -220,7 +220,7 @@ class BaseSparseNDArray(NDArray):
             raise ShapeError(f"copyto: {self.shape} does not fit into {other.shape}.")
         if isinstance(other, BaseSparseNDArray):
             if other.stype != self.stype:
-                raise AttributeTypeError(f"copyto: {self.stype} is not copied to {other.stype}.")
+                raise AttributeTypeError(f"copyto: {self.stype} cannot be copied to {other.stype}.")
             other._replace(self.astype(other.dtype).as_in_context(other.context))
         else:
             NDArray._wrap(self._read()).copyto(other)
@@ -293,7 +293,9 @@ class BaseSparseNDArray(NDArray):
                 f"{type(value).__name__}. Make one with mx.nd.array(...)."
             )
         if value.shape != self.shape:
-            raise ShapeError(f"A value of shape {value.shape} is assigned to shape {self.shape}.")
+            raise ShapeError(
+                f"A value of shape {value.shape} cannot be assigned to an array of shape {self.shape}."
+            )
         self._write(dense_array(value, self.context, self.dtype)._read())
 
     def _write_all(self, value: object) -> None:
@@ -406,7 +408,9 @@ class CSRNDArray(BaseSparseNDArray):
     @classmethod
     def _from_dense(cls, dense: NDArray) -> CSRNDArray:
         if dense.ndim != 2:
-            raise ShapeError(f"A csr array is a matrix; shape {dense.shape} has other axes.")
+            raise ShapeError(
+                f"A csr array is a matrix: it needs two axes, shape {dense.shape} has {dense.ndim}."
+            )
         rows, columns = np.nonzero(dense.asnumpy())
         context = dense.context
         indices = host_indices(columns, context)
@@ -681,7 +685,9 @@ def zeros_of(stype: str, shape: int | Sequence[int], context: Context, dtype: DT
     kind = as_dtype(dtype)
     if stype == "csr":
         if len(shape) != 2:
-            raise ShapeError(f"A csr array is a matrix; shape {shape} has other axes.")
+            raise ShapeError(
+                f"A csr array is a matrix: it needs two axes, shape {shape} has {len(shape)}."
+            )
         data = NDArray._wrap(from_host(np.zeros((0,), kind), context))
         return CSRNDArray._of(data, np.zeros(shape[0] + 1), np.zeros(0), shape)
     if stype == "row_sparse":

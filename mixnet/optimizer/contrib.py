@@ -40,7 +40,7 @@ class GroupAdaGrad(Optimizer):
         """The sum of the rows' mean squares, ``(rows, 1)``.
 
         Raises:
-            AssertionError: the weight is no matrix.
+            AssertionError: the weight is not a matrix.
         """
         if len(weight.shape) != 2:
             raise CheckError(f"GroupAdaGrad updates matrices; the weight has shape {weight.shape}.")

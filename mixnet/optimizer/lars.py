@@ -59,7 +59,7 @@ class LARS(MixedRules):
 
     Args:
         momentum: share of the last step that is kept, in [0, 1).
-        lazy_update: kept for MXNet programs.
+        lazy_update: accepted for compatibility.
         eta: trust in the ratio of the norms.
         eps: keeps the divisor away from 0.
         momentum_correction: scale the momentum with the learning rate when it changes.

@@ -44,7 +44,7 @@ class LBSGD(Optimizer):
         batch_scale: gradients that make one step.
         updates_per_epoch: updates of an epoch.
         begin_epoch: epoch that training begins with.
-        num_epochs: kept for MXNet programs.
+        num_epochs: accepted for compatibility.
         kwargs: ``learning_rate``, ``wd``, ``rescale_grad``, ...; see :class:`Optimizer`.
     """
 

@@ -87,7 +87,7 @@ class Machine:
         Raises:
             FileFormatError: it holds an instruction that files of plain values do not need, or asks
                 for too much memory.
-            Exception: it is no pickle, or a broken one.
+            Exception: it is not a pickle, or a broken one.
         """
         argument: Any
         for opcode, argument, _ in pickletools.genops(self.content):

@@ -51,7 +51,7 @@ def checked(result: Any, optimizer: Optimizer, weights: Weights) -> tuple[Any, O
         weights: the parameters, as far as they are known.
 
     Raises:
-        FileFormatError: these are no states, or not those of this optimizer for these parameters.
+        FileFormatError: these are not states, or not those of this optimizer for these parameters.
     """
     states = result
     if isinstance(result, tuple) and len(result) == 2:

@@ -435,8 +435,8 @@ def loads(content: bytes) -> Any:
     """What ``dumps`` wrote, here or MXNet's own pickle.
 
     Raises:
-        AttributeTypeError: there are no bytes.
-        FileFormatError: the bytes are no optimizer states, are truncated, or ask for anything else
+        AttributeTypeError: the content is not bytes.
+        FileFormatError: the bytes are not optimizer states, are truncated, or ask for anything else
             than arrays, numbers, optimizers and schedulers.
     """
     if not isinstance(content, (bytes, bytearray, memoryview)):

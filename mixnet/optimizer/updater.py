@@ -140,7 +140,7 @@ class Updater:
         """The states as bytes that MXNet reads too.
 
         Args:
-            dump_optimizer: the optimizer with its counts and settings as well.
+            dump_optimizer: include the optimizer with its counts and settings.
         """
         return dumps((self.states, self.optimizer) if dump_optimizer else self.states)
 

@@ -20,7 +20,7 @@ class DropoutCell(BaseRNNCell):
         params: variables to share; it has none.
 
     Raises:
-        AssertionError: ``dropout`` is no number.
+        AssertionError: ``dropout`` is not a number.
     """
 
     def __init__(self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None):

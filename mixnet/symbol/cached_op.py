@@ -21,7 +21,7 @@ class CachedOp:
 
     Args:
         sym: the symbol.
-        flags: pairs of names and values, MXNet's; the compiler needs none.
+        flags: MXNet's, as pairs of names and values; they have no effect.
     """
 
     __slots__ = ("_names", "_ops", "flags", "handle", "is_np_sym")

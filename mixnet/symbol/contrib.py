@@ -171,7 +171,7 @@ def foreach(
         after, after_shape = _flat(new, "foreach: a state that body returns")
         if len(after) != len(states):
             raise CheckError(
-                f"foreach: the body returned {len(after)} states, it was given {len(states)}."
+                f"foreach: the body returned {len(after)} states, but was given {len(states)}."
             )
         shapes.extend((len(outputs), out_shape, after_shape))
         return [*outputs, *after]
@@ -249,7 +249,7 @@ def while_loop(
         after, _ = _flat(new, "while_loop: a new loop variable")
         if len(after) != len(variables):
             raise ShapeError(
-                f"while_loop: func returned {len(after)} loop variables, there are "
+                f"while_loop: func returned {len(after)} loop variables, but there are "
                 f"{len(variables)}."
             )
         shapes.extend((len(outputs), out_shape))

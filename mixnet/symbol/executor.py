@@ -311,7 +311,7 @@ class Executor:
             )
         if array.shape != target.shape:
             raise SizeError(
-                f"forward: {name} has shape {array.shape}, it was bound with {target.shape}. Use "
+                f"forward: {name} has shape {array.shape}, but was bound with {target.shape}. Use "
                 f"executor.reshape({name}={array.shape}) for another shape."
             )
         target._write_all(array)

@@ -226,7 +226,7 @@ class Symbol:
         """Set attributes of the node.
 
         Raises:
-            AttributeValueError: a value is no string.
+            AttributeValueError: a value is not a string.
         """
         for key, value in kwargs.items():
             if not isinstance(value, str):
@@ -324,7 +324,7 @@ class Symbol:
 
     @property
     def handle(self) -> ctypes.c_void_p:
-        """What identifies this object while it exists; see ``NDArray.handle``."""
+        """A number that identifies this object while it exists; see ``NDArray.handle``."""
         return ctypes.c_void_p(id(self))
 
     def infer_shape_partial(

@@ -108,7 +108,7 @@ def test_loading_says_what_is_missing_and_changes_nothing(tmp_path: Path) -> Non
     with pytest.raises(mx.MXNetError, match=r"no value for dense\d+_bias"):
         net.load_parameters(str(tmp_path / "a.params"))
     nd.save(tmp_path / "b.params", {"weight": nd.ones((9, 3)), "bias": nd.ones((2,))})
-    with pytest.raises(mx.MXNetError, match=r"weight of the file has shape \(9, 3\)"):
+    with pytest.raises(mx.MXNetError, match=r"weight.*its shape is \(9, 3\) there"):
         net.load_parameters(str(tmp_path / "b.params"))
     np.testing.assert_array_equal(net.weight.data().asnumpy(), before)
 

@@ -124,7 +124,7 @@ def test_a_copy_to_the_array_itself_is_a_warning() -> None:
     a.attach_grad()
     with mx.autograd.record():
         b = a * 2
-        with pytest.warns(RuntimeWarning, match="copied to itself"):
+        with pytest.warns(RuntimeWarning, match="are the same array"):
             assert b.copyto(b) is False
     b.backward()
     assert a.grad.asnumpy().tolist() == [2, 2]
@@ -270,7 +270,7 @@ def test_an_array_from_a_handle() -> None:
         assert again.asnumpy().tolist() == array.asnumpy().tolist()
     assert array.asnumpy().tolist() == [16, 5, 3]
     for wrong in (None, 3, [1, 2], ctypes.c_void_p(1), nd.zeros((2, 2), stype="csr")):
-        with pytest.raises(mx.MXNetError, match="not created through its class"):
+        with pytest.raises(mx.MXNetError, match="takes only the handle of a dense array"):
             nd.NDArray(wrong)
 
 

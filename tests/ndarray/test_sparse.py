@@ -389,5 +389,5 @@ def test_auxiliary_arrays_by_number() -> None:
     assert mx.nd.array([[0, 1], [0, 0]]).tostype("row_sparse")._aux_data(0).asnumpy().tolist() == [
         0
     ]
-    with pytest.raises(mx.MXNetError, match="2 auxiliary arrays: no number 7"):
+    with pytest.raises(mx.MXNetError, match="2 auxiliary arrays; there is no number 7"):
         csr._aux_data(7)

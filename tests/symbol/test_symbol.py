@@ -137,7 +137,9 @@ def test_executor_reshape_monitor_and_errors() -> None:
     executor.set_monitor_callback(lambda name, array: seen.append((name, array.shape)))
     executor.forward()
     assert ("relu1_output", (4, 5)) in seen
-    with pytest.raises(mx.MXNetError, match=r"data has shape \(9, 6\), it was bound with \(4, 6\)"):
+    with pytest.raises(
+        mx.MXNetError, match=r"data has shape \(9, 6\), but was bound with \(4, 6\)"
+    ):
         executor.forward(data=nd.ones((9, 6)))
     with pytest.raises(mx.MXNetError, match="no argument 'dta'"):
         executor.forward(dta=nd.ones((4, 6)))

@@ -272,7 +272,7 @@ def convert_symbol(
             float32.
         excluded_sym_names: names of nodes that compute in float32.
         data_names: names of the variables that are data; they must be there.
-        cast_optional_params: kept for MXNet programs: parameters are cast by ``convert_model``.
+        cast_optional_params: accepted for compatibility; ``convert_model`` casts parameters.
 
     Raises:
         CheckError: an argument is of the wrong kind, or names an unknown operator.

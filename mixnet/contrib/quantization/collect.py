@@ -157,8 +157,8 @@ def _extent(name: str, values: np.ndarray) -> Range:
     least, most = float(values.min()), float(values.max())
     if not np.isfinite([least, most]).all():
         raise AttributeValueError(
-            f"calib_data: {name!r} reaches from {least} to {most} for one batch, and integers need a finite "
-            f"range. Look at the examples, or leave the layers that read it out with exclude_layers."
+            f"calib_data: {name!r} ranges from {least} to {most} in one batch, but integers need a finite "
+            f"range. Check the examples, or exclude the layers that read it: exclude_layers=[...]."
         )
     return least, most
 
@@ -207,7 +207,7 @@ def ranges_of(collector: Any) -> dict[str, Range]:
     """The ranges that a collector found.
 
     Raises:
-        AttributeTypeError: it is no collector.
+        AttributeTypeError: it is not a collector.
     """
     ranges: Callable[[], dict[str, Range]] | None = getattr(collector, "ranges", None)
     if callable(ranges):

@@ -157,7 +157,7 @@ def quantize_graph(
 
     Raises:
         AttributeValueError: an option is unknown.
-        AttributeTypeError: ``sym`` is no symbol.
+        AttributeTypeError: ``sym`` is not a symbol.
     """
     _check_symbol("quantize_graph", sym)
     check(

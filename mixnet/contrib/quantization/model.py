@@ -111,7 +111,7 @@ def quantize_model(
 
     Raises:
         AttributeValueError: an option is unknown, or examples are missing.
-        AttributeTypeError: ``sym`` is no symbol, or ``ctx`` no device.
+        AttributeTypeError: ``sym`` is not a symbol, or ``ctx`` not a device.
     """
     return _checked("quantize_model", False, **locals())
 

@@ -90,8 +90,8 @@ def check_parameters(arrays: Mapping[str, NDArray]) -> None:
         dtype = str(np.dtype(each.dtype))
         if "float" in dtype and dtype != "float32":
             raise DTypeError(
-                f"contrib.quantization: parameter {name!r} is {dtype}; layers in 8-bit integers stand "
-                f"between float32. Cast the network, net.cast('float32'), and the examples."
+                f"contrib.quantization: parameter {name!r} is {dtype}; only networks in float32 can "
+                f"be quantized. Cast the network, net.cast('float32'), and the examples."
             )
 
 

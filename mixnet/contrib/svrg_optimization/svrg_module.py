@@ -51,7 +51,7 @@ class SVRGModule(Module):
         update_freq: epochs from one mean gradient to the next.
 
     Raises:
-        TypeError: ``update_freq`` is no integer.
+        TypeError: ``update_freq`` is not an integer.
         ValueError: it is not positive.
     """
 

@@ -178,7 +178,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 if length is not None and len(vector) != length:
                     raise VectorLineError(
                         f"Line {number} of {path}: the vector of {token} has {len(vector)} "
-                        f"numbers, those before have {length}."
+                        f"numbers, earlier ones have {length}."
                     )
                 length = len(vector)
                 if is_unknown:
@@ -273,7 +273,7 @@ class _TokenEmbedding(vocab.Vocabulary):
                 tokens, vec_len)``.
 
         Raises:
-            AssertionError: the vectors are no array of such a shape.
+            AssertionError: the vectors are not an array of this shape.
             ValueError: a token is unknown; the vector of unknown tokens is that of
                 ``unknown_token``.
         """
@@ -451,8 +451,7 @@ class CompositeEmbedding(_TokenEmbedding):
         for each in embeddings:
             if not isinstance(each, _TokenEmbedding):
                 raise CheckError(
-                    f"token_embeddings must be an embedding or a list of embeddings; {each!r} is "
-                    f"none."
+                    f"token_embeddings must be an embedding or a list of embeddings, not {each!r}."
                 )
         super().__init__()
         self._index_tokens_from_vocabulary(vocabulary)

@@ -64,7 +64,7 @@ def export_page(
 
     Raises:
         MXNetError: the page's interpreter does not have an operator; names it, its node and the user's line.
-        ShapeError: the input is no picture.
+        ShapeError: the input is not a picture.
         AttributeValueError: an argument does not go with the network.
         FileError: the file cannot be written.
     """

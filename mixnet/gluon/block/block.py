@@ -56,7 +56,7 @@ class Block:
         prefix: prefix of its parameters' names; by default the class name with a counter.
         params: parameters to share: those of another block, ``other.params`` or
             ``other.collect_params()``.
-        unknown: an error, which suggests the closest name.
+        unknown: any other argument is an error, which suggests the closest name.
     """
 
     _is_layer = True
@@ -264,7 +264,7 @@ class Block:
         """Hybridize all hybridizable children.
 
         Args:
-            active: whether to.
+            active: False to run them as imperative code again.
             kwargs: see ``HybridBlock.hybridize``.
         """
         for child in self._children.values():

@@ -129,7 +129,7 @@ class HybridBlock(TracedBlock):
         accepted for compatibility.
 
         Args:
-            active: whether to.
+            active: False to run as imperative code again.
             backend: computes predictions, see ``Symbol.optimize_for``.
             clear: discard cached graphs.
             static_alloc: memory is planned ahead.

@@ -32,7 +32,7 @@ def _flatten(args: object, inout_str: str) -> tuple[list[Any], Any]:
     if not isinstance(args, (list, tuple)):
         raise AttributeValueError(
             f"{inout_str.capitalize()}s of a HybridBlock are (nested) lists of Symbols or NDArrays, "
-            f"but there is {args} of type {type(args)}."
+            f"but got {args} of type {type(args)}."
         )
     parts = [_flatten(each, inout_str) for each in args]
     return [leaf for leaves, _ in parts for leaf in leaves], [form for _, form in parts]

@@ -88,7 +88,7 @@ class Sequential(_Row, Block):
         """Hybridize all hybridizable children.
 
         Args:
-            active: whether to.
+            active: False to run them as imperative code again.
             kwargs: see ``HybridBlock.hybridize``.
         """
         if self._children and all(isinstance(c, HybridBlock) for c in self._children.values()):

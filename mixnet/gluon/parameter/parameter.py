@@ -319,7 +319,7 @@ class Parameter:
         cast_dtype: bool,
         dtype_source: str,
     ) -> None:
-        begin = f"Parameter '{self.name}' does not take the value of the file: "
+        begin = f"Parameter '{self.name}' cannot take the value from the file: "
         if cast_dtype and dtype_source not in ("current", "saved"):
             raise CheckError(f"dtype_source={dtype_source!r} is not 'current' or 'saved'.")
         if self._shape is not None and (
@@ -329,13 +329,13 @@ class Parameter:
             )
         ):
             raise CheckError(
-                f"{begin}{self.name} of the file has shape {data.shape}, the network's "
-                f"{self.shape}. Load a file of the same network."
+                f"{begin}its shape is {data.shape} there, but "
+                f"{self.shape} in the network. Load a file of the same network."
             )
         if not cast_dtype and np.dtype(self.dtype) != np.dtype(data.dtype):
             raise CheckError(
-                f"{begin}it is {np.dtype(data.dtype)}, the network's {np.dtype(self.dtype)}. Pass "
-                f"cast_dtype=True to cast it."
+                f"{begin}its dtype is {np.dtype(data.dtype)} there, but "
+                f"{np.dtype(self.dtype)} in the network. Pass cast_dtype=True to cast it."
             )
         have = self.list_ctx() if self._arrays or self._deferred_init else None
         if ctx is not None and have is not None and set(_contexts(ctx)) != set(have):

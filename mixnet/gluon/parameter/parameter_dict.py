@@ -143,7 +143,7 @@ class ParameterDict:
         """Add all parameters of another dict.
 
         Raises:
-            CheckError: two different parameters have one name.
+            CheckError: two different parameters have the same name.
         """
         for name, each in other.items():
             if self._params.get(name, each) is not each:

@@ -121,7 +121,7 @@ def broadcast_like(lhs, rhs, *, lhs_axes: Axes | None = None, rhs_axes: Shape | 
 
     Raises:
         ShapeError: without axes, the arrays have different numbers of axes; or a repeated axis has
-            another extent than 1.
+            an extent other than 1.
         OperatorValueError: the lists of axes are empty or of different lengths.
 
     Source: MXNet operator ``broadcast_like``.

@@ -98,7 +98,7 @@ def convolution(
         data: ``(batch, channels, *extents)``, one to three spatial axes.
         weight: ``(num_filter, channels / num_group, *kernel)``.
         bias: ``(num_filter,)``; left out when ``no_bias``.
-        layout: channels are the last axis, of ``weight`` too, with one that ends in C.
+        layout: one that ends in C puts channels last, in ``weight`` too.
 
     Returns:
         ``(batch, num_filter, *out)`` with
@@ -226,7 +226,7 @@ def deconvolution(
         weight: ``(channels, num_filter / num_group, *kernel)``.
         bias: ``(num_filter,)``; left out when ``no_bias``.
         target_shape: extents of the result; ``pad`` and ``adj`` then follow from it.
-        layout: channels are the last axis, filters that of ``weight``, with one that ends in C.
+        layout: one that ends in C puts channels last in ``data``, and filters last in ``weight``.
 
     Returns:
         ``(batch, num_filter, *out)`` with

@@ -157,7 +157,7 @@ def softmax_cross_entropy(data, label):
 
     Args:
         data: scores, ``(batch, classes)``.
-        label: class numbers, ``(batch,)``. One that is no class counts as a class of probability 0.
+        label: class numbers, ``(batch,)``. Any other number counts as a class of probability 0.
 
     Returns:
         ``(1,)``. A probability counts as 1e-8 at least.

@@ -19,7 +19,7 @@ def einsum_problem(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> str | 
         rest = each.replace("...", "", 1)
         strange = next((c for c in rest if not (c.isascii() and c.isalpha())), None)
         if strange is not None:
-            return f"{strange!r} is no label; labels are letters, as in 'ij,jk->ik'"
+            return f"{strange!r} is not a label; labels are letters, as in 'ij,jk->ik'"
     if len(terms) != len(shapes):
         return (
             f"there are {len(terms)} terms for {len(shapes)} arrays; give one term for each array"

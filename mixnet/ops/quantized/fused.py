@@ -56,7 +56,7 @@ def parts_of(body: Any) -> Parts:
     """The parts of a subgraph.
 
     Raises:
-        AttributeValueError: it is no chain of these layers.
+        AttributeValueError: it is not a chain of these layers.
     """
     parts: dict[str, Any] = {}
     for node in body.graph.nodes:
@@ -186,7 +186,7 @@ def _parts(subgraphs: Any) -> Parts:
     graphs = isinstance(subgraphs, tuple) and subgraphs
     if not graphs or isinstance(graphs[0], (int, float, str)):
         raise OperatorValueError(
-            f"subgraphs={subgraphs!r:.60} is no tuple with the graph of a layer. Fused layers come from "
+            f"subgraphs={subgraphs!r:.60} is not a tuple with the graph of a layer. Fused layers come from "
             f"files, and from get_backend_symbol('MKLDNN')."
         )
     return parts_of(graphs[0])

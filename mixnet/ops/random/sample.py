@@ -250,7 +250,7 @@ def floating(name: str, dtype: str | None) -> str:
     """The dtype of the numbers, float32 by default.
 
     Raises:
-        AttributeValueError: it is no floating point dtype.
+        AttributeValueError: it is not a floating point dtype.
     """
     if not jnp.issubdtype(jnp.dtype(dtype or "float32"), jnp.floating):
         raise OperatorValueError(

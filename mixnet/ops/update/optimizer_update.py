@@ -563,7 +563,7 @@ def multi_lars(
     """Learning rates of LARS: ``lr eta |w| / (|g| + wd |w| + eps)``; ``lr`` where a norm is 0.
 
     Args:
-        lrs: one for each layer, as are the others.
+        lrs: one for each layer, like the other arrays.
 
     Source: MXNet operator ``multi_lars``; You et al., 2017.
     """

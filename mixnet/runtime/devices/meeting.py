@@ -231,8 +231,8 @@ def meet(name: str, count: int, exchange: Exchange, values: tuple[Value, ...]) -
     """
     if current.naive:
         raise MXNetError(
-            f"{name} is over {count} devices, and the naive engine runs each operation before the next "
-            f"device calls. Use MXNET_ENGINE_TYPE=ThreadedEngine."
+            f"{name} spans {count} devices, but the naive engine runs each operation before the next "
+            f"device calls it. Use MXNET_ENGINE_TYPE=ThreadedEngine."
         )
     for value in values:
         check_pending(value)

@@ -268,7 +268,7 @@ def test_examples_that_are_not_finite(mode: str, number: float) -> None:
     data = DATA.copy()
     data[0, 0, 0, 0] = number
     with pytest.raises(
-        AttributeValueError, match=r"'p0_output' reaches from .* need a finite range"
+        AttributeValueError, match=r"'p0_output' ranges from .* need a finite range"
     ):
         quantized(chain(), data=data, calib_mode=mode)
 

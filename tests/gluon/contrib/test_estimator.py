@@ -94,7 +94,7 @@ def test_lines_between_batches() -> None:
     assert lines[1] == "Train for 3 batches."
     assert lines[-1] == "Train finished using total Ts with 1 epochs. training accuracy: 0.4000"
     for wrong in ("x", 1.5):
-        with pytest.raises(ValueError, match="is not a number of batches"):
+        with pytest.raises(ValueError, match="must be a number of batches"):
             es.LoggingHandler(wrong)
 
 
@@ -174,7 +174,7 @@ def test_checkpoints_and_going_on(tmp_path: Path) -> None:
         np.testing.assert_allclose(one.data().asnumpy(), other, rtol=1e-6)
 
     for options, error, message in (
-        ({"epochs": 6}, ValueError, "has all of the 6 epochs"),
+        ({"epochs": 6}, ValueError, "already has 6 epochs"),
         ({"batches": 9}, AssertionError, "must use the same unit"),
     ):
         with pytest.raises(error, match=message):

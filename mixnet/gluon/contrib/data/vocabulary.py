@@ -74,7 +74,7 @@ class Vocabulary:
     def _number(self, counter: Counter[Any], most: int | None, least: int) -> None:
         if not isinstance(counter, Counter):
             raise CheckError(
-                f"Vocabulary: counter is a collections.Counter, not {type(counter).__name__}."
+                f"Vocabulary: counter must be a collections.Counter, not {type(counter).__name__}."
             )
         special = set(self._idx_to_token)
         by_frequency = sorted(sorted(counter.items()), key=lambda each: each[1], reverse=True)

@@ -212,8 +212,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             kind, limit = "batches", estimator.max_batch
         if left <= 0:
             raise AttributeValueError(
-                f"The checkpoint {last} in {self.model_dir} has all of the {limit} {kind}: train "
-                f"for more, or from the start with resume_from_checkpoint=False."
+                f"The checkpoint {last} in {self.model_dir} already has {limit} {kind}: train "
+                f"for more, or start from the start with resume_from_checkpoint=False."
             )
         if by_epoch:
             estimator.max_epoch = left

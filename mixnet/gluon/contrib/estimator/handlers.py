@@ -195,7 +195,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
     ):
         if not isinstance(log_interval, int) and log_interval != "epoch":
             raise AttributeValueError(
-                f"LoggingHandler: log_interval={log_interval!r} is not a number of batches, nor "
+                f"LoggingHandler: log_interval={log_interval!r} must be a number of batches or "
                 f"'epoch'."
             )
         self.metrics = _check_metrics(metrics)

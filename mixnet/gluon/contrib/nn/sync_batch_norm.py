@@ -68,7 +68,7 @@ class SyncBatchNorm(BatchNorm):
         )
         if num_devices is None:
             warnings.warn(
-                "SyncBatchNorm takes all GPUs; give num_devices where fewer train.", stacklevel=2
+                "SyncBatchNorm assumes all GPUs; pass num_devices if fewer train.", stacklevel=2
             )
             num_devices = max(get_gpu_count(), 1)
         self._kwargs = {
