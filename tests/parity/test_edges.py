@@ -59,8 +59,8 @@ KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
 def test_errors_dtypes_and_shapes(kind: str) -> None:
     questions = [each for each in QUESTIONS if each["kind"].partition("=")[0] == kind]
     actual = {(each["op"], each["kind"]): difference(each) for each in questions}
-    wrong = {key: said for key, said in actual.items() if said and key not in DIFFERS}
-    assert not wrong, "\n".join(f"{key}: {said}" for key, said in wrong.items())
+    wrong = {key: error for key, error in actual.items() if error and key not in DIFFERS}
+    assert not wrong, "\n".join(f"{key}: {error}" for key, error in wrong.items())
 
 
 @pytest.mark.parametrize("kind", SPECIAL)
