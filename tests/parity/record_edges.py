@@ -25,9 +25,10 @@ import numpy as np
 
 FIXTURE = Path(__file__).parent / "fixtures" / "edges.json"
 FAMILIES = (
-    "activation", "broadcast", "create", "dense", "elementwise", "indexing", "linalg_product",
-    "numpy_arithmetic", "numpy_join", "numpy_products", "numpy_reduce", "numpy_selection",
-    "numpy_shape", "reduce", "shape", "softmax",
+    "array.create", "array.indexing", "array.join", "array.rearrange", "array.shape", "array.slicing",
+    "math.broadcast", "math.elementwise", "math.linalg_product", "math.reduce", "math.unary",
+    "nn.activation", "nn.dense", "nn.softmax", "numpy.arithmetic", "numpy.join", "numpy.products",
+    "numpy.reduce", "numpy.selection", "numpy.shape",
 )  # fmt: skip
 DTYPES = ("float16", "float64", "uint8", "int8", "int32", "int64", "bool")
 SPECIAL = (
@@ -45,8 +46,8 @@ def questions() -> list[dict[str, Any]]:
     rows = []
     for record in RECORDS:
         op = OPERATORS[record.op]
-        family = op.function.__module__.rpartition(".")[2]
-        if family not in FAMILIES or record.op in RANDOM or op.takes_key or op.calls_python:
+        family = op.function.__module__.removeprefix("mixnet.ops.")
+        if family not in FAMILIES or record.op in RANDOM or op.takes_key:
             continue
         inputs = [_input(record, place, tuple(shape)) for place, shape in enumerate(record.shapes)]
         common = {

@@ -15,7 +15,15 @@ import pytest
 import mixnet as mx
 from mixnet.ndarray.invoke import invoke_any
 from mixnet.ops import OPERATORS
-from tests.parity.record_edges import FIXTURE, arrays_of, described, head_of, is_numpys, text
+from tests.parity.record_edges import (
+    FIXTURE,
+    arrays_of,
+    described,
+    head_of,
+    is_numpys,
+    questions,
+    text,
+)
 
 QUESTIONS = json.loads(FIXTURE.read_text())
 SPECIAL = ("special", "special first")
@@ -50,6 +58,10 @@ def difference(question: dict[str, Any]) -> str | None:
     actual = [[np.dtype(each.dtype).name, list(each.shape)] for each in outputs]
     expected = [each[:2] for each in says["outputs"]]
     return None if actual == expected else f"{actual} in place of {expected}"
+
+
+def test_recording_again_asks_of_the_same_operators() -> None:
+    assert {each["op"] for each in QUESTIONS} <= {each["op"] for each in questions()}
 
 
 KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
