@@ -113,7 +113,7 @@ def test_without_a_boundary_there_are_both() -> None:
 
 def test_made_from_passes_the_line_on() -> None:
     first, second = Node(None, name="a"), Node(None, name="b")
-    assert not hasattr(second.made_from(first), "source")
+    assert second.made_from(first).source is None
     first.source = Source("file.py", 3, "f")
     assert second.made_from(first).source is first.source
     user = Node(find("relu"), (), (), (Entry(first),), "r").made_from(first)

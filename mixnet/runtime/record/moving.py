@@ -71,16 +71,11 @@ def move(
         finally:
             state.recording = recording
     elif node is not None:
-        node.moves = (*moves_of(node), Move(handle, before, after, fraction))
-
-
-def moves_of(node: Node) -> tuple[Move, ...]:
-    """The state updates that happen when backward passes a node of a tape."""
-    return getattr(node, "moves", ())
+        node.moves = (*node.moves, Move(handle, before, after, fraction))
 
 
 def move_all(nodes: Iterable[Node]) -> None:
     """Perform the state updates that wait for backward to pass these nodes."""
     for node in nodes:
-        for each in moves_of(node):
+        for each in node.moves:
             each.do()

@@ -183,7 +183,7 @@ def _place(
 ) -> None:
     """Give rows the blocks that were running when their nodes were made, and where they run."""
     paths = {graph.names[node]: path for node, path in calls.of.items() if node in graph.names}
-    lines = {graph.names[node]: getattr(node, "source", None) for node in graph.nodes}
+    lines = {graph.names[node]: node.source for node in graph.nodes}
     leaves, _ = flatten(tuple(inputs))
     device = str(leaves[0].context) if leaves and type(leaves[0]) is not _Struct else ""
     pictured.blocks = dict(calls.kinds)
