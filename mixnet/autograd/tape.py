@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixnet.autograd import plan as plans
 from mixnet.autograd.scope import RecordingScope, unrecorded
@@ -24,9 +24,6 @@ from mixnet.runtime.value.change import Change, change
 from mixnet.runtime.value.state import note_writes, state
 from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.runtime.value.value import Spec, Value
-
-if TYPE_CHECKING:
-    pass
 
 REQUESTS = ("write", "add", "null")
 

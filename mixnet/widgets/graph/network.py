@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from mixnet.widgets.graph.rows import (
     twin,
 )
 from mixnet.widgets.graph.symbol import composed, with_gradients
-
-if TYPE_CHECKING:
-    pass
 
 
 def of_block(
