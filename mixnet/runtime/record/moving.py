@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from mixnet.graph.node import Node
 from mixnet.ops.registry import find
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.change import Change, change
+from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
 
@@ -19,13 +19,13 @@ class Move:
     """A state update that waits for backward.
 
     Args:
-        handle: the array that is the state: ``_read()``, ``_write(value)``.
+        handle: the array that is the state.
         before: its value when the operation was called.
         after: the new value computed from that.
         fraction: fraction of ``before`` in ``after``.
     """
 
-    handle: Any
+    handle: Handle
     before: Value
     after: Value
     fraction: float
@@ -46,7 +46,11 @@ class Move:
 
 
 def move(
-    handle: Any, before: Value, after: Value, fraction: float | None, attempt: Change | None = None
+    handle: Handle,
+    before: Value,
+    after: Value,
+    fraction: float | None,
+    attempt: Change | None = None,
 ) -> None:
     """Update a state: now, or when backward passes the operation.
 
