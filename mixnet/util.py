@@ -8,14 +8,11 @@ import os
 import threading
 from collections.abc import Callable
 from types import FunctionType, TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from mixnet.base import AttributeTypeError, AttributeValueError
 from mixnet.context import gpu_memory_info, num_gpus
 from mixnet.process.tasks import Entered, enter, read, write
-
-if TYPE_CHECKING:
-    pass
 
 _Named = TypeVar("_Named")
 

@@ -75,7 +75,7 @@ class _Server:
 
 
 _lock = threading.Lock()
-_asked: Counter[tuple[str, ...]] = Counter()
+_starts: Counter[tuple[str, ...]] = Counter()
 _servers: dict[tuple[str, ...], _Server] = {}
 
 
@@ -88,9 +88,9 @@ def _end_servers() -> None:
 def _server(choices: tuple[tuple[str, ...], ...], environment: Mapping[str, str]) -> _Server | None:
     """A server that has imported one of these lists of modules; a process alone needs none."""
     for modules in choices:
-        _asked[modules] += 1
+        _starts[modules] += 1
         if modules not in _servers:
-            if _asked[modules] == 1:
+            if _starts[modules] == 1:
                 continue
             _servers[modules] = _Server(modules)
         if _servers[modules].serves(environment):
@@ -113,10 +113,10 @@ class Popen(subprocess.Popen[Any]):
 
     imports = IMPORTS  # the lists of modules that a server may have imported, the first that serves
 
-    def _execute_child(self, *given: Any) -> None:
+    def _execute_child(self, *arguments: Any) -> None:
         """What ``subprocess`` calls to start a process, with CPython's arguments since 3.11."""
         (args, executable, before, _close, pass_fds, folder, env, startup, flags, shell, *ends,
-         _restore, gid, gids, uid, umask, new_session, group) = given  # fmt: skip
+         _restore, gid, gids, uid, umask, new_session, group) = arguments  # fmt: skip
         others = executable, before, pass_fds, startup, flags, shell, umask >= 0, group >= 0
         user = [each is not None for each in (gid, gids, uid)]
         environment = dict(os.environ if env is None else env)
@@ -124,7 +124,7 @@ class Popen(subprocess.Popen[Any]):
             forkable = _can_be_forked(args, (*others, *user))
             server = _server(self.imports, environment) if forkable else None
             if server is None:
-                super()._execute_child(*given)  # type: ignore[misc]
+                super()._execute_child(*arguments)  # type: ignore[misc]
                 return
             request = {
                 "arguments": [os.fspath(each) for each in args[1:]],

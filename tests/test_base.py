@@ -68,13 +68,13 @@ def test_classes_of_classes() -> None:
     class Meta(type):
         pass
 
-    class Made(base.with_metaclass(Meta, dict)):  # type: ignore[misc]
+    class WithMetaclass(base.with_metaclass(Meta, dict)):  # type: ignore[misc]
         @base.classproperty
         def title(cls):
             return cls.__name__
 
-    assert type(Made) is Meta and Made.__mro__ == (Made, dict, object)
-    assert Made.title == Made().title == "Made"
+    assert type(WithMetaclass) is Meta and WithMetaclass.__mro__ == (WithMetaclass, dict, object)
+    assert WithMetaclass.title == WithMetaclass().title == "WithMetaclass"
     assert mx.Context.default_ctx == mx.cpu(0)
     with mx.AttrScope(a="1") as scope:
         assert mx.AttrScope.current is scope
@@ -103,33 +103,33 @@ def test_errors_by_name() -> None:
     )
 
 
-class Thing:
+class Example:
     def __init__(self, a=1, **more):
         self.a, self.more = a, more
 
 
 def test_registry() -> None:
-    register = mx.registry.get_register_func(Thing, "thing")
-    alias = mx.registry.get_alias_func(Thing, "thing")
-    create = mx.registry.get_create_func(Thing, "thing")
+    register = mx.registry.get_register_func(Example, "thing")
+    alias = mx.registry.get_alias_func(Example, "thing")
+    create = mx.registry.get_create_func(Example, "thing")
 
     @register
-    class Foo(Thing):
+    class Foo(Example):
         pass
 
     @alias("bar", "BAZ")
-    class Bar(Thing):
+    class Bar(Example):
         pass
 
-    assert mx.registry.get_registry(Thing) == {"foo": Foo, "bar": Bar, "baz": Bar}
+    assert mx.registry.get_registry(Example) == {"foo": Foo, "bar": Bar, "baz": Bar}
     assert create("FOO", 3, z=2).more == {"z": 2}
     assert type(create("baz")) is Bar
     for text in ('{"thing": "foo", "a": 4}', '["foo", {"a": 4}]', {"thing": "foo", "a": 4}):
         assert create(text).a == 4
     assert create(thing="foo", a=4).a == 4
-    made = Foo(7)
-    assert create(made) is made
-    for wrong in (lambda: create(made, 1), lambda: create("nope"), lambda: create(3),
+    instance = Foo(7)
+    assert create(instance) is instance
+    for wrong in (lambda: create(instance, 1), lambda: create("nope"), lambda: create(3),
                   lambda: register(int)):  # fmt: skip
         with pytest.raises(AssertionError):
             wrong()
@@ -230,21 +230,21 @@ def test_in_place_operators_of_sparse_arrays() -> None:
 
 
 def test_a_missing_file_is_an_error_of_both_kinds(tmp_path) -> None:
-    gone = str(tmp_path / "gone" / "net")
+    missing = str(tmp_path / "gone" / "net")
     calls = [
-        lambda: mx.nd.load(gone),
-        lambda: mx.nd.save(gone, mx.nd.ones((1,))),
-        lambda: mx.sym.load(gone),
-        lambda: mx.model.load_checkpoint(gone, 1),
-        lambda: mx.mod.Module.load(gone, 1),
-        lambda: mx.gluon.nn.Dense(1).load_parameters(gone),
-        lambda: mx.gluon.SymbolBlock.imports(gone, ["data"]),
+        lambda: mx.nd.load(missing),
+        lambda: mx.nd.save(missing, mx.nd.ones((1,))),
+        lambda: mx.sym.load(missing),
+        lambda: mx.model.load_checkpoint(missing, 1),
+        lambda: mx.mod.Module.load(missing, 1),
+        lambda: mx.gluon.nn.Dense(1).load_parameters(missing),
+        lambda: mx.gluon.SymbolBlock.imports(missing, ["data"]),
     ]
     for call in calls:
         with pytest.raises(mx.base.MXNetError, match=r"(?i)no such file|does not exist") as caught:
             call()
         assert isinstance(caught.value, FileNotFoundError)
-        assert caught.value.filename.startswith(gone) and gone in str(caught.value)
+        assert caught.value.filename.startswith(missing) and missing in str(caught.value)
 
 
 @pytest.mark.parametrize(

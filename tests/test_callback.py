@@ -20,12 +20,12 @@ Param = mx.model.BatchEndParam
 def lines(caplog: pytest.LogCaptureFixture) -> Any:
     caplog.set_level(logging.INFO)
 
-    def found() -> list[str]:
+    def logged() -> list[str]:
         messages = [re.sub(r"Speed: (inf|\d+\.\d\d) ", "Speed: # ", m) for m in caplog.messages]
         caplog.clear()
         return messages
 
-    return found
+    return logged
 
 
 def accuracy() -> Any:

@@ -60,20 +60,20 @@ def test_numbers_without_chance() -> None:
 @pytest.mark.parametrize(("mode", "gates"), [("lstm", 4), ("gru", 3), ("rnn_tanh", 1)])
 @pytest.mark.parametrize("directions", [1, 2])
 def test_packed_recurrent_parameters(mode: str, gates: int, directions: int) -> None:
-    units, inputs, layers, seen = 2, 3, 2, []
+    units, inputs, layers, calls = 2, 3, 2, []
 
     class Watched(mx.init.Initializer):
         def __call__(self, desc, arr):
-            seen.append((str(desc), arr.shape))
+            calls.append((str(desc), arr.shape))
             arr[:] = 1
 
     first = gates * units * (inputs + units + 2)
     second = gates * units * (units * directions + units + 2)
     initializer = mx.init.FusedRNN(Watched(), units, layers, mode, directions == 2, 3.0)
     actual = filled(initializer, (directions * (first + second),))
-    names = [name for name, _ in seen]
+    names = [name for name, _ in calls]
     assert len(set(names)) == len(names) and names[0].startswith("l0_i2h")
-    assert seen[0][1] == (units, inputs)
+    assert calls[0][1] == (units, inputs)
     forget = layers * directions * 2 * units if mode == "lstm" else 0
     assert (actual == 3).sum() == forget and (actual == 1).sum() == actual.size - forget
 

@@ -41,7 +41,7 @@ def ready() -> tuple[Any, Any]:
 
 
 # name and statistic of the first batch, as MXNet logs them; arguments after the update
-SEEN = {
+MONITORED = {
     "fc1_output": 0.38007557, "bn_output": 0.8739829, "bn_mean": 0.3749081, "bn_var": 15.367301,
     "relu1_output": 0.5512365, "sp_output0": 0.4572217, "sp_output1": 0.63019395,
     "fc2_output": 0.04230094, "softmax_output": 0.5000427, "softmax_backward_output0": 0.49982607,
@@ -70,7 +70,7 @@ def test_everything_is_seen(caplog: pytest.LogCaptureFixture) -> None:
         match = pattern.match(line)
         assert match and len(line) > len("Batch:       1 ") + 30, line
         actual[match[1]] = float(match[2])
-    assert {name: actual[name] for name in SEEN} == pytest.approx(SEEN, rel=2e-4)
+    assert {name: actual[name] for name in MONITORED} == pytest.approx(MONITORED, rel=2e-4)
     assert monitor.step == 2 and not monitor.activated and monitor.toc() == []
 
 
@@ -107,21 +107,21 @@ def test_statistics_of_ones_own() -> None:
 
 def test_inputs_of_operators_too() -> None:
     module, train = ready()
-    seen: list[str] = []
+    names: list[str] = []
     executor = module._exec_group.execs[0]
-    executor.set_monitor_callback(lambda name, array: seen.append(name), monitor_all=True)
+    executor.set_monitor_callback(lambda name, array: names.append(name), monitor_all=True)
     module.forward(next(train), is_train=False)
-    assert {"data", "fc1_weight", "fc1_output", "softmax_output"} <= set(seen)
+    assert {"data", "fc1_weight", "fc1_output", "softmax_output"} <= set(names)
 
 
 def test_dropout_is_seen_as_it_was_drawn() -> None:
     net = mx.sym.Dropout(mx.sym.Variable("data"), p=0.5, name="drop") * 2
     executor = net.simple_bind(mx.cpu(), data=(40,))
     executor.arg_dict["data"][:] = 1
-    seen: dict[str, Any] = {}
-    executor.set_monitor_callback(lambda name, array: seen.update({name: array}))
+    arrays: dict[str, Any] = {}
+    executor.set_monitor_callback(lambda name, array: arrays.update({name: array}))
     actual = executor.forward(is_train=True)[0].asnumpy()
-    np.testing.assert_array_equal(seen["drop_output"].asnumpy() * 2, actual)
+    np.testing.assert_array_equal(arrays["drop_output"].asnumpy() * 2, actual)
     assert 0 < (actual == 0).sum() < 40
 
 
@@ -131,11 +131,11 @@ def test_names_of_inputs() -> None:
     both = (data + 1) * mx.sym.exp(data, name="e")
     net = mx.sym.concat(mx.sym.FullyConnected(both, num_hidden=3, name="fc1"), data, name="cc")
     executor = net.simple_bind(mx.cpu(), data=(2, 3))
-    seen: list[str] = []
-    executor.set_monitor_callback(lambda name, array: seen.append(name), monitor_all=True)
+    names: list[str] = []
+    executor.set_monitor_callback(lambda name, array: names.append(name), monitor_all=True)
     executor.forward()
     plus, product = (node.name for node in net.graph.nodes[1:4] if node.name not in ("data", "e"))
-    assert seen == [
+    assert names == [
         "data", f"{plus}_input0", f"{plus}_output", "data", "e_input0", "e_output",
         f"{product}_lhs", f"{product}_rhs", f"{product}_output",
         "fc1_data", "fc1_weight", "fc1_weight", "fc1_bias", "fc1_bias", "fc1_output",
@@ -155,15 +155,15 @@ def test_backward_is_seen_with_the_random_numbers_of_forward(network: Any) -> No
     loss = mx.sym.MakeLoss(mx.sym.sum(network(mx.sym.var("data")), name="total"))
     executor = loss.simple_bind(mx.cpu(), data=(4, 5))
     executor.arg_dict["data"][:] = mx.nd.arange(20).reshape((4, 5)) - 9
-    seen: dict[str, np.ndarray] = {}
-    executor.set_monitor_callback(lambda name, array: seen.update({name: array.asnumpy()}))
+    arrays: dict[str, np.ndarray] = {}
+    executor.set_monitor_callback(lambda name, array: arrays.update({name: array.asnumpy()}))
     executor.forward(is_train=True)
     executor.backward()
     expected = executor.grad_dict["data"].asnumpy()
     assert len(np.unique(expected)) > 1
-    shown = [name for name in seen if name.endswith("_backward_output")]
+    shown = [name for name in arrays if name.endswith("_backward_output")]
     assert "hidden_backward_output" in shown
-    np.testing.assert_allclose(seen[shown[-1]], expected)
+    np.testing.assert_allclose(arrays[shown[-1]], expected)
 
 
 def test_a_monitor_changes_no_random_numbers() -> None:

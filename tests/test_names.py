@@ -82,8 +82,8 @@ def test_the_scope_of_a_thread_can_be_set() -> None:
     try:
         AttrScope.current = AttrScope(z="set")
         NameManager.current = Prefix("mine_")
-        made = mx.sym.relu(mx.sym.var("v"))
-        assert made.attr("z") == "set"
-        assert made.name.startswith("mine_relu")
+        relu = mx.sym.relu(mx.sym.var("v"))
+        assert relu.attr("z") == "set"
+        assert relu.name.startswith("mine_relu")
     finally:
         AttrScope.current, NameManager.current = scope, names

@@ -13,7 +13,7 @@ import pytest
 from tests import processes
 from tests.waiting import next_line
 
-WHO = """
+DESCRIBE = """
 import os, sys
 loaded = sorted({"numpy", "jax", "mixnet"} & set(sys.modules))
 import mixnet as mx
@@ -43,13 +43,13 @@ def test_the_program_gets_what_it_would_get(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    printed = _own({}, "-c", WHO, "a", "b", input="in")
+    printed = _own({}, "-c", DESCRIBE, "a", "b", input="in")
     loaded = "['jax', 'mixnet', 'numpy']"
     assert printed == [
         f"{loaded} {os.getpid()} ['-c', 'a', 'b'] __main__ {tmp_path}  in", "6.0 None"
     ]  # fmt: skip
     program = tmp_path / "program.py"
-    program.write_text(WHO)
+    program.write_text(DESCRIBE)
     printed = _own({}, str(program), "a")
     assert printed == [
         f"{loaded} {os.getpid()} ['{program}', 'a'] __main__ {tmp_path} {tmp_path} ", "6.0 None"
@@ -58,16 +58,16 @@ def test_the_program_gets_what_it_would_get(
 
 
 def test_settings_that_are_read_at_import_are_read(tmp_path: Path) -> None:
-    printed = _own({"MXNET_ENGINE_TYPE": "NaiveEngine"}, "-c", WHO)
+    printed = _own({"MXNET_ENGINE_TYPE": "NaiveEngine"}, "-c", DESCRIBE)
     assert printed[0].startswith("['jax', 'numpy']") and printed[1] == "6.0 NaiveEngine"
-    printed = _own({"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}, "-c", WHO)
+    printed = _own({"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}, "-c", DESCRIBE)
     assert printed[0].startswith("[] ")
 
 
 def test_options_of_python_and_functions_before_the_program_start_a_process_of_its_own() -> None:
-    assert _own({}, "-W", "ignore", "-c", WHO)[0].startswith("[] ")
+    assert _own({}, "-W", "ignore", "-c", DESCRIBE)[0].startswith("[] ")
     done = processes.Popen(
-        [sys.executable, "-c", WHO],
+        [sys.executable, "-c", DESCRIBE],
         preexec_fn=lambda: None, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert done.communicate(timeout=240)[0].startswith("[] ")

@@ -40,8 +40,8 @@ def write(path: Path, contents: list[bytes]) -> Path:
 def test_plain_files_byte_for_byte(tmp_path: Path) -> None:
     facts = json.loads((FIXTURES / "plain.json").read_text())
     contents = [bytes.fromhex(each) for each in facts["records_hex"]]
-    made = write(tmp_path / "plain.rec", contents)
-    assert made.read_bytes() == (FIXTURES / "plain.rec").read_bytes()
+    path = write(tmp_path / "plain.rec", contents)
+    assert path.read_bytes() == (FIXTURES / "plain.rec").read_bytes()
     assert records(FIXTURES / "plain.rec") == contents
     assert [bytes.fromhex(each) for each in facts["read_back_hex"]] == contents
 
@@ -55,8 +55,8 @@ def test_indexed_files_byte_for_byte(tmp_path: Path) -> None:
     for key in facts["keys"]:
         writer.write_idx(key, with_keys[key])
     writer.close()
-    for made, name in zip(paths, ("indexed.idx", "indexed.rec"), strict=True):
-        assert Path(made).read_bytes() == (FIXTURES / name).read_bytes()
+    for path, name in zip(paths, ("indexed.idx", "indexed.rec"), strict=True):
+        assert Path(path).read_bytes() == (FIXTURES / name).read_bytes()
     reader = MXIndexedRecordIO(*paths, "r")
     assert reader.keys == facts["keys"]
     assert {key: reader.read_idx(key) for key in reader.keys} == with_keys

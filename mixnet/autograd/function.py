@@ -19,6 +19,7 @@ from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator, Statics
 from mixnet.ops.registry import find
 from mixnet.runtime.record.record import record as record_operation
+from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value
 
@@ -79,19 +80,18 @@ class _FunctionBackward(Operator):
         with RecordingScope(False, None):
             return [self._assigned(gradients[i], self.forward.inputs[i]) for i in wrt]
 
-    def _assigned(self, gradient: Any, spec: Spec) -> Value:
+    def _assigned(self, gradient: object, spec: Spec) -> Value:
         """``gradient`` with the shape and dtype of its input, as if it were assigned to an array of them."""
-        if not hasattr(gradient, "_read"):
+        if not isinstance(gradient, Handle):
             raise GradientError(
                 f"{self.forward.name}.backward returned {gradient!r:.60}, which is not an array; return "
                 f"one gradient for each input."
             )
         if gradient.shape == spec.shape and gradient.dtype == spec.dtype:
-            value: Value = gradient._read()
-            return value
+            return gradient._read()
         zeros = find("_zeros")
         statics, _ = zeros.bind({"shape": spec.shape, "dtype": spec.dtype.name})
-        target = gradient._wrap(record_operation(zeros, statics, (), (), spec.context)[0])
+        target: Any = gradient._wrap(record_operation(zeros, statics, (), (), spec.context)[0])
         try:
             target[:] = gradient
         except ShapeError:
@@ -99,7 +99,7 @@ class _FunctionBackward(Operator):
                 f"{self.forward.name}.backward returned a gradient of shape {gradient.shape} for an input "
                 f"of shape {spec.shape}; return one that broadcasts to it."
             ) from None
-        value = target._read()
+        value: Value = target._read()
         return value
 
 
@@ -131,7 +131,7 @@ class Function:
             return results
         outputs = list(results) if isinstance(results, (list, tuple)) else [results]
         for each in outputs:
-            if not hasattr(each, "_read"):
+            if not isinstance(each, Handle):
                 raise AttributeTypeError(
                     f"{type(self).__name__}.forward returned {each!r:.60}, which is not an array; return "
                     f"one array or several."

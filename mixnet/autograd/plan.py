@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from mixnet.graph.node import Entry, Node
 from mixnet.ops.operator import Operator
-from mixnet.runtime.record.moving import moves_of
 from mixnet.runtime.record.record import record, record_call
 from mixnet.runtime.value.value import Value
 
@@ -110,10 +109,9 @@ def structure(
         if node.op is None:
             key.append(None)
             continue
-        call = getattr(node, "call", None)
-        if call is None:
+        if node.call is None:
             return None
-        key.append(call)
+        key.append(node.call)
         for source, index in node.inputs:
             key.append(positions[source])
             if index:
@@ -192,6 +190,6 @@ def make(
     results = [None if entry is None else place[entry] for entry in gradients]
     position = {node: i for i, node in enumerate(nodes)}
     # A call of another step moves states where that of this step does.
-    moving = tuple([position[node] for node in passed if moves_of(node)])
+    moving = tuple([position[node] for node in passed if node.moves])
     plan = Plan(tuple(loads.values()), tuple(steps), tuple(results), moving)
     return plan, [None if i is None else values[i] for i in results]

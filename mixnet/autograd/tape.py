@@ -1,15 +1,11 @@
-"""The tape: marked variables, and backward as the gradient pass over the recorded operations.
-
-Handles are arrays of any face: what is used of one is ``_read()``, its value, ``_write()``, and
-``_wrap(value)``, which makes another of its class.
-"""
+"""The tape: marked variables, and backward as the gradient pass over the recorded operations."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from mixnet.autograd import plan as plans
 from mixnet.autograd.scope import RecordingScope, unrecorded
@@ -21,12 +17,12 @@ from mixnet.process.collector import collector_paused
 from mixnet.runtime.record.moving import move_all
 from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import Change, change
+from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import note_writes, state
 from mixnet.runtime.value.undo import all_or_nothing
 from mixnet.runtime.value.value import Spec, Value
 
-if TYPE_CHECKING:
-    pass
+Array = TypeVar("Array", bound=Handle)
 
 REQUESTS = ("write", "add", "null")
 
@@ -47,7 +43,7 @@ class Mark:
 
     __slots__ = ("fresh", "gradient", "request")
 
-    def __init__(self, gradient: Any, request: str):
+    def __init__(self, gradient: Handle, request: str):
         if request not in REQUESTS:
             raise _RequestError(f"grad_req={request!r} is not one of {', '.join(REQUESTS)}.")
         self.gradient = gradient
@@ -80,7 +76,11 @@ def on_tape(value: Value) -> bool:
     return value.node is not None and value.node.statics is not _FREED
 
 
-def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> None:
+def mark_variables(
+    variables: Handle | Sequence[Handle],
+    gradients: Handle | Sequence[Handle],
+    grad_reqs: str | Sequence[str] = "write",
+) -> None:
     """Set the arrays to which backward writes the gradients of ``variables``.
 
     Args:
@@ -91,7 +91,7 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
     Raises:
         CheckError: there are not as many gradients or requests as variables.
     """
-    variables, gradients = _as_list(variables), _as_list(gradients)
+    variables, gradients = _arrays(variables), _arrays(gradients)
     requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
     if not len(variables) == len(gradients) == len(requests):
         raise CheckError(
@@ -104,8 +104,8 @@ def mark_variables(variables: Any, gradients: Any, grad_reqs: Any = "write") -> 
 
 
 def backward(
-    heads: object,
-    head_grads: object = None,
+    heads: Handle | Sequence[Handle],
+    head_grads: Handle | Sequence[Handle | None] | None = None,
     retain_graph: bool = False,
     train_mode: bool = True,
 ) -> None:
@@ -120,7 +120,7 @@ def backward(
     Raises:
         GradientError: a head was not recorded, or its tape has been freed.
     """
-    heads = _as_list(heads)
+    heads = _arrays(heads)
     if not heads:
         raise GradientError(
             "backward: no head was given; give an array, or a list of at least one."
@@ -131,7 +131,9 @@ def backward(
         tape.release()
 
 
-def _backward(tape: Tape, heads: Sequence[Any], head_grads: Any) -> None:
+def _backward(
+    tape: Tape, heads: Sequence[Handle], head_grads: Handle | Sequence[Handle | None] | None
+) -> None:
     variables = [node for node in tape.marked if node.statics.request != "null"]
     starts = _head_values(heads, head_grads)
     gradients: list[Any] | None = tape.planned(starts, variables)
@@ -179,13 +181,13 @@ def _write_gradients(totals: Mapping[Mark, Value], attempt: Change) -> None:
 
 
 def grad(
-    heads: object,
-    variables: object,
-    head_grads: object = None,
+    heads: Handle | Sequence[Handle],
+    variables: Array | Sequence[Array],
+    head_grads: Handle | Sequence[Handle | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
-) -> list[Any]:
+) -> list[Array]:
     """Gradients of ``heads`` with respect to ``variables``, as new arrays.
 
     Args:
@@ -201,7 +203,7 @@ def grad(
     Raises:
         GradientError: a head was not recorded, or does not depend on a variable.
     """
-    heads, variables = _as_list(heads), _as_list(variables, "variable")
+    heads, variables = _arrays(heads), _arrays(variables, "variable")
     if not variables:
         raise CheckError("grad: no variable was given; give an array, or a list of at least one.")
     tape = Tape(heads)
@@ -216,7 +218,7 @@ def grad(
         entries.append(Entry(value.node, value.index))
     with RecordingScope(create_graph, None):
         gradients = tape.gradients(_head_values(heads, head_grads), entries, create_graph)
-        results = []
+        results: list[Array] = []
         for variable, value in zip(variables, gradients, strict=True):
             if value is None:
                 if create_graph:  # a constant, but a result of the variable as others are
@@ -236,7 +238,7 @@ class _HeadsError(GradientError, CheckError, mxnet_name="AssertionError"):
 class Tape:
     """The recorded operations below some heads; ``marked`` are the nodes of variables."""
 
-    def __init__(self, heads: Sequence[Any]):
+    def __init__(self, heads: Sequence[Handle]):
         self.heads = []
         for i, head in enumerate(heads):
             value = head._head_value()
@@ -403,10 +405,13 @@ def _run_node(node: Node, known: dict[Entry, Value], keep: bool) -> None:
         node.values = values
 
 
-def _head_values(heads: Sequence[Any], head_grads: object) -> list[Value]:
-    gradients = (
-        _as_list(head_grads, "head gradient") if head_grads is not None else [None] * len(heads)
-    )
+def _head_values(
+    heads: Sequence[Handle], head_grads: Handle | Sequence[Handle | None] | None
+) -> list[Value]:
+    gradients: list[Any] = [None] * len(heads)
+    if head_grads is not None:
+        gradients = list(head_grads) if isinstance(head_grads, (list, tuple)) else [head_grads]
+        _arrays([each for each in gradients if each is not None], "head gradient")
     if len(gradients) != len(heads):
         raise _HeadsError(
             f"{len(heads)} head(s) but {len(gradients)} head gradient(s); give one each, or None."
@@ -455,14 +460,14 @@ def _in_shape(gradient: Value, shape: tuple[int, ...]) -> Value:
     return record_operation(reshape, statics, (), (gradient,))[0]
 
 
-def _as_list(arrays: object, role: str = "head") -> list[Any]:
+def _arrays(arrays: Array | Sequence[Array], role: str = "head") -> list[Array]:
     """Arrays in a list.
 
     Raises:
         NotAnArrayError: one is none.
     """
-    listed = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+    listed: list[Any] = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
     for i, each in enumerate(listed):
-        if each is not None and not hasattr(each, "_read"):
+        if not isinstance(each, Handle):
             raise NotAnArrayError(f"{role} {i} must be an NDArray, not {type(each).__name__}.")
     return listed

@@ -51,14 +51,18 @@ def test_section() -> TrainingStateScope:
     return TrainingStateScope(False)
 
 
-def mark_variables(variables: object, gradients: object, grad_reqs: object = "write") -> None:
+def mark_variables(
+    variables: NDArray | Sequence[NDArray],
+    gradients: NDArray | Sequence[NDArray],
+    grad_reqs: str | Sequence[str] = "write",
+) -> None:
     """Attach gradient arrays to arrays; see ``mx.autograd.mark_variables``."""
     autograd.mark_variables(variables, gradients, grad_reqs)
 
 
 def backward(
     outputs: Sequence[NDArray],
-    out_grads: object = None,
+    out_grads: NDArray | Sequence[NDArray | None] | None = None,
     retain_graph: bool = False,
 ) -> None:
     """Compute the gradients of marked variables.

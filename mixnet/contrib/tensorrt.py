@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixnet.onnx.runtime import get_use_fp16 as get_use_fp16
 from mixnet.onnx.runtime import set_use_fp16 as set_use_fp16
 from mixnet.symbol.symbol import Symbol
-
-if TYPE_CHECKING:
-    pass
 
 
 def init_tensorrt_params(sym: Symbol, arg_params: Any, aux_params: Any) -> tuple[Any, Any]:

@@ -55,7 +55,7 @@ def drawing(nodes: Sequence[Node]) -> list[Node]:
     Nodes without a number, from symbol files, come first, in the order of ``nodes``.
     """
     nodes_that_draw = [node for node in nodes if node.op is not None and node.op.takes_key]
-    return sorted(nodes_that_draw, key=lambda node: getattr(node, "order", 0))
+    return sorted(nodes_that_draw, key=lambda node: node.order or 0)
 
 
 def in_order_of_calls(nodes: Sequence[Node]) -> list[Node]:
@@ -75,7 +75,7 @@ def numbers_of_draws(
             their numbers.
         statics_of: attributes of a node, with its mode.
     """
-    reached = {getattr(node, "order", 0) for node in drawing(nodes)}
+    reached = {node.order or 0 for node in drawing(nodes)}
     unused = [node for node in called if node.order not in reached]
     numbers: dict[Node, int] = {}
     count = 0

@@ -90,7 +90,7 @@ class Graph:
         results: dict[Node, Node | tuple[Entry, ...]] = dict(variables or {})
         # If nodes have lines: all nodes whose line is final.
         lines: set[Node] = set()
-        if any(hasattr(node, "line") for node in self.nodes):
+        if any(node.line is not None for node in self.nodes):
             replacements = [[Entry(v)] if isinstance(v, Node) else v for v in results.values()]
             lines = {*self.nodes, *(entry.node for entries in replacements for entry in entries)}
 
@@ -139,6 +139,6 @@ def _pass_on(node: Node, replacement: Node | tuple[Entry, ...], settled: set[Nod
         if each.op is None or each in settled:
             continue
         settled.add(each)
-        if not hasattr(each, "line"):
+        if each.line is None:
             each.made_from(node)
         stack += [entry.node for entry in each.inputs]

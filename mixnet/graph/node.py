@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mixnet.ops.operator import Operator
 from mixnet.process.source import (
@@ -15,9 +15,6 @@ from mixnet.process.source import (
     user_place,
     user_source,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 class Entry(NamedTuple):
@@ -48,11 +45,14 @@ class Node:
         attrs: attributes as text, as a symbol file has them; user attributes too.
         values: on a tape, the values of the outputs until backward has used them.
 
-    Some attributes are set only where they are needed. ``source`` is the user's line that created the
-    node: of symbols, and of others if lines were requested; ``line`` holds it, or the place in the
-    code to look it up from. ``call`` is the recorded call, on a tape. ``moves`` lists states that wait
-    for backward, also on a tape; see :mod:`mixnet.runtime.record.moving`. ``order`` is the order of
-    drawing for random operators of symbols and of loop bodies; see :mod:`mixnet.graph.draws`.
+    Attributes that not every graph needs:
+
+    * ``source`` is the user's line that created the node: of symbols, and of others if lines were
+      requested; ``line`` holds it, or the place in the code to look it up from.
+    * ``call`` is the recorded call, on a tape.
+    * ``moves`` lists states that wait for backward, also on a tape; see :mod:`mixnet.runtime.record.moving`.
+    * ``order`` is the order of drawing for random operators of symbols and of loop bodies; see
+      :mod:`mixnet.graph.draws`.
     """
 
     __slots__ = (
@@ -71,10 +71,10 @@ class Node:
     )
 
     op: Operator  # None for a variable, which see ``is_variable``
-    line: Source | Place
+    line: Source | Place | None
     call: Any
-    moves: Any
-    order: int
+    moves: tuple[Any, ...]
+    order: int | None
 
     def __init__(
         self,
@@ -93,14 +93,12 @@ class Node:
         self.name = name
         self.attrs = attrs or {}
         self.values = values
+        self.line = self.call = self.order = None
+        self.moves = ()
 
     @property
-    def source(self) -> Source:
-        """The user's line that made the node.
-
-        Raises:
-            AttributeError: it is not known.
-        """
+    def source(self) -> Source | None:
+        """The user's line that made the node, if it is known."""
         line = self.line
         return source_of(line) if isinstance(line, tuple) else line
 
@@ -124,12 +122,10 @@ class Node:
 
     def made_from(self, other: Node) -> Node:
         """This node, with the line and the order of the node that it was derived from, if set there."""
-        line = getattr(other, "line", None)
-        if line is not None:
-            self.line = line
-        order = getattr(other, "order", None)
-        if order is not None:
-            self.order = order
+        if other.line is not None:
+            self.line = other.line
+        if other.order is not None:
+            self.order = other.order
         return self
 
     def __repr__(self) -> str:
@@ -169,8 +165,7 @@ def made_in(node: Node) -> str:
     """A sentence for errors about a node, with a space before it: the user's line that made it;
     empty if not known.
     """
-    source = getattr(node, "source", None)
-    return "" if source is None else f" It was made in {source}."
+    return "" if node.source is None else f" It was made in {node.source}."
 
 
 def topological(heads: Iterable[Node]) -> list[Node]:

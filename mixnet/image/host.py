@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from mixnet.runtime.record.copy import host_view
 from mixnet.runtime.value.state import is_on_host
 from mixnet.runtime.value.value import adopt, aligned_empty
 from mixnet.util import is_np_array
-
-if TYPE_CHECKING:
-    pass
 
 Size = tuple[int, int]
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS = range(5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -14,9 +14,6 @@ from mixnet.metric.evaluation import EvalMetric, pairs
 from mixnet.metric.registry import alias, register
 from mixnet.metric.totals import as_classes, classes_on_host, measure, measured
 from mixnet.ops.registry import find
-
-if TYPE_CHECKING:
-    pass
 
 
 @measure

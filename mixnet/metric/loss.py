@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,9 +13,6 @@ from mixnet.metric.registry import register
 from mixnet.metric.totals import as_array, measure, measured
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.registry import find
-
-if TYPE_CHECKING:
-    pass
 
 
 @measure

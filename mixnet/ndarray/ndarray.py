@@ -34,6 +34,7 @@ from mixnet.runtime.record.copy import copy_across, to_host
 from mixnet.runtime.record.record import array_of
 from mixnet.runtime.record.record import record as record_operation
 from mixnet.runtime.value.change import array_lock, assign, change
+from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Spec, Value, from_device, from_host
 
@@ -99,13 +100,13 @@ else:
 _by_handle: WeakValueDictionary[int, NDArray] = WeakValueDictionary()
 
 
-class NDArray(Installed):
+class NDArray(Handle, Installed):
     """An n-dimensional array on a device, computed when its value is needed.
 
     Make one with ``mx.nd.array``, ``mx.nd.zeros`` and the like.
     """
 
-    __slots__ = ("__weakref__", "_link", "_value")
+    __slots__ = ()
     __array_priority__ = 1000.0  # NumPy arrays leave mixed operators to us
     __hash__ = object.__hash__  # handles are compared by value, but hashed by identity
     _is_sparse = False
@@ -419,7 +420,7 @@ class NDArray(Installed):
         self._set_mark(Mark(gradient, grad_req))
 
     def backward(
-        self, out_grad: object = None, retain_graph: bool = False, train_mode: bool = True
+        self, out_grad: NDArray | None = None, retain_graph: bool = False, train_mode: bool = True
     ) -> None:
         """Gradients of this array for the variables it was computed from.
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as onp
 
 from mixnet.numpy.creation import array
 from mixnet.numpy.ndarray import ndarray
-
-if TYPE_CHECKING:
-    pass
 
 
 def genfromtxt(*args: Any, **kwargs: Any) -> ndarray:

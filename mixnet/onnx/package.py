@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mixnet.base import DTypeError, MXNetError
-
-if TYPE_CHECKING:
-    pass
 
 OLDEST_WRITTEN, NEWEST_WRITTEN = 13, 28
 """Operator sets that can be written. Runtimes follow the newest one with a delay."""

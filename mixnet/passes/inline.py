@@ -48,7 +48,7 @@ def _expand(
     inner = _inner(node)
     name = prefix + node.name
     # Without lines of its own, an inner node gets the line that called the block.
-    origin = node if outer is None or hasattr(node, "line") else outer
+    origin = node if outer is None or node.line is not None else outer
     if inner is None:
         copied = node.replaced(inputs).made_from(origin)
         copied.name = name

@@ -88,7 +88,7 @@ def graph_data(graph: Graph, specs: dict[Entry, Known] | None = None) -> dict[st
     number = {node: i for i, node in enumerate(graph.nodes)}
     nodes = []
     for node, i in number.items():
-        source = getattr(node, "source", None)
+        source = node.source
         nodes.append(
             {
                 "id": i,

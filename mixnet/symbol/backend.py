@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,9 +18,6 @@ from mixnet.passes.facts import Facts
 from mixnet.passes.partition import Part, partition
 from mixnet.passes.set_training import set_training
 from mixnet.symbol.symbol import Symbol
-
-if TYPE_CHECKING:
-    pass
 
 _PART = "_backend_part"
 

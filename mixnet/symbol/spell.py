@@ -36,7 +36,7 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
         if steps is not None:
             return _in_steps(node, steps, inputs)
         attrs = _attributes(op, keywords)
-        order = getattr(node, "order", None)
+        order = node.order
         if op.takes_key and keyed:
             order = int(scalars[-1])
             inputs, scalars = inputs[:-1], scalars[:-1]

@@ -1,4 +1,4 @@
-"""The operator of a node is asked for facts, not probed for attributes: the base class has them all."""
+"""Nodes and their operators are asked for facts, not probed for attributes: their classes have them all."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ PACKAGE = Path(mx.__file__).parent
 
 
 def probes(text: str) -> Iterator[int]:
-    """Lines with ``getattr(node.op, ...)`` or ``hasattr(node.op, ...)``."""
+    """Lines with ``getattr`` or ``hasattr`` of a ``node`` or of a ``node.op``."""
     for node in nodes(text):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
             probed = node.args[0]
-            if isinstance(probed, ast.Attribute) and probed.attr == "op":
+            if getattr(probed, "attr", "") in ("op", "node") or getattr(probed, "id", "") == "node":
                 yield node.lineno
 
 
-def test_operators_are_not_probed() -> None:
+def test_nodes_and_operators_are_not_probed() -> None:
     lines = [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in PACKAGE.rglob("*.py")
         for line in probes(path.read_text(encoding="utf-8"))
     ]
-    assert not lines, f"{lines}: declare the fact in mixnet/ops/operator.py with its default"
+    assert not lines, (
+        f"{lines}: declare the fact with its default in mixnet/graph/node.py or mixnet/ops/operator.py"
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,9 @@ def test_operators_are_not_probed() -> None:
     [
         ('x = getattr(node.op, "graph", None)', [1]),
         ('\nif hasattr(entry.node.op, "graph"): pass', [2]),
-        ('getattr(node, "source", None)', []),
+        ('getattr(node, "source", None)', [1]),
+        ('getattr(entry.node, "source", None)', [1]),
+        ('getattr(note, "source", None)', []),
     ],
 )
 def test_a_probe(text: str, expected: list[int]) -> None:

@@ -602,3 +602,9 @@ def test_functions_start_gradients_below_what_passes_none() -> None:
         y = nd.BlockGrad(Two()(x * 3))
     y.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), [6, 6])
+
+
+def test_a_head_is_an_array() -> None:
+    for head in (None, 3.0):
+        with pytest.raises(mx.base.NotAnArrayError, match="head 1 must be an NDArray"):
+            autograd.backward([mx.nd.ones((1,)), head])  # type: ignore[list-item]

@@ -18,11 +18,11 @@ SECOND = [1.0, 1.2, 1.4, 5.4, 5.4, 5.4]  # after the second batch alone
 
 @pytest.fixture(params=[None, {}, {"static_alloc": True, "static_shape": True}])
 def layer(request: pytest.FixtureRequest) -> Iterator[gluon.nn.BatchNorm]:
-    made = gluon.nn.BatchNorm(in_channels=3)
-    made.initialize()
+    normalization = gluon.nn.BatchNorm(in_channels=3)
+    normalization.initialize()
     if request.param is not None:
-        made.hybridize(**request.param)
-    yield made
+        normalization.hybridize(**request.param)
+    yield normalization
 
 
 def batch(factor: float = 1, shift: float = 0) -> nd.NDArray:

@@ -35,14 +35,14 @@ def derivations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def gradients(
-    of: Callable[..., nd.NDArray], *inputs: np.ndarray, **how: object
+    of: Callable[..., nd.NDArray], *inputs: np.ndarray, **options: object
 ) -> list[np.ndarray]:
     variables = [nd.array(each) for each in inputs]
     for each in variables:
         each.attach_grad()
     with autograd.record():
         result = of(*variables)
-    result.backward(**how)
+    result.backward(**options)
     return [each.grad.asnumpy() for each in variables]
 
 

@@ -45,7 +45,7 @@ def test_tasks_that_take_turns_record_each_its_own() -> None:
 
 
 def test_a_task_without_a_scope_does_not_record() -> None:
-    entered, seen = [], []
+    entered, recording = [], []
 
     async def records() -> None:
         with autograd.record():
@@ -59,14 +59,16 @@ def test_a_task_without_a_scope_does_not_record() -> None:
         for _ in range(3):
             await asyncio.sleep(0)
             y = nd.Dropout(x * 2, p=0.5)
-            seen.append((autograd.is_recording(), autograd.is_training(), y._value.node is None))
+            recording.append(
+                (autograd.is_recording(), autograd.is_training(), y._value.node is None)
+            )
             assert (y.asnumpy() == 2).all()
 
     async def main() -> None:
         await asyncio.gather(records(), computes())
 
     asyncio.run(main())
-    assert entered and seen == [(False, False, True)] * 3
+    assert entered and recording == [(False, False, True)] * 3
 
 
 def test_modes_of_tasks() -> None:

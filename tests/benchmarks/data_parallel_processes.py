@@ -71,8 +71,8 @@ def worker(network: str, batch: int, repeats: int) -> None:
     steps = {"one program": contender(1), "several programs": contender(0)}
     whole = NamedSharding(sharding.mesh, PartitionSpec())
 
-    def over_all(data: np.ndarray, how: NamedSharding, shape: tuple[int, ...]) -> jax.Array:
-        return jax.make_array_from_callback(shape, how, lambda index: data)
+    def over_all(data: np.ndarray, sharding: NamedSharding, shape: tuple[int, ...]) -> jax.Array:
+        return jax.make_array_from_callback(shape, sharding, lambda index: data)
 
     values = [over_all(each, whole, each.shape) for each in start]
     state = {"params": [(values[i], values[i + 1]) for i in range(0, len(values), 2)]}

@@ -34,9 +34,9 @@ def measure(rule: str) -> None:
     bare, executable = ahead.bare_call, segment.executable
 
     def watched_bare(program: Any) -> Any:
-        made = bare(program)
-        compiled[made] = program
-        return made
+        step = bare(program)
+        compiled[step] = program
+        return step
 
     def watched(*args: Any) -> Any:
         actual = executable(*args)

@@ -101,15 +101,16 @@ def main() -> None:
         there = np.load(folder / "results.npz")
     floats = here["floats"]
 
-    def apart(one: np.ndarray, other: np.ndarray) -> str:
+    def difference(one: np.ndarray, other: np.ndarray) -> str:
         return f"{np.abs(one - other).max() / np.abs(floats).max():.1%}"
 
-    print("float32, mixnet and MXNet:", apart(floats, there["floats"]))
+    print("float32, mixnet and MXNet:", difference(floats, there["floats"]))
     for dtype in DTYPES:
         ours, own = there[f"ours {dtype}"], there[f"own {dtype}"]
-        print(f"{dtype}, in MXNet: our file and its own network {apart(ours, own)}")
+        print(f"{dtype}, in MXNet: our file and its own network {difference(ours, own)}")
         print(
-            f"{dtype}, from float32: MXNet {apart(own, floats)}, mixnet {apart(here[dtype], floats)}"
+            f"{dtype}, from float32: MXNet {difference(own, floats)}, "
+            f"mixnet {difference(here[dtype], floats)}"
         )
         there_, here_ = (each[f"largest {dtype}"].tolist() for each in (there, here))
         print(f"{dtype}, largest integers of fused sums: MXNet {there_}, mixnet {here_}")

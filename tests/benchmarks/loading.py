@@ -218,18 +218,18 @@ def main() -> None:
                             (False, True) if workers and framework != "torch" else (False,)
                         ):
                             kind = "threads" if threads else "processes" if workers else "none"
-                            how = f"{workers} {kind}" if workers else "none"
+                            way = f"{workers} {kind}" if workers else "none"
                             try:
                                 result = measure(framework, case, folder, workers, threads)
                             except subprocess.SubprocessError as error:
-                                print(f"{framework} {case} {how} is left out: {error}")
+                                print(f"{framework} {case} {way} is left out: {error}")
                                 continue
-                            speeds.setdefault((case, how, framework), []).append(result)
+                            speeds.setdefault((case, way, framework), []).append(result)
     rows = {key: statistics.median(values) for key, values in speeds.items()}
-    for case, how in dict.fromkeys((case, how) for case, how, _ in rows):
-        messages = [f"{name} {rows[case, how, name]:10.0f}" for name in frameworks
-                if (case, how, name) in rows]  # fmt: skip
-        print(f"{case:8} workers: {how:12} samples/s: {'   '.join(messages)}")
+    for case, way in dict.fromkeys((case, way) for case, way, _ in rows):
+        messages = [f"{name} {rows[case, way, name]:10.0f}" for name in frameworks
+                if (case, way, name) in rows]  # fmt: skip
+        print(f"{case:8} workers: {way:12} samples/s: {'   '.join(messages)}")
     if options.json:
         with open(options.json, "w") as file:
             json.dump([{"case": c, "workers": h, "framework": f, "samples_per_second": v}

@@ -55,13 +55,13 @@ def program(symbol: Symbol, shapes: dict[str, Any], mode: str | None) -> tuple[A
     inputs = [Node(None, name=node.name) for node in op.graph.inputs]
     node = Node(forward, (), (), tuple(Entry(each) for each in inputs), "net")
     head = Entry(Node(find("ones_like"), (), (), (Entry(node),), "head"))
-    made = forward.backward_node(node, [head], expected)
-    assert made is not None
-    graph = Graph(tuple(Entry(made, i) for i in expected), tuple(inputs))
+    gradients = forward.backward_node(node, [head], expected)
+    assert gradients is not None
+    graph = Graph(tuple(Entry(gradients, i) for i in expected), tuple(inputs))
     facts = Facts("cpu", [(each.shape, each.dtype) for each in arrays])
     run = lower(pipeline.run(graph, "segment", facts))
     with jax.enable_x64(True):
-        return jax.jit(lambda *given: run(given)).lower(*arrays).compile(), arrays
+        return jax.jit(lambda *operands: run(operands)).lower(*arrays).compile(), arrays
 
 
 def main() -> None:

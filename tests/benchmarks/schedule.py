@@ -29,7 +29,7 @@ def bytes_over_training(steps: int = 1000) -> tuple[int, int]:
     trainer = gluon.Trainer(net.collect_params(), "adam")
     x, y = nd.random.normal(shape=(64, 100)), nd.zeros((64,))
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
-    held = []
+    live = []
     for step in range(steps):
         with autograd.record():
             loss = loss_of(net(x), y)
@@ -38,8 +38,8 @@ def bytes_over_training(steps: int = 1000) -> tuple[int, int]:
         if step in (10, steps - 1):
             nd.waitall()
             gc.collect()
-            held.append(sum(each.nbytes for each in jax.live_arrays()))
-    return held[0], held[1]
+            live.append(sum(each.nbytes for each in jax.live_arrays()))
+    return live[0], live[1]
 
 
 def main() -> None:

@@ -107,7 +107,7 @@ def measure(browser: Any, name: str, make: Callable[[], View], open_all: bool = 
     """Print the figures of one view."""
     start = time.perf_counter()
     view = make()
-    made = time.perf_counter() - start
+    building = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.html"
         view.to_html(path)
@@ -130,7 +130,7 @@ def measure(browser: Any, name: str, make: Callable[[], View], open_all: bool = 
         page.close()
     packed = len(pack({"payload": view.payload, "state": view.state}))
     print(
-        f"{name:44s} made {made:6.2f} s   data {packed / 1000:7.1f} kB   first picture "
+        f"{name:44s} built in {building:6.2f} s   data {packed / 1000:7.1f} kB   first picture "
         f"{statistics.median(firsts):6.0f} ms   "
         f"frame {statistics.median(times):5.2f} ms, 95%: {times[int(0.95 * len(times))]:5.2f} ms"
     )

@@ -64,11 +64,11 @@ def run(
     ``compiled`` is the folder of compiled programs.
     """
     with tempfile.TemporaryDirectory() as folder:
-        said = Path(folder, "seconds-of-the-import")
+        import_seconds = Path(folder, "seconds-of-the-import")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             done = subprocess.run(
-                [launcher, "-c", START, library, str(PROGRAMS / f"{name}.py"), str(said)],
+                [launcher, "-c", START, library, str(PROGRAMS / f"{name}.py"), str(import_seconds)],
                 cwd=folder,
                 env={**os.environ, "MIXNET_CACHE_DIR": compiled},
                 capture_output=True,
@@ -80,7 +80,7 @@ def run(
             printed, errors, code = "", f"no end after {error.timeout} s", 124
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        importing = float(said.read_text()) if said.exists() else 0.0
+        importing = float(import_seconds.read_text()) if import_seconds.exists() else 0.0
     return Outcome(printed, errors, code, processor, processor - importing)
 
 

@@ -26,7 +26,7 @@ def regression(samples: int = 12) -> tuple[Any, dict[str, Any], Any]:
     return net, params, train
 
 
-def made(net: Any, **options: Any) -> Any:
+def module_of(net: Any, **options: Any) -> Any:
     return SVRGModule(net, ["data"], ["lin_reg_label"], **options)
 
 
@@ -39,7 +39,7 @@ def ready(train: Any, module: Any, params: Any) -> Any:
 
 def test_two_epochs_give_the_numbers_of_mxnet() -> None:
     net, params, train = regression()
-    module = ready(train, made(net, update_freq=2), params)
+    module = ready(train, module_of(net, update_freq=2), params)
     assert isinstance(module._optimizer, _SVRGOptimizer)
     assert list(module._optimizer.idx2name.values()) == [
         "fc1_weight", "fc1_bias", "fc1_weight_full", "fc1_bias_full",
@@ -62,7 +62,7 @@ def test_two_epochs_give_the_numbers_of_mxnet() -> None:
 
 def test_padding_does_not_count_in_the_mean_gradient() -> None:
     net, params, train = regression(10)
-    module = ready(train, made(net, update_freq=1), params)
+    module = ready(train, module_of(net, update_freq=1), params)
     module.update_full_grads(train)
     actual = module._param_dict[0]["fc1_weight"].asnumpy()[0]
     expected = [1.6526184, 1.5408758, 1.4768305, 1.9102428, 0.75631297]
@@ -73,7 +73,7 @@ def test_fit_logs_and_two_devices_train_as_one(caplog: pytest.LogCaptureFixture)
     weights = []
     for contexts in ([mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]):
         net, params, train = regression()
-        module = made(net, update_freq=2, context=contexts)
+        module = module_of(net, update_freq=2, context=contexts)
         with caplog.at_level(logging.INFO):
             module.fit(
                 train, eval_data=train, eval_metric="mse", num_epoch=3, arg_params=params,
@@ -92,7 +92,7 @@ def test_fit_logs_and_two_devices_train_as_one(caplog: pytest.LogCaptureFixture)
 
 def test_a_mean_gradient_takes_the_place_of_the_last() -> None:
     net, params, train = regression()
-    module = ready(train, made(net, update_freq=1), params)
+    module = ready(train, module_of(net, update_freq=1), params)
     results = []
     for _ in range(2):
         module.update_full_grads(train)
@@ -103,7 +103,7 @@ def test_a_mean_gradient_takes_the_place_of_the_last() -> None:
 def test_how_often_is_a_positive_integer() -> None:
     net, _, _ = regression()
     with pytest.raises(ValueError, match="must be a positive integer"):
-        made(net, update_freq=0)
+        module_of(net, update_freq=0)
     for wrong in (1.5, None):
         with pytest.raises(TypeError, match="must be an integer"):
-            made(net, update_freq=wrong)
+            module_of(net, update_freq=wrong)

@@ -85,9 +85,13 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_vectors_of_a_file(files: Path) -> None:
-    made = text.embedding.CustomEmbedding(str(files / "a"))
-    assert len(made) == 3 and made.vec_len == 2 and made.idx_to_token == ["<unk>", "a", "b"]
-    assert made.idx_to_vec.asnumpy().tolist() == [[0, 0], [0.5, 0.25], [3, 4]]
+    embedding = text.embedding.CustomEmbedding(str(files / "a"))
+    assert (
+        len(embedding) == 3
+        and embedding.vec_len == 2
+        and embedding.idx_to_token == ["<unk>", "a", "b"]
+    )
+    assert embedding.idx_to_vec.asnumpy().tolist() == [[0, 0], [0.5, 0.25], [3, 4]]
     actual = text.embedding.CustomEmbedding(str(files / "unknown"))
     assert actual.idx_to_vec.asnumpy().tolist() == [[9, 9], [1, 2], [3, 4]]
     ones = text.embedding.CustomEmbedding(
@@ -117,19 +121,19 @@ def test_vectors_for_a_vocabulary(files: Path) -> None:
 
 
 def test_asking_for_vectors_and_changing_them(files: Path) -> None:
-    made = text.embedding.CustomEmbedding(str(files / "tab"), "\t")
-    ask = made.get_vecs_by_tokens
+    embedding = text.embedding.CustomEmbedding(str(files / "tab"), "\t")
+    ask = embedding.get_vecs_by_tokens
     assert ask("a").asnumpy().tolist() == [1, 2]
     assert ask(["a", "b", "zz"]).asnumpy().tolist() == [[1, 2], [0, 0], [0, 0]]
     assert ask(["A", "B"], lower_case_backup=True).asnumpy().tolist() == [[1, 2], [3, 4]]
-    made.update_token_vectors(["a", "B"], mx.nd.array([[5, 6], [7, 8]]))
-    made.update_token_vectors("<unk>", mx.nd.array([3, 3]))
-    assert made.idx_to_vec.asnumpy().tolist() == [[3, 3], [5, 6], [7, 8]]
+    embedding.update_token_vectors(["a", "B"], mx.nd.array([[5, 6], [7, 8]]))
+    embedding.update_token_vectors("<unk>", mx.nd.array([3, 3]))
+    assert embedding.idx_to_vec.asnumpy().tolist() == [[3, 3], [5, 6], [7, 8]]
     with pytest.raises(ValueError, match="'zz' is unknown"):
-        made.update_token_vectors("zz", mx.nd.ones((2,)))
+        embedding.update_token_vectors("zz", mx.nd.ones((2,)))
     for tokens, vectors in ((["a", "B"], mx.nd.ones((2,))), ("a", mx.nd.ones((3,))), ("a", [1, 2])):
         with pytest.raises(AssertionError, match="must be an array of shape"):
-            made.update_token_vectors(tokens, vectors)
+            embedding.update_token_vectors(tokens, vectors)
 
 
 def test_files_that_are_no_embeddings(files: Path) -> None:

@@ -99,17 +99,17 @@ def optimizers() -> None:
 
 
 def compressed() -> None:
-    for how in ({"type": "2bit", "threshold": 0.5}, {"type": "fp16"}):
+    for method in ({"type": "2bit", "threshold": 0.5}, {"type": "fp16"}):
         own = mx.kv.create("dist_async")
-        own.set_gradient_compression(how)
+        own.set_gradient_compression(method)
         own.init("c", nd.zeros((4, 5)))
         own.set_updater(add)
         own._barrier()
         for _ in range(2):
             own.push("c", nd.full((4, 5), 0.3))
         own._barrier()
-        step = 0.5 if how["type"] == "2bit" else 0.6
-        assert np.allclose(pulled(own, "c", nd.ones((4, 5))), step * count, atol=1e-3), how
+        step = 0.5 if method["type"] == "2bit" else 0.6
+        assert np.allclose(pulled(own, "c", nd.ones((4, 5))), step * count, atol=1e-3), method
 
     try:
         mx.kv.create("dist_async").set_gradient_compression({"type": "powersgd"})

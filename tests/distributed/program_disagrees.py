@@ -7,7 +7,7 @@ import sys
 import mixnet as mx
 from mixnet import nd
 
-how = sys.argv[1]
+difference = sys.argv[1]
 store = mx.kv.create("dist_sync")
 store.init(["a", "b"], [nd.zeros(3), nd.zeros((300, 400))])
 row = nd.sparse.row_sparse_array((nd.ones((1, 400)), [0]), shape=(300, 400))
@@ -18,14 +18,14 @@ for _ in range(3):
 nd.waitall()
 order = ["a", "b"] if store.rank == 0 else ["b", "a"]
 try:
-    if how == "order":
+    if difference == "order":
         for key in order:
             store.push(key, values[key])
-    elif how == "kind" and store.rank == 1:
+    elif difference == "kind" and store.rank == 1:
         store.push("a", values["a"])
         store.push("b", row)
         store.pull("b", out=nd.zeros((300, 400)))
-    elif how == "dtype" and store.rank == 1:
+    elif difference == "dtype" and store.rank == 1:
         store.push("a", values["a"].astype("float64"))
     else:
         store.push("a", values["a"])

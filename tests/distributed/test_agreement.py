@@ -31,7 +31,7 @@ class Job:
             for member in self.members if answer else ():
                 member.hear(answer)
 
-    def come(self, rank: int, text: str) -> int:
+    def announce(self, rank: int, text: str) -> int:
         number = self.members[rank].note(Description(text))
         self.members[rank].speak()
         return number
@@ -42,21 +42,21 @@ def never() -> bool:
 
 
 def test_noting_sends_nothing_and_waiting_sends_what_was_noted() -> None:
-    said: list[dict[str, Any]] = []
-    member = Agreement(lambda **message: said.append(message))
+    messages: list[dict[str, Any]] = []
+    member = Agreement(lambda **message: messages.append(message))
     numbers = [member.note(Description(text)) for text in ("a", "b")]
-    assert said == [], "whoever notes may hold a lock"
+    assert messages == [], "whoever notes may hold a lock"
     member.wait(numbers[0], lambda: True)
-    assert [each["ask"]["number"] for each in said] == numbers
+    assert [each["ask"]["number"] for each in messages] == numbers
     member.speak()
-    assert len(said) == 2
+    assert len(messages) == 2
 
 
 def test_a_loop_is_asked_about_once() -> None:
     job = Job(2)
     for _ in range(20):
         for text in ("a", "b", "c"):
-            numbers = [job.come(rank, text) for rank in range(2)]
+            numbers = [job.announce(rank, text) for rank in range(2)]
             job.deliver()
             for member, number in zip(job.members, numbers, strict=True):
                 member.wait(number, never)
@@ -67,12 +67,12 @@ def test_a_loop_is_asked_about_once() -> None:
 def test_who_leaves_the_known_way_is_noticed_by_all(late: bool) -> None:
     job = Job(3)
     for text in ("a", "b") * 3:
-        numbers = [job.come(rank, text) for rank in range(3)]
+        numbers = [job.announce(rank, text) for rank in range(3)]
         job.deliver()
     ranks = (1, 0, 2) if late else (0, 1, 2)
     numbers = [0, 0, 0]
     for rank in ranks:
-        numbers[rank] = job.come(rank, "other" if rank == 1 else "a")
+        numbers[rank] = job.announce(rank, "other" if rank == 1 else "a")
         job.deliver()
     assert numbers[0] == numbers[2] == 0 and numbers[1]  # rank 1 has nothing to run yet
     for member in job.members:
@@ -82,7 +82,7 @@ def test_who_leaves_the_known_way_is_noticed_by_all(late: bool) -> None:
 
 def test_waiting_ends_when_the_job_does() -> None:
     job = Job(2)
-    number = job.come(0, "a")
+    number = job.announce(0, "a")
     over = threading.Event()
     thread = threading.Thread(target=job.members[0].wait, args=(number, over.is_set))
     thread.start()
@@ -93,15 +93,15 @@ def test_waiting_ends_when_the_job_does() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "first", "second"),
+    ("difference", "first", "second"),
     [
         ("order", "all-reduce of 'a' (3,) float32", "all-reduce of 'b' (300, 400) float32"),
         ("kind", "all-reduce of 'b' (300, 400) float32", "rows of 'b' (300, 400) float32"),
         ("dtype", "all-reduce of 'a' (3,) float32", "all-reduce of 'a' (3,) float64"),
     ],
 )
-def test_workers_that_push_different_things(how: str, first: str, second: str) -> None:
-    job = launch(2, "program_disagrees.py", how)
+def test_workers_that_push_different_things(difference: str, first: str, second: str) -> None:
+    job = launch(2, "program_disagrees.py", difference)
     assert job.returncode == 3, job.stdout + job.stderr
     for rank in range(2):  # one error, the same for all
         assert f"[rank {rank}] DisagreementError: The workers come to different" in job.stdout

@@ -56,10 +56,10 @@ def test_a_worker_that_does_not_come() -> None:
         )
         for role, more in roles.items()
     }
-    said = {role: process.communicate(timeout=60)[1] for role, process in started.items()}
+    errors = {role: process.communicate(timeout=60)[1] for role, process in started.items()}
     reason = "After 5 s rank 1 had not come; of 2 workers rank 0 had."
-    assert reason in said["worker"] and "MIXNET_JOIN_SECONDS" in said["worker"]
-    assert reason in said["scheduler"]
+    assert reason in errors["worker"] and "MIXNET_JOIN_SECONDS" in errors["worker"]
+    assert reason in errors["scheduler"]
     codes = {role: process.returncode for role, process in started.items()}
     assert codes == {"scheduler": 1, "server": 1, "worker": EXIT_NOT_JOINED}
 

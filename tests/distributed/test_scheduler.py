@@ -107,8 +107,8 @@ def test_who_is_lost_is_told_at_once(capfd: pytest.CaptureFixture) -> None:
         assert "rank 1 (process 7 on h1) has ended" in (await server.hear())["end"]
 
     assert with_scheduler(3, talk) == 1
-    said = capfd.readouterr().err
-    assert said.count("mixnet scheduler:") == 1 and "rank 1 (process 7 on h1) has ended" in said
+    errors = capfd.readouterr().err
+    assert errors.count("mixnet scheduler:") == 1 and "rank 1 (process 7 on h1) has ended" in errors
 
 
 def test_reasons_of_failed_workers_travel() -> None:

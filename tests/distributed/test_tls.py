@@ -82,8 +82,8 @@ def _run(
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for role, tls in zip(roles, envs, strict=True)
     ]  # fmt: skip
-    said = [process.communicate(timeout=90) for process in started]
-    return [(p.returncode, *each) for p, each in zip(started, said, strict=True)]
+    outputs = [process.communicate(timeout=90) for process in started]
+    return [(p.returncode, *each) for p, each in zip(started, outputs, strict=True)]
 
 
 def test_a_job_with_certificates(certificates: dict[str, str], tmp_path: Path) -> None:

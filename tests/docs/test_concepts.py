@@ -44,10 +44,10 @@ def test_every_page_has_a_live_view() -> None:
 def test_pictures_are_what_the_script_draws() -> None:
     import draw
 
-    made = draw.pictures()
+    pictures = draw.pictures()
     stale = [
         name
-        for name, text in made.items()
+        for name, text in pictures.items()
         if (CONCEPTS.parent / "pictures" / name).read_text() != text
     ]
     assert stale == [], "run: python docs/pictures/draw.py"

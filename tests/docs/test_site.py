@@ -47,9 +47,9 @@ def test_notebooks_are_brought_in_frozen_with_their_links(tmp_path: Path) -> Non
     text = nbformat.v4.new_markdown_cell("[more](../docs/concepts/lazy.md), [all](.)")
     nbformat.write(nbformat.v4.new_notebook(cells=[text, cell]), source / "01_a.ipynb")
     assert bring(source, target) == ["01_a"]
-    made = nbformat.read(target / "01_a.ipynb", as_version=4)
-    assert made.cells[0].source == "[more](../concepts/lazy.md), [all](index.md)"
-    assert set(made.cells[1].outputs[0].data) == {"text/html"}
+    page = nbformat.read(target / "01_a.ipynb", as_version=4)
+    assert page.cells[0].source == "[more](../concepts/lazy.md), [all](index.md)"
+    assert set(page.cells[1].outputs[0].data) == {"text/html"}
     assert "01_a" in (target / "index.md").read_text()
     assert not (target / "99_gone.ipynb").exists()
 

@@ -39,16 +39,16 @@ def watchdog() -> Iterator[None]:
 
 @pytest.fixture(params=KINDS)
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    made = KINDS[request.param]()
-    yield made
-    made.stop()
+    tested = KINDS[request.param]()
+    yield tested
+    tested.stop()
 
 
 @pytest.fixture
 def threaded() -> Iterator[ThreadedEngine]:
-    made = ThreadedEngine({"compute": 4})
-    yield made
-    made.stop()
+    engine = ThreadedEngine({"compute": 4})
+    yield engine
+    engine.stop()
 
 
 # ---- the law: any program of pushes gives the serial result -----------------------------------
@@ -66,11 +66,11 @@ def run(engine: Engine | None, steps: list, slow: bool = False) -> tuple[list, l
     """Cells after the steps, and what every step read; without an engine, one after the other."""
     cells = [0] * 6
     variables = [Var(f"v{i}") for i in range(6)]
-    seen: list = [None] * len(steps)
+    values_read: list = [None] * len(steps)
     busy = [0] * 6  # how many write to a cell at this moment: more than one is an error
 
     def work(number: int, reads: list, writes: list) -> None:
-        seen[number] = [cells[i] for i in reads]
+        values_read[number] = [cells[i] for i in reads]
         for i in set(writes):
             busy[i] += 1
             assert busy[i] == 1
@@ -99,7 +99,7 @@ def run(engine: Engine | None, steps: list, slow: bool = False) -> tuple[list, l
         for i, var in enumerate(variables):
             assert var.version == sum(i in set(writes) for _, writes, *_ in steps)
             assert not var.queue and not var.holders
-    return cells, seen
+    return cells, values_read
 
 
 @given(st.lists(STEP, max_size=40), st.sampled_from(sorted(KINDS)))

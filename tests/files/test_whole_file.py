@@ -192,8 +192,10 @@ while True:
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_saves_that_are_killed_or_interrupted(tmp_path: Path, how: signal.Signals) -> None:
+@pytest.mark.parametrize("signal_number", [signal.SIGKILL, signal.SIGINT])
+def test_saves_that_are_killed_or_interrupted(
+    tmp_path: Path, signal_number: signal.Signals
+) -> None:
     path = tmp_path / "f.params"
     mx.nd.save(path, {"a": mx.nd.zeros((2_000_000,))})
     for round_ in range(3):
@@ -205,7 +207,7 @@ def test_saves_that_are_killed_or_interrupted(tmp_path: Path, how: signal.Signal
         )
         assert next_line(process) == "ready\n"
         time.sleep(0.3 + 0.11 * round_)
-        process.send_signal(how)
+        process.send_signal(signal_number)
         try:
             process.wait(30)
         finally:
@@ -213,7 +215,7 @@ def test_saves_that_are_killed_or_interrupted(tmp_path: Path, how: signal.Signal
             process.communicate(timeout=60)
         actual = mx.nd.load(path)["a"].asnumpy()
         assert actual.min() == actual.max()
-        if how is signal.SIGINT:
+        if signal_number is signal.SIGINT:
             assert _names(tmp_path) == ["f.params"]
         mx.nd.save(path, {"a": mx.nd.zeros((2_000_000,))})
         assert _names(tmp_path) == ["f.params"]

@@ -84,8 +84,8 @@ def _in_process(work: Sequence[Work], seed: int) -> tuple[list[tuple[str, int, s
             each.touch()
         options = {"seed": seed, "work": work, "progress": str(progress), "findings": str(findings)}
         command = [sys.executable, "-m", "tests.fuzz.worker", json.dumps(options)]
-        with errors.open("w") as said:
-            worker = subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=said)
+        with errors.open("w") as log:
+            worker = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
             at, since = b"", time.monotonic()
             while worker.poll() is None:
                 time.sleep(0.05)
@@ -105,9 +105,9 @@ def _in_process(work: Sequence[Work], seed: int) -> tuple[list[tuple[str, int, s
     if not at or code > 0:
         raise RuntimeError(f"{work[0][0]} and others: the valid files do not load.\n{text}")
     step, number = map(int, at.split())
-    how = f"ended by signal {-code}" if code != -9 else f"no answer in {HANGS:g} s, or killed"
+    reason = f"ended by signal {-code}" if code != -9 else f"no answer in {HANGS:g} s, or killed"
     name, _, end = work[step]
-    problems.append((name, number, f"{how}\n{text}"))
+    problems.append((name, number, f"{reason}\n{text}"))
     return problems, [(name, number + 1, end), *work[step + 1 :]]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 CONTENT = b"planted mistakes\n" * 4
 KINDS = ("nothing", "error", "crash", "hang", "memory")
-taken: list[np.ndarray] = []
+memory: list[np.ndarray] = []
 
 
 def kind_of(content: bytes) -> str:
@@ -36,5 +36,5 @@ def load(path: Path) -> None:
     if kind == "hang":
         time.sleep(1000)
     if kind == "memory":
-        taken.append(np.ones(200 << 20, np.uint8))
-        taken.pop()
+        memory.append(np.ones(200 << 20, np.uint8))
+        memory.pop()

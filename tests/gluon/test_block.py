@@ -28,10 +28,10 @@ class Part(nn.HybridBlock):
             self.hidden = nn.Dense(4)
             self.scale = self.params.get("scale", shape=(1, 4), init="ones")
             self.fixed = self.params.get_constant("fixed", [[1.0, 2.0, 3.0, 4.0]])
-        self.seen: list = []
+        self.calls: list = []
 
     def hybrid_forward(self, F, x, scale, fixed):
-        self.seen.append((F.__name__, repr(x)))
+        self.calls.append((F.__name__, repr(x)))
         y = F.relu(self.hidden(x))
         return F.broadcast_mul(y, scale), [x, F.broadcast_add(y, fixed)]
 
@@ -158,9 +158,9 @@ def test_sequences() -> None:
     row.add(nn.Dense(2))
     with pytest.warns(UserWarning, match="HybridSequential"):
         row.hybridize()
-    seen: list[str] = []
-    assert net.apply(lambda block: seen.append(block.name)) is net
-    assert seen == ["net_dense0_relu", "net_dense0", "net_batchnorm0", "net_dense1", "net"]
+    names: list[str] = []
+    assert net.apply(lambda block: names.append(block.name)) is net
+    assert names == ["net_dense0_relu", "net_dense0", "net_batchnorm0", "net_dense1", "net"]
 
 
 @pytest.mark.parametrize("kind", [nn.Lambda, nn.HybridLambda])
@@ -179,20 +179,20 @@ def test_functions_as_layers(kind) -> None:
 def test_hooks() -> None:
     net = perceptron(prefix="net_")
     net.initialize()
-    seen: list = []
-    before = net.register_forward_pre_hook(lambda block, inputs: seen.append(len(inputs)))
+    calls: list = []
+    before = net.register_forward_pre_hook(lambda block, inputs: calls.append(len(inputs)))
     after = net[0].register_forward_hook(
-        lambda block, inputs, output: seen.append((block.name, inputs[0].shape, output.shape))
+        lambda block, inputs, output: calls.append((block.name, inputs[0].shape, output.shape))
     )
     net(nd.ones((2, 4)))
-    assert seen[0] == 1 and ("net_dense0", (2, 4), (2, 3)) in seen
+    assert calls[0] == 1 and ("net_dense0", (2, 4), (2, 3)) in calls
     with pytest.warns(UserWarning, match="has hooks while"):
         net.hybridize()
     before.detach()
     after.detach()
-    count = len(seen)
+    count = len(calls)
     net(nd.ones((2, 4)))
-    assert len(seen) == count
+    assert len(calls) == count
     with pytest.raises(AssertionError, match="already holds a hook"):
         after.attach(net._forward_hooks, print)
     with net.register_forward_hook(print):
@@ -207,20 +207,20 @@ def test_results_of_operators(monitor_all: bool) -> None:
     x = nd.ones((2, 4))
     expected = net(x).asnumpy()
     net.hybridize()
-    seen: dict = {}
+    outputs: dict = {}
     net.register_op_hook(
-        lambda name, op, array: seen.update({name: (op, array.shape)}), monitor_all
+        lambda name, op, array: outputs.update({name: (op, array.shape)}), monitor_all
     )
     with autograd.record(train_mode=False):
         actual = net(x)
     actual.backward()
     np.testing.assert_allclose(actual.asnumpy(), expected, rtol=1e-6)
     assert abs(net[0].weight.grad().asnumpy()).sum() > 0
-    assert seen["net_dense0_fwd_output"] == ("FullyConnected", (2, 3))
-    names = [name for name in seen if name.startswith("net_batchnorm0")]
+    assert outputs["net_dense0_fwd_output"] == ("FullyConnected", (2, 3))
+    names = [name for name in outputs if name.startswith("net_batchnorm0")]
     inputs = ["data", "gamma", "beta", "moving_mean", "moving_var"] if monitor_all else []
     assert names == [f"net_batchnorm0_fwd_{each}" for each in (*inputs, "output")]
-    assert ("net_dense0_relu_fwd_input0" in seen) == monitor_all
+    assert ("net_dense0_relu_fwd_input0" in outputs) == monitor_all
 
 
 SUMMARY = """\
@@ -285,22 +285,22 @@ def test_a_hybridized_block_runs_its_code_once_on_symbols() -> None:
     part.initialize()
     x = nd.array([[1.0, -2.0, 0.5]])
     expected = part(x)
-    assert part.seen[-1][0] == "mixnet.ndarray"
+    assert part.calls[-1][0] == "mixnet.ndarray"
     part.hybridize(static_alloc=True, static_shape=True, inline_limit=3, partial_shape=True)
-    part.seen.clear()
+    part.calls.clear()
     actual = part(x)
-    assert part.seen == [("mixnet.symbol", "<Symbol data>")]
+    assert part.calls == [("mixnet.symbol", "<Symbol data>")]
     part(nd.ones((2, 3)))
     with autograd.record():
         part(x)
-    assert len(part.seen) == 1
+    assert len(part.calls) == 1
     assert isinstance(actual, list) and isinstance(actual[1], list)
     np.testing.assert_allclose(actual[0].asnumpy(), expected[0].asnumpy(), rtol=1e-6)
     np.testing.assert_array_equal(actual[1][0].asnumpy(), x.asnumpy())
     np.testing.assert_allclose(actual[1][1].asnumpy(), expected[1][1].asnumpy(), rtol=1e-6)
     part.hybridize(False)
     part(x)
-    assert part.seen[-1][0] == "mixnet.ndarray"
+    assert part.calls[-1][0] == "mixnet.ndarray"
 
 
 def test_code_that_symbols_cannot_run_is_traced() -> None:
@@ -321,7 +321,7 @@ def test_children_may_be_hybridized_alone() -> None:
     net.initialize()
     net[0].hybridize()
     first = net(nd.ones((2, 3)))
-    assert net[0].seen[-1][0] == "mixnet.symbol"
+    assert net[0].calls[-1][0] == "mixnet.symbol"
     np.testing.assert_allclose(net(nd.ones((2, 3))).asnumpy(), first.asnumpy())
 
 
@@ -360,8 +360,8 @@ def test_inputs_that_do_not_go_together() -> None:
         block(one, mx.sym.var("x"))
     with pytest.raises(ValueError, match="at least one NDArray or Symbol"):
         block(3, 4)
-    for kind, what in ((gluon.Block, "forward"), (gluon.HybridBlock, "neither")):
-        with pytest.raises(NotImplementedError, match=what):
+    for kind, message in ((gluon.Block, "forward"), (gluon.HybridBlock, "neither")):
+        with pytest.raises(NotImplementedError, match=message):
             kind()(one)
     dense = nn.Dense(2, in_units=3)
     dense.initialize()

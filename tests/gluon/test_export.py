@@ -145,9 +145,9 @@ def test_dtypes_and_contexts_of_files(tmp_path: Path) -> None:
     net.save_parameters(path)
 
     def other(**kwargs):
-        made = nn.Dense(3, in_units=2, dtype="float16")
-        made.load_parameters(path, **kwargs)
-        return made
+        dense = nn.Dense(3, in_units=2, dtype="float16")
+        dense.load_parameters(path, **kwargs)
+        return dense
 
     with pytest.raises(AssertionError, match="cast_dtype=True"):
         other()

@@ -37,7 +37,7 @@ class Net(nn.HybridBlock):
         return F.np.mean(y.T, axis=0, keepdims=True) + F.np.sum(scale)
 
 
-def made(hybridize: bool) -> Net:
+def initialized(hybridize: bool) -> Net:
     net = Net()
     net.initialize(mx.init.Constant(0.5))
     if hybridize:
@@ -47,7 +47,7 @@ def made(hybridize: bool) -> Net:
 
 @pytest.mark.parametrize("hybridize", [False, True])
 def test_a_network_of_numpy_functions(hybridize: bool) -> None:
-    net = made(hybridize)
+    net = initialized(hybridize)
     x = np.arange(8.0).reshape((2, 4))
     with autograd.record():
         actual = net(x)
@@ -67,7 +67,7 @@ def test_a_network_of_numpy_functions(hybridize: bool) -> None:
 
 def test_hybridized_computes_what_imperative_does(tmp_path: Path) -> None:
     x = np.random.uniform(size=(2, 4))
-    plain, compiled = made(False), made(True)
+    plain, compiled = initialized(False), initialized(True)
     onp.testing.assert_allclose(plain(x).asnumpy(), compiled(x).asnumpy(), rtol=1e-6)
     symbol_file, params_file = compiled.export(str(tmp_path / "net"))
     assert json.loads(Path(symbol_file).read_text())["attrs"]["is_np_shape"] == ["int", 1]
@@ -196,7 +196,7 @@ def test_parameters_by_numpys_shapes() -> None:
 
 def test_parameters_survive_files(tmp_path: Path) -> None:
     x = np.ones((2, 4))
-    net, other = made(False), Net()
+    net, other = initialized(False), Net()
     expected = net(x).asnumpy()
     net.save_parameters(str(tmp_path / "net.params"))
     other.load_parameters(str(tmp_path / "net.params"))
@@ -213,9 +213,9 @@ def test_batches_are_numpy_arrays(workers: int) -> None:
 
 def test_numpy_scalars_as_attributes() -> None:
     x = mx.sym.Variable("x").as_np_ndarray()
-    made = mx.sym.np.sum(x.reshape((onp.int64(2), onp.int32(3))), axis=onp.int64(1))
-    made = mx.sym.np.clip(made * onp.float32(2), onp.float64(0), onp.int64(100))
-    text = made.tojson()
+    symbol = mx.sym.np.sum(x.reshape((onp.int64(2), onp.int32(3))), axis=onp.int64(1))
+    symbol = mx.sym.np.clip(symbol * onp.float32(2), onp.float64(0), onp.int64(100))
+    text = symbol.tojson()
     assert "int64" not in text and "float" not in text.replace("float32", "")
     executor = mx.sym.load_json(text).bind(mx.cpu(), {"x": np.arange(6.0)})
     onp.testing.assert_allclose(executor.forward()[0].asnumpy(), [6, 24])

@@ -10,7 +10,7 @@ from mixnet import autograd, gluon, nd
 from mixnet.gluon import nn
 
 
-def made(**kwargs) -> gluon.Parameter:
+def new(**kwargs) -> gluon.Parameter:
     parameter = gluon.Parameter("p", shape=(2, 3), **kwargs)
     parameter.initialize(mx.init.One())
     return parameter
@@ -62,7 +62,7 @@ def test_before_there_is_a_value() -> None:
 
 
 def test_values_and_gradients() -> None:
-    parameter = made()
+    parameter = new()
     with pytest.warns(UserWarning, match="force_reinit=True"):
         parameter.initialize()
     with autograd.record():
@@ -102,7 +102,7 @@ def test_several_contexts() -> None:
 
 
 def test_dtypes() -> None:
-    parameter = made(dtype="float64")
+    parameter = new(dtype="float64")
     assert parameter.dtype == "float64" and parameter.data().dtype == np.float64
     with autograd.record():
         loss = parameter.data().sum()
@@ -206,7 +206,7 @@ def test_row_sparse_parameters_need_a_trainer() -> None:
     with pytest.raises(RuntimeError, match="cannot have two"):
         parameter._set_trainer(Rows())
     with pytest.raises(RuntimeError, match=r"call data\(\)"):
-        made().row_sparse_data(rows)
+        new().row_sparse_data(rows)
 
 
 class Tripled(gluon.Parameter):
@@ -285,9 +285,9 @@ def test_no_context_at_all_is_refused(call: str) -> None:
     assert parameter.list_ctx() == [mx.cpu()]
 
 
-@pytest.mark.parametrize("how", ["set_data", "in _data"])
+@pytest.mark.parametrize("setter", ["set_data", "in _data"])
 @pytest.mark.parametrize("hybridized", [False, True])
-def test_a_gradient_reaches_what_a_parameter_was_set_from(how: str, hybridized: bool) -> None:
+def test_a_gradient_reaches_what_a_parameter_was_set_from(setter: str, hybridized: bool) -> None:
     net = nn.Dense(1, in_units=2, use_bias=False)
     net.initialize(mx.init.One())
     net.weight.grad_req = "null"
@@ -298,7 +298,7 @@ def test_a_gradient_reaches_what_a_parameter_was_set_from(how: str, hybridized: 
     for _ in range(2):  # backward frees the graph: the parameter can be set again
         with autograd.record():
             sample = mean * 3
-            if how == "set_data":
+            if setter == "set_data":
                 net.weight.set_data(sample)
             else:
                 net.weight._data[0] = sample
@@ -309,13 +309,13 @@ def test_a_gradient_reaches_what_a_parameter_was_set_from(how: str, hybridized: 
 
 
 def test_a_parameter_with_a_gradient_is_not_set_while_recording() -> None:
-    weight = made()
+    weight = new()
     with autograd.record(), pytest.raises(mx.MXNetError, match=r"outside autograd\.record"):
         weight.set_data(nd.ones((2, 3)))
 
 
 def test_zeroing_passes_by_an_array_without_a_gradient() -> None:
-    weight = made()
+    weight = new()
     weight._data[0] = nd.ones((2, 3))
     weight.zero_grad()
     assert weight.data().asnumpy().tolist() == [[1] * 3] * 2
@@ -324,6 +324,6 @@ def test_zeroing_passes_by_an_array_without_a_gradient() -> None:
 def test_initializing_twice_warns_at_the_line() -> None:
     net = nn.Dense(1, in_units=1)
     net.initialize()
-    with pytest.warns(UserWarning, match="already initialized, ignoring") as seen:
+    with pytest.warns(UserWarning, match="already initialized, ignoring") as warned:
         net.initialize()
-    assert {each.filename for each in seen} == {__file__}
+    assert {each.filename for each in warned} == {__file__}

@@ -320,9 +320,9 @@ def test_variational_dropout_keeps_its_mask() -> None:
     with autograd.train_mode():
         first, _ = cell.unroll(2, x, merge_outputs=True)
         second, _ = cell.unroll(2, x, merge_outputs=True)
-    gone = first.asnumpy()[0] == 0
-    assert (gone == gone[0]).all() and 5 < gone[0].sum() < 35
-    assert (gone[0] != (second.asnumpy()[0, 0] == 0)).any()
+    dropped = first.asnumpy()[0] == 0
+    assert (dropped == dropped[0]).all() and 5 < dropped[0].sum() < 35
+    assert (dropped[0] != (second.asnumpy()[0, 0] == 0)).any()
 
 
 def test_a_loop_of_the_graph_is_unrolling() -> None:

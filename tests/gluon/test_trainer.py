@@ -243,16 +243,16 @@ def test_a_context_without_work_keeps_its_values() -> None:
 def test_states_go_on_where_they_were(on_store: bool, tmp_path: Path) -> None:
     path = str(tmp_path / "trainer.states")
 
-    def made() -> tuple[Any, gluon.Trainer]:
+    def net_and_trainer() -> tuple[Any, gluon.Trainer]:
         net = dense(TWO)
         return net, gluon.Trainer(net.collect_params(), "adam", update_on_kvstore=on_store)
 
-    net, trainer = made()
+    net, trainer = net_and_trainer()
     for _ in range(2):
         backward(net, TWO)
         trainer.step(2)
     trainer.save_states(path)
-    other, second = made()
+    other, second = net_and_trainer()
     other.weight.set_data(net.weight.data(TWO[0]))
     second.load_states(path)
     assert second.optimizer is second._optimizer and set(second.optimizer.param_dict) == {0, 1}

@@ -20,10 +20,10 @@ save_file = pytest.importorskip("safetensors.torch", reason="pip install safeten
 
 def _tree(**parts: Any) -> Any:
     """A part of a network with named parts."""
-    made = torch.nn.Module()
+    module = torch.nn.Module()
     for name, part in parts.items():
-        setattr(made, name, part)
-    return made
+        setattr(module, name, part)
+    return module
 
 
 def _convolution(i: int, o: int, kernel: int, stride: int) -> Any:

@@ -12,8 +12,8 @@ from mixnet.runtime.compile.lower import scopes
 
 def chain(hidden: int, first: str = "a", relu: bool = True) -> Graph:
     data = mx.sym.Variable(first)
-    made = mx.sym.FullyConnected(data, num_hidden=hidden, name=first + "fc")
-    return (mx.sym.relu(made) if relu else mx.sym.sigmoid(made)).graph
+    dense = mx.sym.FullyConnected(data, num_hidden=hidden, name=first + "fc")
+    return (mx.sym.relu(dense) if relu else mx.sym.sigmoid(dense)).graph
 
 
 def test_names_take_no_part_in_the_hash_but_attributes_and_operators_do() -> None:
@@ -56,14 +56,14 @@ def test_equal_operations_have_equal_numbers() -> None:
 
 def test_every_node_has_a_name_of_its_own_in_graph_and_program() -> None:
     x = Node(None, name="x")
-    made = [
+    nodes = [
         Node(find("relu"), (), (), (Entry(x),), name)
         for name in ("r", "r", "r_1", "", "a/b", "a_b")
     ]
-    graph = Graph(tuple(Entry(node) for node in made))
+    graph = Graph(tuple(Entry(node) for node in nodes))
     names = list(graph.names.values())
     assert len(set(names)) == len(names) == 7
-    assert graph.names[made[0]] == "r" and graph.names[made[3]] == "relu"
+    assert graph.names[nodes[0]] == "r" and graph.names[nodes[3]] == "relu"
     actual = scopes(graph)
     assert len(set(actual.values())) == 6 and not any("/" in scope for scope in actual.values())
     assert x not in actual

@@ -215,7 +215,7 @@ def test_attributes_that_the_operator_does_not_have(
 def test_outputs_that_nobody_sees_are_counted() -> None:
     """Numbers of MXNet 1.9.1."""
     x = mx.sym.Variable("x")
-    made = [
+    cases = [
         (mx.sym.Dropout(x, p=0.5), 2),
         (mx.sym.Pooling(x, kernel=(2, 2)), 2),
         (mx.sym.Pooling(x, kernel=(2, 2), pool_type="avg"), 1),
@@ -228,7 +228,7 @@ def test_outputs_that_nobody_sees_are_counted() -> None:
         (mx.sym.LeakyReLU(x), 1),
         (mx.sym.linalg.slogdet(x), 4),
     ]
-    for symbol, outputs in made:
+    for symbol, outputs in cases:
         assert json.loads(symbol.tojson())["node_row_ptr"] == [0, 1, 1 + outputs]
 
 

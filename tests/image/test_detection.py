@@ -41,20 +41,20 @@ def test_augmenters_draw_and_change_as_mxnet(key: str) -> None:
     assert len(cases) == 8
     for case in cases:
         label = np.array(case["given"], np.float32)
-        made: Any = mx.nd.array(SOURCE, dtype="uint8")
+        pixels: Any = mx.nd.array(SOURCE, dtype="uint8")
         random.seed(case["seed"])
         np.random.seed(case["seed"])
         for each in AUGMENTERS[key]:
-            made, label = each(made, label)
-        assert list(made.shape) == case["shape"]
-        np.testing.assert_allclose(made.asnumpy().astype(float).mean(), case["mean"], rtol=1e-5)
+            pixels, label = each(pixels, label)
+        assert list(pixels.shape) == case["shape"]
+        np.testing.assert_allclose(pixels.asnumpy().astype(float).mean(), case["mean"], rtol=1e-5)
         np.testing.assert_allclose(label, case["label"], rtol=1e-6)
         assert random.random() == case["next"]
 
 
 def test_dumps() -> None:
-    made = [each.dumps() for each in image.CreateDetAugmenter((3, 24, 24), rand_crop=0.5)]
-    assert made == [
+    dumps = [each.dumps() for each in image.CreateDetAugmenter((3, 24, 24), rand_crop=0.5)]
+    assert dumps == [
         ["detrandomselectaug", [
             '["detrandomcropaug", {"min_object_covered": 0.1, "aspect_ratio_range": [0.75, 1.33], '
             '"area_range": [0.05, 3.0], "min_eject_coverage": 0.3, "max_attempts": 50}]']],

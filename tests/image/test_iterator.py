@@ -110,19 +110,19 @@ def test_a_list_gives_labels_for_records(tmp_path: Path) -> None:
 
 
 def test_methods_are_overridden(tmp_path: Path) -> None:
-    seen = []
+    decoded = []
 
     class Halved(image.ImageIter):
         def imdecode(self, s: bytes) -> Any:
-            made = super().imdecode(s)
-            seen.append((type(s), type(made), made.shape))
-            return made
+            pixels = super().imdecode(s)
+            decoded.append((type(s), type(pixels), pixels.shape))
+            return pixels
 
         def augmentation_transform(self, data: Any) -> Any:
             return super().augmentation_transform(data) / 2
 
     batch = next(Halved(2, SHAPE, **write_records(tmp_path, 2)))
-    assert seen == [(bytes, mx.nd.NDArray, (30, 40, 3)), (bytes, mx.nd.NDArray, (31, 40, 3))]
+    assert decoded == [(bytes, mx.nd.NDArray, (30, 40, 3)), (bytes, mx.nd.NDArray, (31, 40, 3))]
     assert batch.data[0].asnumpy().max(axis=(1, 2, 3)).tolist() == [0, 5]
 
 

@@ -58,19 +58,19 @@ def augmented(**more: Any) -> mx.io.MXDataIter:
 
 @pytest.mark.parametrize("case", CASES)
 def test_pixels_are_those_of_mxnet(case: str) -> None:
-    made = augmented(**CASES[case]).next().data[0].asnumpy()
-    assert made.dtype == RECORDED[case].dtype
-    np.testing.assert_array_equal(made, RECORDED[case])
+    actual = augmented(**CASES[case]).next().data[0].asnumpy()
+    assert actual.dtype == RECORDED[case].dtype
+    np.testing.assert_array_equal(actual, RECORDED[case])
 
 
 def test_mean_image(tmp_path: Path) -> None:
     path = tmp_path / "mean.bin"
-    made = augmented(mean_img=str(path)).next().data[0].asnumpy()
-    np.testing.assert_allclose(made, RECORDED["mean_img"], atol=2e-5)
+    actual = augmented(mean_img=str(path)).next().data[0].asnumpy()
+    np.testing.assert_allclose(actual, RECORDED["mean_img"], atol=2e-5)
     mean = mx.nd.load(str(path))["mean_img"].asnumpy()
     np.testing.assert_allclose(mean, RECORDED["mean_file"], rtol=1e-6)
     again = augmented(mean_img=str(path)).next().data[0].asnumpy()
-    np.testing.assert_array_equal(again, made)
+    np.testing.assert_array_equal(again, actual)
     theirs = augmented(mean_img=str(FIXTURES / "augment_mean.bin")).next().data[0].asnumpy()
     np.testing.assert_array_equal(theirs, RECORDED["mean_img2"])
     with pytest.raises(mx.base.ShapeError, match="mean of shape"):
@@ -141,8 +141,8 @@ def test_parts(ten: dict[str, Any]) -> None:
     assert part(2, 1, path_imgidx=index) == [
         [([5, 6, 7, 8], 0), ([9, 5, 6, 7], 3)], [([8, 9, 5, 6], 2)]]  # fmt: skip
     assert part(3, 2, path_imgidx=index) == [[([8, 9, 8, 9], 2)], []]
-    seen = [label for i in range(3) for batch, pad in part(3, i)[0] for label in batch[: 4 - pad]]
-    assert sorted(seen) == list(range(10))
+    drawn = [label for i in range(3) for batch, pad in part(3, i)[0] for label in batch[: 4 - pad]]
+    assert sorted(drawn) == list(range(10))
     with pytest.raises(mx.MXNetError, match="part_index 2 is not below num_parts 2"):
         part(2, 2)
 
@@ -295,8 +295,8 @@ def test_interrupting(ten: dict[str, Any], tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": root}
     process = processes.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert next_line(process) == "batch\n"
-    said = press(process)
-    assert said.endswith("interrupted\n")
+    output = press(process)
+    assert output.endswith("interrupted\n")
     assert process.returncode == 0
 
 
@@ -339,6 +339,6 @@ def test_every_record_is_in_one_part(
     for part in range(parts):
         records = Records(path, index if indexed else "", num_parts=parts, part_index=part)
         records.begin(0)
-        while taken := records.take(3):
-            results += taken
+        while content := records.take(3):
+            results += content
     assert results == contents

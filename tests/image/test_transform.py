@@ -31,12 +31,12 @@ def channels_first() -> mx.nd.NDArray:
     return floats().transpose((2, 0, 1)) / 255
 
 
-def check(key: str, made: Any) -> None:
-    if isinstance(made, tuple):
-        assert list(made[1]) == RECORDED[f"{key}:place"].tolist()
-        made = made[0]
+def check(key: str, result: Any) -> None:
+    if isinstance(result, tuple):
+        assert list(result[1]) == RECORDED[f"{key}:place"].tolist()
+        result = result[0]
     expected = RECORDED[key]
-    actual = made.asnumpy()
+    actual = result.asnumpy()
     assert (actual.shape, actual.dtype) == (expected.shape, expected.dtype)
     if actual.dtype == np.uint8:
         np.testing.assert_array_equal(actual, expected)
@@ -128,10 +128,10 @@ def test_augmenters(augmenter: image.Augmenter) -> None:
     for picture in (source, SOURCE.astype(np.float32)):
         random.seed(5)
         np.random.seed(5)
-        made = augmenter(picture)
-        assert isinstance(made, type(picture))
-        check(f"aug_{type(augmenter).__name__}", made if picture is source else mx.nd.array(
-            made, dtype=made.dtype))  # fmt: skip
+        transformed = augmenter(picture)
+        assert isinstance(transformed, type(picture))
+        check(f"aug_{type(augmenter).__name__}", transformed if picture is source else mx.nd.array(
+            transformed, dtype=transformed.dtype))  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ def test_interpolation_codes() -> None:
     crop = (3, 4, 12, 10)
 
     def same(size: tuple[int, int], code: int, as_code: int) -> bool:
-        made = [
+        resized = [
             image.fixed_crop(integers(), *crop, size, each).asnumpy() for each in (code, as_code)
         ]
-        return bool((made[0] == made[1]).all())
+        return bool((resized[0] == resized[1]).all())
 
     assert same((24, 20), 9, 2) and same((6, 5), 9, 3) and same((6, 20), 9, 1)
     random.seed(1)
@@ -190,16 +190,16 @@ def test_dumps() -> None:
         '["colornormalizeaug", {"mean": [123.68000030517578, 116.27999877929688, '
         '103.52999877929688], "std": null}]',
     ]
-    made = image.Augmenter(a=1, b="x", c=mx.nd.array([1]), d=np.array([2.0])).dumps()
-    assert json.loads(made) == ["augmenter", {"a": 1, "b": "x", "c": [1.0], "d": [2.0]}]
+    dumped = image.Augmenter(a=1, b="x", c=mx.nd.array([1]), d=np.array([2.0])).dumps()
+    assert json.loads(dumped) == ["augmenter", {"a": 1, "b": "x", "c": [1.0], "d": [2.0]}]
 
 
 def test_numpy_mode() -> None:
     content = RECORDED["encoded_png"]
     with mx.np_array():
-        made = image.imdecode(content)
-        assert isinstance(made, mx.np.ndarray)
-        assert isinstance(image.imresize(made, 5, 5), mx.np.ndarray)
+        decoded = image.imdecode(content)
+        assert isinstance(decoded, mx.np.ndarray)
+        assert isinstance(image.imresize(decoded, 5, 5), mx.np.ndarray)
     assert not isinstance(image.imdecode(content), mx.np.ndarray)
 
 

@@ -58,13 +58,13 @@ def test_the_metric_reads_labels_before_the_iterator_refills_them() -> None:
             self.number += 1
             return mx.io.DataBatch([self.arrays[0]], [self.arrays[1]], pad=0)
 
-    seen: list[float] = []
+    labels: list[float] = []
 
     def note(label, pred):
-        seen.append(float(label[0]))
+        labels.append(float(label[0]))
         return 0.0
 
     data = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="fc")
     module = mx.mod.Module(mx.sym.SoftmaxOutput(data, name="softmax"))
     module.fit(Refilling(), eval_metric=mx.metric.np(note), num_epoch=1)
-    assert seen == [0, 1, 2, 3]
+    assert labels == [0, 1, 2, 3]

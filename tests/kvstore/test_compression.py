@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 import mixnet as mx
 from mixnet.kvstore.compression import Half, OneBit, TwoBit, compression
 
-FOUND = np.load(Path(__file__).parents[1] / "parity" / "fixtures" / "gradient_compression.npz")
+RECORDED = np.load(Path(__file__).parents[1] / "parity" / "fixtures" / "gradient_compression.npz")
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_what_is_pulled_is_what_mxnet_gave(count: int) -> None:
     store = mx.kv.create("device")
-    store.set_gradient_compression({"type": "2bit", "threshold": float(FOUND["threshold"])})
+    store.set_gradient_compression({"type": "2bit", "threshold": float(RECORDED["threshold"])})
     store.init("w", mx.nd.zeros(21))
     for gradients, expected in zip(
-        FOUND[f"dev{count}:grads"], FOUND[f"dev{count}:pulled"], strict=True
+        RECORDED[f"dev{count}:grads"], RECORDED[f"dev{count}:pulled"], strict=True
     ):
         store.push("w", [mx.nd.array(g, mx.cpu(i)) for i, g in enumerate(gradients)])
         outs = [mx.nd.zeros(21, mx.cpu(i)) for i in range(count)]
@@ -33,26 +33,26 @@ def test_what_is_pulled_is_what_mxnet_gave(count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_words_values_and_residuals(count: int) -> None:
-    how = TwoBit(float(FOUND["threshold"]))
+    method = TwoBit(float(RECORDED["threshold"]))
     for device in range(count):
         residual = jnp.zeros(21, jnp.float32)
         for step in range(6):
             at = step, device
-            words, residual = how.encode(FOUND[f"dev{count}:grads"][at], residual)
+            words, residual = method.encode(RECORDED[f"dev{count}:grads"][at], residual)
             packed = np.asarray(words).view(np.uint8)
-            assert np.array_equal(packed, FOUND[f"dev{count}:packed_bytes_model"][at])
-            values = how.decode(words, (21,), jnp.float32)
-            assert np.array_equal(values, FOUND[f"dev{count}:quantized"][at])
-            assert np.array_equal(residual, FOUND[f"dev{count}:residual_after"][at])
+            assert np.array_equal(packed, RECORDED[f"dev{count}:packed_bytes_model"][at])
+            values = method.decode(words, (21,), jnp.float32)
+            assert np.array_equal(values, RECORDED[f"dev{count}:quantized"][at])
+            assert np.array_equal(residual, RECORDED[f"dev{count}:residual_after"][at])
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.integers(-40, 40), min_size=1, max_size=40), st.sampled_from([0.25, 0.5, 2.0]))
 def test_what_is_sent_and_what_is_kept_is_what_was_given(numbers: list, threshold: float) -> None:
     gradient = jnp.asarray(numbers, jnp.float32) / 8
-    how = TwoBit(threshold)
-    words, rest = how.encode(gradient, jnp.zeros_like(gradient))
-    sent = how.decode(words, gradient.shape, jnp.float32)
+    method = TwoBit(threshold)
+    words, rest = method.encode(gradient, jnp.zeros_like(gradient))
+    sent = method.decode(words, gradient.shape, jnp.float32)
     assert np.array_equal(sent + rest, gradient)
     assert set(np.unique(np.abs(sent))) <= {0, threshold}
     assert words.dtype == jnp.uint32 and words.shape == (-(-len(numbers) // 16),)
@@ -61,15 +61,15 @@ def test_what_is_sent_and_what_is_kept_is_what_was_given(numbers: list, threshol
 def test_one_bit() -> None:
     """NumPy packs bits the same way: the first of eight in the top bit."""
     rng = np.random.RandomState(0)
-    how, residual = OneBit(0.25), np.zeros(45, np.float32)
+    method, residual = OneBit(0.25), np.zeros(45, np.float32)
     for _ in range(3):
         gradient = rng.randn(45).astype("float32")
-        words, rest = how.encode(gradient, residual)
+        words, rest = method.encode(gradient, residual)
         total = residual + gradient
         up = total > 0.25
         packed = np.packbits(up)
         assert np.array_equal(np.asarray(words).view(np.uint8)[: len(packed)], packed)
-        sent = how.decode(words, (45,), jnp.float32)
+        sent = method.decode(words, (45,), jnp.float32)
         assert np.array_equal(sent, np.where(up, 1, -1))
         residual = np.asarray(rest)
         assert np.array_equal(residual, total - np.where(up, np.float32(1), np.float32(-1)))

@@ -66,20 +66,20 @@ def test_a_step_happens_on_all_devices_or_on_none(
     after = training.content()
     if not options:
         assert training.trainer._kvstore.handle._steps.are_joint
-    seen: set[str] = set()
+    outcomes: set[str] = set()
     for at in range(1, 100_000, 211):
         training = Training(**options)
         place = interrupted(at, ("/mixnet/",), training.step)
         now = training.content()
         assert now in (before, after), place
-        seen.add(now)
+        outcomes.add(now)
         if place is None:
             break
-    assert seen == {before, after} and before != after
+    assert outcomes == {before, after} and before != after
 
 
 def test_a_push_changes_all_keys_or_none() -> None:
-    seen: set[str] = set()
+    outcomes: set[str] = set()
     for at in range(1, 100_000, 53):
         store = mx.kv.create("local")
         store.set_optimizer(mx.optimizer.SGD(learning_rate=1.0))
@@ -88,7 +88,7 @@ def test_a_push_changes_all_keys_or_none() -> None:
         values = [nd.zeros((2,)), nd.zeros((2,))]
         store.pull([0, 1], values)
         assert values[0].asnumpy().tolist() == values[1].asnumpy().tolist(), place
-        seen.add(str(values[0].asnumpy()))
+        outcomes.add(str(values[0].asnumpy()))
         if place is None:
             break
-    assert len(seen) == 2
+    assert len(outcomes) == 2

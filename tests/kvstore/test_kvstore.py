@@ -12,7 +12,7 @@ from mixnet import nd
 from tests.devices import run_again_on_four_devices
 
 ROOT = Path(__file__).parents[2]
-FOUND = np.load(ROOT / "tests" / "parity" / "fixtures" / "kvstore.npz")
+RECORDED = np.load(ROOT / "tests" / "parity" / "fixtures" / "kvstore.npz")
 CONTEXTS = [mx.cpu(i) for i in range(4)]
 both = pytest.mark.parametrize("kind", ["local", "device"])
 
@@ -48,7 +48,7 @@ def test_numbers_of_the_real_store(kind: str) -> None:
     store.push(3, [nd.full((2, 3), 2), nd.full((2, 3), 3)])
     out = nd.zeros((2, 3))
     store.pull(3, out=out)
-    assert np.array_equal(out.asnumpy(), FOUND["push_list_no_updater"])
+    assert np.array_equal(out.asnumpy(), RECORDED["push_list_no_updater"])
 
     store = mx.kv.create(kind)
     store.init("w", nd.full(2, 4))
@@ -56,9 +56,9 @@ def test_numbers_of_the_real_store(kind: str) -> None:
     store.push("w", [nd.ones(2)] * 3)
     out = nd.zeros(2)
     store.pull("w", out=out)
-    assert np.array_equal(out.asnumpy(), FOUND["sgd_on_store"])
+    assert np.array_equal(out.asnumpy(), RECORDED["sgd_on_store"])
     store.pushpull("w", [nd.ones(2)] * 2, out=out)
-    assert out.asnumpy() == pytest.approx(FOUND["sgd_on_store"] - 0.2)
+    assert out.asnumpy() == pytest.approx(RECORDED["sgd_on_store"] - 0.2)
 
     store = mx.kv.create(kind)
     stored = np.arange(8, dtype="float32").reshape(4, 2)

@@ -19,14 +19,14 @@ from mixnet.ops.schema.over_devices import AXIS
 RNG = np.random.RandomState(0)
 
 
-def exchanged(how: PowerSGD, *arrays: np.ndarray) -> list[np.ndarray]:
+def exchanged(method: PowerSGD, *arrays: np.ndarray) -> list[np.ndarray]:
     """What all workers have afterwards; the first axis is that of the workers."""
-    return [np.asarray(each) for each in together(how)(*map(jnp.asarray, arrays))]
+    return [np.asarray(each) for each in together(method)(*map(jnp.asarray, arrays))]
 
 
 @lru_cache
-def together(how: PowerSGD) -> Callable[..., Any]:
-    return jax.jit(jax.vmap(lambda *each: how(each), axis_name=AXIS))
+def together(method: PowerSGD) -> Callable[..., Any]:
+    return jax.jit(jax.vmap(lambda *each: method(each), axis_name=AXIS))
 
 
 def in_numpy(gradients: np.ndarray, residuals: np.ndarray, q: np.ndarray) -> list[np.ndarray]:
@@ -40,13 +40,13 @@ def in_numpy(gradients: np.ndarray, residuals: np.ndarray, q: np.ndarray) -> lis
 
 
 def test_steps_are_those_of_numpy() -> None:
-    how, workers = PowerSGD(3), 2
+    method, workers = PowerSGD(3), 2
     residuals = np.zeros((workers, 20, 12), np.float32)
     q = np.tile(RNG.randn(12, 3).astype(np.float32), (workers, 1, 1))
     for _ in range(3):
         gradients = RNG.randn(workers, 20, 12).astype(np.float32)
         expected = in_numpy(gradients, residuals, q[0])
-        total, rests, following = exchanged(how, gradients, residuals, q)
+        total, rests, following = exchanged(method, gradients, residuals, q)
         for worker in range(workers):  # all of them have the same sum and the same Q
             np.testing.assert_allclose(total[worker], expected[0], atol=2e-5)
             np.testing.assert_allclose(following[worker], expected[2], atol=2e-5)
@@ -113,11 +113,16 @@ def test_half_precision() -> None:
 
 
 def test_which_arrays_get_smaller() -> None:
-    how = compression({"type": "powersgd", "rank": 2})
-    assert isinstance(how, PowerSGD)
-    assert how.state_shapes((100, 50)) == ((100, 50), (50, 2))
-    assert how.state_shapes((8, 3, 5, 5)) == ((8, 3, 5, 5), (75, 2))
-    assert how.state_shapes((4, 4)) is how.state_shapes((100,)) is how.state_shapes(()) is None
+    method = compression({"type": "powersgd", "rank": 2})
+    assert isinstance(method, PowerSGD)
+    assert method.state_shapes((100, 50)) == ((100, 50), (50, 2))
+    assert method.state_shapes((8, 3, 5, 5)) == ((8, 3, 5, 5), (75, 2))
+    assert (
+        method.state_shapes((4, 4))
+        is method.state_shapes((100,))
+        is method.state_shapes(())
+        is None
+    )
 
 
 @pytest.mark.parametrize("rank", [0, -1, 1.5, True, "many", None])

@@ -80,7 +80,7 @@ CASES = {
 }
 
 
-def _told(metric):
+def _results(metric):
     def plain(result):
         names, values = result
         if isinstance(names, list):
@@ -102,9 +102,9 @@ def run(mx, name):
     for number, (labels, preds) in enumerate(batches):
         arrays = None if labels is None else [mx.nd.array(each) for each in labels]
         metric.update(arrays, [mx.nd.array(each) for each in preds])
-        results.append(_told(metric))
+        results.append(_results(metric))
         if number == 1:
             metric.reset_local()
-            results.append(_told(metric))
+            results.append(_results(metric))
     metric.reset()
-    return [*results, _told(metric)]
+    return [*results, _results(metric)]

@@ -17,6 +17,6 @@ if __name__ == "__main__":
     spec = importlib.util.spec_from_file_location("batches", HERE / "batches.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found = {name: module.run(mxnet, name) for name in module.CASES}
+    recorded = {name: module.run(mxnet, name) for name in module.CASES}
     (HERE / "fixtures").mkdir(exist_ok=True)
-    (HERE / "fixtures" / "batches.json").write_text(json.dumps(found, indent=0))
+    (HERE / "fixtures" / "batches.json").write_text(json.dumps(recorded, indent=0))

@@ -12,15 +12,15 @@ import pytest
 import mixnet as mx
 from mixnet import metric, nd
 
-MADE = {
+OPTIONS = {
     "acc": {}, "top_k_accuracy": {"top_k": 2}, "f1": {}, "mcc": {"average": "micro"}, "pcc": {},
     "ce": {}, "perplexity": {"ignore_label": 0}, "loss": {}, "mse": {}, "pearsonr": {},
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sorted(MADE))
+@pytest.mark.parametrize("name", sorted(OPTIONS))
 def test_updates_do_not_wait(name: str) -> None:
-    made = metric.create(name, **MADE[name])
+    measure = metric.create(name, **OPTIONS[name])
     weight = nd.ones((3, 2))
     x = nd.array(onp.linspace(0, 1, 12).reshape(4, 3))
     label = nd.array([0, 1, 1, 0])
@@ -29,12 +29,12 @@ def test_updates_do_not_wait(name: str) -> None:
 
     def batch() -> None:
         pred = nd.softmax(nd.dot(x, weight) * nd.array([1.0, 0.5]))
-        made.update([label], [pred])
+        measure.update([label], [pred])
         weight[:] = weight * 0.9
 
     for _ in range(3):
         batch()
-    before = made.get()
+    before = measure.get()
     for _ in range(3):
         batch()
     nd.waitall()
@@ -44,33 +44,33 @@ def test_updates_do_not_wait(name: str) -> None:
     actual = mx.runtime.counters()
     assert actual["programs_compiled"] == 0
     assert set(actual["flushes"]) <= {"metric update"}
-    assert made.get()[0] == before[0]
-    assert made.num_inst in (10, 20, 40, 80)
+    assert measure.get()[0] == before[0]
+    assert measure.num_inst in (10, 20, 40, 80)
     assert "metric read" not in actual["flushes"]
 
 
 def test_several_metrics_are_one_program() -> None:
-    made = metric.create(["acc", "ce", "f1"])
+    measure = metric.create(["acc", "ce", "f1"])
     label, pred = nd.array([0, 1]), nd.array([[0.3, 0.7], [0.4, 0.6]])
     nd.waitall()
     mx.runtime.reset_counters()
-    made.update([label], [pred])
+    measure.update([label], [pred])
     assert mx.runtime.counters()["flushes"] == {"metric update": 1}
-    onp.testing.assert_allclose(made.get()[1], [0.5, 0.857399, 2 / 3], rtol=1e-5)
+    onp.testing.assert_allclose(measure.get()[1], [0.5, 0.857399, 2 / 3], rtol=1e-5)
 
 
 def test_in_training_the_step_runs_the_metric() -> None:
-    made = metric.Accuracy()
+    measure = metric.Accuracy()
     weight = nd.ones((3, 2))
     weight.attach_grad()
     nd.waitall()
     mx.runtime.reset_counters()
     with mx.autograd.record():
         pred = nd.dot(nd.ones((4, 3)), weight)
-    made.update([nd.zeros(4)], [pred])
+    measure.update([nd.zeros(4)], [pred])
     pred.backward()
     assert mx.runtime.counters()["flushes"] == {}
-    assert made.get() == ("accuracy", 1.0)
+    assert measure.get() == ("accuracy", 1.0)
 
 
 def _pending(data: Any) -> nd.NDArray:
@@ -87,27 +87,27 @@ def test_labels_that_cannot_be() -> None:
         (metric.PCC, ValueError, "beyond the 2 columns"),
     ]
     for make, error, says in cases:
-        made, label = make(), nd.array([0, 1, 2])
+        measure, label = make(), nd.array([0, 1, 2])
         label.wait_to_read()
         if make is not metric.PCC:  # it makes room for a class that it sees
             with pytest.raises(error, match=says):
-                made.update([label], [probabilities])
-            assert onp.isnan(made.get()[1])
-        made.update([_pending([0, 1, 2])], [probabilities])
+                measure.update([label], [probabilities])
+            assert onp.isnan(measure.get()[1])
+        measure.update([_pending([0, 1, 2])], [probabilities])
         with pytest.raises(error, match=says):
-            made.get()
-    made = metric.PCC()
-    made.update([label], [probabilities])
-    assert made.k == 3
-    assert made.lcm.sum() == 3
+            measure.get()
+    measure = metric.PCC()
+    measure.update([label], [probabilities])
+    assert measure.k == 3
+    assert measure.lcm.sum() == 3
 
 
 def test_a_label_that_is_not_a_number_is_never_right() -> None:
     label, pred = [onp.nan, 1.0], nd.array([[0.9, 0.1], [0.2, 0.8]])
-    for made in (metric.Accuracy(), metric.TopKAccuracy(2)):
-        made.update([nd.array(label)], [pred])
-        made.update([_pending(label)], [pred])
-        assert made.get()[1] == 0.5
+    for measure in (metric.Accuracy(), metric.TopKAccuracy(2)):
+        measure.update([nd.array(label)], [pred])
+        measure.update([_pending(label)], [pred])
+        assert measure.get()[1] == 0.5
     with pytest.raises(IndexError, match="out of bounds"):
         metric.CrossEntropy().update([nd.array(label)], [pred])
     lost = metric.CrossEntropy()
@@ -118,11 +118,17 @@ def test_a_label_that_is_not_a_number_is_never_right() -> None:
 
 def test_shapes_that_do_not_fit() -> None:
     one, two = nd.array([0, 1]), nd.array([[0.3, 0.7], [0.2, 0.8]])
-    for made in (metric.Accuracy(), metric.F1(), metric.CrossEntropy(), metric.MSE(), metric.PCC()):
+    for measure in (
+        metric.Accuracy(),
+        metric.F1(),
+        metric.CrossEntropy(),
+        metric.MSE(),
+        metric.PCC(),
+    ):
         with pytest.raises(
             ValueError, match="Shape of labels 1 does not match shape of predictions 2"
         ):
-            made.update([one], [two, two])
+            measure.update([one], [two, two])
     with pytest.raises(ValueError, match="Shape of labels 3 does not match shape of predictions 2"):
         metric.Accuracy().update([nd.array([0, 1, 1])], [two])
     with pytest.raises(ValueError, match=r"\(2,\) does not match shape of predictions \(2, 2\)"):
@@ -148,14 +154,14 @@ def test_arrays_of_every_kind_and_place() -> None:
     label, pred = onp.array([0, 1, 1]), onp.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
     for face in (nd.array, mx.np.array, onp.array):
         for wrap in (lambda each: [each], lambda each: each):
-            made = metric.Accuracy()
-            made.update(wrap(face(label)), wrap(face(pred)))
-            assert made.get() == ("accuracy", 2 / 3)
+            measure = metric.Accuracy()
+            measure.update(wrap(face(label)), wrap(face(pred)))
+            assert measure.get() == ("accuracy", 2 / 3)
     for dtype in ("uint8", "int32", "float16", "float64"):
-        for made in (metric.Accuracy(), metric.CrossEntropy(), metric.F1(), metric.PCC()):
-            made.update([nd.array(label, dtype=dtype)], [nd.array(pred)])
+        for measure in (metric.Accuracy(), metric.CrossEntropy(), metric.F1(), metric.PCC()):
+            measure.update([nd.array(label, dtype=dtype)], [nd.array(pred)])
             expected = {"accuracy": 2 / 3, "cross-entropy": 0.510826, "f1": 2 / 3, "pcc": 0.5}
-            assert made.get()[1] == pytest.approx(expected[made.name], rel=1e-5)
+            assert measure.get()[1] == pytest.approx(expected[measure.name], rel=1e-5)
     half = metric.MAE()
     half.update([nd.array([1, 2], dtype="int32")], [nd.array([1, 3], dtype="float16")])
     assert half.get() == ("mae", 0.5)
@@ -163,8 +169,8 @@ def test_arrays_of_every_kind_and_place() -> None:
 
 def test_metrics_by_name_and_configuration() -> None:
     assert metric.create("acc", axis=2).axis == 2  # type: ignore[attr-defined]
-    made = metric.TopKAccuracy(top_k=3)
-    assert made.get_config() == {
+    measure = metric.TopKAccuracy(top_k=3)
+    assert measure.get_config() == {
         "top_k": 3, "metric": "TopKAccuracy", "name": "top_k_accuracy_3", "output_names": None,
         "label_names": None,
     }  # fmt: skip
@@ -224,22 +230,22 @@ def test_a_metric_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_set_takes_the_place_of_what_was_added() -> None:
-    made = metric.Accuracy()
-    made.update([nd.array([0, 1])], [nd.array([0, 0])])
-    made.sum_metric, made.num_inst = 7.0, 10
-    assert made.get() == ("accuracy", 0.7)
-    made.update([nd.array([0, 1])], [nd.array([0, 0])])
-    assert made.get() == ("accuracy", 8 / 12)
-    assert made.get_global() == ("accuracy", 0.5)
-    assert str((made.sum_metric, made.num_inst)) == "(8.0, 12)"
+    measure = metric.Accuracy()
+    measure.update([nd.array([0, 1])], [nd.array([0, 0])])
+    measure.sum_metric, measure.num_inst = 7.0, 10
+    assert measure.get() == ("accuracy", 0.7)
+    measure.update([nd.array([0, 1])], [nd.array([0, 0])])
+    assert measure.get() == ("accuracy", 8 / 12)
+    assert measure.get_global() == ("accuracy", 0.5)
+    assert str((measure.sum_metric, measure.num_inst)) == "(8.0, 12)"
 
 
 def test_metrics_are_copied_with_what_they_added() -> None:
-    made = metric.Accuracy()
-    made.update([nd.array([0, 1])], [nd.array([0, 0])])
-    other = copy.deepcopy(made)
-    made.update([nd.array([0, 1])], [nd.array([0, 1])])
-    assert made.get() == ("accuracy", 0.75)
+    measure = metric.Accuracy()
+    measure.update([nd.array([0, 1])], [nd.array([0, 0])])
+    other = copy.deepcopy(measure)
+    measure.update([nd.array([0, 1])], [nd.array([0, 1])])
+    assert measure.get() == ("accuracy", 0.75)
     assert other.get() == ("accuracy", 0.5)
 
 
@@ -260,57 +266,57 @@ def test_batches_with_names() -> None:
 
 
 def test_a_perplexity_beyond_numbers() -> None:
-    made = metric.Perplexity(None)
-    made.sum_metric, made.num_inst = 1e6, 1
+    measure = metric.Perplexity(None)
+    measure.sum_metric, measure.num_inst = 1e6, 1
     with pytest.raises(OverflowError):
-        made.get()
+        measure.get()
 
 
 def test_perplexity_takes_an_array_for_the_list_of_its_rows() -> None:
     """Numbers of MXNet 1.9.1."""
     label = nd.array([0, 1, 1])
     rows = nd.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    for made, pred, expected in (
+    for measure, pred, expected in (
         (metric.Perplexity(None), rows, 1.514),
         (metric.Perplexity(None, axis=0), rows, 1.514),
         (metric.Perplexity(1), rows, 1.111),
         (metric.Perplexity(None), nd.array([0.9, 0.1, 0.4]), 3.029),
     ):
-        made.update(label, pred)
-        assert made.get()[1] == pytest.approx(expected, rel=1e-3)
+        measure.update(label, pred)
+        assert measure.get()[1] == pytest.approx(expected, rel=1e-3)
 
 
 def test_errors_of_integers_are_means_of_floats() -> None:
     """Numbers of MXNet 1.9.1: a difference wraps around, its square does not."""
     label, pred = [[0, 1, 1]], [[1, 1, 0]]
-    for made, dtype, expected in (
+    for measure, dtype, expected in (
         (metric.MAE(), "int32", 2 / 3),
         (metric.MSE(), "int32", 2 / 3),
         (metric.RMSE(), "int32", 0.81650),
         (metric.RMSE(), "uint8", 147.2254),
     ):
-        made.update([nd.array(label, dtype=dtype)], [nd.array(pred, dtype=dtype)])
-        assert made.get()[1] == pytest.approx(expected, rel=1e-5)
+        measure.update([nd.array(label, dtype=dtype)], [nd.array(pred, dtype=dtype)])
+        assert measure.get()[1] == pytest.approx(expected, rel=1e-5)
 
 
 def test_classes_beyond_int32_are_no_class() -> None:
     for make in (nd.array, _pending):
-        made = metric.Accuracy()
-        made.update([make([3e9, 1e38, 5.0])], [make([2.0**31, -1e38, 5.0])])
-        assert made.get()[1] == 1.0
+        measure = metric.Accuracy()
+        measure.update([make([3e9, 1e38, 5.0])], [make([2.0**31, -1e38, 5.0])])
+        assert measure.get()[1] == 1.0
 
 
 def test_f1_tells_precision_recall_and_counts() -> None:
-    made = metric.F1(average="micro")
+    measure = metric.F1(average="micro")
     label, pred = nd.array([0, 1, 1, 1, 0]), nd.array([1, 1, 1, 0, 0])
-    made.update([label], [nd.stack(1 - pred, pred, axis=1)])
-    actual = made.metrics
+    measure.update([label], [nd.stack(1 - pred, pred, axis=1)])
+    actual = measure.metrics
     assert (actual.true_positives, actual.false_positives) == (2, 1)
     assert (actual.true_negatives, actual.false_negatives) == (1, 1)
     assert actual.precision == actual.recall == actual.fscore == pytest.approx(2 / 3)
     assert actual.matthewscc() == pytest.approx((2 * 1 - 1 * 1) / onp.sqrt(3 * 3 * 2 * 2))
-    made.reset_local()
-    actual = made.metrics
+    measure.reset_local()
+    actual = measure.metrics
     assert (actual.total_examples, actual.global_total_examples) == (0, 5)
     assert (actual.precision, actual.global_precision) == (0.0, pytest.approx(2 / 3))
     assert actual.matthewscc() == 0.0
@@ -319,10 +325,10 @@ def test_f1_tells_precision_recall_and_counts() -> None:
     assert of_batches.metrics.total_examples == 0
 
 
-@pytest.mark.parametrize("made", [metric.F1, metric.MCC])
-def test_a_batch_of_nothing_counts_as_a_batch_of_score_0(made: Any) -> None:
+@pytest.mark.parametrize("measure", [metric.F1, metric.MCC])
+def test_a_batch_of_nothing_counts_as_a_batch_of_score_0(measure: Any) -> None:
     """Numbers of MXNet 1.9.1; over samples it counts nothing."""
-    over_batches, over_samples = made(), made(average="micro")
+    over_batches, over_samples = measure(), measure(average="micro")
     for each in (over_batches, over_samples):
         each.update([], [])
     assert over_batches.get()[1] == 0 and over_batches.num_inst == 1

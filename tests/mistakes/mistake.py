@@ -65,18 +65,18 @@ class Mistake(NamedTuple):
         code: the program after ``PRELUDE``; the mistake is in its last line.
         classes: classes that the error has, that of MXNet 1.9.1 among them where a program can
             mean to catch it.
-        given: what the text repeats of the mistake.
+        quoted: what the text repeats of the mistake.
         pieces: what else the text says: what was expected, and the way out.
     """
 
     code: str
     classes: tuple[type[BaseException], ...]
-    given: str
+    quoted: str
     pieces: tuple[str, ...]
 
 
-def mistake(code: str, classes: Any, given: str, *pieces: str) -> Mistake:
+def mistake(code: str, classes: Any, quoted: str, *pieces: str) -> Mistake:
     """A row of a table; ``classes`` is a class or a tuple of them."""
     return Mistake(
-        code.strip("\n"), classes if isinstance(classes, tuple) else (classes,), given, pieces
+        code.strip("\n"), classes if isinstance(classes, tuple) else (classes,), quoted, pieces
     )

@@ -75,7 +75,7 @@ def test_text(row: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(error, row.classes[0]), f"{type(error).__name__}: {text}"
     for each in row.classes:
         assert isinstance(error, each), type(error).__mro__
-    for piece in (row.given, *row.pieces):
+    for piece in (row.quoted, *row.pieces):
         assert piece in text
 
     # What holds of all texts.
@@ -83,7 +83,7 @@ def test_text(row: Mistake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ours = (mx.MXNetError, TypeError, UserWarning)  # MXNet raises bare warnings for some misuse
     assert isinstance(error, ours), "neither ours nor Python's on a call"
     actual = INTERNAL.search(text)
-    assert not actual or row.given == "gpu", actual
+    assert not actual or row.quoted == "gpu", actual
     assert len(text) < 700
     assert error.__suppress_context__ or error.__context__ is None, "two errors are shown"
     frames = traceback.extract_tb(error.__traceback__)

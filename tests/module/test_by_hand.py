@@ -11,10 +11,10 @@ import mixnet as mx
 
 def test_two_modules_against_each_other() -> None:
     """A generator learns from the gradient that the discriminator has for its input."""
-    made = mx.sym.FullyConnected(mx.sym.Variable("noise"), num_hidden=2, name="g")
+    generated = mx.sym.FullyConnected(mx.sym.Variable("noise"), num_hidden=2, name="g")
     judged = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=1, name="d")
     judged = mx.sym.LogisticRegressionOutput(judged, mx.sym.Variable("label"), name="out")
-    generator = mx.mod.Module(made, data_names=["noise"], label_names=None)
+    generator = mx.mod.Module(generated, data_names=["noise"], label_names=None)
     generator.bind([("noise", (4, 3))])
     judge = mx.mod.Module(judged, label_names=["label"])
     judge.bind([("data", (4, 2))], [("label", (4,))], inputs_need_grad=True)

@@ -134,10 +134,10 @@ def test_a_python_module_of_ones_own() -> None:
             return [("double", self.data_shapes[0][1])]
 
         def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-            self.found = data_batch.data[0] * 2
+            self.doubled = data_batch.data[0] * 2
 
         def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-            return [self.found]
+            return [self.doubled]
 
     module = Double(["data"], [], ["double"])
     module.bind([mx.io.DataDesc("data", (4, 3))])

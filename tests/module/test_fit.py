@@ -81,17 +81,17 @@ def test_fit_logs_the_lines_of_mxnet(
 def test_callbacks_get_what_mxnet_gives_them() -> None:
     data, labels, _ = samples()
     validation = mx.io.NDArrayIter(data[:10], labels[:10], 4)
-    seen, ends, scored, batches = [], [], [], []
+    batch_ends, ends, scored, batches = [], [], [], []
     _fitted(
         eval_data=validation,
-        batch_end_callback=lambda p: seen.append((p.epoch, p.nbatch, set(p.locals))),
+        batch_end_callback=lambda p: batch_ends.append((p.epoch, p.nbatch, set(p.locals))),
         epoch_end_callback=[lambda *a: ends.append((a[0], sorted(a[2]), a[3]))],
         eval_end_callback=lambda p: scored.append((p.epoch, p.nbatch, set(p.locals))),
         eval_batch_end_callback=lambda p: batches.append(p.nbatch),
     )
-    assert [each[:2] for each in seen] == [(e, n) for e in range(2) for n in range(6)]
+    assert [each[:2] for each in batch_ends] == [(e, n) for e in range(2) for n in range(6)]
     names = {"self", "train_data", "data_batch", "nbatch", "epoch", "eval_metric", "tic"}
-    assert names | {"next_data_batch", "end_of_batch", "data_iter"} <= seen[0][2]
+    assert names | {"next_data_batch", "end_of_batch", "data_iter"} <= batch_ends[0][2]
     parameters = ["fc1_bias", "fc1_weight", "fc2_bias", "fc2_weight"]
     assert ends == [(0, parameters, {}), (1, parameters, {})]
     assert [each[:2] for each in scored] == [(0, 3), (1, 3)]

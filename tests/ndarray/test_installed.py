@@ -11,10 +11,14 @@ from mixnet.ndarray.build_installed import PATH
 def test_the_file_is_what_the_class_has() -> None:
     # In a process of its own: other tests declare operators.
     program = "from mixnet.ndarray.build_installed import text; print(text(), end='')"
-    made = subprocess.run(
+    expected = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=240
     ).stdout
-    assert PATH.read_text(encoding="utf-8") == made, (
+    assert PATH.read_text(encoding="utf-8") == expected, (
         "methods of arrays have changed; run python -m mixnet.ndarray.build_installed"
     )
-    assert "    def sum(" in made and "    def __add__(" in made and "    def asnumpy(" not in made
+    assert (
+        "    def sum(" in expected
+        and "    def __add__(" in expected
+        and "    def asnumpy(" not in expected
+    )

@@ -162,10 +162,10 @@ def test_capsules_are_taken_once() -> None:
 
 def test_a_buffer_that_jax_holds_is_not_reused() -> None:
     a = nd.ones((200, 200))
-    held = a.__jax_array__()
+    array = a.__jax_array__()
     a += 1
     a.wait_to_read()
-    assert float(held.sum()) == 40000
+    assert float(array.sum()) == 40000
 
 
 def test_scalars() -> None:

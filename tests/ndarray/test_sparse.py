@@ -126,13 +126,13 @@ def test_retain() -> None:
 
 
 def test_making_them() -> None:
-    made = nd.sparse.csr_matrix(([1, 2, 3], [1, 0, 2], [0, 1, 3]), shape=(2, 3))
-    np.testing.assert_array_equal(made.asnumpy(), [[0, 1, 0], [2, 0, 3]])
-    made = nd.sparse.csr_matrix(([1, 2, 3, 4], ([0, 1, 1, 1], [1, 0, 2, 2])), shape=(2, 3))
-    np.testing.assert_array_equal(made.asnumpy(), [[0, 1, 0], [2, 0, 7]])
-    made = nd.sparse.row_sparse_array(([[3, 4], [1, 2]], [3, 1]), shape=(5, 2))
-    assert made.indices.asnumpy().tolist() == [3, 1]  # as given: check_format says so
-    np.testing.assert_array_equal(made.asnumpy()[[1, 3]], [[1, 2], [3, 4]])
+    csr = nd.sparse.csr_matrix(([1, 2, 3], [1, 0, 2], [0, 1, 3]), shape=(2, 3))
+    np.testing.assert_array_equal(csr.asnumpy(), [[0, 1, 0], [2, 0, 3]])
+    csr = nd.sparse.csr_matrix(([1, 2, 3, 4], ([0, 1, 1, 1], [1, 0, 2, 2])), shape=(2, 3))
+    np.testing.assert_array_equal(csr.asnumpy(), [[0, 1, 0], [2, 0, 7]])
+    row_sparse = nd.sparse.row_sparse_array(([[3, 4], [1, 2]], [3, 1]), shape=(5, 2))
+    assert row_sparse.indices.asnumpy().tolist() == [3, 1]  # as given: check_format says so
+    np.testing.assert_array_equal(row_sparse.asnumpy()[[1, 3]], [[1, 2], [3, 4]])
     for stype in ("csr", "row_sparse"):
         empty = nd.sparse.zeros(stype, (2, 3), dtype="float64")
         assert empty.stype == stype and empty.dtype == np.float64
@@ -256,9 +256,9 @@ def test_steps_with_other_numbers_of_rows_are_the_same_program() -> None:
 def test_scipy_matrices_come_and_go() -> None:
     scipy_sparse = pytest.importorskip("scipy.sparse")
     matrix = scipy_sparse.csr_matrix(DATA.astype("float64"))
-    made = nd.sparse.array(matrix)
-    assert made.dtype == np.float64
-    np.testing.assert_array_equal(made.asscipy().toarray(), DATA)
+    csr = nd.sparse.array(matrix)
+    assert csr.dtype == np.float64
+    np.testing.assert_array_equal(csr.asscipy().toarray(), DATA)
 
 
 def repeated() -> nd.sparse.CSRNDArray:

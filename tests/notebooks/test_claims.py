@@ -47,18 +47,18 @@ def test_training_graphs_show_their_gradients(path: Path) -> None:
 
 def test_lesson_6_says_the_lower_bound_that_the_plan_prints() -> None:
     text = the("06_memory_planning", "That is the **lower bound**").source
-    (said,) = re.findall(r"needs most: (\S+ MB)", text)
+    (megabytes,) = re.findall(r"needs most: (\S+ MB)", text)
     plan = next(cell for cell in cells("06_memory_planning") if "at least" in printed(cell))
-    assert f"at least {said}" in printed(plan)
+    assert f"at least {megabytes}" in printed(plan)
 
 
 def test_lesson_6_counts_the_peak_as_the_view_does() -> None:
-    (said,) = re.findall(
+    (stated,) = re.findall(
         r"at most (\S+) MB", printed(the("06_memory_planning", "at most {log.peak()"))
     )
     view = next(cell for cell in cells("06_memory_planning") if "live memory" in printed(cell))
     (shown,) = re.findall(r"peak (\S+) MB", printed(view))
-    assert float(said) == pytest.approx(float(shown), rel=0.01)
+    assert float(stated) == pytest.approx(float(shown), rel=0.01)
 
 
 def test_lesson_8_says_that_networks_are_nearly_chains() -> None:
@@ -75,8 +75,8 @@ def test_lesson_12_measures_what_it_says() -> None:
 def test_lesson_4_says_what_the_compiler_made_of_its_network() -> None:
     shown = printed(the("04_hybridize", "print(f\"{group['kind']:13}"))
     fusions = [line for line in shown.splitlines() if line.startswith("fusion")]
-    made = ("net_dense0_fwd", "net_batchnorm0_fwd", "net_relu0", "net__plus0")
-    one_loop = [f"net/{each}" for each in made]
+    names = ("net_dense0_fwd", "net_batchnorm0_fwd", "net_relu0", "net__plus0")
+    one_loop = [f"net/{each}" for each in names]
     whole = printed(the("04_hybridize", "whole = mx.stages(step)"))
     assert all(each in whole for each in one_loop), "one name for one operation"
     assert any(all(each in line for each in one_loop) for line in fusions)
@@ -130,9 +130,9 @@ def test_lesson_18_says_what_the_model_says_of_ten_machines() -> None:
     after = next(
         cell for cell in cells("18_many_machines") if "The model says" in cell.source
     ).source
-    (said,) = re.findall(r"The model says (\S+) seconds", after)
+    (seconds,) = re.findall(r"The model says (\S+) seconds", after)
     predicted = 1_281_167 / mx.widgets.ScalingView.ten_machines().predict(10)
-    assert float(said.replace(",", "")) == pytest.approx(predicted, abs=5)
+    assert float(seconds.replace(",", "")) == pytest.approx(predicted, abs=5)
     assert expected == 1400 < predicted
 
 
@@ -235,14 +235,14 @@ def test_lesson_23_needs_both_parts_of_its_loss() -> None:
         printed(the("23_generative", "nets = {")),
         re.M,
     )
-    real, *made = rows
-    sure = [int(each) for _, each, _ in made]
+    real, *generated = rows
+    sure = [int(each) for _, each, _ in generated]
     assert int(real[1]) > max(sure) and max(sure) - min(sure) <= 5
     kinds = [
         float(each) for each in re.findall(r"(\S+) kinds", printed(the("23_generative", "kinds =")))
     ]
     assert kinds[1] > kinds[0] > kinds[2] + 1
-    assert float(made[2][2]) > 2 * float(made[0][2])
+    assert float(generated[2][2]) > 2 * float(generated[0][2])
 
 
 def test_lesson_24_says_what_loaded_features_are_worth() -> None:

@@ -69,12 +69,12 @@ def test_lesson_1_counts_what_its_runs_compile() -> None:
     )
     first, second, third = (json.loads(line) for line in run.stdout.splitlines())
     text = the("01_arrays_and_laziness", 'Recording ("writing down")').source
-    said = re.findall(
+    numbers = re.findall(
         r"has (\d+) operations that are new: (\d+) make .* the (\d+) blurs has three .*"
         r"Only (\d+) of them .* runs the (\d+) one by one",
         text,
     )[0]
-    new, matrices, blurs, different, alone = map(int, said)
+    new, matrices, blurs, different, alone = map(int, numbers)
     assert new == alone == matrices + 3 * blurs
     assert first["run_by_operator"] == new and first["programs_compiled"] == different
     (repeated,) = map(int, re.findall(r"second run has only the (\d+) operations", text))

@@ -44,8 +44,8 @@ def write(
 
 
 def test_points_are_read_from_outputs(grade: ModuleType, tmp_path: Path) -> None:
-    said = ("✔ answer: correct.\n", "✘ answer, not yet: it is 1, expected 4.\n")
-    path = write(tmp_path / "03_sums_alice.ipynb", ("check(4)", "check(1)"), said)
+    messages = ("✔ answer: correct.\n", "✘ answer, not yet: it is 1, expected 4.\n")
+    path = write(tmp_path / "03_sums_alice.ipynb", ("check(4)", "check(1)"), messages)
     assert grade.grade(path) == [
         ("number 0", 1, "answer: correct."),
         ("number 1", 0, "answer, not yet: it is 1, expected 4."),
@@ -81,15 +81,15 @@ def test_running_ignores_stored_outputs_edited_checks_and_prints(
     grade: ModuleType, tmp_path: Path
 ) -> None:
     always = "def check(answer):\n    print('✔ answer: correct.')"
-    said = ("✔ answer: correct.\n",) * 2
+    messages = ("✔ answer: correct.\n",) * 2
     write(grade.HERE / "03_sums.ipynb", ("x = 0\ncheck(x)", "y = 0\nif True:\n    check(y)"))
-    path = write(tmp_path / "03_bob.ipynb", ("x = 1 / 0", "y = 2 + 2"), said, always)
+    path = write(tmp_path / "03_bob.ipynb", ("x = 1 / 0", "y = 2 + 2"), messages, always)
     assert [each.points for each in grade.grade(path)] == [1, 1]
     first, second = grade.grade(path, run=True)
     assert (first.points, first.message) == (0, "NameError: name 'x' is not defined")
     assert second.points == 1
     printing = "x = 3\nprint('✔ answer: correct.')"
-    path = write(tmp_path / "03_bob.ipynb", (printing, "y = 4\ncheck(y)"), said, always)
+    path = write(tmp_path / "03_bob.ipynb", (printing, "y = 4\ncheck(y)"), messages, always)
     assert [each.points for each in grade.grade(path, run=True)] == [0, 1]
 
 

@@ -57,7 +57,7 @@ def tags(cell: Any) -> list[str]:
     return cell.metadata.get("tags", [])
 
 
-def said(cell: Any) -> str:
+def text_of(cell: Any) -> str:
     """All that the outputs of a cell say in text, the data of views too."""
     parts: list[str] = []
     for output in cell.get("outputs", []):
@@ -104,7 +104,7 @@ def test_it_is_stored_frozen(path: Path) -> None:
             assert output.get("name") != "stderr", cell.source
             assert LIVE not in output.get("data", {}), cell.source
             assert not output.get("metadata", {}).get("live"), "run it with --freeze"
-        assert not MACHINE.search(said(cell)), cell.source
+        assert not MACHINE.search(text_of(cell)), cell.source
 
 
 @every
@@ -195,7 +195,7 @@ def test_it_runs(path: Path, run: ModuleType, tmp_path: Path) -> None:
         assert not any(output.output_type == "error" for output in cell.outputs), cell.source
         if "solution" in tags(cell):
             checked += 1
-            assert "correct." in said(cell) and "not yet" not in said(cell), said(cell)
+            assert "correct." in text_of(cell) and "not yet" not in text_of(cell), text_of(cell)
     assert checked
     assert (tmp_path / f"{path.stem}.html").exists()
     if path.stem == "00_tour":

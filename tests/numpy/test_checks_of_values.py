@@ -59,11 +59,11 @@ PARAMETERS = [
 ]
 
 
-@pytest.mark.parametrize(("draw", "refused", "taken"), PARAMETERS)
-def test_array_parameters_lie_in_range(draw: Any, refused: float, taken: float) -> None:
+@pytest.mark.parametrize(("draw", "refused", "accepted"), PARAMETERS)
+def test_array_parameters_lie_in_range(draw: Any, refused: float, accepted: float) -> None:
     with pytest.raises(ValueError, match="out of range"):
         draw(np.array([refused, 1.0]) + 0)
-    assert draw(np.array([taken, 1.0])).shape == (2,)
+    assert draw(np.array([accepted, 1.0])).shape == (2,)
     draw(np.array([float("nan"), 1.0]))  # passes there too
 
 

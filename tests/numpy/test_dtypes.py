@@ -18,9 +18,9 @@ NUMBERS = {"2": 2, "2.5": 2.5, "True": True, "-1": -1}
 FUNCTIONS = sorted({key.split()[0] for key in FACTS["two"]})
 
 
-def _compare(actual: Any, fact: Any, what: str) -> None:
+def _compare(actual: Any, fact: Any, label: str) -> None:
     dtype, values = fact
-    assert actual.dtype.name == dtype, what
+    assert actual.dtype.name == dtype, label
     expected = onp.array([float(v) for v in values])
     got = actual.asnumpy().astype("float64").ravel()
     # A whole number that does not exist (0 to the power of -1) has no agreed value.
@@ -28,7 +28,7 @@ def _compare(actual: Any, fact: Any, what: str) -> None:
     if dtype.startswith(("int", "uint")):
         got, expected = got[known], expected[known]
     tolerance = 2e-3 if dtype == "float16" else 1e-5
-    onp.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance, err_msg=what)
+    onp.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance, err_msg=label)
 
 
 def _calls(name: str) -> Any:

@@ -90,7 +90,7 @@ def _numpy_semantics():
     mx.npx.reset_np()
 
 
-def _found(text: str, path: Any) -> tuple[Any, Exception | None]:
+def _result_and_error(text: str, path: Any) -> tuple[Any, Exception | None]:
     arrays = {k: mx.np.array(v, dtype=v.dtype) for k, v in ARRAYS.items()}
     scope = {"np": mx.np, "npx": mx.npx, "onp": onp, "PATH": str(path / "arrays.params"), **arrays}
     with warnings.catch_warnings(), onp.errstate(all="ignore"):
@@ -116,7 +116,7 @@ def test_function(name: str, tmp_path: Path) -> None:
     wrong = []
     for text in CASES[name]:
         if text not in DEVIATIONS:
-            actual, error = _found(text, tmp_path)
+            actual, error = _result_and_error(text, tmp_path)
             problem = _problem(text, actual, error)
             if problem:
                 wrong.append(f"{text}: {problem}")

@@ -34,7 +34,7 @@ def _numpy_semantics():
 # ---- gradients -------------------------------------------------------------------------------------
 
 RNG = onp.random.default_rng(5)
-GIVEN = {
+EXPLICIT = {
     "a": RNG.uniform(-2, 2, (2, 3)),
     "b": RNG.uniform(-2, 2, (2, 3)),
     "p": RNG.uniform(0.1, 0.9, (2, 3)),
@@ -235,13 +235,13 @@ GRADIENTS = [
 @pytest.mark.parametrize("text", GRADIENTS)
 def test_gradient(text: str) -> None:
     """Against differences of the weighted sum of the results, in float64."""
-    names = [name for name in GIVEN if f" {name} " in _words(text)]
+    names = [name for name in EXPLICIT if f" {name} " in _words(text)]
 
     def run(values: dict[str, Any]) -> Any:
         scope = {"np": np, "npx": npx, "d": np.array(1.3), **values}
         return eval(text, scope)
 
-    arrays = {name: np.array(GIVEN[name]) for name in names}
+    arrays = {name: np.array(EXPLICIT[name]) for name in names}
     for each in arrays.values():
         each.attach_grad()
     with autograd.record():
@@ -255,16 +255,16 @@ def test_gradient(text: str) -> None:
 
     step = 1e-5
     for name in names:
-        expected = onp.zeros(GIVEN[name].shape)
-        for place in onp.ndindex(*GIVEN[name].shape):
+        expected = onp.zeros(EXPLICIT[name].shape)
+        for place in onp.ndindex(*EXPLICIT[name].shape):
             moved = []
             for sign in (1, -1):
-                values = {k: GIVEN[k].copy() for k in names}
+                values = {k: EXPLICIT[k].copy() for k in names}
                 values[name][place] += sign * step
                 moved.append(total(values))
             expected[place] = (moved[0] - moved[1]) / (2 * step)
         gradient = arrays[name].grad
-        assert type(gradient) is np.ndarray and gradient.shape == GIVEN[name].shape
+        assert type(gradient) is np.ndarray and gradient.shape == EXPLICIT[name].shape
         onp.testing.assert_allclose(
             gradient.asnumpy(), expected, rtol=2e-4, atol=2e-5, err_msg=f"{text}: of {name}"
         )
@@ -283,7 +283,7 @@ def _words(text: str) -> str:
     ],
 )  # fmt: skip
 def test_no_gradient_where_mxnet_has_none(text: str) -> None:
-    a = np.array(GIVEN["a"])
+    a = np.array(EXPLICIT["a"])
     a.attach_grad()
     with autograd.record():
         actual = eval(text) * 1.0
@@ -447,8 +447,8 @@ def test_reshape_and_transpose(data: Any, shape: Any) -> None:
 @given(some_arrays.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=3))
 def test_broadcasting(shapes: Any) -> None:
     left, right = (_numbers(shape) for shape in shapes.input_shapes)
-    for made in (lambda a, b: a + b, lambda a, b: a * b - 1, lambda a, b: a < b):
-        _same(made(np.array(left), np.array(right)), onp.asarray(made(left, right)))
+    for function in (lambda a, b: a + b, lambda a, b: a * b - 1, lambda a, b: a < b):
+        _same(function(np.array(left), np.array(right)), onp.asarray(function(left, right)))
 
 
 @FAST

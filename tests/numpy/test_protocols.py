@@ -37,6 +37,6 @@ def test_numbers_of_numpy_compare_from_the_left(number: onp.generic) -> None:
 def test_functions_of_the_host_leave_numpy_arrays_to_numpy() -> None:
     """MXNet 1.9.1 converts results only where an argument is its own array."""
     rows = [[1.0, 2.0], [3.0, 5.0]]
-    for given in (rows, onp.array(rows)):
-        assert type(np.cov(given)) is onp.ndarray
+    for sequence in (rows, onp.array(rows)):
+        assert type(np.cov(sequence)) is onp.ndarray
     assert type(np.cov(np.array(rows))) is np.ndarray

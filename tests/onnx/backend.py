@@ -154,10 +154,10 @@ def measure(part: str = "") -> tuple[Counter[str], dict[str, str]]:
 
 
 if __name__ == "__main__":
-    found, why = measure(sys.argv[1] if len(sys.argv) > 1 else "")
+    score, why = measure(sys.argv[1] if len(sys.argv) > 1 else "")
     for name, reason in why.items():
         print(f"{name}: {reason}")
-    within = found["pass"] + found["refused"] + found["fail"]
+    within = score["pass"] + score["refused"] + score["fail"]
     print(
-        dict(found), f"{found['pass']}/{within} = {found['pass'] / max(1, within):.1%} within reach"
+        dict(score), f"{score['pass']}/{within} = {score['pass'] / max(1, within):.1%} within reach"
     )

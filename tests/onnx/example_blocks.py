@@ -14,12 +14,12 @@ from mixnet.gluon import nn, rnn
 
 RNG = np.random.default_rng(7)
 
-Made = tuple[Any, list[np.ndarray]]
-BLOCKS: dict[str, Callable[[], Made]] = {}
+Example = tuple[Any, list[np.ndarray]]
+BLOCKS: dict[str, Callable[[], Example]] = {}
 """By name: what makes a block that is not initialized, and a batch of two for it, batch first."""
 
 
-def example(make: Callable[[], Made]) -> Callable[[], Made]:
+def example(make: Callable[[], Example]) -> Callable[[], Example]:
     """Add a network to the table, under the name of its function."""
     BLOCKS[make.__name__] = make
     return make
@@ -65,7 +65,7 @@ def unit(channels: int, kernel: int = 3, act: str = "relu", **more: Any) -> nn.H
 
 
 @example
-def lenet() -> Made:
+def lenet() -> Example:
     net = chain(
         nn.Conv2D(4, 5, activation="tanh"), nn.MaxPool2D(), nn.Conv2D(6, 3, activation="relu")
     )
@@ -74,7 +74,7 @@ def lenet() -> Made:
 
 
 @example
-def residual_network() -> Made:
+def residual_network() -> Example:
     def block(channels: int, stride: int) -> Net:
         def forward(net: Any, F: Any, x: Any) -> Any:
             return F.relu(net.body(x) + (net.short(x) if net.short else x))
@@ -87,7 +87,7 @@ def residual_network() -> Made:
 
 
 @example
-def stochastic_depth() -> Made:
+def stochastic_depth() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         for body, alive in zip(net.bodies, (1.0, 0.75, 0.5), strict=True):
             x = x + alive * body(x)  # a prediction scales by how often the part was there
@@ -98,7 +98,7 @@ def stochastic_depth() -> Made:
 
 
 @example
-def dense_connections() -> Made:
+def dense_connections() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         for body in net.bodies:
             x = F.concat(x, body(x), dim=1)
@@ -110,7 +110,7 @@ def dense_connections() -> Made:
 
 
 @example
-def fire_modules() -> Made:
+def fire_modules() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         x = net.squeeze(x)
         return net.last(F.concat(net.one(x), net.three(x), dim=1))
@@ -127,7 +127,7 @@ def fire_modules() -> Made:
 
 
 @example
-def channels_in_groups() -> Made:
+def channels_in_groups() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         body = net.body(x)
         return F.relu(x + F.broadcast_mul(body, net.gates(body).reshape((0, 0, 1, 1))))
@@ -140,7 +140,7 @@ def channels_in_groups() -> Made:
 
 
 @example
-def shuffled_channels() -> Made:
+def shuffled_channels() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         left, right = F.split(x, num_outputs=2, axis=1)
         x = F.concat(left, net.body(right), dim=1)
@@ -151,7 +151,7 @@ def shuffled_channels() -> Made:
 
 
 @example
-def inverted_residuals() -> Made:
+def inverted_residuals() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         return x + net.body(x)
 
@@ -169,7 +169,7 @@ def inverted_residuals() -> Made:
 
 
 @example
-def generator_of_images() -> Made:
+def generator_of_images() -> Example:
     net = chain(
         nn.Dense(32),
         nn.HybridLambda(lambda F, x: x.reshape((-1, 8, 2, 2))),
@@ -182,7 +182,7 @@ def generator_of_images() -> Made:
 
 
 @example
-def discriminator_of_images() -> Made:
+def discriminator_of_images() -> Example:
     net = chain(
         nn.Conv2D(4, 4, 2, 1),
         nn.LeakyReLU(0.2),
@@ -195,7 +195,7 @@ def discriminator_of_images() -> Made:
 
 
 @example
-def from_image_to_image() -> Made:
+def from_image_to_image() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         x = net.down(x)
         return net.up(F.UpSampling(x + net.body(x), scale=2, sample_type="nearest"))
@@ -213,7 +213,7 @@ def from_image_to_image() -> Made:
 
 
 @example
-def super_resolution() -> Made:
+def super_resolution() -> Example:
     net = chain(
         conv(8, 5, activation="relu"), conv(12), gluon.contrib.nn.PixelShuffle2D(2), conv(4)
     )
@@ -222,7 +222,7 @@ def super_resolution() -> Made:
 
 
 @example
-def segmentation_with_bridges() -> Made:
+def segmentation_with_bridges() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         high = net.first(x)
         low = net.up(net.second(high))
@@ -235,7 +235,7 @@ def segmentation_with_bridges() -> Made:
 
 
 @example
-def style_of_an_image() -> Made:
+def style_of_an_image() -> Example:
     def gram(F: Any, x: Any) -> Any:
         x = x.reshape((0, 0, -1))
         return F.batch_dot(x, x, transpose_b=True) / 64
@@ -251,7 +251,7 @@ def style_of_an_image() -> Made:
 
 
 @example
-def images_turned_by_what_they_show() -> Made:
+def images_turned_by_what_they_show() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         grid = F.GridGenerator(net.place(x), transform_type="affine", target_shape=(5, 6))
         return F.BilinearSampler(x, grid)
@@ -261,7 +261,7 @@ def images_turned_by_what_they_show() -> Made:
 
 
 @example
-def moved_taps() -> Made:
+def moved_taps() -> Example:
     net = chain(
         gluon.contrib.cnn.DeformableConvolution(4, (3, 3), padding=(1, 1), activation="relu"),
         nn.Dense(3),
@@ -270,7 +270,7 @@ def moved_taps() -> Made:
 
 
 @example
-def capsules() -> Made:
+def capsules() -> Example:
     def squash(F: Any, x: Any) -> Any:
         length = F.sum(F.square(x), axis=-1, keepdims=True)
         return F.broadcast_mul(x, length / (1 + length) / F.sqrt(length + 1e-6))
@@ -292,7 +292,7 @@ def capsules() -> Made:
 
 
 @example
-def several_tasks() -> Made:
+def several_tasks() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         x = net.trunk(x)
         return F.softmax(net.kind(x)), F.log_softmax(net.parity(x)), net.size(x)
@@ -307,7 +307,7 @@ def several_tasks() -> Made:
 
 
 @example
-def quantized_by_hand() -> Made:
+def quantized_by_hand() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         steps = F.clip(F.round(net.first(x) * 16), -128, 127)
         return net.last(steps / 16)
@@ -319,7 +319,7 @@ def quantized_by_hand() -> Made:
 
 
 @example
-def detector_of_one_shot() -> Made:
+def detector_of_one_shot() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         x = net.body(x)
         anchors = F.contrib.MultiBoxPrior(x, sizes=(0.3, 0.6), ratios=(1, 2), clip=True)
@@ -333,7 +333,7 @@ def detector_of_one_shot() -> Made:
 
 
 @example
-def detector_of_centers() -> Made:
+def detector_of_centers() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         x = net.body(x)
         heat = F.sigmoid(net.heat(x))
@@ -346,7 +346,7 @@ def detector_of_centers() -> Made:
 
 
 @example
-def pyramid_of_features() -> Made:
+def pyramid_of_features() -> Example:
     def forward(net: Any, F: Any, x: Any, boxes: Any) -> Any:
         high = net.first(x)
         low = net.second(high)
@@ -365,7 +365,7 @@ def pyramid_of_features() -> Made:
 
 
 @example
-def language_model() -> Made:
+def language_model() -> Example:
     def forward(net: Any, F: Any, words: Any) -> Any:
         return net.last(net.lstm(net.words(words)))
 
@@ -377,7 +377,7 @@ def language_model() -> Made:
 
 
 @example
-def writer_of_characters() -> Made:
+def writer_of_characters() -> Example:
     def forward(net: Any, F: Any, x: Any, state: Any) -> Any:
         out, (new,) = net.gru(F.one_hot(x, 7), [state.swapaxes(0, 1)])
         return net.last(out), new.swapaxes(0, 1)
@@ -389,7 +389,7 @@ def writer_of_characters() -> Made:
 
 
 @example
-def sentences_by_convolutions() -> Made:
+def sentences_by_convolutions() -> Example:
     def forward(net: Any, F: Any, words: Any) -> Any:
         x = net.words(words).transpose((0, 2, 1))
         return net.last(F.concat(*[F.max(each(x), axis=2) for each in net.kernels], dim=1))
@@ -404,7 +404,7 @@ def sentences_by_convolutions() -> Made:
 
 
 @example
-def text_in_images() -> Made:
+def text_in_images() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         x = net.lstm(net.body(x).transpose((0, 3, 1, 2)).reshape((0, 0, -1)))
         scores = F.log_softmax(net.last(x), axis=-1)
@@ -420,7 +420,7 @@ def text_in_images() -> Made:
 
 
 @example
-def loss_of_alignments() -> Made:
+def loss_of_alignments() -> Example:
     def forward(net: Any, F: Any, x: Any, label: Any) -> Any:
         return net.loss(net.last(x), label)
 
@@ -431,7 +431,7 @@ def loss_of_alignments() -> Made:
 
 
 @example
-def translation_with_attention() -> Made:
+def translation_with_attention() -> Example:
     def forward(net: Any, F: Any, source: Any, target: Any) -> Any:
         memory, state = net.encoder.unroll(4, net.source(source), merge_outputs=True)
         words, outputs = net.target(target), []
@@ -468,7 +468,7 @@ def attending() -> dict[str, Any]:
 
 
 @example
-def translation_by_transformer() -> Made:
+def translation_by_transformer() -> Example:
     def forward(net: Any, F: Any, source: Any, target: Any) -> Any:
         memory, x = net.words(source), net.words(target)
         memory = net.norm0(memory + net.own(memory, memory))
@@ -497,7 +497,7 @@ def translation_by_transformer() -> Made:
 
 
 @example
-def transposed_attention() -> Made:
+def transposed_attention() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         both = net.both(x.swapaxes(0, 1))
         scores = F.contrib.interleaved_matmul_selfatt_qk(both, heads=2)
@@ -508,7 +508,7 @@ def transposed_attention() -> Made:
 
 
 @example
-def masked_words() -> Made:
+def masked_words() -> Example:
     def forward(net: Any, F: Any, words: Any, kinds: Any, lengths: Any, places: Any) -> Any:
         x = net.norm(net.words(words) + net.kinds(kinds))
         x = F.SequenceMask(x.swapaxes(0, 1), lengths, use_sequence_length=True).swapaxes(0, 1)
@@ -530,7 +530,7 @@ def masked_words() -> Made:
 
 
 @example
-def forecast_of_series() -> Made:
+def forecast_of_series() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         deep = F.relu(net.conv(F.expand_dims(x, 1))).squeeze(axis=3).transpose((0, 2, 1))
         every_second = F.slice(
@@ -552,7 +552,7 @@ def forecast_of_series() -> Made:
 
 
 @example
-def convolutions_into_the_past() -> Made:
+def convolutions_into_the_past() -> Example:
     def forward(net: Any, F: Any, x: Any) -> Any:
         for number, each in enumerate(net.layers):
             pad = 2 ** (number + 1)
@@ -570,7 +570,7 @@ def convolutions_into_the_past() -> Made:
 
 
 @example
-def tags_of_words() -> Made:
+def tags_of_words() -> Example:
     def forward(net: Any, F: Any, words: Any, moves: Any) -> Any:
         scores = net.tags(net.lstm(net.words(words)))
         best, back = None, []
@@ -597,7 +597,7 @@ def tags_of_words() -> Made:
 
 
 @example
-def words_among_noise() -> Made:
+def words_among_noise() -> Example:
     def forward(net: Any, F: Any, word: Any, others: Any) -> Any:
         scores = F.batch_dot(net.out(others), F.expand_dims(net.into(word), 2)).squeeze(axis=2)
         return F.sigmoid(scores)
@@ -609,7 +609,7 @@ def words_among_noise() -> Made:
 
 
 @example
-def memory_with_addresses() -> Made:
+def memory_with_addresses() -> Example:
     def forward(net: Any, F: Any, x: Any, memory: Any) -> Any:
         outputs = []
         for each in F.split(x, num_outputs=3, axis=1, squeeze_axis=True):
@@ -628,7 +628,7 @@ def memory_with_addresses() -> Made:
 
 
 @example
-def tree_of_cells() -> Made:
+def tree_of_cells() -> Example:
     def forward(net: Any, F: Any, words: Any) -> Any:
         leaves = F.split(net.words(words), num_outputs=4, axis=1, squeeze_axis=True)
         nodes = [net.join(F.concat(a, b, dim=1)) for a, b in (leaves[:2], leaves[2:4])]
@@ -643,7 +643,7 @@ def tree_of_cells() -> Made:
 
 
 @example
-def loop_over_time() -> Made:
+def loop_over_time() -> Example:
     def forward(net: Any, F: Any, x: Any, state: Any) -> Any:
         outs, last = F.contrib.foreach(
             lambda each, s: (F.tanh(each + s), 0.5 * s + each), x.swapaxes(0, 1), state
@@ -657,7 +657,7 @@ def loop_over_time() -> Made:
 
 
 @example
-def autoencoder() -> Made:
+def autoencoder() -> Example:
     net = chain(
         nn.Dense(5, activation="relu"), nn.Dense(3), nn.ELU(), nn.Dense(5), nn.SELU(), nn.Dense(8)
     )
@@ -665,7 +665,7 @@ def autoencoder() -> Made:
 
 
 @example
-def variational_autoencoder() -> Made:
+def variational_autoencoder() -> Example:
     def forward(net: Any, F: Any, x: Any, noise: Any) -> Any:
         mean, log_var = F.split(net.encoder(x), num_outputs=2, axis=1)
         out = F.sigmoid(net.decoder(mean + F.exp(0.5 * log_var) * noise))
@@ -678,7 +678,7 @@ def variational_autoencoder() -> Made:
 
 
 @example
-def matrix_factorization() -> Made:
+def matrix_factorization() -> Example:
     def forward(net: Any, F: Any, user: Any, item: Any) -> Any:
         near = F.sum(net.users(user) * net.items(item), axis=1)
         return near + net.bias(user).reshape((-1,))
@@ -689,7 +689,7 @@ def matrix_factorization() -> Made:
 
 
 @example
-def factorization_machine() -> Made:
+def factorization_machine() -> Example:
     def forward(net: Any, F: Any, x: Any, pairs: Any) -> Any:
         both = F.square(F.dot(x, pairs)) - F.dot(F.square(x), F.square(pairs))
         return net.line(x) + 0.5 * F.sum(both, axis=1, keepdims=True)
@@ -700,7 +700,7 @@ def factorization_machine() -> Made:
 
 
 @example
-def two_towers() -> Made:
+def two_towers() -> Example:
     def forward(net: Any, F: Any, user: Any, item: Any) -> Any:
         left = F.L2Normalization(net.user(user))
         right = F.L2Normalization(net.item(item))
@@ -714,7 +714,7 @@ def two_towers() -> Made:
 
 
 @example
-def wide_and_deep() -> Made:
+def wide_and_deep() -> Example:
     def forward(net: Any, F: Any, x: Any, kinds: Any) -> Any:
         results = [part(F.slice_axis(kinds, axis=1, begin=i, end=i + 1)).flatten()
                  for i, part in enumerate(net.kinds)]  # fmt: skip
@@ -729,7 +729,7 @@ def wide_and_deep() -> Made:
 
 
 @example
-def three_of_a_kind() -> Made:
+def three_of_a_kind() -> Example:
     def forward(net: Any, F: Any, *three: Any) -> Any:
         a, b, c = (net.body(each) for each in three)
         return net.loss(a, b, c), F.sqrt(F.sum(F.square(a - b), axis=1))
@@ -740,7 +740,7 @@ def three_of_a_kind() -> Made:
 
 
 @example
-def mixture_of_densities() -> Made:
+def mixture_of_densities() -> Example:
     def forward(net: Any, F: Any, x: Any, y: Any) -> Any:
         weights, mean, log_scale = F.split(net.body(x), num_outputs=3, axis=1)
         away = F.broadcast_sub(y, mean) / F.exp(log_scale)
@@ -755,7 +755,7 @@ def mixture_of_densities() -> Made:
 
 
 @example
-def value_and_advantage() -> Made:
+def value_and_advantage() -> Example:
     def forward(net: Any, F: Any, x: Any, allowed: Any) -> Any:
         x = net.body(x)
         gains = net.gains(x)
@@ -771,7 +771,7 @@ def value_and_advantage() -> Made:
 
 
 @example
-def pushed_against_the_gradient() -> Made:
+def pushed_against_the_gradient() -> Example:
     def forward(net: Any, F: Any, x: Any, gradient: Any) -> Any:
         return net.body(F.clip(x + 0.1 * F.sign(gradient), -1, 1))
 
@@ -782,7 +782,7 @@ def pushed_against_the_gradient() -> Made:
 
 
 @example
-def kernel_of_a_process() -> Made:
+def kernel_of_a_process() -> Example:
     def forward(net: Any, F: Any, x: Any, points: Any, weights: Any) -> Any:
         away = F.broadcast_sub(F.expand_dims(x, 1), F.expand_dims(points, 0))  # fmt: skip
         return F.dot(F.exp(-0.5 * F.sum(F.square(away), axis=2)), weights)

@@ -10,14 +10,14 @@ from typing import Any
 import mixnet as mx
 from mixnet import sym
 
-Made = tuple[Any, dict[str, tuple[int, ...]], dict[str, int]]
-SYMBOLS: dict[str, Callable[[], Made]] = {}
+Example = tuple[Any, dict[str, tuple[int, ...]], dict[str, int]]
+SYMBOLS: dict[str, Callable[[], Example]] = {}
 """By name: what makes a symbol, shapes of its inputs with a batch of two first, and limits of
 those of whole numbers.
 """
 
 
-def example(make: Callable[[], Made]) -> Callable[[], Made]:
+def example(make: Callable[[], Example]) -> Callable[[], Example]:
     """Add a network to the table, under the name of its function."""
     SYMBOLS[make.__name__] = make
     return make
@@ -40,13 +40,13 @@ def conv(x: Any, channels: int, kernel: int = 3, norm: bool = False, **more: Any
 
 
 @example
-def perceptron() -> Made:
+def perceptron() -> Example:
     x = dense(dense(sym.Flatten(data()), 6, "relu"), 5, "tanh")
     return sym.SoftmaxOutput(dense(x, 3), name="softmax"), {"data": (2, 2, 4)}, {}
 
 
 @example
-def lenet() -> Made:
+def lenet() -> Example:
     x = sym.Pooling(conv(data(), 4, 5), pool_type="max", kernel=(2, 2), stride=(2, 2))
     x = sym.Pooling(
         conv(x, 6), pool_type="avg", kernel=(3, 3), stride=(2, 2), pooling_convention="full"
@@ -55,7 +55,7 @@ def lenet() -> Made:
 
 
 @example
-def layers_of_many_widths() -> Made:
+def layers_of_many_widths() -> Example:
     x = conv(data(), 4, norm=True)
     pooled = sym.Pooling(x, kernel=(3, 3), pad=(1, 1), pool_type="avg")
     x = sym.Concat(
@@ -66,7 +66,7 @@ def layers_of_many_widths() -> Made:
 
 
 @example
-def whole_images_by_convolutions() -> Made:
+def whole_images_by_convolutions() -> Example:
     x = conv(data(), 4)
     low = sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max")
     scores = sym.Convolution(low, num_filter=3, kernel=(1, 1))
@@ -78,7 +78,7 @@ def whole_images_by_convolutions() -> Made:
 
 
 @example
-def regions_of_images() -> Made:
+def regions_of_images() -> Example:
     x = conv(data(), 4)
     scores = sym.Convolution(x, num_filter=4, kernel=(1, 1))
     chances = sym.reshape(
@@ -94,7 +94,7 @@ def regions_of_images() -> Made:
 
 
 @example
-def sentences_step_by_step() -> Made:
+def sentences_step_by_step() -> Example:
     words = sym.Embedding(data(), input_dim=11, output_dim=5)
     cells = mx.rnn.SequentialRNNCell()
     cells.add(mx.rnn.LSTMCell(6, prefix="lstm_"))
@@ -105,7 +105,7 @@ def sentences_step_by_step() -> Made:
 
 
 @example
-def sentences_in_one_operator() -> Made:
+def sentences_in_one_operator() -> Example:
     words = sym.Embedding(data(), input_dim=11, output_dim=5)
     cell = mx.rnn.FusedRNNCell(4, num_layers=2, mode="lstm", bidirectional=True, prefix="lstm_")
     steps = sym.SwapAxis(words, dim1=0, dim2=1)
@@ -115,7 +115,7 @@ def sentences_in_one_operator() -> Made:
 
 
 @example
-def speech_of_any_length() -> Made:
+def speech_of_any_length() -> Example:
     x, lengths = data(), sym.Variable("lengths")
     steps = sym.SwapAxis(x, dim1=0, dim2=1)
     turned = sym.SequenceReverse(steps, lengths, use_sequence_length=True)
@@ -130,7 +130,7 @@ def speech_of_any_length() -> Made:
 
 
 @example
-def tables_of_users_and_items() -> Made:
+def tables_of_users_and_items() -> Example:
     users = sym.Variable("user")
     user = sym.Embedding(users, input_dim=9, output_dim=4)
     item = sym.Embedding(sym.Variable("item"), input_dim=7, output_dim=4)
@@ -145,12 +145,12 @@ def tables_of_users_and_items() -> Made:
 
 
 @example
-def wider_margins() -> Made:
+def wider_margins() -> Example:
     return sym.SVMOutput(dense(dense(data(), 6, "relu"), 3), name="svm"), {"data": (2, 5)}, {}
 
 
 @example
-def absolute_errors() -> Made:
+def absolute_errors() -> Example:
     x = sym.LeakyReLU(dense(data(), 6), act_type="elu", slope=0.3)
     chance = sym.LogisticRegressionOutput(dense(x, 1), name="chance")
     return (
@@ -161,14 +161,14 @@ def absolute_errors() -> Made:
 
 
 @example
-def coded_and_decoded() -> Made:
+def coded_and_decoded() -> Example:
     x = data()
     code = sym.Dropout(dense(x, 4, "sigmoid"), p=0.3)
     return sym.MakeLoss(sym.smooth_l1(dense(code, 8) - x, scalar=2.0)), {"data": (2, 8)}, {}
 
 
 @example
-def scores_by_noise() -> Made:
+def scores_by_noise() -> Example:
     hidden = dense(data(), 5, "tanh")
     weights = sym.Embedding(sym.Variable("words"), input_dim=11, output_dim=5)
     scores = sym.sum(sym.broadcast_mul(sym.expand_dims(hidden, axis=1), weights), axis=2)
@@ -176,7 +176,7 @@ def scores_by_noise() -> Made:
 
 
 @example
-def places_seen_through_a_window() -> Made:
+def places_seen_through_a_window() -> Example:
     x = data()
     place = dense(conv(x, 2), 6, "tanh")
     x = sym.SpatialTransformer(
@@ -186,7 +186,7 @@ def places_seen_through_a_window() -> Made:
 
 
 @example
-def style_and_its_loss() -> Made:
+def style_and_its_loss() -> Example:
     picture = data()
     x = conv(picture, 4)
     rows = sym.reshape(x, shape=(0, 0, -1))
@@ -200,7 +200,7 @@ def style_and_its_loss() -> Made:
 
 
 @example
-def places_and_kinds() -> Made:
+def places_and_kinds() -> Example:
     x = conv(data(), 4, norm=True)
     anchors = sym.contrib.MultiBoxPrior(x, sizes=(0.4,), ratios=(1, 2), clip=True)
     chances = sym.softmax(sym.reshape(conv(x, 6), shape=(0, 3, -1)), axis=1)
@@ -213,7 +213,7 @@ def places_and_kinds() -> Made:
 
 
 @example
-def frames_side_by_side() -> Made:
+def frames_side_by_side() -> Example:
     x = sym.Convolution(data(), num_filter=3, kernel=(3, 3, 3), pad=(1, 1, 1))
     x = sym.Pooling(sym.BatchNorm(x), kernel=(2, 2, 2), stride=(2, 2, 2), pool_type="max")
     x = sym.InstanceNorm(x, sym.Variable("scale"), sym.Variable("shift"))
@@ -221,7 +221,7 @@ def frames_side_by_side() -> Made:
 
 
 @example
-def arrays_taken_apart() -> Made:
+def arrays_taken_apart() -> Example:
     parts = sym.SliceChannel(data(), num_outputs=3, axis=1)
     chosen = sym.where(parts[0] > parts[1], parts[0], parts[2] * 2)
     order = sym.argsort(chosen, axis=1)

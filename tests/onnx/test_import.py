@@ -11,7 +11,7 @@ import pytest
 import mixnet as mx
 from mixnet.base import FileFormatError, MissingFileError, MXNetError, ShapeError
 from mixnet.gluon import nn
-from mixnet.onnx.load.graph import READERS
+from mixnet.onnx.load.table import READERS
 from tests.onnx.models import computed, floats, model_of, saved
 from tests.onnx.runtime import onnx, run
 
@@ -118,17 +118,17 @@ def test_operator_sets(opset: int, tmp_path: Path) -> None:
     np.testing.assert_allclose(out.asnumpy(), share @ w + b, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("held", [False, True])
-def test_remainders_of_a_division_by_zero(held: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_remainders_of_a_division_by_zero(is_constant: bool, tmp_path: Path) -> None:
     x = np.array([5, -5, 0, 7], "float32")
     y = np.array([3, 3, 0, 0], "float32")
     node = onnx.helper.make_node("Mod", ["x", "y"], ["z"])
-    inputs, arrays = ({"x": [4]}, {"y": y}) if held else ({"x": [4], "y": [4]}, {})
+    inputs, arrays = ({"x": [4]}, {"y": y}) if is_constant else ({"x": [4], "y": [4]}, {})
     path = saved(model_of([node], inputs, ["z"], **arrays), tmp_path / "net.onnx")
     block = mx.contrib.onnx.import_to_gluon(path, mx.cpu())
     with np.errstate(invalid="ignore"):
         expected = np.mod(x, y)
-    values = block(*[mx.nd.array(each) for each in ([x] if held else [x, y])])
+    values = block(*[mx.nd.array(each) for each in ([x] if is_constant else [x, y])])
     np.testing.assert_array_equal(values.asnumpy(), expected)
 
 

@@ -45,9 +45,9 @@ def _agrees(
 def _same(path: Path, block: Any, x: np.ndarray) -> None:
     results = block(mx.nd.array(x))
     results = results if isinstance(results, (list, tuple)) else [results]
-    for out, wanted in zip(results, run(path, x), strict=True):
-        assert out.shape == wanted.shape
-        np.testing.assert_allclose(out.asnumpy(), wanted, rtol=1e-4, atol=1e-5)
+    for out, expected in zip(results, run(path, x), strict=True):
+        assert out.shape == expected.shape
+        np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-4, atol=1e-5)
 
 
 def _shape_of_class_token() -> list[Any]:
@@ -264,8 +264,8 @@ def test_given_shapes_need_no_operators_of_extents(tmp_path: Path) -> None:
         symbol, arguments, _ = mx.contrib.onnx.import_model(path, **options)
         x = floats(2, 3)
         (out,) = symbol.eval(x=mx.nd.array(x), **arguments)
-        wanted = np.hstack([x, 0 * x]) * 6
-        np.testing.assert_allclose(out.asnumpy(), wanted, rtol=1e-6)
+        expected = np.hstack([x, 0 * x]) * 6
+        np.testing.assert_allclose(out.asnumpy(), expected, rtol=1e-6)
         return {each["op"] for each in json.loads(symbol.tojson())["nodes"]}
 
     of_extents = {"_with_extents", "_extents", "_of_shape"}

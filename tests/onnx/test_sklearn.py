@@ -21,8 +21,8 @@ LEARNED = "ai.onnx.ml"
 
 def outputs(path: Path, x: np.ndarray, **options: Any) -> list[np.ndarray]:
     block = mx.contrib.onnx.import_to_gluon(str(path), mx.cpu(), **options)
-    made = block(mx.nd.array(x, dtype=x.dtype))
-    return [each.asnumpy() for each in (made if isinstance(made, (list, tuple)) else [made])]
+    result = block(mx.nd.array(x, dtype=x.dtype))
+    return [each.asnumpy() for each in (result if isinstance(result, (list, tuple)) else [result])]
 
 
 def saved(folder: Path, kind: str, outs: int = 1, **attributes: Any) -> Path:

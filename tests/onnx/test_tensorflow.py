@@ -35,8 +35,10 @@ def agree(
     path.write_bytes(model.SerializeToString())
     expected = run(path, x)
     block = mx.contrib.onnx.import_to_gluon(str(path), mx.cpu(), input_shapes={"x:0": x.shape})
-    made = block(mx.nd.array(x))
-    for ours, theirs in zip(made if isinstance(made, list) else [made], expected, strict=True):
+    result = block(mx.nd.array(x))
+    for ours, theirs in zip(
+        result if isinstance(result, list) else [result], expected, strict=True
+    ):
         np.testing.assert_allclose(ours.asnumpy(), theirs, rtol=1e-4, atol=1e-5)
     return block
 

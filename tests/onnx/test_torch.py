@@ -210,9 +210,9 @@ def test_a_unet_for_images_of_any_size(dynamo: bool, tmp_path: Path) -> None:
     for shape in ((2, 3, 8, 12), (1, 3, 9, 7), (3, 3, 15, 10)):
         x = torch.randn(shape)
         with torch.no_grad():
-            wanted = net(x).numpy()
+            expected = net(x).numpy()
         np.testing.assert_allclose(
-            block(mx.nd.array(x.numpy())).asnumpy(), wanted, rtol=1e-4, atol=1e-4
+            block(mx.nd.array(x.numpy())).asnumpy(), expected, rtol=1e-4, atol=1e-4
         )
     tuned(block, mx.nd.array(x.numpy()))
     trained = [p for p in block.collect_params().values() if p.grad_req != "null"]

@@ -12,7 +12,7 @@ SINGLE = np.dtype("float32")
 IMAGE, CUBE, PIXEL, ROW = (2, 3, 4, 5), (3, 3, 3, 3), (2, 3, 1, 1), (5,)
 
 
-def asked(name, shapes, attributes, backward=False):
+def layouts_of(name, shapes, attributes, backward=False):
     op = find(name)
     statics, scalars = op.bind(attributes)
     specs, count = [(shape, SINGLE) for shape in shapes], len(scalars)
@@ -40,7 +40,7 @@ def asked(name, shapes, attributes, backward=False):
     ],
 )
 def test_elements_have_no_layout(name, shapes, attributes, backward):
-    assert asked(name, shapes, attributes, backward)
+    assert layouts_of(name, shapes, attributes, backward)
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_elements_have_no_layout(name, shapes, attributes, backward):
     ],
 )
 def test_axes_have_one(name, shapes, attributes):
-    assert not asked(name, shapes, attributes)
+    assert not layouts_of(name, shapes, attributes)

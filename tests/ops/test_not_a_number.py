@@ -54,8 +54,8 @@ def test_sign_of_nan_is_0() -> None:
 
 
 def test_norm() -> None:
-    def norm(values, **how):
-        return nd.norm(nd.array(values), **how).asnumpy().tolist()
+    def norm(values, **options):
+        return nd.norm(nd.array(values), **options).asnumpy().tolist()
 
     assert np.isnan(norm([1, NAN])) and np.isnan(norm([1, NAN], ord=1))
     assert norm([INF, 1]) == [INF]

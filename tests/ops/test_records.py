@@ -16,19 +16,19 @@ IDS = [record.op for record in RECORDS]
 
 def inputs_of(record: Record, dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
-    made = []
+    arrays = []
     for i, shape in enumerate(record.shapes):
         if i in record.dtypes and i in record.integers:
-            made.append(rng.integers(0, record.integers[i], shape).astype(record.dtypes[i]))
+            arrays.append(rng.integers(0, record.integers[i], shape).astype(record.dtypes[i]))
         elif i in record.dtypes:
             own = np.dtype(record.dtypes[i])
             ends = np.iinfo(own)
-            made.append(rng.integers(ends.min, ends.max, shape, own, endpoint=True))
+            arrays.append(rng.integers(ends.min, ends.max, shape, own, endpoint=True))
         elif i in record.integers:
-            made.append(rng.integers(0, record.integers[i], shape).astype(dtype))
+            arrays.append(rng.integers(0, record.integers[i], shape).astype(dtype))
         else:
-            made.append(rng.uniform(record.low, record.high, shape).astype(dtype))
-    return made
+            arrays.append(rng.uniform(record.low, record.high, shape).astype(dtype))
+    return arrays
 
 
 def _in_float64(record: Record, data: list[np.ndarray]) -> list[mx.nd.NDArray]:

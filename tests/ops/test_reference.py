@@ -25,18 +25,18 @@ def _builder() -> Any:
 
 def test_pages_are_built_from_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
-    made = _builder().pages()
+    pages = _builder().pages()
     written = {path.name: path.read_text() for path in (DOCS / "operators").glob("*.md")}
-    assert set(written) == set(made)
-    stale = [name for name, text in made.items() if written[name] != text]
+    assert set(written) == set(pages)
+    stale = [name for name, text in pages.items() if written[name] != text]
     assert stale == [], "run: python docs/reference/build_operators.py"
 
 
 def test_a_to_z_has_every_name_that_users_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
-    made = _builder().pages()
+    pages = _builder().pages()
     rows = re.findall(
-        r"^\| \[`(\w+)`\]\(([\w-]+\.md)#([\w-]+)\) \| (.+?) \| (.+) \|$", made["a-to-z.md"], re.M
+        r"^\| \[`(\w+)`\]\(([\w-]+\.md)#([\w-]+)\) \| (.+?) \| (.+) \|$", pages["a-to-z.md"], re.M
     )
     named = {
         f"{space}.{name}"
@@ -50,7 +50,7 @@ def test_a_to_z_has_every_name_that_users_call(monkeypatch: pytest.MonkeyPatch) 
     names = [name.lower() for name, *_ in rows]
     assert names == sorted(names) and len(rows) > 500
     for name, page, anchor, _, summary in rows:
-        headings = [line[3:].lower() for line in made[page].splitlines() if line.startswith("## ")]
+        headings = [line[3:].lower() for line in pages[page].splitlines() if line.startswith("## ")]
         assert re.sub(r"-\d+$", "", anchor) in headings, name
         assert summary.strip(), name
 

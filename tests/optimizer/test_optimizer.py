@@ -140,16 +140,16 @@ SETTINGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", sorted(SETTINGS))
 def test_a_schedule_compiles_nothing(name: str) -> None:
     scheduler = mx.lr_scheduler.PolyScheduler(100, warmup_steps=3)
-    made = optimizer.create(name, lr_scheduler=scheduler, wd=0.01, **SETTINGS[name])
-    updater = optimizer.get_updater(made)
+    sgd = optimizer.create(name, lr_scheduler=scheduler, wd=0.01, **SETTINGS[name])
+    updater = optimizer.get_updater(sgd)
     weights = [nd.ones((3, 2 + i)) for i in range(5)]
     grads = [w * 0.1 for w in weights]
     nd.waitall()
 
     def step() -> None:
-        made.rescale_grad *= 0.9
+        sgd.rescale_grad *= 0.9
         if name in ("sgd", "nag", "lars"):
-            made.momentum *= 0.99  # type: ignore[attr-defined]
+            sgd.momentum *= 0.99  # type: ignore[attr-defined]
         updater(list(range(5)), grads, weights)
         nd.waitall()
 

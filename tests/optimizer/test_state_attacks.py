@@ -106,8 +106,8 @@ def test_attacks_are_refused() -> None:
         check=False,
         timeout=240,
     )
-    said = dict(line.split(" ", 1) for line in process.stdout.splitlines())
-    assert [name for i, name in enumerate(ATTACKS) if said.get(str(i)) != "refused"] == []
+    answers = dict(line.split(" ", 1) for line in process.stdout.splitlines())
+    assert [name for i, name in enumerate(ATTACKS) if answers.get(str(i)) != "refused"] == []
     assert process.returncode == 0, process.stderr
 
 

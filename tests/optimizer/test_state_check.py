@@ -58,7 +58,7 @@ def test_states_go_to_the_optimizers_that_mxnet_lets_have_them(kind: str) -> Non
     source = _updater(kind)
     _stepped(source)
     content = source.get_states()
-    taken = set()
+    accepting = set()
     for other in KINDS:
         updater = _updater(other)
         try:
@@ -67,10 +67,10 @@ def test_states_go_to_the_optimizers_that_mxnet_lets_have_them(kind: str) -> Non
             assert updater.states == {}
             _stepped(updater)
         else:
-            taken.add(other)
+            accepting.add(other)
             _stepped(updater)
     # MXNet's GroupAdaGrad takes a whole array for its column of rows, and broadcasts.
-    assert taken == ACCEPTED[kind] - ({"groupadagrad"} if kind != "groupadagrad" else set())
+    assert accepting == ACCEPTED[kind] - ({"groupadagrad"} if kind != "groupadagrad" else set())
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "sgld"])  # draws numbers
@@ -272,18 +272,18 @@ def test_a_module_trains_on_as_before(tmp_path: Path, contexts: int) -> None:
     def module() -> Any:
         symbol = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
         symbol = mx.sym.LinearRegressionOutput(symbol, mx.sym.Variable("label"), name="out")
-        made = mx.mod.Module(
+        trained = mx.mod.Module(
             symbol, label_names=["label"], context=[mx.cpu(i) for i in range(contexts)]
         )
-        made.bind([("data", (4, 3))], [("label", (4, 2))])
-        made.init_params(mx.init.One())
-        made.init_optimizer(optimizer_params={"momentum": 0.9, "learning_rate": 0.1})
-        return made
+        trained.bind([("data", (4, 3))], [("label", (4, 2))])
+        trained.init_params(mx.init.One())
+        trained.init_optimizer(optimizer_params={"momentum": 0.9, "learning_rate": 0.1})
+        return trained
 
-    def train(made: Any) -> Any:
-        made.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 3))], [mx.nd.zeros((4, 2))]))
-        made.update()
-        return made.get_params()[0]["fc_weight"].asnumpy().tolist()
+    def train(trained: Any) -> Any:
+        trained.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 3))], [mx.nd.zeros((4, 2))]))
+        trained.update()
+        return trained.get_params()[0]["fc_weight"].asnumpy().tolist()
 
     first, second = module(), module()
     train(first)

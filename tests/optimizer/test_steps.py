@@ -72,16 +72,16 @@ def test_an_interrupt_leaves_everything_or_nothing_updated(rule: type, settings:
     before = contents(updater, weights)
     updater([0, 1, 2], gradients, weights)
     after = contents(updater, weights)
-    seen: set[str] = set()
+    outcomes: set[str] = set()
     for at in range(1, 100_000, 61):
         updater, gradients, weights = at_step_two()
         place = interrupted(at, folders, partial(updater, [0, 1, 2], gradients, weights))
         now = contents(updater, weights)
         assert now in (before, after), place
-        seen.add(now)
+        outcomes.add(now)
         if place is None:
             break
-    assert seen == {before, after} and before != after
+    assert outcomes == {before, after} and before != after
 
 
 def test_a_step_that_fails_at_one_parameter_changes_none() -> None:

@@ -35,35 +35,35 @@ def find(face, name):
     return getattr(face, name, None) or getattr(face._internal, name)
 
 
-def _bind(mx, case, made):
+def _bind(mx, case, tensors):
     """Run a case as a symbol: outputs, and a function that goes backward from heads."""
     states = case.get("states", [])
     function = find(mx.sym, case["op"])
-    arguments = {k: v for k, v in made.items() if k not in states}
+    arguments = {k: v for k, v in tensors.items() if k not in states}
     symbol = function(*map(mx.sym.var, arguments), name="op", **case.get("attrs", {}))
     grads = {k: v.grad for k, v in arguments.items() if v.grad is not None}
     executor = symbol.bind(
         mx.cpu(), arguments, grads, {k: "write" if k in grads else "null" for k in arguments},
-        [made[k] for k in states],
+        [tensors[k] for k in states],
     )  # fmt: skip
     return executor.forward(is_train=case.get("train", True)), executor.backward
 
 
-def _called(mx, case, made):
+def _called(mx, case, tensors):
     """The outputs of a case as a list, and a function that runs backward from head gradients."""
     train = case.get("train", True)
     if case.get("symbol"):
-        outputs, backward = _bind(mx, case, made)
+        outputs, backward = _bind(mx, case, tensors)
         return list(outputs), backward
     attributes = dict(case.get("attrs", {}))
     if "out" in case:
-        attributes["out"] = [made[each] for each in case["out"]]
+        attributes["out"] = [tensors[each] for each in case["out"]]
     if case.get("grads"):
         scope = mx.autograd.record(train_mode=train)
     else:
         scope = mx.autograd.train_mode() if train else mx.autograd.predict_mode()
     with scope:
-        out = find(mx.nd, case["op"])(*made.values(), **attributes)
+        out = find(mx.nd, case["op"])(*tensors.values(), **attributes)
     outputs = list(out) if isinstance(out, (list, tuple)) else [out]
     return outputs, lambda heads: mx.autograd.backward(outputs, heads, train_mode=train)
 
@@ -71,11 +71,11 @@ def _called(mx, case, made):
 def _results(mx, case, inputs):
     """The arrays that a case leaves: its outputs, head gradients, gradients and states."""
     array = mx.np.array if case["op"].startswith("_npi_") else mx.nd.array
-    made = {k: array(v, dtype=v.dtype) for k, v in inputs.items()}
+    tensors = {k: array(v, dtype=v.dtype) for k, v in inputs.items()}
     grads = case.get("grads", [])
     for each in grads:
-        made[each].attach_grad()
-    outputs, backward = _called(mx, case, made)
+        tensors[each].attach_grad()
+    outputs, backward = _called(mx, case, tensors)
     values = [each.asnumpy() for each in outputs]
     arrays = {f"out/{i}": value for i, value in enumerate(values)}
     if grads:
@@ -83,8 +83,8 @@ def _results(mx, case, inputs):
         heads = [rng.uniform(-1, 1, v.shape).astype(v.dtype) for v in values]
         arrays.update({f"head/{i}": head for i, head in enumerate(heads)})
         backward([array(h, dtype=h.dtype) for h in heads])
-        arrays.update({f"grad/{each}": made[each].grad.asnumpy() for each in grads})
-    arrays.update({f"aux_after/{key}": made[key].asnumpy() for key in case.get("states", [])})
+        arrays.update({f"grad/{each}": tensors[each].grad.asnumpy() for each in grads})
+    arrays.update({f"aux_after/{key}": tensors[key].asnumpy() for key in case.get("states", [])})
     return arrays, len(outputs)
 
 

@@ -25,15 +25,16 @@ import numpy as np
 
 FIXTURE = Path(__file__).parent / "fixtures" / "edges.json"
 FAMILIES = (
-    "activation", "broadcast", "create", "dense", "elementwise", "indexing", "linalg_product",
-    "numpy_arithmetic", "numpy_join", "numpy_products", "numpy_reduce", "numpy_selection",
-    "numpy_shape", "reduce", "shape", "softmax",
+    "array.create", "array.indexing", "array.join", "array.rearrange", "array.shape", "array.slicing",
+    "math.broadcast", "math.elementwise", "math.linalg_product", "math.reduce", "math.unary",
+    "nn.activation", "nn.dense", "nn.softmax", "numpy.arithmetic", "numpy.join", "numpy.products",
+    "numpy.reduce", "numpy.selection", "numpy.shape",
 )  # fmt: skip
 DTYPES = ("float16", "float64", "uint8", "int8", "int32", "int64", "bool")
 SPECIAL = (
     "nan", "inf", "-inf", "0.0", "-0.0", "1.5", "-2.5", "1e30", "-1e-30", "3", "0.5", "-1", "nan", "2",
 )  # fmt: skip
-SAID = "said: "  # before an answer: MXNet prints as well
+ANSWER = "said: "  # before an answer: MXNet prints as well
 MOST = 12  # values of an array that are stored
 
 
@@ -42,11 +43,11 @@ def questions() -> list[dict[str, Any]]:
     from mixnet.ops import OPERATORS
     from tests.ops.records import RANDOM, RECORDS
 
-    made = []
+    rows = []
     for record in RECORDS:
         op = OPERATORS[record.op]
-        family = op.function.__module__.rpartition(".")[2]
-        if family not in FAMILIES or record.op in RANDOM or op.takes_key or op.calls_python:
+        family = op.function.__module__.removeprefix("mixnet.ops.")
+        if family not in FAMILIES or record.op in RANDOM or op.takes_key:
             continue
         inputs = [_input(record, place, tuple(shape)) for place, shape in enumerate(record.shapes)]
         common = {
@@ -56,7 +57,7 @@ def questions() -> list[dict[str, Any]]:
 
         def ask(kind: str, source: list[Any], common: Any = common, **more: Any) -> None:
             attributes = {**common["attributes"], **more}
-            made.append({**common, "kind": kind, "inputs": source, "attributes": attributes})
+            rows.append({**common, "kind": kind, "inputs": source, "attributes": attributes})
 
         if not inputs:
             continue
@@ -82,7 +83,7 @@ def questions() -> list[dict[str, Any]]:
                 for axis in (-1, -ndim, ndim - 1, ndim, -ndim - 1):
                     several = "shape" in each.kind
                     ask(f"{each.name}={axis}", inputs, **{each.name: (axis,) if several else axis})
-    return json.loads(json.dumps(made, default=lambda value: value.item()))
+    return json.loads(json.dumps(rows, default=lambda value: value.item()))
 
 
 def _input(record: Any, place: int, shape: tuple[int, ...]) -> dict[str, Any]:
@@ -109,28 +110,28 @@ def _with(inputs: list[Any], places: list[int], **changes: Any) -> list[Any]:
 
 def arrays_of(question: dict[str, Any]) -> list[np.ndarray]:
     """The inputs of a call: the same numbers each time."""
-    made = []
+    arrays = []
     for place, each in enumerate(question["inputs"]):
         rng = np.random.RandomState(place + 1)
         shape, dtype, fill = tuple(each["shape"]), each["dtype"], each["fill"]
         if fill == "all":
             ends = np.iinfo(dtype)
-            made.append(rng.randint(ends.min, ends.max, shape).astype(dtype))
+            arrays.append(rng.randint(ends.min, ends.max, shape).astype(dtype))
         elif fill == "whole":
-            made.append(rng.randint(0, each["most"] + 1, shape).astype(dtype))
+            arrays.append(rng.randint(0, each["most"] + 1, shape).astype(dtype))
         elif fill == "special":
             count = int(np.prod(shape, dtype=int))
             cycle = np.array(SPECIAL, dtype="float64")
             steps = (np.arange(count) * (2 * place + 1) + 3 * place) % len(cycle)
             with np.errstate(over="ignore"):
-                made.append(cycle[steps].astype(dtype).reshape(shape))
+                arrays.append(cycle[steps].astype(dtype).reshape(shape))
         elif dtype.startswith("float"):
-            made.append(np.asarray(rng.uniform(*each["ends"], size=shape)).astype(dtype))
+            arrays.append(np.asarray(rng.uniform(*each["ends"], size=shape)).astype(dtype))
         else:
             low, _high = each["ends"]
             low = 0 if dtype in ("uint8", "bool") or low >= 0 else -4
-            made.append(rng.randint(low, 2 if dtype == "bool" else 5, shape).astype(dtype))
-    return [np.asarray(each) for each in made]
+            arrays.append(rng.randint(low, 2 if dtype == "bool" else 5, shape).astype(dtype))
+    return [np.asarray(each) for each in arrays]
 
 
 def head_of(place: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -186,7 +187,7 @@ def answer_of(mx: Any, call: Any, question: dict[str, Any], gradient: bool = Tru
                 each.attach_grad()
         with mx.autograd.record(train_mode=True) if learns else mx.autograd.train_mode():
             outputs = call(question["op"], inputs, attributes)
-        said = {"outputs": [described(each.asnumpy()) for each in outputs]}
+        answer = {"outputs": [described(each.asnumpy()) for each in outputs]}
         if learns:
             heads = [
                 mx.nd.array(head_of(i, o.shape, o.dtype), dtype=o.dtype)
@@ -196,10 +197,10 @@ def answer_of(mx: Any, call: Any, question: dict[str, Any], gradient: bool = Tru
                 heads = [each.as_np_ndarray() for each in heads]
             try:
                 mx.autograd.backward(outputs, heads)
-                said["gradients"] = [described(each.grad.asnumpy()) for each in learns]
+                answer["gradients"] = [described(each.grad.asnumpy()) for each in learns]
             except mx.MXNetError:
-                said["gradients"] = "raises"
-        return said
+                answer["gradients"] = "raises"
+        return answer
     except (mx.MXNetError, ValueError, TypeError, IndexError) as error:
         return ["raises", type(error).__name__, str(error).strip().splitlines()[-1][:160]]
     finally:
@@ -220,7 +221,7 @@ def answer(source: str, start: str) -> None:
         return list(result) if isinstance(result, (list, tuple)) else [result]
 
     for question in json.loads(Path(source).read_text())[int(start) :]:
-        print(SAID + json.dumps(answer_of(mx, call, question)), flush=True)
+        print(ANSWER + json.dumps(answer_of(mx, call, question)), flush=True)
 
 
 def ask(python: str, requests: list[dict[str, Any]]) -> list[Any]:
@@ -234,7 +235,7 @@ def ask(python: str, requests: list[dict[str, Any]]) -> list[Any]:
         while len(answers) < len(requests):
             lines = run_once(python, __file__, source, len(answers))
             answers += [
-                json.loads(each.removeprefix(SAID)) for each in lines if each.startswith(SAID)
+                json.loads(each.removeprefix(ANSWER)) for each in lines if each.startswith(ANSWER)
             ]
             if len(answers) < len(requests):
                 answers.append("crashes")

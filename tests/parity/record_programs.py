@@ -46,22 +46,22 @@ def answers(package: Any, before: list[str], questions: list[str]) -> dict[str, 
     }  # fmt: skip
     for seeded in (package.random, onp.random, random):
         seeded.seed(0)
-    said = {}
+    texts = {}
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         exec("\n".join(before), scope)
         for each in questions:
             try:
-                said[each] = _told(eval(each, scope))
+                texts[each] = _as_text(eval(each, scope))
             except Exception as error:
                 names = [cls.__name__ for cls in type(error).__mro__ if cls.__name__ in CLASSES]
-                said[each] = RAISES + " ".join(names or ["Exception"])
+                texts[each] = RAISES + " ".join(names or ["Exception"])
             with contextlib.suppress(Exception):  # told already
                 package.nd.waitall()
-    return said
+    return texts
 
 
-def _told(value: Any) -> str:
+def _as_text(value: Any) -> str:
     """A value as text: arrays by dtype, storage type, shape and their first elements."""
     text = repr(_plain(value)).replace("mixnet", "mxnet")
     return re.sub(r"<([\w.]*?)(\w+) object at 0x\w+>", r"<\2 object>", text)

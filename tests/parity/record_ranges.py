@@ -60,7 +60,7 @@ def questions() -> list[dict[str, Any]]:
 
     calls = [(each.op, each.shapes, each.attrs, each) for each in RECORDS]
     calls += [(name, *call, None) for name, call in CALLS.items()]
-    made = []
+    rows = []
     for name, shapes, attributes, record in calls:
         op = OPERATORS[name]
         requests = {
@@ -69,14 +69,14 @@ def questions() -> list[dict[str, Any]]:
             if each.range and (values := _numbers(each, attributes.get(each.name, each.default)))
         }
         if requests:
-            made.append({
+            rows.append({
                 "op": name, "shapes": shapes, "attributes": attributes, "asked": requests,
                 "symbolic": op._infer_inputs is not None, "variadic": bool(op.variadic),
                 "ends": [record.low, record.high] if record else [0.2, 0.9],
                 "integers": record.integers if record else {},
                 "dtypes": record.dtypes if record else {},
             })  # fmt: skip
-    return json.loads(json.dumps(made, default=lambda value: value.item()))
+    return json.loads(json.dumps(rows, default=lambda value: value.item()))
 
 
 def _numbers(attribute: Any, current: Any) -> list[Any]:
@@ -98,17 +98,17 @@ def text(value: Any) -> str:
 
 def arrays_of(question: dict[str, Any]) -> list[np.ndarray]:
     """The inputs of a call: the same numbers each time."""
-    rng, made = np.random.default_rng(1), []
+    rng, arrays = np.random.default_rng(1), []
     for i, shape in enumerate(question["shapes"]):
         if str(i) in question["dtypes"]:
             ends = np.iinfo(question["dtypes"][str(i)])
-            made.append(rng.integers(ends.min, ends.max, shape, ends.dtype, endpoint=True))
+            arrays.append(rng.integers(ends.min, ends.max, shape, ends.dtype, endpoint=True))
         elif str(i) in question["integers"]:
             most = question["integers"][str(i)]
-            made.append(rng.integers(0, most, shape).astype("float32"))
+            arrays.append(rng.integers(0, most, shape).astype("float32"))
         else:
-            made.append(rng.uniform(*question["ends"], shape).astype("float32"))
-    return made
+            arrays.append(rng.uniform(*question["ends"], shape).astype("float32"))
+    return arrays
 
 
 def symbol_text(name: str, count: int, attributes: dict[str, Any]) -> str:
@@ -208,11 +208,11 @@ def main(python: str) -> None:
     """Write the fixture."""
     requests = questions()
     stored: list[dict[str, Any]] = []
-    for (question, name, value), said in zip(flat(requests), ask(python, requests), strict=True):
+    for (question, name, value), answer in zip(flat(requests), ask(python, requests), strict=True):
         if name is None:
-            stored.append({**question, "works": said == "accepts", "facts": {}})
+            stored.append({**question, "works": answer == "accepts", "facts": {}})
         else:
-            stored[-1]["facts"].setdefault(name, []).append([value, said])
+            stored[-1]["facts"].setdefault(name, []).append([value, answer])
     retained = [{k: v for k, v in each.items() if k != "asked"} for each in stored if each["works"]]
     FIXTURE.write_text("[\n" + ",\n".join(json.dumps(each) for each in retained) + "\n]\n")
     print(f"{len(retained)} operators in {FIXTURE}")

@@ -297,8 +297,8 @@ def symbol_of(mx: Any, case: Case) -> tuple[Any, int]:
     operators = mx.sym._internal if name.startswith("_") else mx.sym
     if name.startswith("_contrib_"):
         operators, name = mx.sym.contrib, name.removeprefix("_contrib_")
-    made = getattr(operators, name)(*inputs, name="op", **attributes)
-    outputs = list(made)
+    symbol = getattr(operators, name)(*inputs, name="op", **attributes)
+    outputs = list(symbol)
     return mx.sym.Group([
         mx.sym.elemwise_add(each, mx.sym.Variable(f"o{place}"))
         for place, each in enumerate(outputs)

@@ -15,7 +15,15 @@ import pytest
 import mixnet as mx
 from mixnet.ndarray.invoke import invoke_any
 from mixnet.ops import OPERATORS
-from tests.parity.record_edges import FIXTURE, arrays_of, described, head_of, is_numpys, text
+from tests.parity.record_edges import (
+    FIXTURE,
+    arrays_of,
+    described,
+    head_of,
+    is_numpys,
+    questions,
+    text,
+)
 
 QUESTIONS = json.loads(FIXTURE.read_text())
 SPECIAL = ("special", "special first")
@@ -52,6 +60,10 @@ def difference(question: dict[str, Any]) -> str | None:
     return None if actual == expected else f"{actual} in place of {expected}"
 
 
+def test_recording_again_asks_of_the_same_operators() -> None:
+    assert {each["op"] for each in QUESTIONS} <= {each["op"] for each in questions()}
+
+
 KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
 
 
@@ -59,8 +71,8 @@ KINDS = sorted({each["kind"].partition("=")[0] for each in QUESTIONS})
 def test_errors_dtypes_and_shapes(kind: str) -> None:
     questions = [each for each in QUESTIONS if each["kind"].partition("=")[0] == kind]
     actual = {(each["op"], each["kind"]): difference(each) for each in questions}
-    wrong = {key: said for key, said in actual.items() if said and key not in DIFFERS}
-    assert not wrong, "\n".join(f"{key}: {said}" for key, said in wrong.items())
+    wrong = {key: error for key, error in actual.items() if error and key not in DIFFERS}
+    assert not wrong, "\n".join(f"{key}: {error}" for key, error in wrong.items())
 
 
 @pytest.mark.parametrize("kind", SPECIAL)

@@ -14,9 +14,9 @@ from mixnet.gluon import nn
 
 
 def parameter(**settings: Any) -> gluon.Parameter:
-    made = gluon.Parameter("w", shape=(2, 3), **settings)
-    made.initialize()
-    return made
+    weight = gluon.Parameter("w", shape=(2, 3), **settings)
+    weight.initialize()
+    return weight
 
 
 def array() -> nd.NDArray:

@@ -104,14 +104,14 @@ def test_texts_of_fractions_are_no_whole_numbers() -> None:
 
 def test_an_array_as_dtype_says_its_own() -> None:
     whole = nd.array([1, 2], dtype="int32")
-    for made in (
+    for array in (
         nd.ones(2).astype(whole),
         nd.zeros(2, dtype=whole),
         nd.array([1.5], dtype=whole),
         nd.cast(nd.ones(2), dtype=whole),
         nd.arange(3, dtype=whole),
     ):
-        assert made.dtype is onp.int32
+        assert array.dtype is onp.int32
     with pytest.raises(TypeError, match="is not a data type"):
         nd.ones(2).astype(onp.zeros(2, "int8"))
 

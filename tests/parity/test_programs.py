@@ -27,11 +27,11 @@ def agree(ours: str, theirs: str) -> bool:
 def test_programs(area: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     known = AREAS[area]["asked"]
-    said = answers(mx, AREAS[area]["before"], list(known))
+    ours = answers(mx, AREAS[area]["before"], list(known))
     wrong = [
-        f"{each}: {said[each]} in place of {theirs}"
+        f"{each}: {ours[each]} in place of {theirs}"
         for each, theirs in known.items()
-        if each not in EXPECTED and not agree(said[each], theirs)
+        if each not in EXPECTED and not agree(ours[each], theirs)
     ]
     assert not wrong, "\n".join(wrong)
 

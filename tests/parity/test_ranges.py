@@ -97,11 +97,11 @@ LOOSER = {
 @pytest.mark.parametrize("question", QUESTIONS, ids=[each["op"] for each in QUESTIONS])
 def test_range(question: dict[str, Any]) -> None:
     for name, facts in question["facts"].items():
-        for value, said in facts:
+        for value, answer in facts:
             error = refusal(question, name, value)
             assert error is None or isinstance(error, MXNetError), (name, value, error)
-            if (error is None) != (said == "accepts"):
+            if (error is None) != (answer == "accepts"):
                 known = LOOSER if error is None else STRICTER
                 keys = (f"{question['op']}.{name}", name, "NaN" if value != value else None)
-                different = f"MXNet {said} {name}={value}, mixnet {error or 'accepts'}"
+                different = f"MXNet {answer} {name}={value}, mixnet {error or 'accepts'}"
                 assert any(key in known for key in keys), different

@@ -64,9 +64,9 @@ def test_partly_known_shapes(group: int) -> None:
         symbol, _ = symbol_of(mx, (name, attributes, shapes))
         for question, theirs in row["asked"]:
             ours = json.loads(json.dumps(answer(symbol, question, mx.MXNetError)))
-            said = difference(name, ours, theirs)
-            if said:
-                wrong.append(f"{name} {attributes} of {question}: {said}")
+            mismatch = difference(name, ours, theirs)
+            if mismatch:
+                wrong.append(f"{name} {attributes} of {question}: {mismatch}")
     assert not wrong, "\n".join(wrong)
 
 

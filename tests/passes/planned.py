@@ -67,7 +67,7 @@ def check(plan: MemoryPlan) -> None:
     assert plan.lower_bound_bytes <= plan.total_bytes
     assert plan.total_bytes <= sum(storage.nbytes for storage in plan.storages)
     # An order of steps that shared memory asks for is one that data asks for, or is said.
-    said = set(plan.dependencies)
+    dependencies = set(plan.dependencies)
     for storage in plan.storages:
         for other in plan.storages[: storage.number]:
             if other.offset < storage.offset + storage.nbytes and (
@@ -75,4 +75,4 @@ def check(plan: MemoryPlan) -> None:
             ):
                 late = other.users & ~storage.before
                 steps = [i for i in range(len(plan.steps)) if late >> i & 1]
-                assert {(step, storage.first) for step in steps} <= said
+                assert {(step, storage.first) for step in steps} <= dependencies

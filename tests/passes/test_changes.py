@@ -70,8 +70,8 @@ def test_a_mode_is_a_change_of_the_operator() -> None:
 
 
 def test_the_pipeline_tells_every_pass_with_its_graph_and_time() -> None:
-    seen: list = []
+    calls: list = []
     graph = (mx.sym.Variable("a") + 1).graph
-    result = pipeline.run(graph, "graph", watch=lambda *each: seen.append(each))
-    assert [name for name, _, _ in seen] == [each.__name__ for each in pipeline.PASSES["graph"]]
-    assert seen[-1][1] is result and all(seconds >= 0 for _, _, seconds in seen)
+    result = pipeline.run(graph, "graph", watch=lambda *each: calls.append(each))
+    assert [name for name, _, _ in calls] == [each.__name__ for each in pipeline.PASSES["graph"]]
+    assert calls[-1][1] is result and all(seconds >= 0 for _, _, seconds in calls)

@@ -249,11 +249,11 @@ def test_transposed_convolutions_and_their_gradients(groups, attributes) -> None
     inputs = [x, net.variable(4, 8 // groups, *attributes["kernel"]), net.variable(8)]
     y = apply("Deconvolution", *inputs, num_filter=8, num_group=groups, no_bias=False, **attributes)
     graph = check(net, apply("relu", y))
-    made = names(graph)
-    assert "Deconvolution" not in made and "_backward_Deconvolution" not in made
-    assert "Deconvolution_channels_last" in made
+    actual = names(graph)
+    assert "Deconvolution" not in actual and "_backward_Deconvolution" not in actual
+    assert "Deconvolution_channels_last" in actual
     # Only the data that comes in, the result that goes out and the gradients of both are transposed.
-    assert made.count("transpose") == 4
+    assert actual.count("transpose") == 4
 
 
 @pytest.mark.parametrize("layout_of_data", ["NCDHW", "NDHWC"])

@@ -58,7 +58,7 @@ def test_all_passes_together_keep_every_bit(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize(
-    "made",
+    "constant",
     [
         apply("_zeros", shape=(2, 3), dtype="int32"),
         apply("_npi_ones", shape=(2, 3), dtype="float16"),
@@ -74,11 +74,11 @@ def test_all_passes_together_keep_every_bit(graph: Graph) -> None:
     ],
     ids=lambda entry: entry.node.op.name,
 )
-def test_what_is_made_of_nothing(made: Entry) -> None:
+def test_what_is_made_of_nothing(constant: Entry) -> None:
     # itself it stays, for it says more than its numbers; what follows is a literal
-    assert folded(made) == [made.node.op.name]
-    assert folded(apply("_copy", made)) == ["_constant"]
-    assert folded(apply("Reshape", apply("transpose", made), shape=(-1,))) == ["_constant"]
+    assert folded(constant) == [constant.node.op.name]
+    assert folded(apply("_copy", constant)) == ["_constant"]
+    assert folded(apply("Reshape", apply("transpose", constant), shape=(-1,))) == ["_constant"]
 
 
 def test_what_rounds_is_left_to_the_device() -> None:

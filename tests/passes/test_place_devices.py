@@ -151,10 +151,10 @@ def test_another_shape_and_a_monitor() -> None:
         n = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=3, name="fc")
     executor = n.simple_bind(mx.cpu(0), group2ctx=GROUPS, x=(2, 4))
     larger = executor.reshape(allow_up_sizing=True, x=(5, 4))
-    seen: list[str] = []
-    larger.set_monitor_callback(lambda name, array: seen.append(f"{name}@{array.context}"))
+    outputs: list[str] = []
+    larger.set_monitor_callback(lambda name, array: outputs.append(f"{name}@{array.context}"))
     assert larger.forward()[0].context is mx.cpu(1)
-    assert seen == ["fc_output@cpu(1)"]
+    assert outputs == ["fc_output@cpu(1)"]
 
 
 def test_a_copy_is_recorded() -> None:

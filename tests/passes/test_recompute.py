@@ -33,8 +33,8 @@ def gradients(op: GraphOp, arrays: list) -> list[np.ndarray]:
     starts = [Node(None, name=f"start{i}") for i in range(op.graph.num_outputs)]
     draw = (0.0,) if forward.takes_key else ()
     node = Node(forward, (), draw, tuple(Entry(each) for each in values), "forward")
-    made = forward.backward_node(node, [Entry(each) for each in starts], expected)
-    graph = Graph(tuple(Entry(made, i) for i in expected), (*values, *starts))
+    backward = forward.backward_node(node, [Entry(each) for each in starts], expected)
+    graph = Graph(tuple(Entry(backward, i) for i in expected), (*values, *starts))
     with jax.enable_x64(True):
         inputs = [*arrays, *[jnp.zeros(3, jnp.uint32)] * (len(values) - len(arrays))]
         ones = [jnp.ones(each.shape, each.dtype) for each in lower(op.graph)(inputs)]
@@ -168,8 +168,8 @@ def temporary_bytes(forward: GraphOp, arrays: list[mx.nd.NDArray]) -> int:
     node = Node(forward, (), (), tuple(Entry(each) for each in inputs), "forward")
     head = apply("ones_like", Entry(node))
     expected = tuple(range(len(arrays)))
-    made = forward.backward_node(node, [head], forward._wrt)
-    graph = Graph(tuple(Entry(made, i) for i in range(len(expected))), tuple(inputs))
+    gradients = forward.backward_node(node, [head], forward._wrt)
+    graph = Graph(tuple(Entry(gradients, i) for i in range(len(expected))), tuple(inputs))
     run = lower(pipeline.run(graph, "segment", Facts()))
     structs = [jax.ShapeDtypeStruct(each.shape, each.dtype) for each in arrays]
     program = jax.jit(lambda *arguments: run(arguments)).lower(*structs).compile()

@@ -105,10 +105,10 @@ def test_clients_are_known() -> None:
 
 
 def test_exit_handlers_are_those_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone: list = []
-    monkeypatch.setattr(atexit, "unregister", gone.append)
+    unregistered: list = []
+    monkeypatch.setattr(atexit, "unregister", unregistered.append)
     assert ending.leave_clients(), "a forked child waits for XLA's clients when it ends"
-    assert len(gone) == 2 and all(map(callable, gone))
+    assert len(unregistered) == 2 and all(map(callable, unregistered))
 
 
 def test_errors_of_callbacks_are_logged_where_they_are_filtered() -> None:

@@ -127,10 +127,10 @@ def tries_again(came: threading.Event) -> None:
 @pytest.mark.parametrize("wait", [waits_for_a_message, tries_again])
 def test_a_worker_that_waits_for_others_to_join_handles_signals(wait, monkeypatch) -> None:
     came = threading.Event()
-    seen: list[str] = []
+    functions: list[str] = []
 
     def handler(number: int, frame: Any) -> None:
-        seen.append(frame.f_code.co_name)
+        functions.append(frame.f_code.co_name)
         came.set()
         raise InterruptedError
 
@@ -139,7 +139,7 @@ def test_a_worker_that_waits_for_others_to_join_handles_signals(wait, monkeypatc
     begin = time.monotonic()
     with pytest.raises(InterruptedError):
         core([])(lambda: (send(), wait(came)))
-    assert seen == ["_wait_for_data" if wait is waits_for_a_message else "pause"]
+    assert functions == ["_wait_for_data" if wait is waits_for_a_message else "pause"]
     assert time.monotonic() - begin < 15
 
 

@@ -43,8 +43,8 @@ def test_the_innermost_line_outside_of_the_library() -> None:
 
 def test_a_notebook_keeps_the_lines_of_symbols(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mixnet.graph.node.notebook_shell", object)
-    made = mx.sym.Variable("data") + 1  # in a cell
-    assert made._heads[0].node.source.line == line_of("in a cell")
+    total = mx.sym.Variable("data") + 1  # in a cell
+    assert total._heads[0].node.source.line == line_of("in a cell")
 
 
 def test_a_composed_node_keeps_its_line() -> None:
@@ -54,16 +54,16 @@ def test_a_composed_node_keeps_its_line() -> None:
     assert plain._heads[0].node.source.line == line_of("composed without asking")
     with source_lines():
         assert are_lines_kept()
-        made = mx.sym.FullyConnected(data, num_hidden=2)  # composed here
+        dense = mx.sym.FullyConnected(data, num_hidden=2)  # composed here
     assert not are_lines_kept()
-    assert made._heads[0].node.source.line == line_of("composed here")
+    assert dense._heads[0].node.source.line == line_of("composed here")
 
 
 def test_operators_of_python_on_symbols_and_copies_of_nodes_keep_the_line() -> None:
     with mx.runtime.source_lines():
-        made = mx.sym.Variable("a") + 1  # added here
-    again = made(a=mx.sym.Variable("b"))
-    for symbol in (made, again):
+        total = mx.sym.Variable("a") + 1  # added here
+    again = total(a=mx.sym.Variable("b"))
+    for symbol in (total, again):
         assert symbol._heads[0].node.source.line == line_of("added here")
 
 
@@ -113,7 +113,7 @@ def test_without_a_boundary_there_are_both() -> None:
 
 def test_made_from_passes_the_line_on() -> None:
     first, second = Node(None, name="a"), Node(None, name="b")
-    assert not hasattr(second.made_from(first), "source")
+    assert second.made_from(first).source is None
     first.source = Source("file.py", 3, "f")
     assert second.made_from(first).source is first.source
     user = Node(find("relu"), (), (), (Entry(first),), "r").made_from(first)

@@ -317,10 +317,10 @@ def test_autostart_writes_at_the_end_of_the_process(tmp_path: Path) -> None:
     assert names({"filename": tmp_path / "profile.json"}) == {"_ones", "exp"}
 
 
-@pytest.mark.parametrize("how", ["scope", "config"])
-def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("switch", ["scope", "config"])
+def test_xla_writes_its_own_profile(config: dict, tmp_path: Path, switch: str) -> None:
     folder = tmp_path / "xla"
-    if how == "scope":
+    if switch == "scope":
         with profiler.xla_trace(str(folder)):
             nd.ones((3,)).exp().asnumpy()
     else:

@@ -88,10 +88,10 @@ def test_one_thread_reads_what_another_has_only_recorded() -> None:
 
 def test_waitall_waits_for_other_threads_too() -> None:
     recorded, done = threading.Event(), threading.Event()
-    made: list = []
+    recorded_arrays: list = []
 
     def record() -> None:
-        made.append(nd.ones((2,)) + 5)
+        recorded_arrays.append(nd.ones((2,)) + 5)
         recorded.set()
         done.wait(60)
 
@@ -99,7 +99,7 @@ def test_waitall_waits_for_other_threads_too() -> None:
     thread.start()
     recorded.wait(60)
     nd.waitall()
-    assert made[0]._value.array is not None
+    assert recorded_arrays[0]._value.array is not None
     done.set()
     join(thread)
 

@@ -20,9 +20,9 @@ def test_what_is_recorded_does_not_run_and_is_told() -> None:
     x = nd.ones((2, 3))
     x.wait_to_read()
     before = operations()
-    with isolated() as held:
+    with isolated() as scope:
         y = (x * 2 + 1).sum()
-        (recorded,) = held.programs()
+        (recorded,) = scope.programs()
     assert operations() == before
     assert [node.op.name for node in recorded.graph.nodes if node.op] == [
         "_mul_scalar", "_plus_scalar", "sum",
@@ -33,16 +33,16 @@ def test_what_is_recorded_does_not_run_and_is_told() -> None:
 
 
 def test_what_nobody_holds_is_no_program() -> None:
-    with isolated() as held:
+    with isolated() as scope:
         nd.ones((2,)) + 1
-        assert held.programs() == []
+        assert scope.programs() == []
 
 
 def test_pending_operations_of_the_program_around_stay_apart() -> None:
     x = nd.ones((3,)) + 1
-    with isolated() as held:
+    with isolated() as scope:
         y = nd.zeros((3,)) + 5
-        (recorded,) = held.programs()
+        (recorded,) = scope.programs()
     z = x * 3
     assert len(recorded.operations) == 2
     np.testing.assert_array_equal(z.asnumpy(), 6)
@@ -69,11 +69,11 @@ def test_writes_are_taken_back_also_through_views_and_states() -> None:
 def test_gradients_are_taken_back_and_stay_as_fresh_as_they_were() -> None:
     x = nd.array([1.0, 2.0])
     x.attach_grad()
-    with isolated() as held:
+    with isolated() as scope:
         with autograd.record():
             y = (x * x).sum()
         y.backward()
-        assert len(held.programs()) == 1
+        assert len(scope.programs()) == 1
     np.testing.assert_array_equal(x.grad.asnumpy(), 0)
     assert not x._link.mark.fresh
     with autograd.record():
@@ -107,11 +107,11 @@ def test_random_streams_go_on_where_they_were() -> None:
 
 def test_a_value_that_is_read_runs_what_it_needs_and_ends_a_segment() -> None:
     x = nd.ones((2,))
-    with isolated() as held:
+    with isolated() as scope:
         y = x + 1
         assert y.asnumpy().tolist() == [2, 2]
         z = y * 3
-        first, second = held.programs()
+        first, second = scope.programs()
     assert first.reason == "asnumpy" and second.reason == "end"
     assert [len(each.operations) for each in (first, second)] == [1, 1]
     np.testing.assert_array_equal(z.asnumpy(), 6)
@@ -121,13 +121,13 @@ def test_a_flush_ends_a_segment_without_running_it() -> None:
     x = nd.ones((2,))
     x.wait_to_read()
     before = operations()
-    with isolated() as held:
+    with isolated() as scope:
         y = x + 1
         mx.runtime.record.record.flush("because")
         z = y * 2
         mx.runtime.record.record.flush("again")
         w = z - 3
-        recorded = held.programs()
+        recorded = scope.programs()
     assert operations() == before
     assert [each.reason for each in recorded] == ["because", "again", "end"]
     np.testing.assert_array_equal(w.asnumpy(), 1)  # runs all three, in their order
@@ -137,14 +137,14 @@ def test_a_flush_ends_a_segment_without_running_it() -> None:
 def test_a_bulk_size_ends_segments(cut: bool) -> None:
     x = nd.ones((2,))
     x.wait_to_read()
-    with isolated() as held:
+    with isolated() as scope:
         if cut:
             with mx.engine.bulk(2):
                 y = x + 1 + 2 + 3 + 4
-                lengths = [len(each.operations) for each in held.programs()]
+                lengths = [len(each.operations) for each in scope.programs()]
         else:
             y = x + 1 + 2 + 3 + 4
-            lengths = [len(each.operations) for each in held.programs()]
+            lengths = [len(each.operations) for each in scope.programs()]
     assert lengths == ([2, 2] if cut else [4])
     np.testing.assert_array_equal(y.asnumpy(), 11)
 

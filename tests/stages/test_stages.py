@@ -148,18 +148,18 @@ def test_names_outside_of_ascii_lead_to_their_instructions() -> None:
 
 
 def test_the_memory_plan_is_made_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
+    plans = []
     planned = program_of_stages.memory_plan
     monkeypatch.setattr(
-        program_of_stages, "memory_plan", lambda *args: made.append(1) or planned(*args)
+        program_of_stages, "memory_plan", lambda *args: plans.append(1) or planned(*args)
     )
     net = DenseRelu()
     net.initialize()
     program = mx.stages(net, nd.ones((2, 3)), run=False).program
-    assert not made
+    assert not plans
     assert program.memory_plan["total_bytes"] == 32
     assert program.to_dict()["memory_plan"] is program.memory_plan
-    assert len(made) == 1
+    assert len(plans) == 1
 
 
 def test_the_text_names_what_matters(dense: Any) -> None:

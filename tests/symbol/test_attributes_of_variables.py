@@ -79,10 +79,10 @@ def test_shapes_beside_unknown_extents() -> None:
 
 
 def test_a_loop_reads_variables_that_its_body_makes() -> None:
-    made, last = sym.contrib.foreach(
+    outputs, last = sym.contrib.foreach(
         lambda row, total: (row * sym.Variable("w"), total + row), x, sym.Variable("start")
     )
-    net = sym.Group([made, last])
+    net = sym.Group([outputs, last])
     assert net.list_arguments() == ["x", "start", "w"]
     values = {"x": [[1.0, 2], [3, 4]], "start": [0.0, 0], "w": [10.0, 100]}
     arrays = {name: mx.nd.array(each) for name, each in values.items()}

@@ -145,20 +145,20 @@ def test_structures_of_symbols() -> None:
 
 
 def test_optimizers() -> None:
-    def made(rate: float = 0.1) -> mx.optimizer.Optimizer:
+    def sgd(rate: float = 0.1) -> mx.optimizer.Optimizer:
         return mx.optimizer.SGD(learning_rate=rate, momentum=0.9)
 
-    utils.compare_optimizer(made(), made(), (2, 2), "float32")
+    utils.compare_optimizer(sgd(), sgd(), (2, 2), "float32")
     with pytest.raises(AssertionError):
-        utils.compare_optimizer(made(), made(0.5), (2, 2), "float32")
+        utils.compare_optimizer(sgd(), sgd(0.5), (2, 2), "float32")
 
 
 def test_the_first_optimizer_compared_gets_dense_copies_one_by_one() -> None:
-    seen: list[Any] = []
+    updates: list[Any] = []
 
     class Watched(mx.optimizer.SGD):
         def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-            seen.append((index, weight.stype, grad.stype))
+            updates.append((index, weight.stype, grad.stype))
             super().update_multi_precision(index, weight, grad, state)
 
     other = mx.optimizer.SGD(learning_rate=0.1, lazy_update=False)
@@ -173,5 +173,5 @@ def test_the_first_optimizer_compared_gets_dense_copies_one_by_one() -> None:
                 compare_states=False,
                 ntensors=count,
             )
-            assert seen == [(i, "default", "default") for i in range(count)]
-            seen.clear()
+            assert updates == [(i, "default", "default") for i in range(count)]
+            updates.clear()

@@ -38,18 +38,18 @@ def test_the_message_and_what_is_printed(capsys: pytest.CaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "tolerance", "worst"),
+    ("convert", "tolerance", "worst"),
     [(nd.array, "rtol=1.000000e-04, atol=1.000000e-03", "(1, 2)"),
      (mx.np.array, "rtol=1.000000e-05, atol=1.000000e-20", "(0, 1)"),
      (lambda x: x.astype("float16"), "rtol=1.000000e-02, atol=1.000000e-01", "(1, 2)"),
      (lambda x: x.astype("int32"), "rtol=0.000000e+00, atol=0.000000e+00", "(1, 2)")],
 )  # fmt: skip
-def test_tolerances_follow_the_dtype(made, tolerance, worst) -> None:
+def test_tolerances_follow_the_dtype(convert, tolerance, worst) -> None:
     with pytest.raises(AssertionError) as error:
-        utils.assert_almost_equal(made(A), made(B))
+        utils.assert_almost_equal(convert(A), convert(B))
     assert tolerance in str(error.value)
     assert f"maximum error: {worst}" in str(error.value)
-    utils.assert_almost_equal(made(A), made(A))
+    utils.assert_almost_equal(convert(A), convert(A))
 
 
 @pytest.mark.parametrize(

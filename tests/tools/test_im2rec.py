@@ -72,9 +72,9 @@ def test_lists_in_parts(folder: Path, tmp_path: Path) -> None:
 def test_records(folder: Path, tmp_path: Path, threads: int, capsys: pytest.CaptureFixture) -> None:
     run("--list", "--recursive", tmp_path / "a", folder)
     assert run("--resize", 30, "--num-thread", threads, tmp_path / "a", folder) == 0
-    said = capsys.readouterr().out
-    assert f"imread read blank (None) image for file: {folder / 'cat' / 'bad.jpg'}" in said
-    assert "1 of 16 images could not be read and are left out." in said
+    output = capsys.readouterr().out
+    assert f"imread read blank (None) image for file: {folder / 'cat' / 'bad.jpg'}" in output
+    assert "1 of 16 images could not be read and are left out." in output
     reader = MXIndexedRecordIO(str(tmp_path / "a.idx"), str(tmp_path / "a.rec"), "r")
     assert reader.keys == [each for each in SHUFFLED if each != 2]
     header, pixels = unpack_img(reader.read_idx(3))
@@ -110,6 +110,6 @@ def test_what_is_missing(folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert run("--list", tmp_path / "none", tmp_path / "no_folder") == 1
     (tmp_path / "a.lst").write_text("1\tx\n2\t1\tcat/c1.jpg\nthree\t1\tcat/c1.jpg\n")
     assert run(tmp_path / "a", folder) == 0
-    said = capsys.readouterr().out
-    assert "but only has 2 parts for ['1', 'x']" in said and "Parsing lst met error" in said
+    output = capsys.readouterr().out
+    assert "but only has 2 parts for ['1', 'x']" in output and "Parsing lst met error" in output
     assert (tmp_path / "a.idx").read_text() == "2\t0\n"

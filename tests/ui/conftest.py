@@ -96,7 +96,7 @@ def end_browsers(kind: str) -> None:
 
 
 @contextlib.contextmanager
-def limited(what: str, kind: str = "--type=renderer", seconds: float = LIMIT) -> Iterator[None]:
+def limited(pattern: str, kind: str = "--type=renderer", seconds: float = LIMIT) -> Iterator[None]:
     """End what waits for a page longer than this.
 
     Playwright waits without limit for the value of a script and for a page to close. Without the
@@ -104,7 +104,7 @@ def limited(what: str, kind: str = "--type=renderer", seconds: float = LIMIT) ->
     """
 
     def end() -> None:
-        print(f"\n{what} did not end in {seconds:.0f} s: its page is ended", file=sys.__stderr__)
+        print(f"\n{pattern} did not end in {seconds:.0f} s: its page is ended", file=sys.__stderr__)
         end_browsers(kind)
 
     timer = threading.Timer(seconds, end)

@@ -36,13 +36,13 @@ def points_of(path: list[tuple[float, float]]) -> list[tuple[float, float]]:
     return results
 
 
-def check(laid: Layout, sizes, edges) -> None:
-    boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(laid.corners, sizes, strict=True)]
+def check(layout: Layout, sizes, edges) -> None:
+    boxes = [(x, y, x + w, y + h) for (x, y), (w, h) in zip(layout.corners, sizes, strict=True)]
     for i, (x0, y0, x1, y1) in enumerate(boxes):
-        assert x0 >= 0 and y0 >= 0 and x1 <= laid.width + 1e-6 and y1 <= laid.height + 1e-6
+        assert x0 >= 0 and y0 >= 0 and x1 <= layout.width + 1e-6 and y1 <= layout.height + 1e-6
         for a0, b0, a1, b1 in boxes[:i]:
             assert x0 >= a1 or a0 >= x1 or y0 >= b1 or b0 >= y1
-    for (a, b), path in zip(edges, laid.paths, strict=True):
+    for (a, b), path in zip(edges, layout.paths, strict=True):
         assert len(path) % 2 == 0
         for x, y in points_of(path):
             for i, (x0, y0, x1, y1) in enumerate(boxes):
@@ -67,15 +67,15 @@ def test_cycles_too(seed: int) -> None:
 
 
 def test_edges_point_down_and_a_chain_is_straight() -> None:
-    laid = layered([(50, 20)] * 4, [(0, 1), (1, 2), (2, 3)])
-    assert [y for _, y in laid.corners] == sorted(y for _, y in laid.corners)
-    assert len({round(x, 6) for x, _ in laid.corners}) == 1
-    assert curve(laid.paths[0]).startswith("M") and "C" not in curve(laid.paths[0])
+    layout = layered([(50, 20)] * 4, [(0, 1), (1, 2), (2, 3)])
+    assert [y for _, y in layout.corners] == sorted(y for _, y in layout.corners)
+    assert len({round(x, 6) for x, _ in layout.corners}) == 1
+    assert curve(layout.paths[0]).startswith("M") and "C" not in curve(layout.paths[0])
 
 
 def test_what_one_box_reads_stands_beside_it() -> None:
-    laid = layered([(50, 20)] * 4, [(0, 1), (1, 2), (3, 2)])
-    assert laid.corners[3][1] == laid.corners[1][1]
+    layout = layered([(50, 20)] * 4, [(0, 1), (1, 2), (3, 2)])
+    assert layout.corners[3][1] == layout.corners[1][1]
 
 
 def test_nothing() -> None:

@@ -313,12 +313,12 @@ def test_a_loop_of_ones_own_gets_the_exception() -> None:
 
 
 def test_scopes_of_the_caller_hold_in_the_thread() -> None:
-    seen = []
+    threads = []
     with mx.cpu(0):
         board = TrainingBoard()
-        board.start(lambda board: seen.append(threading.current_thread().name))
+        board.start(lambda board: threads.append(threading.current_thread().name))
         board.wait(PATIENCE)
-    assert seen == ["mixnet training"]
+    assert threads == ["mixnet training"]
 
 
 def test_learning_rate_of_a_trainer() -> None:
@@ -529,10 +529,10 @@ def test_a_gluon_loop_is_the_same_with_and_without_board(digits) -> None:
     alone = train_digits(digits, None)
     before = mx.runtime.counters()
     board = TrainingBoard()
-    seen: list[float] = []
-    board.start(lambda board: seen.extend(train_digits(digits, board)))
+    losses: list[float] = []
+    board.start(lambda board: losses.extend(train_digits(digits, board)))
     board.wait(PATIENCE)
-    assert seen == pytest.approx(alone, rel=1e-5), "training is not touched"
+    assert losses == pytest.approx(alone, rel=1e-5), "training is not touched"
     assert curve(board, "loss")["value"] == pytest.approx(alone, rel=1e-4)
     assert alone[-1] < alone[0] / 2
     after = mx.runtime.counters()

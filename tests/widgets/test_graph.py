@@ -172,12 +172,12 @@ def test_what_the_backend_of_a_block_computes(called: bool) -> None:
     assert note == (
         "Predictions: OnlyConvolutions computes 4 of 6 operations, in 2 parts; XLA computes the other 2."
     )
-    taken = [name for name in view.payload["names"] if name.startswith("onlyconvolutions")]
-    operations = {name.partition("/")[2] for name in taken if name.endswith("_fwd")}
+    names = [name for name in view.payload["names"] if name.startswith("onlyconvolutions")]
+    operations = {name.partition("/")[2] for name in names if name.endswith("_fwd")}
     assert operations == {n for n in plain.payload["names"] if "conv" in n or "batchnorm" in n} - {
         n for n in plain.payload["names"] if not n.endswith("_fwd")
     }
-    for name in taken:
+    for name in names:
         assert row(view, name)["block"].startswith("onlyconvolutions")
         if name.endswith("_fwd"):
             assert row(view, name)["device"].startswith("OnlyConvolutions, cpu")
@@ -229,8 +229,8 @@ def test_a_loss_stands_beside_the_network() -> None:
     assert "net" in labels and "loss" in labels
     assert row(view, "data1")["part"] == "input" and row(view, "net_dense0_fwd")["block"] == "net"
     read = Reader(view.payload)
-    said = {read.label(i) for i, name in enumerate(read.names) if "log_softmax0" in name}
-    assert said == {"log_softmax0", "∇ log_softmax0"}, "without the name of the loss"
+    shown = {read.label(i) for i, name in enumerate(read.names) if "log_softmax0" in name}
+    assert shown == {"log_softmax0", "∇ log_softmax0"}, "without the name of the loss"
 
 
 def test_a_block_of_arrays_only_is_traced() -> None:
@@ -520,10 +520,10 @@ def test_blocks_are_named_by_their_attributes() -> None:
     view = GraphView(Attributes(prefix="net_"), (1, 1, 8, 8), train=True)
     p = view.payload
     assert p["blocks"]["label"] == ["conv1"]
-    said = {p["names"][int(i)]: text for i, text in p["labels"].items()}
-    assert said["net_conv1_fwd"] == "conv2" and said["net_dense0_fwd"] == "out"
-    assert said["net_dense0_weight"] == "out.weight"
-    assert said["net_dense0_fwd_backward"] == "∇ out"
+    labels = {p["names"][int(i)]: text for i, text in p["labels"].items()}
+    assert labels["net_conv1_fwd"] == "conv2" and labels["net_dense0_fwd"] == "out"
+    assert labels["net_dense0_weight"] == "out.weight"
+    assert labels["net_dense0_fwd_backward"] == "∇ out"
     assert ">conv2<" in view.svg() and ">dense0" not in view.svg()
 
 

@@ -39,7 +39,7 @@ class Net(gluon.HybridBlock):
 
 
 @pytest.fixture(scope="module")
-def seen() -> tuple[Net, nd.NDArray, nd.NDArray, Look]:
+def example() -> tuple[Net, nd.NDArray, nd.NDArray, Look]:
     net = Net()
     net.initialize(mx.init.Xavier())
     x, y = nd.array(np.linspace(-1, 1, 12).reshape(4, 3)), nd.array([0, 1, 0, 1])
@@ -62,8 +62,8 @@ def close(row: list[Any], array: Any) -> None:
     np.testing.assert_allclose(row[:4], expected, rtol=5.1e-3, atol=1e-6)
 
 
-def test_numbers_are_those_of_the_network_and_its_gradients(seen: Any) -> None:
-    net, x, y, view = seen
+def test_numbers_are_those_of_the_network_and_its_gradients(example: Any) -> None:
+    net, x, y, view = example
     loss_of = gluon.loss.SoftmaxCrossEntropyLoss()
     with autograd.record():
         loss = loss_of(net(x), y)
@@ -94,8 +94,8 @@ def test_nothing_of_the_network_changes() -> None:
     assert not net.out.weight.grad().asnumpy().any()
 
 
-def test_memory_is_that_of_the_memory_view(seen: Any) -> None:
-    net, x, y, view = seen
+def test_memory_is_that_of_the_memory_view(example: Any) -> None:
+    net, x, y, view = example
     loss = gluon.loss.SoftmaxCrossEntropyLoss()
     other = MemoryView(net, x, y, loss=loss, xla=False)
     assert {each["name"]: each["total"] for each in view.payload["memory"]["plans"]} == other.totals
@@ -104,8 +104,8 @@ def test_memory_is_that_of_the_memory_view(seen: Any) -> None:
     assert view.selected == steps[view.state["at"]], "it begins at the peak"
 
 
-def test_a_row_has_its_line_its_layer_its_task_and_its_pieces(seen: Any) -> None:
-    *_, view = seen
+def test_a_row_has_its_line_its_layer_its_task_and_its_pieces(example: Any) -> None:
+    *_, view = example
     wide = row_of(view, "wide")
     lines = [line for _, line in view.payload["places"][wide]]
     assert lines[:2] == [line_of("x = self.wide(x)"), line_of("self.wide = ")]
@@ -116,8 +116,8 @@ def test_a_row_has_its_line_its_layer_its_task_and_its_pieces(seen: Any) -> None
     assert {wide, row_of(view, "wide.act"), row_of(view, "∇ out")} <= computed
 
 
-def test_selecting_from_python(seen: Any) -> None:
-    *_, view = seen
+def test_selecting_from_python(example: Any) -> None:
+    *_, view = example
     view.select("norm")
     assert view.selected == view.payload["graph"]["names"][row_of(view, "norm")]
     assert view.payload["memory"]["graphs"][0]["steps"]["name"][view.state["at"]] == view.selected

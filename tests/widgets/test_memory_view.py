@@ -76,14 +76,14 @@ def test_totals_are_those_of_a_block() -> None:
 
 
 def test_plans_of_the_same_operations_share_their_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Any] = []
+    calls: list[Any] = []
     prepared = plans.graph_to_plan
-    monkeypatch.setattr(plans, "graph_to_plan", lambda *args: made.append(args) or prepared(*args))
+    monkeypatch.setattr(plans, "graph_to_plan", lambda *args: calls.append(args) or prepared(*args))
     net = nn.Dense(2, in_units=3)
     net.initialize()
     view = MemoryView(net, mx.nd.ones((4, 3)), train=True)
     assert len(view.totals) == 5
-    assert [args[-1] for args in made] == [False, True], "one that keeps, one that recomputes"
+    assert [args[-1] for args in calls] == [False, True], "one that keeps, one that recomputes"
 
 
 def test_blocks_of_the_numpy_face_and_recurrent_ones() -> None:

@@ -32,7 +32,7 @@ def data() -> tuple[mx.nd.NDArray, mx.nd.NDArray]:
     return mx.nd.array(x), mx.nd.array([0, 1, 1, 0])
 
 
-def made(hybrid: bool = False) -> Net:
+def network(hybrid: bool = False) -> Net:
     mx.random.seed(7)
     net = Net()
     net.initialize(mx.init.Xavier())
@@ -54,7 +54,7 @@ def values(view: Playground, label: str) -> list:
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_steps_are_those_of_a_training_loop(hybrid: bool) -> None:
     x, y = data()
-    net, other = made(hybrid), made()
+    net, other = network(hybrid), network()
     view = Playground(net, x, y, learning_rate=0.3)
     loss = view.step(3)
     trainer = mx.gluon.Trainer(other.collect_params(), "sgd", {"learning_rate": 0.3})
@@ -73,7 +73,7 @@ def test_steps_are_those_of_a_training_loop(hybrid: bool) -> None:
 
 def test_numbers_are_of_activations_gradients_and_weights_now() -> None:
     x, y = data()
-    net = made()
+    net = network()
     view = Playground(net, x, y)
     view.step(2)
     hidden = net.hidden(x).asnumpy()
@@ -102,7 +102,7 @@ def test_numbers_are_of_activations_gradients_and_weights_now() -> None:
 class TestChanges:
     def test_a_layer_that_is_off_hands_on_what_it_gets(self) -> None:
         x, y = data()
-        net = made()
+        net = network()
         view = Playground(net, x, y)
         before, out = weights(net), net(x).asnumpy()
         assert view.layers == [
@@ -139,7 +139,7 @@ class TestChanges:
 
     def test_it_trains_on_without_the_layer(self) -> None:
         x, y = data()
-        net = made(hybrid=True)
+        net = network(hybrid=True)
         view = Playground(net, x, y)
         view.step(1)
         view.off("body.0")
@@ -167,7 +167,7 @@ class TestChanges:
 
     def test_a_layer_whose_shapes_do_not_fit_stays(self) -> None:
         x, y = data()
-        net = made()
+        net = network()
         view = Playground(net, x, y)
         out = net(x).asnumpy()
         with pytest.raises(
@@ -179,7 +179,7 @@ class TestChanges:
 
     def test_the_learning_rate(self) -> None:
         x, y = data()
-        net = made()
+        net = network()
         trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
         view = Playground(net, x, y, trainer=trainer)
         view.learning_rate = 0
@@ -192,7 +192,7 @@ class TestChanges:
 
 def test_poison_shows_where_it_goes_and_trains_nothing() -> None:
     x, y = data()
-    net = made()
+    net = network()
     view = Playground(net, x, y)
     before, content = weights(net), x.asnumpy()
     assert view.poison() == "hidden"
@@ -211,7 +211,7 @@ def test_poison_shows_where_it_goes_and_trains_nothing() -> None:
 
 def test_a_loss_that_is_not_finite_can_be_stored() -> None:
     x, y = data()
-    view = Playground(made(), x * float("nan"), y)
+    view = Playground(network(), x * float("nan"), y)
     view.step(1)
     assert view.payload["play"]["losses"] == [None]
     assert json.loads(view.to_json())["play"]["first"] == "hidden"
@@ -220,7 +220,7 @@ def test_a_loss_that_is_not_finite_can_be_stored() -> None:
 
 def test_buttons_of_the_page() -> None:
     x, y = data()
-    view = Playground(made(), x, y)
+    view = Playground(network(), x, y)
     for content in (
         {"do": "step", "n": 2}, {"do": "rate", "rate": 0.5}, {"do": "off", "layer": "body.0"},
         {"do": "activate", "layer": "body.1", "name": "relu"}, {"do": "nothing known"},
@@ -239,9 +239,9 @@ def test_buttons_of_the_page() -> None:
 
 def test_another_batch() -> None:
     x, y = data()
-    view = Playground(made(), x, y)
+    view = Playground(network(), x, y)
     view.step(1, x + 1, y)
-    assert values(view, "hidden")[0][2] != values(Playground(made(), x, y), "hidden")[0][2]
+    assert values(view, "hidden")[0][2] != values(Playground(network(), x, y), "hidden")[0][2]
     with pytest.raises(
         AttributeValueError, match=r"expected a batch of shapes \[\(4, 3\), \(4,\)\], got"
     ):
@@ -250,7 +250,7 @@ def test_another_batch() -> None:
 
 def test_a_stored_playground_shows_the_last_state() -> None:
     x, y = data()
-    view = Playground(made(), x, y)
+    view = Playground(network(), x, y)
     view.step(2)
     again = View.of(json.loads(view.to_json()), view.state)
     assert again.svg() == view.svg() and again.summary() == view.summary()
@@ -268,10 +268,10 @@ def test_a_stored_playground_shows_the_last_state() -> None:
 def test_what_it_does_not_take() -> None:
     x, y = data()
     with pytest.raises(AttributeTypeError, match="got Net, NDArray"):
-        Playground(made(), x)
+        Playground(network(), x)
     with pytest.raises(AttributeTypeError, match="expected a HybridBlock and a batch of arrays"):
         Playground(lambda a: a, x, y)
-    view = Playground(made(), x, y)
+    view = Playground(network(), x, y)
     with pytest.raises(AttributeValueError, match="at least 1 step"):
         view.step(0)
     with pytest.raises(

@@ -325,20 +325,20 @@ def test_what_is_no_puzzle_says_why() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([("a", 1)], r"expected \(name, time, reads, writes\), got \('a', 1\)"),
         ([("a", 0, [], [])], "a: expected a time of 1, 2, … units, got 0"),
         ([("a", 1, "x", [])], "a: reads and writes must be lists of names, got 'x'"),
     ],
 )
-def test_tasks_in_another_form(rows: list[Any], said: str) -> None:
-    with pytest.raises(AttributeValueError, match=said):
+def test_tasks_in_another_form(rows: list[Any], message: str) -> None:
+    with pytest.raises(AttributeValueError, match=message):
         Puzzle.of_tasks(rows)
 
 
 @pytest.mark.parametrize(
-    ("name", "place", "said"),
+    ("name", "place", "message"),
     [
         ("memory", [0], "expected an offset in bytes for each of 8 items, got 1"),
         ("memory", [-1] * 8, "first takes an offset in bytes; got -1"),
@@ -346,8 +346,8 @@ def test_tasks_in_another_form(rows: list[Any], said: str) -> None:
         ("fusion", [1.5] * 8, "takes the number of a group; got 1.5"),
     ],
 )
-def test_an_answer_in_another_form(name: str, place: list[Any], said: str) -> None:
-    with pytest.raises(AttributeValueError, match=said):
+def test_an_answer_in_another_form(name: str, place: list[Any], message: str) -> None:
+    with pytest.raises(AttributeValueError, match=message):
         Puzzle(name).answer = place
 
 

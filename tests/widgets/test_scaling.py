@@ -229,20 +229,20 @@ def test_two_points_calibrate_and_the_others_check() -> None:
 
 
 def test_what_the_whole_step_takes_less_than_its_parts_is_overlap() -> None:
-    made = measured((1, 2))
-    first, second = made.steps
+    measurement = measured((1, 2))
+    first, second = measurement.steps
     hidden = replace(second, seconds=second.seconds - 0.006)
-    view = ScalingView(replace(made, steps=(first, hidden)))
+    view = ScalingView(replace(measurement, steps=(first, hidden)))
     assert view.model is not None and view.model["overlap"] == pytest.approx(0.2)  # of 30 ms
     assert view.model["error"] is None and "measure a third device count" in view.payload["note"]
     assert view.predict(2) == pytest.approx(32 / hidden.seconds)
 
 
 def test_what_the_whole_step_takes_more_than_its_parts_is_exchange() -> None:
-    made = measured((1, 2))
-    first, second = made.steps
+    measurement = measured((1, 2))
+    first, second = measurement.steps
     longer = replace(second, seconds=second.seconds + 0.02)
-    view = ScalingView(replace(made, steps=(first, longer)))
+    view = ScalingView(replace(measurement, steps=(first, longer)))
     assert view.model is not None and view.model["overlap"] == 0
     assert view.model["beta"] == pytest.approx(
         (0.02 + 0.02) / 1e7
@@ -251,11 +251,11 @@ def test_what_the_whole_step_takes_more_than_its_parts_is_exchange() -> None:
 
 
 def test_cores_that_are_shared_show_in_computing() -> None:
-    made = measured((2, 3, 4))
+    measurement = measured((2, 3, 4))
     steps = tuple(
-        replace(each, compute=0.02 * (1 + 0.5 * (each.workers - 1))) for each in made.steps
+        replace(each, compute=0.02 * (1 + 0.5 * (each.workers - 1))) for each in measurement.steps
     )
-    model = ScalingView(replace(made, steps=steps)).model
+    model = ScalingView(replace(measurement, steps=steps)).model
     assert model is not None and model["calibrated"] == [2, 3]
     assert model["serial"] == pytest.approx(0.5) and model["t_compute"] == pytest.approx(0.02 / 16)
 
@@ -289,10 +289,10 @@ import json
 import mixnet as mx
 from mixnet import autograd, gluon
 
-made = []
+steps = []
 
 def make_step(contexts):
-    made.append([str(each) for each in contexts])
+    steps.append([str(each) for each in contexts])
     net = gluon.nn.Dense(4, in_units=3)
     net.initialize(ctx=contexts)
     net.hybridize()
@@ -311,7 +311,7 @@ try:
     mx.widgets.measure_scaling(make_step, (1, 9), kind="cpu")
 except mx.MXNetError as error:
     message = str(error)
-print(json.dumps([made, runs, view.payload["note"], message]))
+print(json.dumps([steps, runs, view.payload["note"], message]))
 """
 
 
@@ -320,8 +320,8 @@ def test_measured_on_several_cpu_devices_of_one_process() -> None:
     done = processes.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True,
                           env={**environment, "PYTHONPATH": str(ROOT)}, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    made, (run,), note, message = json.loads(done.stdout.splitlines()[-1])
-    assert made[0] == ["cpu(0)", "cpu(1)", "cpu(2)", "cpu(3)"] and len(made) == 3
+    counts, (run,), note, message = json.loads(done.stdout.splitlines()[-1])
+    assert counts[0] == ["cpu(0)", "cpu(1)", "cpu(2)", "cpu(3)"] and len(counts) == 3
     assert run["origin"] == "simulated host devices" and run["batch"] == 8 and run["bytes"] == 64
     assert [point["n"] for point in run["points"]] == [1, 2, 4]
     for point in run["points"]:

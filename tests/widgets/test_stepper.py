@@ -53,9 +53,9 @@ def stage(view: HybridizeStepper, **expected: Any) -> dict[str, Any]:
     return next(each for each in stages if expected.items() <= each.items())
 
 
-def lines_of(stage: dict[str, Any], thing: int) -> list[str]:
+def lines_of(stage: dict[str, Any], number: int) -> list[str]:
     """The text that a stage marks for a thing."""
-    runs = next((row[1:] for row in stage["things"] if row[0] == thing), [])
+    runs = next((row[1:] for row in stage["things"] if row[0] == number), [])
     lines = stage["text"].split("\n")
     return [
         lines[n - 1]
@@ -64,7 +64,7 @@ def lines_of(stage: dict[str, Any], thing: int) -> list[str]:
     ]
 
 
-def thing(view: HybridizeStepper, end: str) -> int:
+def number(view: HybridizeStepper, end: str) -> int:
     names = [each["name"] for each in view.payload["programs"][0]["things"]]
     return next(n for n, name in enumerate(names) if name.endswith(end))
 
@@ -116,7 +116,7 @@ def test_operations_are_counted_and_changes_told(view: HybridizeStepper) -> None
 def test_nodes_of_every_stage_lead_to_the_same_things(view: HybridizeStepper) -> None:
     recorded = stage(view, kind="graph", purpose="graph")
     joined = stage(view, kind="graph", purpose="segment")
-    relu1 = [thing(view, "relu1")]
+    relu1 = [number(view, "relu1")]
     assert list(row(view, recorded, "net_relu1")[7]) == relu1
     assert list(row(view, recorded, "net_relu2")[7]) == relu1, "it was merged into relu1"
     operations = [
@@ -138,18 +138,18 @@ def test_lines_lead_to_operations(view: HybridizeStepper) -> None:
 
 def test_texts_lead_to_operations(view: HybridizeStepper) -> None:
     jaxpr, stablehlo, hlo = (stage(view, kind=kind) for kind in ("jaxpr", "stablehlo", "hlo"))
-    assert any(" dot_general[" in text for text in lines_of(jaxpr, thing(view, "/dense0_fwd")))
-    assert any("rsqrt" in text for text in lines_of(jaxpr, thing(view, "/batchnorm0_fwd")))
-    (added,) = lines_of(jaxpr, thing(view, "_plus0"))
+    assert any(" dot_general[" in text for text in lines_of(jaxpr, number(view, "/dense0_fwd")))
+    assert any("rsqrt" in text for text in lines_of(jaxpr, number(view, "/batchnorm0_fwd")))
+    (added,) = lines_of(jaxpr, number(view, "_plus0"))
     assert re.match(r"    \w+:f32\[32,16\] = add \w+ \w+$", added)
     assert any(
-        "stablehlo.dot_general" in t for t in lines_of(stablehlo, thing(view, "/dense1_fwd"))
+        "stablehlo.dot_general" in t for t in lines_of(stablehlo, number(view, "/dense1_fwd"))
     )
     assert any(
         " dot(" in t or "custom-call" in t or "fusion(" in t
-        for t in lines_of(hlo, thing(view, "/dense1_fwd"))
+        for t in lines_of(hlo, number(view, "/dense1_fwd"))
     )
-    (data,) = lines_of(hlo, thing(view, "data"))
+    (data,) = lines_of(hlo, number(view, "data"))
     assert "f32[32,8]" in data and "parameter(1)" in data, "the first input is the data"
 
 
@@ -193,7 +193,7 @@ def test_memory_plan_is_the_planners(view: HybridizeStepper) -> None:
     truth, plan = view.stages.program.memory_plan, stage(view, kind="plan")["plan"]
     assert plan["total"] == truth["total_bytes"]
     hidden = 32 * 16 * 4  # the result of the first layer, float32
-    of_hidden = [each for each in plan["arrays"] if each[4] == thing(view, "/dense0_fwd")]
+    of_hidden = [each for each in plan["arrays"] if each[4] == number(view, "/dense0_fwd")]
     assert [each[3] for each in of_hidden] == [hidden]
     assert plan["alone"] >= plan["total"] >= plan["least"]
 

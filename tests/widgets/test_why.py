@@ -99,21 +99,21 @@ class TestWhyItIsAlive:
         assert "the variable array" in all_of(mx.why(array))
 
     def test_what_the_tape_keeps_and_frees(self) -> None:
-        w, seen = mx.nd.ones((3,)), []
+        w, answers = mx.nd.ones((3,)), []
         w.attach_grad()
         with mx.autograd.record():
             u = w * 2
             v = u * u
         v.wait_to_read()
-        seen.append(all_of(mx.why(u)))
+        answers.append(all_of(mx.why(u)))
         v.backward()
         mx.nd.waitall()
-        seen.append(all_of(mx.why(u)))
+        answers.append(all_of(mx.why(u)))
         assert (
-            "saved for the gradient of elemwise_mul" in seen[0]
-            or "saved for the gradient of broadcast_mul" in seen[0]
+            "saved for the gradient of elemwise_mul" in answers[0]
+            or "saved for the gradient of broadcast_mul" in answers[0]
         )
-        assert "saved for" not in seen[1] and "the variable u of" in seen[1]
+        assert "saved for" not in answers[1] and "the variable u of" in answers[1]
 
     def test_a_state_of_the_optimizer(self) -> None:
         net = nn.Dense(1, in_units=1)
@@ -172,8 +172,8 @@ class TestKept:
             net.initialize()
             mx.nd.waitall()
         view = MemoryView.live(log)
-        said = [text for text, *_ in view.payload["why"]["kept"]["of"].values()]
-        assert "It was alive when the view was made: the data of parameter wide_weight." in said
+        texts = [text for text, *_ in view.payload["why"]["kept"]["of"].values()]
+        assert "It was alive when the view was made: the data of parameter wide_weight." in texts
 
 
 def row(
@@ -253,17 +253,17 @@ class TestInterpretedOrCompiled:
         with EngineTimeline() as view:
             for _ in range(300):
                 (mx.nd.dot(x, x.T) * 2).wait_to_read()
-        said = list(dict.fromkeys(text for (text,) in view.payload["why"]["ran"]["of"].values()))
-        assert [text.split(",")[0] for text in said] == [
+        texts = list(dict.fromkeys(text for (text,) in view.payload["why"]["ran"]["of"].values()))
+        assert [text.split(",")[0] for text in texts] == [
             "It was interpreted",
             "It was still interpreted",
             "It was compiled",
         ]
-        runs = said[0].split("After ")[1].split(" ")[0]
-        assert f"after {runs} runs that were interpreted" in said[2]
+        runs = texts[0].split("After ")[1].split(" ")[0]
+        assert f"after {runs} runs that were interpreted" in texts[2]
         *_, here = [each for each in decision.of_lines() if __file__ in each]
         (answer, *_) = mx.why(here.rsplit("/")[-1])
-        assert answer.text == said[2] and answer.more == (f"Before: {said[0]}",)
+        assert answer.text == texts[2] and answer.more == (f"Before: {texts[0]}",)
 
     def test_a_large_program_is_compiled_at_once(self) -> None:
         key = [(None,)] * 3, (), (), mx.cpu(), (0, 0)
@@ -300,11 +300,11 @@ class TestFusedAndLayout:
         row = str(p["graph"]["names"].index(by_label["Conv2D 1"]))
         assert p["lowered"][row][:2] == ["Convolution_channels_last", "dot"]
         assert METHODS["dot"] in p["why"]["layout"]["of"][row][0]
-        for key, said in p["why"]["fused"]["of"].items():
+        for key, texts in p["why"]["fused"]["of"].items():
             of = [i for i, piece in enumerate(p["pieces"]) if int(key) in piece["rows"]]
             assert all(
                 f"runs in piece {i + 1} " in text
-                for text in said
+                for text in texts
                 for i in of
                 if f"in piece {i + 1} (" in text[:60]
             )
@@ -322,10 +322,10 @@ class TestFusedAndLayout:
         (answer,) = mx.why(view)
         assert "data: shape (2, 3, 8, 8) -> (4, 3, 8, 8)" in answer.text
         groups = view.payload["programs"][0]["groups"]
-        for key, said in view.payload["why"]["fused"]["of"].items():
+        for key, texts in view.payload["why"]["fused"]["of"].items():
             group = groups[int(key.split("/")[1])]
             assert all(
-                f"Piece {k + 1} " in text for k, text in zip(group["reads"], said, strict=False)
+                f"Piece {k + 1} " in text for k, text in zip(group["reads"], texts, strict=False)
             )
 
 

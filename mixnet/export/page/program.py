@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -23,9 +23,6 @@ from mixnet.graph.node import Entry, Node
 from mixnet.private_jax.calls import called, counts_of_scan
 from mixnet.private_jax.equation import Equation
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
-
-if TYPE_CHECKING:
-    pass
 
 FORMAT_NAME = "a page"
 _ALIGNED = 8

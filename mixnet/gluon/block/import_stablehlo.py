@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from mixnet.base import NotDefinedError
 from mixnet.context import as_context, current_context
 from mixnet.gluon.block.symbol_block import SymbolBlock
 from mixnet.symbol.symbol import Variable
-
-if TYPE_CHECKING:
-    pass
 
 
 class ProgramBlock(SymbolBlock):

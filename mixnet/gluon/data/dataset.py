@@ -6,7 +6,7 @@ import inspect
 import os
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from mixnet.recordio import MXIndexedRecordIO
 from mixnet.runtime.record.copy import host_view
 from mixnet.runtime.record.host import host_value
 from mixnet.runtime.value.state import is_on_host
-
-if TYPE_CHECKING:
-    pass
 
 
 class Dataset:

@@ -8,15 +8,12 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mixnet.process import locks
 from mixnet.process.interrupt import Deferred
-
-if TYPE_CHECKING:
-    pass
 
 ALIGNMENT = 64  # bytes; devices of JAX on the CPU then use the memory as it is
 

@@ -112,8 +112,7 @@ class Walk:
     def _node(self, node: Node) -> None:
         self.b.scope = node.name
         # Only where lines were asked for: a file that is given away names no file of its author otherwise.
-        source = getattr(node, "line", None)
-        source = source if isinstance(source, Source) else None
+        source = node.line if isinstance(node.line, Source) else None
         self.b.doc = f"{node.op.name}" + (f", made in {source}" if source is not None else "")
         since = len(self.b.steps)
         try:

@@ -11,7 +11,7 @@ from mixnet.onnx.load.table import Call
 from mixnet.onnx.package import onnx_package
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 _RANDOM = ("Random", "Multinomial", "Bernoulli", "Dropout")
 _MOST = 1 << 22

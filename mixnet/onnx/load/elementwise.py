@@ -12,7 +12,7 @@ from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 _UNARY = {
     "Abs": "_npi_absolute",

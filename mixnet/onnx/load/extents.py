@@ -22,7 +22,7 @@ from mixnet.onnx.package import onnx_package
 from mixnet.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 Elements: TypeAlias = "np.ndarray | Sequence[Extent] | Extent"
 _SCOPE = export.SymbolicScope()

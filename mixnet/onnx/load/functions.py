@@ -14,7 +14,7 @@ from mixnet.onnx.load.table import MAIN, Call
 from mixnet.onnx.package import onnx_package
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 
 def definition_of(g: Reading, call: Call) -> Any:

@@ -68,7 +68,7 @@ def from_proto(
     folder = os.path.dirname(os.path.abspath(path))
     arrays = {each.name: _array(each, folder, path) for each in model.graph.initializer}
     try:
-        symbol, reading, inputs = read_graph(model, shapes, arrays, fixed)
+        symbol, read, inputs = read_graph(model, shapes, arrays, fixed)
     except MXNetError as error:
         raise type(error)(f"{path}: {error}") from None
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -76,11 +76,14 @@ def from_proto(
         text = (str(error).splitlines() or [""])[0]
         raise FileFormatError(f"{path} is damaged: {text or type(error).__name__}.") from None
     states = set(symbol.list_auxiliary_states())
-    read = [name for name in symbol.list_inputs() if name in reading.used]
-    parameters = {name: array(reading.used[name], dtype=reading.used[name].dtype) for name in read}
+    parameters = {
+        name: array(read.used[name], dtype=read.used[name].dtype)
+        for name in symbol.list_inputs()
+        if name in read.used
+    }
     arguments = {name: each for name, each in parameters.items() if name not in states}
     auxiliary = {name: each for name, each in parameters.items() if name in states}
-    return symbol, arguments, auxiliary, inputs, reading.constants
+    return symbol, arguments, auxiliary, inputs, read.constants
 
 
 def _array(tensor: Any, folder: str, path: str) -> np.ndarray:

@@ -17,7 +17,7 @@ from mixnet.onnx.load.table import READERS, Call, reads
 from mixnet.onnx.package import onnx_package
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 _EXACT = 1 << 24
 """Sums of whole numbers below this are exact in float32."""

@@ -11,7 +11,7 @@ from mixnet.onnx.load.extents import is_open, larger
 from mixnet.onnx.load.table import Call, made_by, reads
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 
 def window(

@@ -10,7 +10,7 @@ from mixnet.base import NotDefinedError
 from mixnet.onnx.load.table import LEARNED, Call, reads
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 STRINGS = (
     "it has strings; number the classes or categories before training (sklearn's LabelEncoder)"
@@ -35,7 +35,7 @@ def as_float(g: Reading, x: object) -> Any:
 def array_like(g: Reading, x: object, array: np.ndarray) -> np.ndarray:
     """An array with the dtype of a value."""
     converted = array.astype(g.dtype(x))
-    return g.stored(converted) if g.is_stored(array) else converted
+    return g.arrays.stored(converted) if g.arrays.is_stored(array) else converted
 
 
 def labels_of(call: Call) -> np.ndarray:
@@ -90,13 +90,13 @@ def _product(g: Reading, x: object, weights: np.ndarray) -> Any:
 
 def _row(g: Reading, x: object, numbers: np.ndarray) -> np.ndarray:
     row = array_like(g, x, numbers).reshape(1, -1)
-    return g.stored(row) if g.is_stored(numbers) else row
+    return g.arrays.stored(row) if g.arrays.is_stored(numbers) else row
 
 
 def _linear(g: Reading, call: Call, x: object, weights: np.ndarray) -> Any:
-    out = _product(g, x, g.stored(np.ascontiguousarray(weights.T)))
+    out = _product(g, x, g.arrays.stored(np.ascontiguousarray(weights.T)))
     shift = floats(call, "intercepts")
-    return out if shift is None else g.op("_npi_add", out, _row(g, x, g.stored(shift)))
+    return out if shift is None else g.op("_npi_add", out, _row(g, x, g.arrays.stored(shift)))
 
 
 @reads("LinearRegressor", domain=LEARNED)
@@ -247,8 +247,8 @@ def _(g: Reading, call: Call) -> Any:
     shift = np.asarray(call.get("rho"), np.float32)[:1]
     vectors = floats(call, "support_vectors")
     features = x if vectors is None else _kernel(g, call, x, vectors.reshape(-1, width))
-    weights = g.stored(weights.reshape(-1, 1))
-    out = g.op("_npi_add", _product(g, features, weights), _row(g, x, g.stored(shift)))
+    weights = g.arrays.stored(weights.reshape(-1, 1))
+    out = g.op("_npi_add", _product(g, features, weights), _row(g, x, g.arrays.stored(shift)))
     if call.get("one_class", 0):
         out = g.op(
             "_npi_where",
@@ -281,8 +281,8 @@ def _(g: Reading, call: Call) -> Any:
         weights[ends[i] : ends[i + 1], at] = coefficients[j - 1, ends[i] : ends[i + 1]]
         weights[ends[j] : ends[j + 1], at] = coefficients[i, ends[j] : ends[j + 1]]
         wins[at, i], losses[at, j] = 1, 1
-    scores = _product(g, _kernel(g, call, x, vectors), g.stored(weights))
-    shift = g.stored(np.asarray(call.get("rho"), np.float32))
+    scores = _product(g, _kernel(g, call, x, vectors), g.arrays.stored(weights))
+    shift = g.arrays.stored(np.asarray(call.get("rho"), np.float32))
     scores = g.op("_npi_add", scores, _row(g, x, shift))
     won = g.op("Cast", g.op("_npi_greater_scalar", scores, scalar=0.0), dtype=g.dtype(x).name)
     lost = g.op("_npi_add_scalar", g.op("negative", won), scalar=1.0)

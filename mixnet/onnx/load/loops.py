@@ -14,7 +14,7 @@ from mixnet.onnx.package import onnx_package
 from mixnet.ops.control.control_flow import UNLIMITED
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 
 @reads("If")

@@ -13,7 +13,7 @@ from mixnet.onnx.load.layers import window
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 
 @reads("GridSample")

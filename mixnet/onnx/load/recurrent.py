@@ -11,7 +11,7 @@ from mixnet.onnx.load.table import Call, reads
 from mixnet.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 # Where mixnet's gates are among ONNX's: in, forget, cell, out; reset, update, new.
 _ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
@@ -71,7 +71,7 @@ def _is_zero(g: Reading, state: object) -> bool:
         node = state._heads[0].node
         while node.op is not None and node.op.name in _REPEATED and node.inputs:
             node = node.inputs[0].node
-        array = g.used.get(node.name) if node.op is None else None
+        array = g.arrays.used.get(node.name) if node.op is None else None
         return array is not None and array.dtype.kind == "f" and not array.any()
     return state is None or (isinstance(state, np.ndarray) and not state.any())
 
@@ -114,6 +114,6 @@ def _vector(g: Reading, call: Call, kind: str, size: int, sides: int) -> Any:
 
     weights = [ordered(each[side]) for side in range(sides) for each in (w, r)]
     biases = [ordered(half) for side in range(sides) for half in np.split(bias[side], 2)]
-    return g.named(
+    return g.arrays.named(
         np.concatenate(weights + biases), f"{call.node.name or call.node.output[0]}_parameters"
     )

@@ -14,7 +14,7 @@ from mixnet.base import NotDefinedError
 from mixnet.onnx.load.table import Call
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 Function = Callable[["Reading", Any], Any]
 

@@ -12,7 +12,7 @@ from mixnet.onnx.load.table import Call, reads
 from mixnet.onnx.package import onnx_package
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 _PLAIN = {"ReduceMax": "_np_max", "ReduceMin": "_np_min", "ReduceProd": "_np_prod", "ReduceSum": "_np_sum",
           "ReduceMean": "_npi_mean"}  # fmt: skip

@@ -12,7 +12,7 @@ from mixnet.onnx.load.extents import Extent, array_of, is_open
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 
 @reads("Resize", "Upsample")

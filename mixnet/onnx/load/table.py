@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mixnet.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 Reader = Callable[["Reading", "Call"], Any]
 READERS: dict[str, Reader] = {}

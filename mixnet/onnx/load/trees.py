@@ -15,7 +15,7 @@ from mixnet.onnx.load.learned import as_float, both_classes, label, labels_of, t
 from mixnet.onnx.load.table import LEARNED, Call, reads
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 _COMPARISONS = {
     "BRANCH_LEQ": "_npi_less_equal",
@@ -143,7 +143,7 @@ def _decided(g: Reading, value: object, at: object, trees: _Trees) -> Any:
 def _combined(g: Reading, call: Call, trees: _Trees) -> Any:
     """The numbers of the leaves of all trees as one row a sample."""
     x = as_float(g, call.x)
-    weights = g.stored(trees.weights.astype(g.dtype(x)))
+    weights = g.arrays.stored(trees.weights.astype(g.dtype(x)))
     kind = call.get("aggregate_function", "SUM")
     if kind not in ("SUM", "AVERAGE", "MIN", "MAX"):
         raise NotDefinedError(f"aggregate_function {kind!r} is not one of ONNX's")
@@ -154,7 +154,7 @@ def _combined(g: Reading, call: Call, trees: _Trees) -> Any:
     base = _listed(call, "base_values")
     if base:
         shift = np.asarray(base, weights.dtype)[-trees.weights.shape[1] :][None]
-        out = g.op("_npi_add", out, g.stored(shift))
+        out = g.op("_npi_add", out, g.arrays.stored(shift))
     return out
 
 

@@ -17,7 +17,7 @@ from mixnet.onnx.load.layers import padded, window
 from mixnet.onnx.load.table import Call, reads
 
 if TYPE_CHECKING:
-    from mixnet.onnx.load.graph import Reading
+    from mixnet.onnx.load.reading import Reading
 
 _KINDS = {"MaxPool": "max", "AveragePool": "avg", "LpPool": "sum"}
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import OperatorValueError, ShapeError
-from mixnet.ops.array.shape import concat
+from mixnet.ops.array.join import concat
 from mixnet.ops.control import loops
 from mixnet.ops.generators import source
 from mixnet.ops.registry import op

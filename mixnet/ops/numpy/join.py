@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from mixnet.base import ShapeError
-from mixnet.ops.array.shape import split_v2
+from mixnet.ops.array.join import split_v2
 from mixnet.ops.numpy.arithmetic import promoted
 from mixnet.ops.numpy.shape import check_axis
 from mixnet.ops.registry import op

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from mixnet.base import DTypeError, OperatorValueError, ShapeError
 from mixnet.ops.array.indexing import embedding
-from mixnet.ops.array.shape import check_joined
+from mixnet.ops.array.join import check_joined
 from mixnet.ops.derive import with_attributes_of
 from mixnet.ops.nn.convolution import convolution
 from mixnet.ops.nn.dense import fully_connected

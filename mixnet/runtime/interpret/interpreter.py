@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -38,9 +38,6 @@ from mixnet.runtime.interpret.on_numpy.work import (
 from mixnet.runtime.interpret.patience import WHOLE_SECONDS
 from mixnet.runtime.value.counters import count
 from mixnet.runtime.value.value import Spec
-
-if TYPE_CHECKING:
-    pass
 
 
 class Runner(NamedTuple):

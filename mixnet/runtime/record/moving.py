@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from mixnet.graph.node import Node
 from mixnet.ops.registry import find
 from mixnet.runtime.record.record import record
 from mixnet.runtime.value.change import Change, change
+from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import state
 from mixnet.runtime.value.value import Value
 
@@ -19,13 +19,13 @@ class Move:
     """A state update that waits for backward.
 
     Args:
-        handle: the array that is the state: ``_read()``, ``_write(value)``.
+        handle: the array that is the state.
         before: its value when the operation was called.
         after: the new value computed from that.
         fraction: fraction of ``before`` in ``after``.
     """
 
-    handle: Any
+    handle: Handle
     before: Value
     after: Value
     fraction: float
@@ -46,7 +46,11 @@ class Move:
 
 
 def move(
-    handle: Any, before: Value, after: Value, fraction: float | None, attempt: Change | None = None
+    handle: Handle,
+    before: Value,
+    after: Value,
+    fraction: float | None,
+    attempt: Change | None = None,
 ) -> None:
     """Update a state: now, or when backward passes the operation.
 
@@ -71,16 +75,11 @@ def move(
         finally:
             state.recording = recording
     elif node is not None:
-        node.moves = (*moves_of(node), Move(handle, before, after, fraction))
-
-
-def moves_of(node: Node) -> tuple[Move, ...]:
-    """The state updates that happen when backward passes a node of a tape."""
-    return getattr(node, "moves", ())
+        node.moves = (*node.moves, Move(handle, before, after, fraction))
 
 
 def move_all(nodes: Iterable[Node]) -> None:
     """Perform the state updates that wait for backward to pass these nodes."""
     for node in nodes:
-        for each in moves_of(node):
+        for each in node.moves:
             each.do()

@@ -1,8 +1,8 @@
 """Atomic changes: several arrays get new contents together, or none does.
 
-A handle is an array of ``mx.nd`` or of ``mx.np``. This module uses ``_value``, its content;
-``_link.version``, which views compare with the version they read; ``_link.base``, the array that a view is
-a part of; and ``_written_to()``, the base's content with the view's part replaced.
+This module uses of a handle ``_value``, its content; ``_link.version``, which views compare with the
+version they read; ``_link.base``, the array that a view is a part of; and ``_written_to()``, the base's
+content with the view's part replaced.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from mixnet.process import locks
+from mixnet.runtime.value.handle import Handle
 from mixnet.runtime.value.state import noted_writes, state
 from mixnet.runtime.value.value import Value
 
@@ -30,11 +31,13 @@ class Change:
     __slots__ = ("_before", "_new", "_sparse")
 
     def __init__(self) -> None:
-        self._before: dict[Any, Value] = {}  # array -> the content that something was computed from
-        self._new: dict[Any, Value] = {}
-        self._sparse: list[tuple[Any, Value]] = []
+        self._before: dict[
+            Handle, Value
+        ] = {}  # array -> the content that something was computed from
+        self._new: dict[Handle, Value] = {}
+        self._sparse: list[tuple[Handle, Value]] = []
 
-    def reads(self, handle: Any) -> None:
+    def reads(self, handle: Handle) -> None:
         """Record that the new contents depend on the current content of an array."""
         if handle._is_sparse:
             return
@@ -42,7 +45,7 @@ class Change:
         base = handle if link is None or link.base is None else link.base
         self._before.setdefault(base, base._value)
 
-    def write(self, handle: Any, value: Value) -> None:
+    def write(self, handle: Handle, value: Value) -> None:
         """Set an array to ``value``, of the same shape, dtype and context; views write to their base."""
         if handle._is_sparse:  # holds other arrays, which it replaces itself
             self._sparse.append((handle, value))
@@ -89,7 +92,7 @@ class Change:
         return True
 
 
-def replace(handle: Any, value: Value) -> None:
+def replace(handle: Handle, value: Value) -> None:
     """Replace the content of an array that is not a view."""
     link = handle._link
     if link is None:
@@ -101,7 +104,7 @@ def replace(handle: Any, value: Value) -> None:
     link.version += 1
 
 
-def assign(handle: Any, value: Value) -> None:
+def assign(handle: Handle, value: Value) -> None:
     """Replace the content of an array that is not a view unconditionally."""
     before = handle._value  # dropped when the lock is free
     segment = value.segment
@@ -111,7 +114,7 @@ def assign(handle: Any, value: Value) -> None:
         replace(handle, value)
 
 
-def swap(handle: Any, expected: Value, value: Value) -> bool:
+def swap(handle: Handle, expected: Value, value: Value) -> bool:
     """``assign`` if the array still holds ``expected``; returns whether it did."""
     segment = value.segment
     if segment is not None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from itertools import count as counting
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
@@ -17,9 +17,6 @@ from mixnet.context import Context
 from mixnet.process.source import Source, source_lines, user_source
 from mixnet.runtime.value.state import state
 from mixnet.units import size_text, time_text
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN = 8
 """Arrays that an error or a summary names."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -16,9 +16,6 @@ from mixnet.private_jax.arrays import batched_put
 from mixnet.process import locks
 from mixnet.runtime.value.memory import note
 from mixnet.runtime.value.state import is_on_host
-
-if TYPE_CHECKING:
-    pass
 
 
 class Spec:

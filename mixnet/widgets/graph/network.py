@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +26,6 @@ from mixnet.widgets.graph.rows import (
     twin,
 )
 from mixnet.widgets.graph.symbol import composed, with_gradients
-
-if TYPE_CHECKING:
-    pass
 
 
 def of_block(
@@ -183,7 +180,7 @@ def _place(
 ) -> None:
     """Give rows the blocks that were running when their nodes were made, and where they run."""
     paths = {graph.names[node]: path for node, path in calls.of.items() if node in graph.names}
-    lines = {graph.names[node]: getattr(node, "source", None) for node in graph.nodes}
+    lines = {graph.names[node]: node.source for node in graph.nodes}
     leaves, _ = flatten(tuple(inputs))
     device = str(leaves[0].context) if leaves and type(leaves[0]) is not _Struct else ""
     pictured.blocks = dict(calls.kinds)

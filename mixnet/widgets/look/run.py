@@ -81,7 +81,7 @@ class Run:
             if node.is_variable:
                 continue
             reads = list({variables[entry.node]: None for entry in node.inputs})
-            source = getattr(node, "source", None)
+            source = node.source
             engine.push(
                 partial(self._compute, node), reads, [variables[node]], name=names[node],
                 source=None if source is None else f"{known_as(source.file)}:{source.line}",

@@ -262,7 +262,7 @@ def _graph(plan: MemoryPlan, again: bool, table: Table) -> dict[str, Any]:
         "steps": {
             "name": [step.name for step in schedule.steps],
             "op": [table.string(step.node.op.name) for step in schedule.steps],
-            "source": [table.source(getattr(step.node, "source", None)) for step in schedule.steps],
+            "source": [table.source(step.node.source) for step in schedule.steps],
         },
         "arrays": {
             "step": [number_of[each.node] for each in arrays],

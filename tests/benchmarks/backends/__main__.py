@@ -50,7 +50,7 @@ TOLERANCE, TOLERANCE_INT8 = 1e-3, 0.1
 Which = tuple[str, str]
 Times = tuple[float, float]
 """Seconds and processor seconds of a prediction."""
-Found = dict[Which, Times]
+Measurements = dict[Which, Times]
 
 
 def present(only: str | None, int8: bool) -> list[Which]:
@@ -149,7 +149,9 @@ def measure(
     return {each: rows for each, rows in turns.items() if each in steps}
 
 
-def summary(turns: dict[Which, list[Times]], of: Callable[[Iterable[float]], float]) -> Found:
+def summary(
+    turns: dict[Which, list[Times]], of: Callable[[Iterable[float]], float]
+) -> Measurements:
     """One figure of all turns of each contender, as their median."""
     return {
         each: (of([wall for wall, _ in rows]), of([processor for _, processor in rows]))
@@ -172,7 +174,7 @@ def _report(name: str, batch: int, which: Which, error: RuntimeError) -> None:
     print(f"{name}, {batch}: {' '.join(which)} is left out: {error}", flush=True)
 
 
-def ratio(result: Found, ours: list[Which], others: list[Which]) -> str:
+def ratio(result: Measurements, ours: list[Which], others: list[Which]) -> str:
     """The best of some contenders divided by the best of others, by the clock and, in brackets, by
     the processor.
     """
@@ -187,7 +189,7 @@ def ratio(result: Found, ours: list[Which], others: list[Which]) -> str:
     return f"{of(0):.2f} ({of(1):.2f})"
 
 
-def costs(result: Found) -> str:
+def costs(result: Measurements) -> str:
     """By backend its processor seconds divided by those of the library that it calls."""
     pairs = {name: (("mixnet", name), alone) for name, alone in ALONE.items()}
     return ", ".join(
@@ -207,7 +209,9 @@ LAST_INT8 = {
 }
 
 
-def row(result: Found, which: list[Which], last: Iterable[Callable[[Found], str]]) -> str:
+def row(
+    result: Measurements, which: list[Which], last: Iterable[Callable[[Measurements], str]]
+) -> str:
     """The cells of a row."""
     cells = [
         f"{1e3 * result[e][0]:.1f} ({1e3 * result[e][1]:.1f})" if e in result else "–"

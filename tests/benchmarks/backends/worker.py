@@ -214,7 +214,7 @@ class Worker:
 
     def __init__(self, framework: Any):
         self._framework = framework
-        self._made: dict[str, Callable[[], Any]] = {}
+        self._runs: dict[str, Callable[[], Any]] = {}
 
     def write(self, **options: Any) -> None:
         """Write a network's parameters for all contenders."""
@@ -225,7 +225,7 @@ class Worker:
         predict = self._framework.make(name, variant, batch, folder)
         for _ in range(3):
             out = predict()
-        self._made[variant] = predict
+        self._runs[variant] = predict
         return [float(each) for each in self._framework.numpy(out).ravel()]
 
     def time(self, variant: str, steps: int) -> tuple[float, float]:
@@ -233,7 +233,7 @@ class Worker:
 
         In the first step of a turn caches, memory and threads are those of another contender.
         """
-        predict = self._made[variant]
+        predict = self._runs[variant]
         predict()
         start, busy = time.perf_counter(), time.process_time()
         for _ in range(steps):
@@ -242,7 +242,7 @@ class Worker:
 
     def drop(self) -> None:
         """Forget all contenders."""
-        self._made.clear()
+        self._runs.clear()
 
 
 if __name__ == "__main__":

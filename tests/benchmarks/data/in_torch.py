@@ -35,8 +35,8 @@ class Images(Dataset):
         pixels = self._pillow(path) if self.variant == "Pillow" else self._opencv(path)
         if random.random() < 0.5:
             pixels = pixels[:, ::-1]
-        made = torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1)))
-        return (made.float() - self.mean) / self.std, number % 10
+        image = torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1)))
+        return (image.float() - self.mean) / self.std, number % 10
 
     def _box(self, height: int, width: int) -> tuple[int, int, int, int]:
         """Left, top, width and height of the crop."""

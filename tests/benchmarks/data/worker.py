@@ -57,21 +57,21 @@ class Worker:
 
     def __init__(self, library: str, threads: int):
         self._library, self._threads = library, threads
-        self._made: dict[tuple[str, str], Any] = {}
+        self._loaders: dict[tuple[str, str], Any] = {}
 
     def time(self, variant: str, case: str, folder: str, batches: int) -> list[float]:
         """Seconds of some batches, and how many samples they have."""
         key = variant, case
-        if key not in self._made:
+        if key not in self._loaders:
             if self._library == "torch":
-                self._made[key] = in_torch(variant, case, folder, self._threads)
+                self._loaders[key] = in_torch(variant, case, folder, self._threads)
             else:
                 module = importlib.import_module(self._library)
-                self._made[key] = in_mxnet(module, case, folder, self._threads)
+                self._loaders[key] = in_mxnet(module, case, folder, self._threads)
         for _ in range(cases.AHEAD):  # what was made while nobody asked
-            next(self._made[key])
+            next(self._loaders[key])
         start = time.perf_counter()
-        count = sum(next(self._made[key]) for _ in range(batches))
+        count = sum(next(self._loaders[key]) for _ in range(batches))
         return [time.perf_counter() - start, count]
 
 

@@ -156,9 +156,9 @@ def measure(
 def _difference(results: dict[tuple[str, str], Any], which: tuple[str, str]) -> dict[str, float]:
     """Largest difference from mixnet's outputs, and of the losses, relative to the largest."""
     actual = {}
-    for what, reference in results.get(REFERENCE, results[which]).items():
-        other = results[which][what]
-        actual[what] = float(np.abs(other - reference).max() / np.abs(reference).max())
+    for output, reference in results.get(REFERENCE, results[which]).items():
+        other = results[which][output]
+        actual[output] = float(np.abs(other - reference).max() / np.abs(reference).max())
     return actual
 
 

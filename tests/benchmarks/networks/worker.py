@@ -39,24 +39,24 @@ class Worker:
 
     def __init__(self, framework: Any):
         self._framework = framework
-        self._made: dict[tuple[str, str], Any] = {}
+        self._contenders: dict[tuple[str, str], Any] = {}
 
     def build(self, name: str, variant: str, parameters: str | None) -> None:
         """Make a contender."""
-        self._made[name, variant] = self._framework(case(name), variant, parameters)
+        self._contenders[name, variant] = self._framework(case(name), variant, parameters)
 
     def drop(self) -> None:
         """Forget all contenders."""
-        self._made.clear()
+        self._contenders.clear()
         gc.collect()
 
     def save(self, name: str, variant: str, path: str) -> None:
         """Write a contender's parameters."""
-        self._made[name, variant].save(path)
+        self._contenders[name, variant].save(path)
 
     def results(self, name: str, variant: str, steps: int, path: str) -> None:
         """Write outputs of a prediction, then the losses of some training steps."""
-        contender = self._made[name, variant]
+        contender = self._contenders[name, variant]
         out = contender.numpy(contender.predict())
         losses = [np.mean(contender.numpy(contender.train())) for _ in range(steps)]
         np.savez(path, out=out, losses=np.array(losses, np.float64))
@@ -66,7 +66,7 @@ class Worker:
 
         In the first step of a turn caches, memory and threads are those of another contender.
         """
-        contender = self._made[name, variant]
+        contender = self._contenders[name, variant]
         step = contender.predict if mode == "inference" else contender.train
         step()
         contender.finish()

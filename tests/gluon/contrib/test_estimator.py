@@ -48,12 +48,12 @@ def _estimator(net: nn.Block | None = None, **options) -> tuple[es.Estimator, li
     net = net or _net()
     options.setdefault("train_metrics", mx.metric.Accuracy())
     trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.5})
-    made = es.Estimator(
+    estimator = es.Estimator(
         net, gluon.loss.SoftmaxCrossEntropyLoss(), trainer=trainer, context=mx.cpu(), **options
     )
     keep = _Lines()
-    made.logger.handlers[:] = [keep]
-    return made, keep.lines
+    estimator.logger.handlers[:] = [keep]
+    return estimator, keep.lines
 
 
 BEGIN = "Training begin: using optimizer SGD with current learning rate 0.5000 "
@@ -241,12 +241,12 @@ def test_handlers_are_told_in_order() -> None:
 
 
 def test_several_contexts_and_a_processor_of_ones_own() -> None:
-    seen = []
+    sizes = []
 
     class Processor(es.BatchProcessor):
         def fit_batch(self, estimator, train_batch, batch_axis=0):
             actual = super().fit_batch(estimator, train_batch, batch_axis)
-            seen.append([len(each) for each in actual])
+            sizes.append([len(each) for each in actual])
             return actual
 
     contexts = [mx.cpu(0), mx.cpu(1)]
@@ -260,7 +260,7 @@ def test_several_contexts_and_a_processor_of_ones_own() -> None:
     estimator.logger.handlers[:] = []
     pairs = gluon.data.ArrayDataset(X, Y)
     estimator.fit(gluon.data.DataLoader(pairs, 4), epochs=1)
-    assert seen == [[2] * 4] * 5
+    assert sizes == [[2] * 4] * 5
     assert estimator.train_metrics[0].get()[1] == pytest.approx(0.6)
 
 

@@ -32,9 +32,9 @@ def test_on_four_devices() -> None:
 
 @pytest.fixture
 def layer() -> Iterator[gluon.Block]:
-    made = gluon.contrib.nn.SyncBatchNorm(in_channels=3, num_devices=2)
-    made.initialize(ctx=TWO)
-    yield made
+    normalization = gluon.contrib.nn.SyncBatchNorm(in_channels=3, num_devices=2)
+    normalization.initialize(ctx=TWO)
+    yield normalization
     nd.waitall()  # nobody was left waiting
 
 

@@ -193,11 +193,11 @@ def test_an_error_of_a_sample_is_raised_where_the_batch_is_asked_for(way: dict) 
         return x
 
     loader = data.DataLoader(data.SimpleDataset(list(range(8))).transform(bad), 2, **way)
-    seen = []
+    shapes = []
     with pytest.raises(KeyError, match="the fourth") as raised:
         for batch in loader:
-            seen.append(batch.shape)
-    assert len(seen) == 2
+            shapes.append(batch.shape)
+    assert len(shapes) == 2
     if way == {"num_workers": 2}:
         assert "in bad" in str(raised.value.__cause__)
 
@@ -348,10 +348,10 @@ def test_queues_carry_arrays() -> None:
     numbers = data.SimpleDataset([mx.nd.full((2,), i) for i in range(3)])
     old.worker_loop_v1(numbers, keys, batches, data.dataloader.default_batchify_fn)
     batches.put((None, None))
-    made: dict = {}
-    old.fetcher_loop_v1(batches, made, pin_memory=True)
-    assert made[0].asnumpy().tolist() == [[1, 1], [2, 2]]
-    assert str(made[0].context) == "cpu_pinned(0)"
+    fetched: dict = {}
+    old.fetcher_loop_v1(batches, fetched, pin_memory=True)
+    assert fetched[0].asnumpy().tolist() == [[1, 1], [2, 2]]
+    assert str(fetched[0].context) == "cpu_pinned(0)"
     one, other = map(old.ConnectionWrapper, multiprocessing.Pipe())
     one.send({"a": mx.nd.ones((2,))})
     assert other.poll(5) and other.recv()["a"].asnumpy().tolist() == [1, 1]

@@ -96,7 +96,7 @@ class Masked(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], out_grad[0] * self.mask)
 
 
-made: list = []
+masked_calls: list = []
 
 
 @mx.operator.register("test_masked")
@@ -106,7 +106,7 @@ class MaskedProp(mx.operator.CustomOpProp):
         self.k = float(k)
 
     def create_operator(self, ctx, in_shapes, in_dtypes):
-        made.append((ctx, in_shapes, in_dtypes))
+        masked_calls.append((ctx, in_shapes, in_dtypes))
         return Masked(self.k)
 
 
@@ -115,7 +115,7 @@ def test_each_call_has_an_operator_of_its_own(read: bool) -> None:
     a, b = nd.array([1, 2, 3]), nd.array([3, 0, 5])
     a.attach_grad()
     b.attach_grad()
-    made.clear()
+    masked_calls.clear()
     with autograd.record():
         first = nd.Custom(a, op_type="test_masked", k=1)
         second = nd.Custom(b, op_type="test_masked", k=1)
@@ -125,7 +125,7 @@ def test_each_call_has_an_operator_of_its_own(read: bool) -> None:
     z.backward()
     assert a.grad.asnumpy().tolist() == [0, 2, 2]
     assert b.grad.asnumpy().tolist() == [3, 0, 3]
-    assert made == [(mx.cpu(0), [[3]], [0])] * 2
+    assert masked_calls == [(mx.cpu(0), [[3]], [0])] * 2
 
 
 class Counting(mx.operator.CustomOp):
@@ -348,14 +348,14 @@ class Counted(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], out_grad[0] * 2)
 
 
-made: list[Counted] = []
+counted: list[Counted] = []
 
 
 @mx.operator.register("counted_by_threads")
 class CountedProp(mx.operator.CustomOpProp):
     def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Counted:
-        made.append(Counted())
-        return made[-1]
+        counted.append(Counted())
+        return counted[-1]
 
 
 def _from_threads(work: Callable[[int], None], count: int = 4) -> None:
@@ -380,7 +380,7 @@ def test_an_operator_of_one_executor_is_called_by_one_thread_at_a_time() -> None
     symbol = mx.sym.Custom(mx.sym.var("x"), op_type="counted_by_threads", name="counted")
     bound = symbol.bind(mx.cpu(), {"x": nd.ones((2, 3))}, {"x": nd.zeros((2, 3))})
     bound.forward(is_train=True)[0].wait_to_read()
-    made.clear()
+    counted.clear()
     Counted.most = 0
 
     def work(number: int) -> None:
@@ -392,7 +392,7 @@ def test_an_operator_of_one_executor_is_called_by_one_thread_at_a_time() -> None
     _from_threads(work)
     nd.waitall()
     assert Counted.most == 1
-    assert not made  # it was one object
+    assert not counted  # it was one object
 
 
 def test_operators_of_a_block_and_of_different_blocks() -> None:
@@ -413,15 +413,15 @@ def test_operators_of_a_block_and_of_different_blocks() -> None:
 
     _from_threads(work)
     assert Counted.most == 1
-    before = [each.calls for each in made]
+    before = [each.calls for each in counted]
     assert sum(before) >= 24  # no count was lost
 
-    def apart(number: int) -> None:
+    def call_own(number: int) -> None:
         for _ in range(3):
             others[number](nd.ones((2, 3))).wait_to_read()
 
-    _from_threads(apart)
-    assert sum(each.calls for each in made) == sum(before) + 12
+    _from_threads(call_own)
+    assert sum(each.calls for each in counted) == sum(before) + 12
 
 
 def test_an_operator_that_waits_for_its_own_executor_is_told() -> None:

@@ -43,8 +43,8 @@ def test_generators_are_those_of_numpy() -> None:
             assert row.tolist() == expected[number][place[number] :][:count].tolist()
         place[first:end] += count
     for count, used in ((9, 4), (624, 600), (30, 30), (624, 1)):
-        seen = twisters.peek(2, 5, count)
-        for row, number in zip(seen, range(2, 5), strict=True):
+        peeked = twisters.peek(2, 5, count)
+        for row, number in zip(peeked, range(2, 5), strict=True):
             assert row.tolist() == expected[number][place[number] :][:count].tolist()
         assert one.peek(0, 1, count).shape == (1, count)
         twisters.skip(2, 5, np.array([used] * 3))

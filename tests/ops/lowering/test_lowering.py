@@ -424,8 +424,8 @@ def test_every_residue_of_a_stride_is_a_phase() -> None:
         extent = 7
         out = (extent + 2 * pad - kernel) // stride + 1
         phases = convolution.phases(extent, out, kernel, stride, 1, pad)
-        taken = sorted(i for taps, _, _ in phases for i in range(kernel)[taps])
-        assert taken == list(range(kernel))
+        positions = sorted(i for taps, _, _ in phases for i in range(kernel)[taps])
+        assert positions == list(range(kernel))
 
 
 def test_what_a_trial_found_is_remembered(tmp_path, monkeypatch) -> None:

@@ -30,9 +30,9 @@ def test_a_quantized_convolution_is_near_the_convolution(dtype: str, no_bias: bo
     data, weight, bias = uniform(2, 3, 6, 6, low=0), uniform(4, 3, 3, 3), uniform(4)
     attributes = {"kernel": (3, 3), "num_filter": 4, "pad": (1, 1), "no_bias": no_bias}
     arrays = [data, weight] if no_bias else [data, weight, bias]
-    made = [quantized(data, dtype), *map(quantized, arrays[1:])]
-    ends = [end for _, *pair in made for end in pair]
-    sums = contrib.quantized_conv(*[each[0] for each in made], *ends, **attributes)
+    inputs = [quantized(data, dtype), *map(quantized, arrays[1:])]
+    ends = [end for _, *pair in inputs for end in pair]
+    sums = contrib.quantized_conv(*[each[0] for each in inputs], *ends, **attributes)
     assert sums[0].dtype == np.int32
     actual = contrib.dequantize(*contrib.requantize(*sums)).asnumpy()
     expected = nd.Convolution(*arrays, **attributes).asnumpy()
@@ -68,8 +68,8 @@ def test_a_quantized_lstm_is_near_the_lstm() -> None:
     states = [nd.zeros((2, 2, 6)), nd.zeros((2, 2, 6))]
     attributes = {"state_size": 6, "num_layers": 1, "bidirectional": True, "mode": "lstm"}
     parameters = uniform(2 * (4 * 6 * (4 + 6) + 8 * 6)) * 0.5
-    made, scale, shift = contrib.quantize_asym(data)
-    actual = contrib.quantized_rnn(made, parameters, *states, scale, shift, **attributes)
+    values, scale, shift = contrib.quantize_asym(data)
+    actual = contrib.quantized_rnn(values, parameters, *states, scale, shift, **attributes)
     expected = nd.RNN(data, parameters, *states, **attributes)
     np.testing.assert_allclose(actual.asnumpy(), expected.asnumpy(), atol=0.01)
 

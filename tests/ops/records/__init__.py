@@ -10,7 +10,8 @@ import pkgutil
 from tests.ops.record import Record
 
 _families = [
-    importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
+    importlib.import_module(f"{__name__}.{module.name}")
+    for module in pkgutil.iter_modules(__path__)
 ]
 RECORDS: list[Record] = [record for family in _families for record in family.RECORDS]
 RANDOM: set[str] = {name for family in _families for name in getattr(family, "RANDOM", ())}

@@ -57,22 +57,22 @@ _SCALAR = {"add": "_plus_scalar", "sub": "_minus_scalar"}
 
 
 def _binary() -> list[Record]:
-    made = []
+    records = []
     for key, (function, smooth) in _BINARY.items():
         common = {"low": 0.3, "high": 2.0, "gradient": smooth}
-        made.append(Record(_SAME[key], [(2, 3), (2, 3)], {}, function, **common))
-        made.append(Record(f"broadcast_{key}", [(2, 1), (1, 3)], {}, function, **common))
+        records.append(Record(_SAME[key], [(2, 3), (2, 3)], {}, function, **common))
+        records.append(Record(f"broadcast_{key}", [(2, 1), (1, 3)], {}, function, **common))
         name = _SCALAR.get(key, f"_{key}_scalar")
-        made.append(
+        records.append(
             Record(name, [(2, 3)], {"scalar": 1.7}, lambda x, f=function: f(x, 1.7), **common)
         )
     for key in ("sub", "div", "mod", "power"):
         function = _BINARY[key][0]
         name = {"sub": "_rminus_scalar"}.get(key, f"_r{key}_scalar")
-        made.append(
+        records.append(
             Record(name, [(2, 3)], {"scalar": 1.7}, lambda x, f=function: f(1.7, x), 0.3, 1.5)
         )
-    return made
+    return records
 
 
 _UNARY: dict[str, tuple[Callable[..., Any], float, float]] = {

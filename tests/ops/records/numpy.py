@@ -30,29 +30,29 @@ def _arithmetic() -> list[Record]:
         "arctan2": np.arctan2, "copysign": np.copysign, "ldexp": lambda x, y: x * 2.0**y,
     }  # fmt: skip
     reflected = ["subtract", "mod", "power", "true_divide", "arctan2", "copysign", "ldexp"]
-    made = []
+    records = []
     options: dict[str, Any] = {"low": 0.3, "high": 1.9}
     for name, function in smooth.items():
-        made.append(Record(f"_npi_{name}", _TWO, {}, function, **options))
+        records.append(Record(f"_npi_{name}", _TWO, {}, function, **options))
         attrs = {"scalar": 1.7}
         if name != "hypot":
-            made.append(
+            records.append(
                 Record(f"_npi_{name}_scalar", [(2, 3)], attrs, _scalar(function), **options)
             )
         if name in reflected:
-            made.append(
+            records.append(
                 Record(f"_npi_r{name}_scalar", [(2, 3)], attrs, _reflected(function), **options)
             )
     for name in ["equal", "not_equal", "greater", "greater_equal", "less", "less_equal"]:
         function = getattr(np, name)
-        made.append(Record(f"_npi_{name}", _TWO, {}, function, gradient=False))
-        made.append(
+        records.append(Record(f"_npi_{name}", _TWO, {}, function, gradient=False))
+        records.append(
             Record(f"_npi_{name}_scalar", [(2, 3)], {"scalar": 1.7}, _scalar(function),
                    gradient=False)
         )  # fmt: skip
     for name in ["isnan", "isinf", "isposinf", "isneginf", "isfinite", "logical_not"]:
-        made.append(Record(f"_npi_{name}", [(2, 3)], {}, getattr(np, name), gradient=False))
-    return made
+        records.append(Record(f"_npi_{name}", [(2, 3)], {}, getattr(np, name), gradient=False))
+    return records
 
 
 # Whole numbers: tests/numpy/test_dtypes.py compares these with MXNet's own results.
@@ -73,7 +73,7 @@ def _plain(op: str, function: Any, of: tuple[int, ...] = (2, 3), **attrs: Any) -
     return Record(op, [of], attrs, function)
 
 
-def _made(op: str, function: Any, **attrs: Any) -> Record:
+def _without_inputs(op: str, function: Any, **attrs: Any) -> Record:
     return Record(op, [], attrs, lambda: function, gradient=False)
 
 
@@ -107,18 +107,18 @@ RECORDS = [
            reference=lambda a, q: np.percentile(a, q, 1)),
     _plain("_npi_diff", lambda x: np.diff(x, 2), n=2),
     _plain("_npi_ediff1d", lambda x: np.ediff1d(x, 2.0), to_end_scalar=2.0),
-    _made("_npi_zeros", np.zeros(()), shape=()),
-    _made("_npi_ones", np.ones((2, 0)), shape=(2, 0)),
-    _made("_npi_identity", np.eye(3), shape=(3, 3)),
-    _made("_npi_eye", np.eye(2, 4, 1), N=2, M=4, k=1),
+    _without_inputs("_npi_zeros", np.zeros(()), shape=()),
+    _without_inputs("_npi_ones", np.ones((2, 0)), shape=(2, 0)),
+    _without_inputs("_npi_identity", np.eye(3), shape=(3, 3)),
+    _without_inputs("_npi_eye", np.eye(2, 4, 1), N=2, M=4, k=1),
     Record("_npi_full_like", [(2, 3)], {"fill_value": 2.5}, lambda x: np.full_like(x, 2.5),
            gradient=False),
-    _made("_npi_arange", np.arange(1, 6, 1.5), start=1, stop=6, step=1.5),
-    _made("_npi_logspace", np.logspace(0, 1, 4, base=2), start=0, stop=1, num=4, base=2.0),
-    _made("_npi_indices", np.indices((2, 3)), dimensions=(2, 3)),
-    _made("_npi_hanning", np.hanning(5), M=5),
-    _made("_npi_hamming", np.hamming(5), M=5),
-    _made("_npi_blackman", np.blackman(5), M=5),
+    _without_inputs("_npi_arange", np.arange(1, 6, 1.5), start=1, stop=6, step=1.5),
+    _without_inputs("_npi_logspace", np.logspace(0, 1, 4, base=2), start=0, stop=1, num=4, base=2.0),
+    _without_inputs("_npi_indices", np.indices((2, 3)), dimensions=(2, 3)),
+    _without_inputs("_npi_hanning", np.hanning(5), M=5),
+    _without_inputs("_npi_hamming", np.hamming(5), M=5),
+    _without_inputs("_npi_blackman", np.blackman(5), M=5),
     _plain("_np_reshape", lambda x: x.reshape(3, 2), newshape=(3, -1)),
     _plain("_npx_reshape", lambda x: x.reshape(1, 2, 3), newshape=(-6, 1, 2, -4)),
     _plain("_np_transpose", lambda x: x.transpose(2, 0, 1), (2, 3, 4), axes=(2, 0, 1)),

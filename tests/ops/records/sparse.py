@@ -6,10 +6,10 @@ from tests.ops.record import Record
 
 
 def _at(shape, *places):
-    made = np.zeros(shape)
+    array = np.zeros(shape)
     *where, values = places
-    np.add.at(made, tuple(each.astype(int) for each in where), values)
-    return made
+    np.add.at(array, tuple(each.astype(int) for each in where), values)
+    return array
 
 
 RECORDS = [

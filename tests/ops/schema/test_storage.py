@@ -154,8 +154,8 @@ def test_sources_of_sparse_arrays() -> None:
     sp = pytest.importorskip("scipy.sparse")
     nd, np = mx.nd, pytest.importorskip("numpy")
     dense = np.array([[0, 1], [2, 0]], "float64")
-    made = nd.array(sp.csr_matrix(dense))
-    assert (made.stype, made.dtype) == (CSR, np.float64)
+    csr = nd.array(sp.csr_matrix(dense))
+    assert (csr.stype, csr.dtype) == (CSR, np.float64)
     for make in (nd.sparse.csr_matrix, nd.sparse.row_sparse_array):
         assert [make(s).dtype for s in (dense, dense.astype("int32"), dense.tolist())] == [
             np.float64, np.int32, np.float32,

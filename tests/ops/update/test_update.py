@@ -160,7 +160,7 @@ def test_a_loss_scale_may_be_a_number() -> None:
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("rule", ["adamw", "lamb"])
 def test_lists_of_weights_are_updated_as_each_alone(rule: str, half: bool) -> None:
-    def made() -> list[list[nd.NDArray]]:
+    def groups() -> list[list[nd.NDArray]]:
         rng = np.random.default_rng(1)
         fresh = [[nd.array(rng.uniform(0.1, 1, n)) for n in (3, 2)] for _ in range(4)]
         if half:
@@ -181,7 +181,7 @@ def test_lists_of_weights_are_updated_as_each_alone(rule: str, half: bool) -> No
         def numbers(of: slice) -> list:
             return [[1, 2][of], [0.1, 0.2][of], [0.0, 0.1][of]]
 
-    together, alone = made(), made()
+    together, alone = groups(), groups()
     function(*together, *numbers(slice(2)), out=together[0])
     for i in range(2):
         only = [[each[i]] for each in alone]

@@ -37,7 +37,7 @@ def _detections(batch: int, boxes: int, classes: int = 3, dtype: str = "float32"
 
 # ---- box_nms -----------------------------------------------------------------------------------
 _NMS = "_contrib_box_nms"
-_found = _detections(2, 12)
+_boxes = _detections(2, 12)
 for _name, _attrs in {
     "default": {},
     "valid": {"overlap_thresh": 0.3, "valid_thresh": 0.4},
@@ -53,21 +53,21 @@ for _name, _attrs in {
     "center_in_topk": {"overlap_thresh": 0.2, "in_format": "center", "topk": 3, "id_index": 0},
 }.items():
     _grads = ["data"] if _name in ("ids", "topk", "center_out") else []
-    _add(f"box_nms2_{_name}", _NMS, {"data": _found}, _attrs, _grads)
+    _add(f"box_nms2_{_name}", _NMS, {"data": _boxes}, _attrs, _grads)
 _moved = np.concatenate([_corners(1, 6), _uniform(1, 6, 3)], -1)
 _add("box_nms2_places", _NMS, {"data": _moved}, {"coord_start": 0, "score_index": 5}, ["data"])
-_add("box_nms2_2d", _NMS, {"data": _found[0]}, {"overlap_thresh": 0.2})
-_add("box_nms2_4d", _NMS, {"data": _found.reshape(2, 2, 6, 6)}, {"overlap_thresh": 0.2})
-_ties = _found[:1].copy()
+_add("box_nms2_2d", _NMS, {"data": _boxes[0]}, {"overlap_thresh": 0.2})
+_add("box_nms2_4d", _NMS, {"data": _boxes.reshape(2, 2, 6, 6)}, {"overlap_thresh": 0.2})
+_ties = _boxes[:1].copy()
 _ties[..., 1] = np.repeat([0.5, 0.25, 0.75], 4)
 _add("box_nms2_ties", _NMS, {"data": _ties}, {"overlap_thresh": 0.3}, ["data"])
 _add(
-    "box_nms2_float64", _NMS, {"data": _found.astype("float64")}, {"overlap_thresh": 0.3}, ["data"]
+    "box_nms2_float64", _NMS, {"data": _boxes.astype("float64")}, {"overlap_thresh": 0.3}, ["data"]
 )
-_flat = _found[:1].copy()
+_flat = _boxes[:1].copy()
 _flat[0, :4, 4:] = _flat[0, :4, 2:4] - 0.1
 _add("box_nms2_turned_boxes", _NMS, {"data": _flat}, {"overlap_thresh": 0.1})
-_negative = _found.copy()
+_negative = _boxes.copy()
 _negative[..., 0] = -1
 _add("box_nms2_negative_ids", _NMS, {"data": _negative}, {"overlap_thresh": 0.2, "id_index": 0})
 
@@ -127,7 +127,7 @@ _label[1, 1:] = -1
 _near = _label.copy()
 _near[:, :, 1:] = np.where(_label[:, :, :1] < 0, -1, _anchor[0, [[2, 5, 7], [1, 3, 8]]] + 0.01)
 _pred = _uniform(2, 4, 10, low=-2, high=2)
-for _name, _given, _attrs in [
+for _name, _corners, _attrs in [
     ("default", _label, {}),
     ("near", _near, {}),
     ("low", _near, {"overlap_threshold": 0.1}),
@@ -142,7 +142,7 @@ for _name, _given, _attrs in [
     ("six", np.concatenate([_near, _near[..., :1]], -1), {}),
 ]:
     _add(f"multiboxtarget2_{_name}", _TARGET,
-         {"anchor": _anchor, "label": _given, "cls_pred": _pred}, _attrs)  # fmt: skip
+         {"anchor": _anchor, "label": _corners, "cls_pred": _pred}, _attrs)  # fmt: skip
 _same = np.repeat(_anchor[:, :5], 2, 1)
 _add("multiboxtarget2_ties", _TARGET, {"anchor": _same, "label": _near, "cls_pred": _pred},
      {"overlap_threshold": 0.1, "negative_mining_ratio": 2.0})  # fmt: skip
@@ -221,9 +221,9 @@ for _name, _attrs in {
                  "position_sensitive": True},
 }.items():  # fmt: skip
     # MXNet ends the process for an aligned region without an area.
-    _given = {**_on, "rois": np.delete(_rois, [2, 6], 0)} if "aligned" in _attrs else _on
+    _inputs = {**_on, "rois": np.delete(_rois, [2, 6], 0)} if "aligned" in _attrs else _on
     _grads = {"fixed": ["data", "rois"], "adaptive": ["data"], "position": ["data"]}.get(_name, [])
-    _add(f"roialign2_{_name}", "_contrib_ROIAlign", _given, _attrs, _grads)
+    _add(f"roialign2_{_name}", "_contrib_ROIAlign", _inputs, _attrs, _grads)
 _turned = np.array([
     [0, 4, 3, 5, 3, 0], [1, 4, 3, 5, 3, 30], [0, 3.3, 2.2, 4, 6, -45], [1, 8, 6, 6, 4, 120],
     [0, 2, 2, 0.2, 0.3, 10],
@@ -251,10 +251,10 @@ for _name, _parts, _attrs in [
     ("no_trans", 2, {"pooled_size": 2, "part_size": 2, "sample_per_part": 2, "no_trans": True}),
 ]:
     _trans = _uniform(5, 2, _parts, _parts, low=-1)
-    _given = {"data": _maps, "rois": _inside, "trans": _trans}
+    _inputs = {"data": _maps, "rois": _inside, "trans": _trans}
     if _attrs.get("no_trans"):
-        _given.pop("trans")
-    _add(f"deformable_psroi_{_name}", "_contrib_DeformablePSROIPooling", _given,
+        _inputs.pop("trans")
+    _add(f"deformable_psroi_{_name}", "_contrib_DeformablePSROIPooling", _inputs,
          {"spatial_scale": 0.9, "output_dim": 2, "group_size": 2, **_attrs},
          ["data"] if _attrs.get("no_trans") else ["data", "trans"])  # fmt: skip
 _classes = _uniform(5, 4, 2, 2, low=-1)
@@ -272,7 +272,7 @@ for _name, _offsets, _weight, _attrs in [
      {"kernel": (2, 2), "num_group": 2, "num_deformable_group": 2}),
 ]:  # fmt: skip
     for _version in (1, 2):
-        _given = {
+        _inputs = {
             "data": _uniform(_offsets[0], 4, 5, 6, low=-1),
             "offset": _uniform(*_offsets, low=-1.7, high=1.7),
             "mask": _uniform(_offsets[0], _offsets[1] // 2, *_offsets[2:]),
@@ -280,14 +280,14 @@ for _name, _offsets, _weight, _attrs in [
             "bias": _uniform(_weight[0], low=-1),
         }
         if _version == 1:
-            _given.pop("mask")
+            _inputs.pop("mask")
         if _name == "dilate":
-            _given.pop("bias")
+            _inputs.pop("bias")
             _attrs = {**_attrs, "no_bias": True}
         _op = f"_contrib_{'Modulated' if _version == 2 else ''}DeformableConvolution"
         # The gradients of the second version need a GPU in MXNet.
-        _grads = list(_given) if _version == 1 else ()
-        _add(f"deformable{_version}_{_name}", _op, _given,
+        _grads = list(_inputs) if _version == 1 else ()
+        _add(f"deformable{_version}_{_name}", _op, _inputs,
              {"num_filter": _weight[0], **_attrs}, _grads)  # fmt: skip
 
 _still = {"data": _uniform(1, 2, 4, 4, low=-1), "offset": np.zeros((1, 18, 4, 4), "float32"),
@@ -305,8 +305,8 @@ for _name, _attrs in {
     "even": {"kernel_size": 2, "max_displacement": 1, "pad_size": 1},
     "stride2_uneven": {"max_displacement": 3, "pad_size": 3, "stride2": 2, "is_multiply": False},
 }.items():
-    _given = {"data1": _uniform(2, 2, 4, 5, low=-1), "data2": _uniform(2, 2, 4, 5, low=-1)}
-    _add(f"correlation2_{_name}", "Correlation", _given, _attrs, ["data1", "data2"])
+    _inputs = {"data1": _uniform(2, 2, 4, 5, low=-1), "data2": _uniform(2, 2, 4, 5, low=-1)}
+    _add(f"correlation2_{_name}", "Correlation", _inputs, _attrs, ["data1", "data2"])
 _pictures = [_uniform(2, 3, 6, 7), _uniform(2, 1, 3, 4)]
 for _name, _count, _attrs in [
     ("sizes", 1, {"h_w": (2, 3), "num_args": 1}),

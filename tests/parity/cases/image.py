@@ -69,17 +69,23 @@ _case("flip_left_right", "_image_flip_left_right", _bytes(3, 4, 3))
 _case("flip_top_bottom", "_image_flip_top_bottom", _bytes(4, 3, 3))
 _case("flip_batch", "_image_flip_left_right", _bytes(2, 2, 3, 3))
 
-for _what in ("brightness", "contrast", "saturation", "hue"):
-    for _factor in (0.0, 0.3, 0.73, 1.2) if _what != "saturation" else ():
+for _property in ("brightness", "contrast", "saturation", "hue"):
+    for _factor in (0.0, 0.3, 0.73, 1.2) if _property != "saturation" else ():
         _fixed = {"min_factor": _factor, "max_factor": _factor}
-        _case(f"{_what}_{_factor}", f"_image_random_{_what}", _floats(3, 2, 3), **_fixed)
-        if _what != "hue":
-            _name = f"{_what}_bytes_{_factor}"
-            _case(_name, f"_image_random_{_what}", _bytes(3, 2, 3), **_fixed)
-    if _what != "hue":
+        _case(f"{_property}_{_factor}", f"_image_random_{_property}", _floats(3, 2, 3), **_fixed)
+        if _property != "hue":
+            _name = f"{_property}_bytes_{_factor}"
+            _case(_name, f"_image_random_{_property}", _bytes(3, 2, 3), **_fixed)
+    if _property != "hue":
         _fixed = {"min_factor": 0.6, "max_factor": 0.6}
-        _case(f"{_what}_gray", f"_image_random_{_what}", _floats(3, 2, 1), **_fixed)
-    _case(f"{_what}_below", f"_image_random_{_what}", _bytes(2, 2, 3), min_factor=-1, max_factor=0)
+        _case(f"{_property}_gray", f"_image_random_{_property}", _floats(3, 2, 1), **_fixed)
+    _case(
+        f"{_property}_below",
+        f"_image_random_{_property}",
+        _bytes(2, 2, 3),
+        min_factor=-1,
+        max_factor=0,
+    )
 
 _case("lighting", "_image_adjust_lighting", _floats(2, 2, 3), alpha=(0.1, 0.2, -0.3))
 _case("lighting_bytes", "_image_adjust_lighting", _bytes(2, 2, 3), alpha=(1.0, 3.0, -2.0))

@@ -15,11 +15,11 @@ def _uint8(*shape):
 
 def _ends(**ranges):
     """Two arrays for each range: ``data=(-1, 2)`` makes min_data and max_data."""
-    made = {}
+    bounds = {}
     for name, (low, high) in ranges.items():
-        made["min_" + name] = np.array([low], "float32")
-        made["max_" + name] = np.array([high], "float32")
-    return made
+        bounds["min_" + name] = np.array([low], "float32")
+        bounds["max_" + name] = np.array([high], "float32")
+    return bounds
 
 
 def _case(name, op, inputs, attrs=None, **more):

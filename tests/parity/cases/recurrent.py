@@ -104,10 +104,10 @@ def make(mx, code):
     crnn, rnn = mx.gluon.contrib.rnn, mx.gluon.rnn
 
     def stack(*cells):
-        made = rnn.HybridSequentialRNNCell()
+        cell_stack = rnn.HybridSequentialRNNCell()
         for cell in cells:
-            made.add(cell)
-        return made
+            cell_stack.add(cell)
+        return cell_stack
 
     with mx.name.NameManager():
         return eval(code, {"rnn": rnn, "crnn": crnn, "stack": stack})
@@ -244,13 +244,13 @@ def _hash(lines):
 def net(mx, name):
     """Hashes of what a network of the zoo is: its text, its graph, its parameters."""
     with mx.name.NameManager():
-        made = mx.gluon.model_zoo.vision.get_model(name)
-        symbol = made(mx.sym.Variable("data"))
+        model = mx.gluon.model_zoo.vision.get_model(name)
+        symbol = model(mx.sym.Variable("data"))
     size = 299 if name == "inceptionv3" else 224
     arguments, outputs, states = symbol.infer_shape(data=(1, 3, size, size))
     shapes = dict(zip(symbol.list_arguments(), arguments, strict=False))
     shapes.update(zip(symbol.list_auxiliary_states(), states, strict=False))
-    params = made.collect_params()
+    params = model.collect_params()
     values = sum(int(np.prod(shapes[each])) for each in params)
     starts = [
         each.init if each.init is None or isinstance(each.init, str) else each.init.dumps()
@@ -260,11 +260,11 @@ def net(mx, name):
         "parameters": len(params.keys()),
         "values": values,
         "output": [list(each) for each in outputs],
-        "repr": _hash([repr(made)]),
+        "repr": _hash([repr(model)]),
         "graph": _hash(graph(symbol)),
         "names": _hash([f"{each} {tuple(shapes[each])}" for each in params]),
         "starts": _hash([str(each) for each in starts]),
-        "structure": _hash(list(made._collect_params_with_prefix())),
+        "structure": _hash(list(model._collect_params_with_prefix())),
     }
 
 
@@ -278,13 +278,13 @@ def small_net(mx):
 
 def forward(mx, name, shape):
     """A network of the zoo with parameters by a formula: its scores."""
-    made = mx.gluon.model_zoo.vision.get_model(name, classes=5)
-    made.initialize()
-    made.hybridize()
+    net = mx.gluon.model_zoo.vision.get_model(name, classes=5)
+    net.initialize()
+    net.hybridize()
     x = mx.nd.array(data(shape))
-    made.infer_shape(x)
-    fill(mx, made.collect_params(), 0.2)
-    for key, each in made.collect_params().items():
+    net.infer_shape(x)
+    fill(mx, net.collect_params(), 0.2)
+    for key, each in net.collect_params().items():
         if key.endswith("running_var"):
             each.set_data(mx.nd.ones(each.shape))
-    return made(x).asnumpy()
+    return net(x).asnumpy()

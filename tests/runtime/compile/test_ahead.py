@@ -41,13 +41,13 @@ def test_what_arrays_come_from_makes_no_other_program(compilations: Count) -> No
     def compute(x: nd.NDArray) -> np.ndarray:
         return (x * 3 + 0.125).asnumpy()
 
-    made = nd.ones((5,))  # by a program without inputs
-    made.wait_to_read()
+    computed = nd.ones((5,))  # by a program without inputs
+    computed.wait_to_read()
     lent = nd.zeros((5,))
     lent[:] = jax.numpy.ones(5, "float32")  # JAX has not bound it to a device
     copied = nd.array([1.0] * 5)  # from the host
     nd.waitall()
-    np.testing.assert_array_equal(compute(made), [3.125] * 5)
+    np.testing.assert_array_equal(compute(computed), [3.125] * 5)
     before = compilations()
     np.testing.assert_array_equal(compute(copied), [3.125] * 5)
     np.testing.assert_array_equal(compute(lent), [3.125] * 5)

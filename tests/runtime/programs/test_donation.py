@@ -54,8 +54,8 @@ def test_an_update_needs_no_second_copy(rule: str, states: int) -> None:
     # parameters, gradients and states are written where they stand
     assert donated >= 4 * SIZE * 4 * (1 + states)
     assert buffers == after
-    held = 4 * SIZE * 4 * (2 + states)
-    assert live_bytes() - before <= held * 1.01
+    expected = 4 * SIZE * 4 * (2 + states)
+    assert live_bytes() - before <= expected * 1.01
 
 
 ACTIONS = st.lists(

@@ -20,7 +20,9 @@ X = np.random.default_rng(0).standard_normal((2, 3, 8, 8)).astype("float32")
 def all_kept() -> list:
     """What programs keep of weights that they made."""
     return [
-        each for made in executable_cache._preparations.values() for each in made.cached.values()
+        each
+        for preparation in executable_cache._preparations.values()
+        for each in preparation.cached.values()
     ]
 
 

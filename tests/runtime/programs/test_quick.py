@@ -19,11 +19,11 @@ from mixnet.runtime.programs import executable_cache
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, str]]]:
     """The options of every program; each is compiled before its first run, and CPUs have a quick way."""
-    seen: list[dict[str, str]] = []
+    compiled_with: list[dict[str, str]] = []
     real = executable_cache.compile_for
 
     def noted(*arguments: Any) -> Any:
-        seen.append(dict(arguments[-1]))
+        compiled_with.append(dict(arguments[-1]))
         return real(*arguments)
 
     monkeypatch.setattr(executable_cache, "compile_for", noted)
@@ -31,7 +31,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, str]]]:
     monkeypatch.setitem(options.QUICK, "cpu", {"xla_backend_optimization_level": "0"})
     nd.waitall()
     executable_cache.clear()
-    yield seen
+    yield compiled_with
     executable_cache.clear()
 
 

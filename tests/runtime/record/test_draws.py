@@ -19,7 +19,7 @@ LARGE, SMALL = 100_000, 10
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """The engine's draws wait until it is set."""
     free = threading.Event()
     divided = Generator._divided
@@ -48,30 +48,30 @@ def is_pending() -> bool:
     return keys._on_host._pushed > keys._on_host._drawn
 
 
-def test_nobody_waits_for_a_large_draw_and_all_are_in_order(held: threading.Event) -> None:
+def test_nobody_waits_for_a_large_draw_and_all_are_in_order(gate: threading.Event) -> None:
     mx.random.seed(5)
     drawn = [uniform(count) for count in (SMALL, LARGE, SMALL, LARGE)]
     assert is_pending()
-    held.set()
+    gate.set()
     for ours, theirs in zip(drawn, expected(SMALL, LARGE, SMALL, LARGE), strict=True):
         np.testing.assert_array_equal(ours.asnumpy(), theirs)
     assert not is_pending()
 
 
-def test_a_seed_does_not_wait(held: threading.Event) -> None:
+def test_a_seed_does_not_wait(gate: threading.Event) -> None:
     mx.random.seed(5)
     before = uniform(LARGE)
     mx.random.seed(5)
     after = uniform(SMALL)
-    held.set()
+    gate.set()
     np.testing.assert_array_equal(after.asnumpy(), expected(SMALL)[0])
     np.testing.assert_array_equal(before.asnumpy(), expected(LARGE)[0])
 
 
-def test_what_is_drawn_on_the_host_comes_after_pending_draws(held: threading.Event) -> None:
+def test_what_is_drawn_on_the_host_comes_after_pending_draws(gate: threading.Event) -> None:
     mx.random.seed(5)
     first = uniform(LARGE)
-    threading.Timer(0.2, held.set).start()
+    threading.Timer(0.2, gate.set).start()
     with on_host():
         second = uniform(SMALL).asnumpy()
     with keys.preserved():
@@ -84,15 +84,15 @@ def test_what_is_drawn_on_the_host_comes_after_pending_draws(held: threading.Eve
     np.testing.assert_array_equal(again, numbers[2])
 
 
-def test_an_interrupted_wait_leaves_the_draws_as_they_are(held: threading.Event) -> None:
+def test_an_interrupted_wait_leaves_the_draws_as_they_are(gate: threading.Event) -> None:
     mx.random.seed(5)
     first = uniform(LARGE)
     threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
-    threading.Timer(0.6, held.set).start()
+    threading.Timer(0.6, gate.set).start()
     with pytest.raises(KeyboardInterrupt):
         first.asnumpy()
         threading.Event().wait(5)
-    held.set()
+    gate.set()
     second = uniform(SMALL)
     numbers = expected(LARGE, SMALL)
     np.testing.assert_array_equal(second.asnumpy(), numbers[1])

@@ -90,9 +90,9 @@ def test_the_peak_and_who_was_alive_at_it() -> None:
 
 def test_the_timeline_adds_up() -> None:
     with mx.runtime.memory() as log:
-        held = [ready(KB) for _ in range(5)]
-        del held[1:4]
-        held.append(ready(2 * KB))
+        arrays = [ready(KB) for _ in range(5)]
+        del arrays[1:4]
+        arrays.append(ready(2 * KB))
     points = log.timeline()
     assert [at for at, _ in points] == sorted(at for at, _ in points)
     assert points[-1][1] == sum(each.bytes for each in log.alive())

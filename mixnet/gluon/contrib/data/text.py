@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from mixnet.gluon.utils import download as download
 from mixnet.ndarray.create import array
 from mixnet.numpy.creation import array as np_array
 from mixnet.util import is_np_array
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["WikiText2", "WikiText103"]
 

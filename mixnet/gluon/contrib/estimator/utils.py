@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mixnet.base import AttributeValueError
 from mixnet.metric import EvalMetric
-
-if TYPE_CHECKING:
-    pass
 
 
 def _check_metrics(metrics: Any) -> list[EvalMetric]:

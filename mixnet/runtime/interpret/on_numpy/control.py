@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +11,6 @@ from mixnet.private_jax.calls import counts_of_scan
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.run import Program, closed
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, shape_of
-
-if TYPE_CHECKING:
-    pass
 
 
 def _result(run: Program, equation: Equation) -> Run:

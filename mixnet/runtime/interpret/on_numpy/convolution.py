@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from mixnet.runtime.interpret.on_numpy.product import matmul
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 from mixnet.runtime.interpret.on_numpy.tiles import Tiles, products_saved
-
-if TYPE_CHECKING:
-    pass
 
 _CHUNK = 1 << 21
 """Elements of a matrix of windows: larger ones are made in parts."""

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, plain, rule
-
-if TYPE_CHECKING:
-    pass
 
 
 def _logical_shift(x: np.ndarray, y: np.ndarray) -> Any:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
-
-if TYPE_CHECKING:
-    pass
 
 
 def _stacked(x: np.ndarray) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from mixnet.process.interrupt import Deferred
 from mixnet.runtime.compile import blas
 from mixnet.runtime.interpret.on_numpy.table import Run, rule, wide
 from mixnet.runtime.interpret.on_numpy.threads import in_parts
-
-if TYPE_CHECKING:
-    pass
 
 _EXACT = 2**53
 """Whole numbers up to here have no gaps in float64."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mixnet.ops.random.threefry import MASK, bits, fold_in, stream, threefry
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule
-
-if TYPE_CHECKING:
-    pass
 
 
 @rule("threefry2x32")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, is_half, rule, wide
-
-if TYPE_CHECKING:
-    pass
 
 _UFUNCS: dict[str, Any] = {
     "reduce_sum": np.add, "reduce_max": np.maximum, "reduce_min": np.minimum,

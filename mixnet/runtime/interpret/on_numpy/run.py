@@ -11,7 +11,7 @@ import contextvars
 import math
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,9 +19,6 @@ import numpy as np
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.jaxprs import ClosedJaxpr, Literal
 from mixnet.runtime.interpret.on_numpy.table import RULES, NoRuleError, is_key
-
-if TYPE_CHECKING:
-    pass
 
 Program = Callable[..., list[np.ndarray]]
 Equation = tuple[Any, list[int], list[int]]  # with slots that it reads and slots that it writes

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import Run, is_key, rule, shape_of
-
-if TYPE_CHECKING:
-    pass
 
 
 @rule("broadcast_in_dim")

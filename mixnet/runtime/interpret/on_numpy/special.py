@@ -6,15 +6,12 @@ most programs here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.table import Run, in_dtype, rule, wide
-
-if TYPE_CHECKING:
-    pass
 
 _SCIPY = {
     "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "lgamma": "gammaln", "digamma": "psi",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from mixnet.private_jax.equation import Equation
 from mixnet.runtime.interpret.on_numpy.reduce import combination, nothing
 from mixnet.runtime.interpret.on_numpy.shape import padded
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, wide
-
-if TYPE_CHECKING:
-    pass
 
 
 def _reduced(

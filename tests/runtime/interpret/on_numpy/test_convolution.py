@@ -29,17 +29,17 @@ def written_out(
     filters, taps = w.shape[0], w.shape[2:]
     out = [(n - (k - 1) * d - 1) // s + 1
            for n, k, d, s in zip(x.shape[2:], taps, dilation, strides, strict=False)]  # fmt: skip
-    made = np.zeros((x.shape[0] // batches, filters, *out))
+    result = np.zeros((x.shape[0] // batches, filters, *out))
     for o in range(filters):
         group = o * max(features, batches) // filters
         begin = group * w.shape[1] if features > 1 else 0
-        rows = slice(group * len(made), (group + 1) * len(made)) if batches > 1 else slice(None)
+        rows = slice(group * len(result), (group + 1) * len(result)) if batches > 1 else slice(None)
         for tap in itertools.product(*map(range, taps)):
             key = [slice(t * d, t * d + (n - 1) * s + 1, s)
                    for t, d, n, s in zip(tap, dilation, out, strides, strict=False)]  # fmt: skip
             met = x[(rows, slice(begin, begin + w.shape[1]), *key)]
-            made[:, o] += np.einsum("bi...,i->b...", met, w[(o, slice(None), *tap)])
-    return made
+            result[:, o] += np.einsum("bi...,i->b...", met, w[(o, slice(None), *tap)])
+    return result
 
 
 def drawn(seed: int) -> tuple[Any, ...]:

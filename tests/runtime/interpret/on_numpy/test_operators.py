@@ -87,8 +87,8 @@ def test_gradients_are_the_devices() -> None:
             {name: arrays for name, (_, arrays) in known.items()}
         )
     for name, (function, arrays) in known.items():
-        made = on_numpy.compiled(function, *arrays)(*arrays)
-        for one, other in zip(made, expected[name], strict=True):
+        interpreted = on_numpy.compiled(function, *arrays)(*arrays)
+        for one, other in zip(interpreted, expected[name], strict=True):
             close(one, np.asarray(other), name)
     assert len(known) > 0.8 * len(SOME)
 

@@ -32,8 +32,8 @@ def normal(*shape: int, dtype: Any = "float32") -> np.ndarray:
 
 
 def whole(*shape: int, low: int = -9, high: int = 9, dtype: Any = "int32") -> np.ndarray:
-    made = np.random.default_rng(len(shape) + 3).integers(low, high, shape)
-    return made.astype(dtype)
+    indices = np.random.default_rng(len(shape) + 3).integers(low, high, shape)
+    return indices.astype(dtype)
 
 
 ODD = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 7.25, -130.75, 300.5, 0.49999997]

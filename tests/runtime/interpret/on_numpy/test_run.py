@@ -55,13 +55,13 @@ def test_random_numbers_are_those_of_the_device(monkeypatch) -> None:
     def draw() -> list[np.ndarray]:
         mx.random.seed(7)
         image = mx.nd.array(np.arange(12).reshape(2, 2, 3), dtype="uint8")
-        made = [
+        draws = [
             mx.nd.random.uniform(shape=(3,)),
             mx.nd.random.normal(shape=(7, 2)),
             *[mx.nd.image.random_flip_left_right(image) for _ in range(9)],
             *[mx.nd.image.random_flip_top_bottom(image) for _ in range(9)],
         ]
-        return [each.asnumpy() for each in made]
+        return [each.asnumpy() for each in draws]
 
     there = draw()
     with on_host(alone=True):
@@ -119,9 +119,9 @@ def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none(
     there = mx.nd.gamma_of_jax(x).asnumpy()
     mx.random.seed(3)
     with on_host():
-        made = mx.nd.gamma_of_jax(x)
-        np.testing.assert_array_equal((made + 1).asnumpy(), there + 1)
-    np.testing.assert_array_equal((made * 2).asnumpy(), there * 2)
+        result = mx.nd.gamma_of_jax(x)
+        np.testing.assert_array_equal((result + 1).asnumpy(), there + 1)
+    np.testing.assert_array_equal((result * 2).asnumpy(), there * 2)
     with on_host(alone=True), pytest.raises(mx.MXNetError, match="gamma_of_jax needs a device"):
         mx.nd.gamma_of_jax(x)
     with on_host(alone=True), pytest.raises(mx.MXNetError, match="cannot put an array on gpu"):
@@ -130,22 +130,22 @@ def test_what_numpy_cannot_do_runs_on_the_device_unless_there_is_none(
 
 def test_arrays_of_the_host_go_on_on_the_device() -> None:
     with on_host():
-        made = mx.nd.array([[1, 2], [3, 4]])
-        made.wait_to_read()
-        assert jnp.asarray(made).sum() == 10
-        part = made[1]
+        matrix = mx.nd.array([[1, 2], [3, 4]])
+        matrix.wait_to_read()
+        assert jnp.asarray(matrix).sum() == 10
+        part = matrix[1]
         part[:] = 7  # the host's arrays are never written to: others may hold them
-        later = made.T * 2
-    made.attach_grad()
+        later = matrix.T * 2
+    matrix.attach_grad()
     with mx.autograd.record():
-        total = (made * later).sum()
+        total = (matrix * later).sum()
     total.backward()
-    np.testing.assert_array_equal(made.asnumpy(), [[1, 2], [7, 7]])
-    np.testing.assert_array_equal(made.grad.asnumpy(), later.asnumpy())
+    np.testing.assert_array_equal(matrix.asnumpy(), [[1, 2], [7, 7]])
+    np.testing.assert_array_equal(matrix.grad.asnumpy(), later.asnumpy())
     with on_host(), mx.autograd.record():
-        square = (made * made).sum()
+        square = (matrix * matrix).sum()
     square.backward()
-    np.testing.assert_array_equal(made.grad.asnumpy(), 2 * made.asnumpy())
+    np.testing.assert_array_equal(matrix.grad.asnumpy(), 2 * matrix.asnumpy())
 
 
 def test_errors_on_the_host_are_the_operators_own() -> None:
