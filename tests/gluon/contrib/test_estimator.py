@@ -139,6 +139,19 @@ def test_stopping_early() -> None:
         es.EarlyStoppingHandler("accuracy")
 
 
+def test_a_monitor_that_is_nan_is_reported(tmp_path: Path) -> None:
+    estimator, _ = _estimator()
+    train, _ = _loaders()
+    for make in (
+        lambda metric: es.EarlyStoppingHandler(metric, mode="max"),
+        lambda metric: es.CheckpointHandler(
+            str(tmp_path), monitor=metric, save_best=True, mode="max"
+        ),
+    ):
+        with pytest.warns(RuntimeWarning, match="accuracy is NaN. If it is never updated"):
+            estimator.fit(train, epochs=1, event_handlers=[make(mx.metric.Accuracy())])
+
+
 def test_checkpoints_and_going_on(tmp_path: Path) -> None:
     folder = str(tmp_path)
     train, val = _loaders()

@@ -11,7 +11,13 @@ import numpy as np
 from mixnet import symbol as sym
 from mixnet.base import AttributeValueError, CheckError
 from mixnet.gluon.block import HybridBlock
-from mixnet.gluon.contrib.estimator.handlers import BatchEnd, EpochEnd, TrainBegin, better
+from mixnet.gluon.contrib.estimator.handlers import (
+    BatchEnd,
+    EpochEnd,
+    TrainBegin,
+    better,
+    monitored,
+)
 from mixnet.metric import EvalMetric
 
 if TYPE_CHECKING:
@@ -122,8 +128,8 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     def _save_best(self, estimator: Estimator) -> None:
         assert self.monitor is not None
-        name, value = self.monitor.get()
-        if np.isnan(value):
+        name, value = monitored(self.monitor)
+        if value is None:
             return
         if self.monitor_op(value, self.best):
             prefix = f"{self.model_prefix}-best"

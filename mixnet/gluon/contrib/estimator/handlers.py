@@ -297,6 +297,24 @@ def better(monitor: EvalMetric, mode: str, owner: str) -> Any:
     return np.less if mode == "min" else np.greater
 
 
+def monitored(monitor: EvalMetric) -> tuple[str, float | None]:
+    """The name and value of a metric; None, with a warning, where it is NaN.
+
+    Args:
+        monitor: the metric.
+    """
+    name, value = monitor.get()
+    if not math.isnan(value):
+        return name, value
+    warnings.warn(
+        f"{name} is NaN. If it is never updated: is it one of estimator.train_metrics and "
+        f"estimator.val_metrics?",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return name, None
+
+
 class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     """Stops when a metric no longer improves.
 
@@ -345,14 +363,9 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
 
     def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> bool:
         """Compare with the best value."""
-        name, value = self.monitor.get()
-        if math.isnan(value):
-            warnings.warn(
-                f"{name} has no value: is it one of estimator.train_metrics and "
-                f"estimator.val_metrics?",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+        _, value = monitored(self.monitor)
+        if value is None:
+            pass
         elif self.monitor_op(value - self.min_delta, self.best):
             self.best = value
             self.wait = 0
