@@ -110,7 +110,8 @@ def slice_like(data, shape_like, *, axes: Axes = ()):
     """The first elements of ``data`` along ``axes`` (all by default), as many as ``shape_like`` has there.
 
     Raises:
-        ShapeError: ``shape_like`` is longer along an axis; without ``axes``, it has other axes.
+        ShapeError: ``shape_like`` is longer along an axis; or, without ``axes``, it has a different number
+            of axes.
 
     Source: MXNet operator ``slice_like``.
     """
