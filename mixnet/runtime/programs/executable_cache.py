@@ -42,8 +42,10 @@ HOT_RUNS = 50
 """Runs after which a program with convolutions may become one that cannot be kept on disk."""
 
 
-QUICK_RUNS = 100
-"""Runs of a program that was compiled quickly before another thread compiles it for speed."""
+QUICK_RUNS = 1000
+"""Runs of a program that was compiled quickly before another thread compiles it for speed: that takes 10 s of
+many cores, and a process that ends meanwhile has to wait for it.
+"""
 
 MOST_PROGRAMS = 3000
 """Programs in the cache; beyond that, the older half is dropped."""

@@ -28,6 +28,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, str]]]:
 
     monkeypatch.setattr(executable_cache, "compile_for", noted)
     monkeypatch.setattr(patience, "interpreted_runs", lambda cost: 0)
+    monkeypatch.setattr(executable_cache, "QUICK_RUNS", 5)
     monkeypatch.setitem(options.QUICK, "cpu", {"xla_backend_optimization_level": "0"})
     nd.waitall()
     executable_cache.clear()
