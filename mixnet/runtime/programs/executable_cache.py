@@ -230,7 +230,9 @@ def _compile_for_speed(program: Program, key: tuple[Any, ...], segment: object) 
     future = background.submit(partial(_compiled, key, Source(segment, key[1])))
 
     def take_over(program: Program, key: tuple[Any, ...], segment: object) -> None:
-        _set_compiled(program, key, segment, future.result)
+        # Trying algorithms takes memory, which a device may not have; the program that runs is right, too.
+        if future.exception() is None:
+            _set_compiled(program, key, segment, future.result)
 
     _change_when_ready(program, future, take_over)
 

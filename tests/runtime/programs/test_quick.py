@@ -53,6 +53,24 @@ def test_a_product_is_compiled_twice(compiled: list[dict[str, str]]) -> None:
     assert compiled == [{"xla_backend_optimization_level": "0"}, {}]
 
 
+def test_the_quick_program_stays_where_the_other_cannot_be_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compile_for = executable_cache.compile_for
+
+    def refuse(*arguments: Any) -> Any:
+        if not arguments[-1]:
+            raise RuntimeError("RESOURCE_EXHAUSTED")
+        return compile_for(*arguments)
+
+    monkeypatch.setattr(executable_cache, "compile_for", refuse)
+    x = nd.array([[1.0, 2.0], [3.0, 4.0]])
+    x.wait_to_read()
+    for _ in range(3 * executable_cache.QUICK_RUNS):
+        np.testing.assert_array_equal(nd.dot(x, x).asnumpy(), [[7, 10], [15, 22]])
+        background.submit(int).result(timeout=60)
+
+
 def test_nothing_else_is(compiled: list[dict[str, str]]) -> None:
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
