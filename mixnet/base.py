@@ -40,19 +40,19 @@ class ShapeError(MXNetError, ValueError, mxnet_name="MXNetError"):
 
 
 class SizeError(ShapeError, mxnet_name="ValueError"):
-    """An array has another shape than a function takes that MXNet writes in Python."""
+    """An array has the wrong shape for a function that MXNet writes in Python."""
 
 
 class BindingError(ShapeError, mxnet_name="RuntimeError"):
-    """The shapes given to ``simple_bind`` are not all that it needs, or contradict each other."""
+    """The shapes given to ``simple_bind`` are incomplete, or contradict each other."""
 
 
 class CheckError(MXNetError, AssertionError, mxnet_name="AssertionError"):
-    """What was given fails a check that MXNet makes with ``assert``."""
+    """An argument fails a check that MXNet makes with ``assert``."""
 
 
 class AttributeValueError(MXNetError, ValueError, mxnet_name="ValueError"):
-    """An argument, or attribute of an operator, has a value that is not taken."""
+    """An argument, or attribute of an operator, has an invalid value."""
 
 
 class AxisError(ShapeError, AttributeValueError, IndexError, mxnet_name="MXNetError"):
@@ -68,39 +68,39 @@ class OperatorTypeError(AttributeTypeError, mxnet_name="MXNetError"):
 
 
 class OperatorValueError(AttributeValueError, mxnet_name="MXNetError"):
-    """An argument of an operator has a value that is not taken."""
+    """An argument of an operator has an invalid value."""
 
 
 class AttributeKindError(
     AttributeTypeError, AttributeValueError, CheckError, mxnet_name="MXNetError"
 ):
-    """An argument, or attribute of an operator, is something else than its kind: text where a
-    number is taken.
+    """An argument, or attribute of an operator, is of the wrong kind: text where a number is
+    expected.
     """
 
 
 class ZeroError(AttributeValueError, ZeroDivisionError, mxnet_name="ZeroDivisionError"):
-    """A number that something is divided by is 0."""
+    """A divisor is 0."""
 
 
 class NotAnArrayError(AttributeTypeError, CheckError, mxnet_name="AssertionError"):
-    """Something else than an array, or a symbol, where an operator takes one."""
+    """An operator was given something other than an array or a symbol."""
 
 
 class OtherArrayError(NotAnArrayError, mxnet_name="TypeError"):
-    """What is given with an array is no number, and no array of its kind: one of mx.np with one of mx.nd."""
+    """An operand is neither a number nor an array of the same kind: one of mx.np with one of mx.nd."""
 
 
 class IndexingError(MXNetError, IndexError, ValueError, mxnet_name="IndexError"):
-    """An index is out of bounds, or none that indexes."""
+    """An index is out of bounds, or invalid."""
 
 
 class IndexKindError(IndexingError, mxnet_name="ValueError"):
-    """What is given as an index cannot be one: text, a fraction, a slice with step 0."""
+    """Something cannot be an index: text, a fraction, a slice with step 0."""
 
 
 class IndexTypeError(IndexKindError, TypeError, mxnet_name="TypeError"):
-    """A part of an index is no number: text in a slice, None in a list."""
+    """A part of an index is not a number: text in a slice, None in a list."""
 
 
 class UnknownNameError(MXNetError, KeyError, mxnet_name="KeyError"):

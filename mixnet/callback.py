@@ -56,7 +56,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
 
     Args:
         period: batches between logs.
-        auto_reset: let the metric start anew after it was logged.
+        auto_reset: reset the metric after it is logged.
     """
 
     def _callback(param: Any) -> None:
@@ -77,7 +77,7 @@ class Speedometer:
     Args:
         batch_size: samples of a batch.
         frequent: batches between logs.
-        auto_reset: let the metric start anew after it was logged.
+        auto_reset: reset the metric after it is logged.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True):

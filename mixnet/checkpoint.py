@@ -38,7 +38,7 @@ def save_checkpoint(
     aux_params: Mapping[str, NDArray],
     remove_amp_cast: bool = True,
 ) -> None:
-    """Write ``prefix-symbol.json`` and ``prefix-0007.params``; each is whole or not there.
+    """Write ``prefix-symbol.json`` and ``prefix-0007.params``; each is complete or absent.
 
     Args:
         prefix: beginning of both paths.

@@ -18,7 +18,7 @@ class LRScheduler:
         warmup_mode: ``'linear'`` rises to ``base_lr``, ``'constant'`` stays.
 
     Raises:
-        AssertionError: ``warmup_steps`` is no whole number.
+        AssertionError: ``warmup_steps`` is not a whole number.
         ValueError: the other numbers do not go together.
     """
 
@@ -78,7 +78,7 @@ class FactorScheduler(LRScheduler):
         factor: at most 1.
         stop_factor_lr: the learning rate does not fall below this.
         base_lr: learning rate to begin with.
-        warmup_steps: see :class:`LRScheduler`, as the two others.
+        warmup_steps: see :class:`LRScheduler`, also for the two others.
 
     Raises:
         ValueError: ``step`` is below 1 or ``factor`` above 1.
@@ -134,10 +134,10 @@ class MultiFactorScheduler(LRScheduler):
         step: numbers of updates, rising.
         factor: at most 1.
         base_lr: learning rate to begin with.
-        warmup_steps: see :class:`LRScheduler`, as the two others.
+        warmup_steps: see :class:`LRScheduler`, also for the two others.
 
     Raises:
-        AssertionError: ``step`` is no list, or empty.
+        AssertionError: ``step`` is not a list, or empty.
         ValueError: ``step`` does not rise or begins below 1, or ``factor`` is above 1.
     """
 
@@ -216,10 +216,10 @@ class PolyScheduler(_Curve):
         base_lr: learning rate to begin with.
         pwr: the power.
         final_lr: learning rate to end with.
-        warmup_steps: see :class:`LRScheduler`, as the two others.
+        warmup_steps: see :class:`LRScheduler`, also for the two others.
 
     Raises:
-        AssertionError: ``max_update`` is no whole number.
+        AssertionError: ``max_update`` is not a whole number.
         ValueError: it is below 1.
     """
 
@@ -250,10 +250,10 @@ class CosineScheduler(_Curve):
         max_update: updates until ``final_lr``, with the warm-up.
         base_lr: learning rate to begin with.
         final_lr: learning rate to end with.
-        warmup_steps: see :class:`LRScheduler`, as the two others.
+        warmup_steps: see :class:`LRScheduler`, also for the two others.
 
     Raises:
-        AssertionError: ``max_update`` is no whole number.
+        AssertionError: ``max_update`` is not a whole number.
         ValueError: it is below 1.
     """
 

@@ -29,7 +29,7 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
             with that seed. By default all of them, each with numbers of its own.
 
     Raises:
-        AttributeValueError: ``seed_state`` is no whole number.
+        AttributeValueError: ``seed_state`` is not a whole number.
     """
     if not isinstance(seed_state, numbers.Integral):
         raise AttributeValueError(f"seed: seed_state={seed_state!r} is not a whole number.")

@@ -59,7 +59,9 @@ def get_register_func(base_class: type, nickname: str) -> Register:
         registry[key] = klass
         return klass
 
-    register.__doc__ = f"Make a {nickname} known by its name in lower case, or by another name."
+    register.__doc__ = (
+        f"Register a class of {nickname} under its name in lower case, or under another name."
+    )
     return register
 
 
@@ -80,7 +82,7 @@ def get_alias_func(base_class: type, nickname: str) -> Alias:
 
         return reg
 
-    alias.__doc__ = f"Make a {nickname} known by several names."
+    alias.__doc__ = f"Register a class of {nickname} under several names."
     return alias
 
 

@@ -43,7 +43,7 @@ class Timeline:
         self.on = True
 
     def stop(self) -> None:
-        """Stop recording rows; existing rows are kept."""
+        """Stop recording rows; existing rows remain."""
         self.on = False
 
     def clear(self) -> None:

@@ -18,7 +18,7 @@ class Load:
     Args:
         param: path of a ``.params`` file, or a dict of arrays; ``arg:`` and ``aux:`` are dropped.
         default_init: for names that are not there.
-        verbose: log which was which.
+        verbose: log where each value is from.
     """
 
     def __init__(self, param: Any, default_init: Any = None, verbose: bool = False):

@@ -15,7 +15,7 @@ from mixnet.ndarray.ndarray import NDArray
 
 
 class InitDesc(str):
-    """A parameter's name, with what an initializer may want to know beside it.
+    """A parameter's name, with further facts for initializers.
 
     Args:
         name: the parameter's name.

@@ -70,7 +70,7 @@ class CompositeEvalMetric(EvalMetric):
                 metric.update(labels, preds)
 
     def reset(self) -> None:
-        """Start all metrics anew."""
+        """Reset all metrics."""
         super().reset()
         for metric in self.metrics:
             metric.reset()
@@ -90,7 +90,7 @@ class CompositeEvalMetric(EvalMetric):
         return _joined(metric.get_global() for metric in self.metrics)
 
     def get_config(self) -> dict[str, Any]:
-        """What ``mx.metric.create`` makes the same metrics from."""
+        """The configuration from which ``mx.metric.create`` creates the same metrics."""
         return {**super().get_config(), "metrics": [each.get_config() for each in self.metrics]}
 
 

@@ -63,7 +63,7 @@ class PCC(EvalMetric):
 
         Raises:
             ValueError: there are more labels than predictions, or fewer; or a label beyond the
-                columns of the predictions, which ``get`` tells if it is still being computed.
+                columns of the predictions, which ``get`` raises if it is still being computed.
         """
         for label, pred in pairs(labels, preds):
             if pred.shape != label.shape and pred.ndim < 2:

@@ -61,7 +61,7 @@ class PearsonCorrelation(EvalMetric):
         output_names: which outputs ``update_dict`` takes; all by default.
         label_names: which labels ``update_dict`` takes; all by default.
         average: ``'macro'`` for the mean over batches, ``'micro'`` for all samples; the latter goes
-            on until ``reset``, and its ``get_global`` tells nothing, as in MXNet.
+            on until ``reset``, and its ``get_global`` is of no use, as in MXNet.
     """
 
     def __init__(

@@ -157,7 +157,7 @@ class EvalMetric:
     # ---- what a user calls ---------------------------------------------------------------------
 
     def get_config(self) -> dict[str, Any]:
-        """What ``mx.metric.create`` makes the same metric from."""
+        """The configuration from which ``mx.metric.create`` creates the same metric."""
         return {
             **self._kwargs,
             "metric": type(self).__name__,
@@ -189,13 +189,13 @@ class EvalMetric:
         self._num, self._sum = self._zero, 0.0
 
     def get(self) -> tuple[Any, Any]:
-        """Name and mean since the last look; NaN before the first batch."""
+        """Name and mean since the last ``reset`` or ``reset_local``; NaN before the first batch."""
         if self.num_inst == 0:
             return self.name, float("nan")
         return self.name, plain(self.sum_metric / self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
-        """Name and mean over all time; for metrics that do not keep it the same as ``get``."""
+        """Name and mean since the last ``reset``; as ``get`` for metrics that do not track it."""
         if not self._has_global_stats:
             return self.get()
         if self.global_num_inst == 0:
@@ -242,7 +242,7 @@ def plain(value: object) -> Any:
 def check_label_shapes(
     labels: Any, preds: Any, wrap: bool = False, shape: bool = False
 ) -> tuple[Any, Any]:
-    """Labels and predictions, if there are as many of one as of the other.
+    """Labels and predictions; there must be as many of one as of the other.
 
     Args:
         labels: an array or a list of arrays.

@@ -60,7 +60,7 @@ class _CrossEntropy(EvalMetric):
 
         Raises:
             AssertionError: there is not one label for each row of predictions.
-            IndexError: a label beyond the classes, which ``get`` tells if it is still being
+            IndexError: a label beyond the classes, which ``get`` raises if it is still being
                 computed.
             ValueError: there are more label arrays than predictions, or fewer.
         """

@@ -32,7 +32,7 @@ def span(key: slice, extent: int) -> tuple[int, int, int]:
     """Begin, end and step of a slice of an axis.
 
     Raises:
-        IndexingError: the step is 0, or a part of it is no whole number.
+        IndexingError: the step is 0, or a part of it is not a whole number.
     """
     try:
         return key.indices(extent)

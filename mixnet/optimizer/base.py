@@ -59,7 +59,7 @@ class Optimizer:
         begin_num_update: updates that count as done.
         multi_precision: half-precision weights are updated through a float32 copy.
         param_dict: parameters by number, with their ``lr_mult`` and ``wd_mult``.
-        unknown: an error, which has the nearest name.
+        unknown: any other argument is an error, which suggests the closest name.
     """
 
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
@@ -131,7 +131,7 @@ class Optimizer:
 
     @staticmethod
     def register(klass: type[Optimizer]) -> type[Optimizer]:
-        """Decorator: make an optimizer class known by its name in lower case."""
+        """Decorator: register an optimizer class under its name in lower case."""
         name = klass.__name__.lower()
         known = Optimizer.opt_registry.get(name)
         if known is not None:
@@ -182,7 +182,7 @@ class Optimizer:
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Any) -> None:
-        """Gone; ``set_lr_mult`` does it.
+        """Removed: use ``set_lr_mult``.
 
         Raises:
             DeprecationWarning: always.
@@ -192,7 +192,7 @@ class Optimizer:
     def set_lr_mult(self, args_lr_mult: Mapping[Index, float]) -> None:
         """Factors of the learning rate by name or number of the parameter.
 
-        They come on top of those that the variables of ``sym`` have.
+        They override those that the variables of ``sym`` have.
         """
         self.lr_mult = {**self._of_symbol("__lr_mult__"), **args_lr_mult}
 

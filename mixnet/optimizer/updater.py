@@ -117,7 +117,7 @@ class Updater:
 
         Raises:
             FileFormatError: the bytes are not optimizer states, hold what these do not hold, or do
-                not go with the optimizer and the parameters. The updater is as it was before.
+                not go with the optimizer and the parameters. The updater is unchanged then.
         """
         self._take(self._read(states, weights or {}))
 

@@ -53,7 +53,7 @@ def checked_while_loop(cond: Any, func: Any, max_iterations: Any) -> int:
     """How many turns a ``while_loop`` makes at most; raises unless its functions are functions.
 
     Raises:
-        AttributeTypeError: a function is not callable, or the number is no whole number; a text is an
+        AttributeTypeError: a function is not callable, or the number is not a whole number; a text is an
             AttributeKindError.
         AttributeValueError: there is no number, or it is below 1.
     """

@@ -92,7 +92,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
 
 def pause(profile_process: str = "worker") -> None:
-    """Keep nothing until ``resume()``.
+    """Record nothing until ``resume()``.
 
     Args:
         profile_process: ``'worker'``, this process.

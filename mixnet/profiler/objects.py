@@ -142,7 +142,7 @@ class Counter:
             self._set(self._value + delta)
 
     def decrement(self, delta: float = 1) -> None:
-        """Take ``delta`` away."""
+        """Subtract ``delta``."""
         self.increment(-delta)
 
     def _set(self, value: float) -> None:

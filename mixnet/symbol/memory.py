@@ -41,7 +41,7 @@ def memory_plan(
             name: training, forward and gradients.
         inplace: outputs may take over the memory of inputs that die there.
         co_share: arrays may reuse memory of arrays that are no longer needed.
-        recompute: gradients compute results of forward again rather than keep them.
+        recompute: gradients compute results of forward again instead of storing them.
         type_dict: dtypes by name; float32 by default.
         shapes: shapes by name.
 

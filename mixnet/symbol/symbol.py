@@ -493,8 +493,8 @@ class Symbol:
             backend: ``XLA``, which returns the symbol unchanged and optimizes when a program is
                 compiled, as do MXNet's own ``MKLDNN`` and ``default``; ``ONNXRuntime``;
                 ``OpenVINO``; ``TensorRT``; or one of ``mx.library.register_backend``.
-            args: parameters by name: the parts hold them, and the symbol reads them no longer.
-                Without them they come with every call.
+            args: parameters by name: the parts hold them, and the symbol no longer reads them.
+                Without them, every call passes them.
             aux: states by name, in the same way.
             ctx: device; not read.
             shape_dict: shapes by name; not read.
@@ -531,7 +531,7 @@ class Symbol:
     def gradient(self, wrt: Sequence[str] | None = None) -> Symbol:
         """The gradient graph: one output per variable in ``wrt``, by default all arguments.
 
-        The gradient of output ``x`` comes in as the variable ``x_grad``.
+        The gradient of output ``x`` is an input, the variable ``x_grad``.
         """
         by_name = {node.name: node for node in self.graph.arguments}
         names = list(by_name) if wrt is None else list(wrt)

@@ -98,8 +98,8 @@ def print_summary(
 ) -> None:
     """Print MXNet's table of layers: output shape, number of parameters, layers before.
 
-    It counts as MXNet does: weights of ``Convolution``, ``FullyConnected``, ``Embedding`` and
-    ``BatchNorm`` alone, the weights of a dense layer from the second axis of its input.
+    It counts as MXNet does: only weights of ``Convolution``, ``FullyConnected``, ``Embedding`` and
+    ``BatchNorm``, the weights of a dense layer from the second axis of its input.
     :func:`table` gives exact numbers.
 
     Args:

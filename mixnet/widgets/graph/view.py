@@ -92,7 +92,7 @@ class GraphView(View):
             title: shown.
 
         Raises:
-            AttributeTypeError: one of them is no graph.
+            AttributeTypeError: one of them is not a graph.
         """
         parts = [
             getattr(each, "_pictured", None) or pictured(each, (), False, None, {}, sys._getframe())

@@ -87,7 +87,7 @@ class MemoryView(View):
         """Memory over time, as ``with mx.runtime.memory():`` recorded it, with the line of each array.
 
         Args:
-            log: what the scope gave; by default the log that is being kept, else the last one.
+            log: what the scope gave; by default the log that is being recorded, else the last one.
             ctx: which device is shown first; by default the one that held most.
 
         Raises:

@@ -57,7 +57,7 @@ class Playground(Look):
         title: shown; by default the network's name.
 
     Raises:
-        AttributeTypeError: this is no network with a batch of arrays.
+        AttributeTypeError: this is not a network with a batch of arrays.
 
     Source: the payload ``mixnet.playground/1`` is that of ``Look``; its graph has the fact
     ``values`` (the texts of the boxes), and ``play`` has ``steps``, ``losses`` (None if not

@@ -54,7 +54,7 @@ class Puzzle(View):
         name: a ready-made puzzle: ``memory``, ``memory-training``, ``tasks``, ``tasks-branches``, ``fusion``,
             ``fusion-softmax``.
         threads: of a puzzle of tasks; by default 2.
-        answers: let the reader see the other solutions; False keeps their scores alone.
+        answers: let the reader see the other solutions; False shows only their scores.
 
     Raises:
         AttributeValueError: there is no such puzzle, or no such number of threads.

@@ -50,7 +50,7 @@ def measure_scaling(
         cores of one host.
 
     Raises:
-        AttributeValueError: the counts, repeats or batch are no positive numbers.
+        AttributeValueError: the counts, repeats or batch are not positive numbers.
         ContextError: there are not enough devices.
     """
     counts = list(devices)

@@ -40,7 +40,7 @@ class EngineTimeline(View):
         most: how many are shown, at most 50,000; the view says how many there are.
 
     Raises:
-        AttributeTypeError: something in ``rows`` is no row of a timeline.
+        AttributeTypeError: something in ``rows`` is not a row of a timeline.
 
     Source: the payload ``mixnet.engine/1`` has ``runs``, with columns each, see
     :func:`mixnet.widgets.timeline.data.columns`.
