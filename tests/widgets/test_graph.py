@@ -591,3 +591,15 @@ def test_a_difference_says_which_inputs() -> None:
     x, y = mx.sym.var("x"), mx.sym.var("y")
     view = GraphView.diff(mx.sym.exp(x, name="e"), mx.sym.exp(y, name="e"))
     assert "reads y; read x" in view.payload["facts"]["told"]
+
+
+def test_a_picture_that_is_too_wide_shows_what_is_around_the_selection() -> None:
+    x = mx.sym.Variable("x")
+    view = GraphView(mx.sym.Group([mx.sym.exp(x, name=f"n{i}") for i in range(60)]), x=(2,))
+    view.selected = "n50"
+    drawn = view.svg()
+    assert ">n50<" in drawn and ">n10<" not in drawn
+    (part,) = re.findall(r'<svg y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+)', drawn)
+    assert float(part[0]) / float(part[1]) > 0.6, "its text can be read"
+    (count,) = re.findall(r"(\d+) of 61 boxes", drawn)
+    assert drawn.count(">exp<") == int(count)
