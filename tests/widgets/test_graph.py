@@ -387,6 +387,38 @@ def test_a_difference_of_steps() -> None:
     assert changed.payload["notes"] == ["Nothing changed."]
 
 
+class Layers(mx.gluon.HybridBlock):
+    """Dense layers by name: attributes of the network."""
+
+    def __init__(self, prefix: str, **units: int):
+        super().__init__(prefix=prefix)
+        with self.name_scope():
+            for name, count in units.items():
+                setattr(self, name, mx.gluon.nn.Dense(count, activation="relu"))
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        for layer in self._children.values():
+            x = layer(x)
+        return x
+
+
+def test_a_difference_of_networks_matches_attributes() -> None:
+    """``dense0`` is the hidden layer of the one and the output of the other."""
+    nets = Layers("net_", hidden=4, out=2), Layers("net_", out=2)
+    assert nets[0].hidden.name == nets[1].out.name
+    view = GraphView.diff(*(GraphView(net, (1, 3)) for net in nets))
+    change, of_block = view.payload["facts"]["change"], Reader(view.payload)
+    found = {of_block.path(of_block.blocks[i]): change[i] for i in range(1, len(change))}
+    assert found == {"out": 0, "hidden": 2}
+    assert len(set(view.payload["names"])) == len(change)
+    (rewired,) = [text for text in view.payload["facts"]["told"] if text]
+    assert rewired.startswith("reads data, ") and "; read hidden" in rewired
+    same = GraphView.diff(
+        GraphView(nets[0], (1, 3)), GraphView(Layers("other_", hidden=4, out=2), (1, 3))
+    )
+    assert same.payload["notes"] == ["Nothing changed."]
+
+
 def test_another_attribute_is_a_change() -> None:
     def net(act: str) -> mx.sym.Symbol:
         return mx.sym.Activation(mx.sym.Variable("x"), act_type=act, name="act")
@@ -559,3 +591,15 @@ def test_a_difference_says_which_inputs() -> None:
     x, y = mx.sym.var("x"), mx.sym.var("y")
     view = GraphView.diff(mx.sym.exp(x, name="e"), mx.sym.exp(y, name="e"))
     assert "reads y; read x" in view.payload["facts"]["told"]
+
+
+def test_a_picture_that_is_too_wide_shows_what_is_around_the_selection() -> None:
+    x = mx.sym.Variable("x")
+    view = GraphView(mx.sym.Group([mx.sym.exp(x, name=f"n{i}") for i in range(60)]), x=(2,))
+    view.selected = "n50"
+    drawn = view.svg()
+    assert ">n50<" in drawn and ">n10<" not in drawn
+    (part,) = re.findall(r'<svg y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+)', drawn)
+    assert float(part[0]) / float(part[1]) > 0.6, "its text can be read"
+    (count,) = re.findall(r"(\d+) of 61 boxes", drawn)
+    assert drawn.count(">exp<") == int(count)

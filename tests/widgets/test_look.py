@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from mixnet import autograd, gluon, nd
 from mixnet.base import AttributeTypeError, FileFormatError, MXNetError
 from mixnet.gluon import nn
 from mixnet.widgets import EngineTimeline, Look, MemoryView
+from mixnet.widgets.graph.payload import Reader
 from mixnet.widgets.look.numbers import BINS, numbers
 from mixnet.widgets.svg import text_width
 
@@ -586,3 +588,20 @@ def test_mx_look_is_the_view() -> None:
     view = mx.look(lambda x: x + 1, nd.ones(2), run=False, compile=False, title="one more")
     assert type(view) is Look and view.payload["graph"]["title"] == "one more"
     assert view.payload["engine"] is None and view.payload["pieces"] == []
+
+
+def test_a_long_network_has_a_readable_picture() -> None:
+    def chain(x: mx.nd.NDArray) -> mx.nd.NDArray:
+        for _ in range(30):
+            x = mx.nd.relu(x * 2)
+        return x
+
+    view = Look(chain, mx.nd.ones((2, 3)), compile=False)
+    number = 40
+    view.select(view.payload["graph"]["names"][number])
+    drawn = view.svg()
+    (part,) = re.findall(r'<svg y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+)', drawn)
+    assert float(part[0]) / float(part[1]) > 0.6
+    assert "of 61 boxes" in drawn
+    graph = drawn[drawn.index("of 61 boxes") :]
+    assert f">{Reader(view.payload['graph']).label(number)}<" in graph

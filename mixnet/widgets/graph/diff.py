@@ -1,8 +1,13 @@
-"""The difference of two graphs as one graph; nodes are matched by name."""
+"""The difference of two graphs as one graph.
+
+Nodes are matched by name; those of two networks by where they are in the program, as names only count
+layers: ``dense0`` is ``self.hidden`` in one class and ``self.out`` in another.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mixnet.units import how_many
@@ -18,6 +23,7 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
     Removed nodes keep their inputs. What :func:`mixnet.passes.changes.changes` tells of two graphs is
     told here of their rows.
     """
+    before = _as_named_in(after, before)
     old = {row["name"]: row for row in before.rows}
     new = {row["name"]: row for row in after.rows}
     merged = _merged(before.rows, new)
@@ -66,6 +72,31 @@ def difference(before: Pictured, after: Pictured) -> tuple[Pictured, dict[str, l
     counts = [f"{change.count(k)} {word}" for k, word in _WORDS.items() if k in change]
     joined.notes.append(", ".join(counts) or "Nothing changed.")
     return joined, {"change": change, "told": notes}
+
+
+def _as_named_in(after: Pictured, before: Pictured) -> Pictured:
+    """Nodes of a network with the names that the other network gives to the same attribute.
+
+    An attribute that the other one lacks gives its own name to its nodes, so that they are not
+    taken for nodes of another layer.
+    """
+    if not all(any(kind for kind, _ in each.blocks.values()) for each in (before, after)):
+        return before
+    taken = [row["name"] for row in after.rows]
+    blocks = {}
+    for path, (kind, _) in before.blocks.items():
+        prefix = ".".join(path) + "_" if path else ""
+        while any(name.startswith(prefix) for name in taken):
+            prefix = f"before.{prefix}"
+        blocks[path] = after.blocks.get(path, (kind, prefix))
+    rows = []
+    for row in before.rows:
+        own = before.blocks.get(row["path"], ("", ""))[1]
+        name = row["name"]
+        if own and name.startswith(own):
+            name = blocks[row["path"]][1] + name.removeprefix(own)
+        rows.append({**row, "name": name})
+    return replace(before, rows=rows, blocks=blocks)
 
 
 _WORDS = {ADDED: "added", REMOVED: "removed", CHANGED: "changed", REWIRED: "with other inputs",

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mixnet.units import how_many, size_text
-from mixnet.visualization.layout import curve, layered
+from mixnet.visualization.layout import Layout, curve, layered
 from mixnet.widgets.graph.payload import Reader
 from mixnet.widgets.svg import Svg, columns, short, shorter_name, text_width
 
 NOT_FINITE = "✗"  # begins what a box says of values that are not all finite
 _WIDEST = 1160.0  # pixels: what is wider is drawn smaller
+_LEAST = 0.62  # scale at which a reader can read the boxes; of a larger picture a part is drawn
 _MOST = 400  # boxes; more are no picture any more
 CHANGES = ("", "+", "−", "~", "→", "⊃", "=")
 
 
-def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | None = None) -> str:
+def picture(
+    payload: Mapping[str, Any],
+    summary: str,
+    opened: Sequence[int] | None = None,
+    room: tuple[float, float] = (_WIDEST, math.inf),
+    selected: int | None = None,
+) -> str:
     """The picture: boxes for the outermost closed blocks and for what stands beside them.
 
     Args:
         payload: of a ``GraphView``.
         summary: its first line.
         opened: blocks that are open; without it those that are open at first.
+        room: width and height, in pixels; boxes around ``selected`` if all of them would be too small.
+        selected: a node.
     """
     read = Reader(payload, opened)
     boxes, stands = _boxes(read)
@@ -37,24 +48,77 @@ def picture(payload: Mapping[str, Any], summary: str, opened: Sequence[int] | No
     ]
     weights = [0.05 if kind == "kept" else 1.0 for kind in kinds.values()]
     layout = layered(sizes, list(kinds), weights=weights)
+    window = _window(layout, sizes, room, stands.get(-1 if selected is None else selected))
+    shown = [window.holds(*each) for each in zip(layout.corners, sizes, strict=True)]
     notes = _notes(payload, hidden)
-    scale = min(1.0, _WIDEST / layout.width)
+    if not all(shown):
+        notes.append(f"{sum(shown)} of {len(boxes)} boxes; the view has all of them.")
     head = 30 + 16 * len(notes)
     words = max(text_width(summary, 12, bold=True), *(text_width(note, 11) for note in notes), 0)
+    width, height = window.width * window.scale, window.height * window.scale
     drawn = Svg(
-        max(layout.width * scale + 4, min(words + 24, 900)), layout.height * scale + head, summary
+        min(max(width + 4, min(words + 24, 900)), max(room[0], width)), height + head, summary
     )
     drawn.text(10, 18, summary, bold=True)
     for i, note in enumerate(notes):
         style = "f-hot" if note.startswith("✗") else "f-dim"
         drawn.text(10, 34 + 16 * i, note, style, 11)
-    drawn.add(f'<g transform="translate(0 {head - 6}) scale({scale:.3f})">')
-    for kind, path in zip(kinds.values(), layout.paths, strict=True):
-        _draw_edge(drawn, kind, path)
-    for key, face, corner, size in zip(boxes, faces, layout.corners, sizes, strict=True):
-        _draw_box(drawn, face, corner, size, key < 0, key >= 0 and read.ops[key] is None)
-    drawn.add("</g>")
+    # What is beyond an inner picture's edges is not drawn.
+    drawn.add(
+        f'<svg y="{head - 6}" width="{width:.1f}" height="{height:.1f}" viewBox="{window.box}">'
+    )
+    for (a, b), kind, path in zip(kinds, kinds.values(), layout.paths, strict=True):
+        if shown[a] or shown[b]:
+            _draw_edge(drawn, kind, path, shown[a], shown[b])
+    for key, face, corner, size, whole in zip(
+        boxes, faces, layout.corners, sizes, shown, strict=True
+    ):
+        if whole:
+            _draw_box(drawn, face, corner, size, key < 0, key >= 0 and read.ops[key] is None)
+    drawn.add("</svg>")
     return str(drawn)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The part of a layout that is drawn."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    scale: float
+
+    @property
+    def box(self) -> str:
+        """As SVG has it."""
+        return f"{self.left:.1f} {self.top:.1f} {self.width:.1f} {self.height:.1f}"
+
+    def holds(self, corner: tuple[float, float], size: tuple[float, float]) -> bool:
+        """Whether a box is in it as a whole."""
+        (x, y), (width, height) = corner, size
+        return (
+            self.left <= x
+            and x + width <= self.left + self.width
+            and self.top <= y
+            and y + height <= self.top + self.height
+        )
+
+
+def _window(
+    layout: Layout, sizes: Sequence[tuple[float, float]], room: tuple[float, float], at: int | None
+) -> _Window:
+    """All of a layout if it can be read in the room, otherwise what is around a box."""
+    whole = min(1.0, room[0] / layout.width, room[1] / layout.height)
+    scale = max(whole, _LEAST)
+    width, height = min(layout.width, room[0] / scale), min(layout.height, room[1] / scale)
+    at = 0 if at is None or at >= len(sizes) else at
+    left = top = 0.0
+    if sizes and whole < scale:
+        (x, y), (wide, tall) = layout.corners[at], sizes[at]
+        left = min(max(0.0, x + wide / 2 - width / 2), layout.width - width)
+        top = min(max(0.0, y + tall / 2 - height / 2), layout.height - height)
+    return _Window(left, top, width, height, scale)
 
 
 def _boxes(read: Reader) -> tuple[list[int], dict[int, int]]:
@@ -102,11 +166,15 @@ def _notes(payload: Mapping[str, Any], hidden: int) -> list[str]:
     return notes
 
 
-def _draw_edge(drawn: Svg, kind: str, path: Sequence[tuple[float, float]]) -> None:
+def _draw_edge(
+    drawn: Svg, kind: str, path: Sequence[tuple[float, float]], from_shown: bool, to_shown: bool
+) -> None:
+    """A curve, with a tip if the box at its end is drawn."""
     style = {"gradient": "k1", "kept": "k3"}.get(kind, "s-line")
-    d = curve(path[::-1] if kind == "gradient" else path)
-    drawn.path(d, style, dashed=kind == "kept", arrow=True)
-    if kind == "both":
+    up = kind == "gradient"
+    tip = from_shown if up else to_shown
+    drawn.path(curve(path[::-1] if up else path), style, dashed=kind == "kept", arrow=tip)
+    if kind == "both" and from_shown:
         drawn.add(
             '<g transform="translate(5 0)"><path class="k1" fill="none" '
             f'd="{curve(path[::-1])}" marker-end="url(#tip)"/></g>'

@@ -180,7 +180,10 @@ class GraphView(View):
         return header, rows or [["nothing is computed", *[""] * (len(header) - 1)]]
 
     def svg(self) -> str:
-        return picture(self.payload, self.summary(), self.state.get("open"))
+        selected = self.state.get("selected")
+        names = self.payload["names"]
+        at = names.index(selected) if selected in names else None
+        return picture(self.payload, self.summary(), self.state.get("open"), selected=at)
 
 
 def _fact(name: str, value: Any) -> str:

@@ -39,11 +39,7 @@ def picture(payload: Mapping[str, Any], state: Mapping[str, Any], summary: str) 
     node = state.get("node")
     _source(svg, payload, node, panes["source"])
     _numbers(svg, payload, node, panes["numbers"])
-    _inside(
-        svg,
-        graph_picture({**payload["graph"], "notes": []}, payload["graph"]["title"]),
-        panes["graph"],
-    )
+    _graph(svg, payload["graph"], node, panes["graph"])
     if payload["memory"] is not None:
         memory = in_program(payload["memory"], payload["labels"])
         plan = next(each for each in memory["plans"] if each["name"] == "both")
@@ -84,6 +80,12 @@ def _inside(svg: Svg, inner: str, box: Box) -> None:
         f'x="{x + (width - wide) / 2:.0f}" y="{y + 20:.0f}" width="{wide:.0f}" height="{tall:.0f}"'
     )
     svg.add(inner.replace(f'width="{match[1]}" height="{match[2]}"', place, 1))
+
+
+def _graph(svg: Svg, graph: Mapping[str, Any], node: int | None, box: Box) -> None:
+    room = box[2] - 16, box[3] - 76  # below the title and a note
+    drawn = graph_picture({**graph, "notes": []}, graph["title"], room=room, selected=node)
+    _inside(svg, drawn, box)
 
 
 def _source(svg: Svg, payload: Mapping[str, Any], node: int | None, box: Box) -> None:
