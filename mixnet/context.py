@@ -12,9 +12,18 @@ import jax
 from mixnet import config
 from mixnet.base import AttributeTypeError, ContextError, UnknownNameError, classproperty
 from mixnet.base import with_metaclass as with_metaclass
-from mixnet.process.tasks import PerTask, current_task, enter
+from mixnet.process.tasks import Entered, PerTask, current_task, enter
 
-_current = threading.local()
+
+class _OfThread(threading.local):
+    innermost: Any = None  # of the contexts that were entered: one, or one for each task
+    default: Context | None = None
+
+    def __init__(self) -> None:
+        self.entered: list[tuple[Any, Context, Entered]] = []
+
+
+_current = _OfThread()
 
 
 class _UnknownDeviceError(ContextError, UnknownNameError, mxnet_name="KeyError"):
@@ -113,7 +122,7 @@ class Context:
 
     def __enter__(self) -> Context:
         entered = enter(_current, "innermost", self)
-        _current.__dict__.setdefault("entered", []).append((current_task(), self, entered))
+        _current.entered.append((current_task(), self, entered))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -172,10 +181,10 @@ _default = cpu(0)
 
 def current_context() -> Context:
     """The innermost ``with context:`` of this thread, else its default, ``cpu(0)``."""
-    innermost = getattr(_current, "innermost", None)
+    innermost = _current.innermost
     if innermost.__class__ is PerTask:
         innermost = innermost.now()
-    return getattr(_current, "default", _default) if innermost is None else innermost
+    return (_current.default or _default) if innermost is None else innermost
 
 
 def as_context(value: object) -> Context:

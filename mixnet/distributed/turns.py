@@ -119,6 +119,10 @@ def finished(steps: Steps[Result], check: Callable[[], None]) -> Result:
             check()
 
 
+class _OfThread(threading.local):
+    line: deque[Turn] | None = None  # turns that the thread is about to begin
+
+
 class Turns:
     """The exchange whose turn it is, and the thread that goes on with it when no other does.
 
@@ -130,14 +134,14 @@ class Turns:
         self._turn: Turn | None = None
         self._watch = Watch()
         self._lock = threading.Lock()  # of the two
-        self._here = threading.local()  # .line: turns that this thread is about to begin
+        self._here = _OfThread()
         threading.Thread(target=self._run, name="mixnet exchanges", daemon=True).start()
 
     def put(self, turn: Turn) -> None:
         """Begin an exchange in this thread if it is short. The thread of exchanges goes on with it,
         unless another one does first.
         """
-        line = getattr(self._here, "line", None)
+        line = self._here.line
         if line is not None:  # the end of one turn in this thread leads to the next: no recursion
             line.append(turn)
             return

@@ -14,6 +14,11 @@ from mixnet.engine.task import Task
 now = time.perf_counter_ns
 
 
+class _OfThread(threading.local):
+    caller = ""  # the Python operator whose code the thread is running
+    decision: list[Any] | None = None  # about the program of the task that it is ending
+
+
 class Timeline:
     """Rows of the tasks that ran while ``on``, as plain data.
 
@@ -36,7 +41,7 @@ class Timeline:
         self.on = False
         self.watchers: list[Callable[[Task], None]] = []
         self._rows: deque[dict[str, Any]] = deque(maxlen=capacity)
-        self._here = threading.local()
+        self._here = _OfThread()
 
     def start(self) -> None:
         """Record a row for everything pushed from now on."""
@@ -53,7 +58,7 @@ class Timeline:
     @property
     def caller(self) -> str:
         """The Python operator whose code this thread is running, or empty."""
-        return getattr(self._here, "caller", "")
+        return self._here.caller
 
     @contextmanager
     def called_by(self, caller: str) -> Iterator[None]:
@@ -77,7 +82,7 @@ class Timeline:
 
     def add(self, task: Task) -> None:
         """The row of a task that has just ended."""
-        decision, self._here.decision = getattr(self._here, "decision", None), None
+        decision, self._here.decision = self._here.decision, None
         assert task.stamps is not None
         # A row always has four times, so readers need no special cases.
         while len(task.stamps) < 4:  # the work was interrupted

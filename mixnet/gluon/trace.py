@@ -43,10 +43,10 @@ class BlockTrace(Trace):
         ]
 
 
-def current_trace() -> Any:
-    """The current block trace of this thread, or None."""
-    trace = state.trace
-    return trace if trace is not None and hasattr(trace, "parameter") else None
+def placed(parameter: Any, data: NDArray) -> NDArray:
+    """What stands for an array of a parameter now: the array, or a placeholder while a block is traced."""
+    array: NDArray = data if state.trace is None else state.trace.parameter(parameter, data)
+    return array
 
 
 @contextmanager

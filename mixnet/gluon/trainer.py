@@ -121,6 +121,11 @@ class Trainer:
         self._update_on_kvstore: bool | None = None
         self._params_to_init = list(self._params)
 
+    def _updates_in_store(self, parameter: Parameter) -> bool:
+        """Whether the store holds a value of its own of a parameter."""
+        is_there = self._kv_initialized and parameter not in self._params_to_init
+        return is_there and bool(self._update_on_kvstore)
+
     def _init_kvstore(self) -> None:
         """Create the store, and decide where updates run.
 

@@ -549,7 +549,7 @@ class RowSparseNDArray(BaseSparseNDArray):
         return invoke(find("_rows_to_dense"), self._roomy, {"shape": self.shape})
 
     def _replace(self, other: BaseSparseNDArray) -> None:
-        room = getattr(other, "_room", None)
+        room = other._room if isinstance(other, RowSparseNDArray) else None
         if room is None or state.undo is not None:
             super()._replace(other)
         else:

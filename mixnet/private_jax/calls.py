@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from mixnet.private_jax.equation import Equation
-from mixnet.private_jax.jaxprs import ClosedJaxpr
+from mixnet.private_jax.jaxprs import ClosedJaxpr, opened
 
 _CALLERS = frozenset([
     "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
@@ -60,7 +60,6 @@ def counts_of_scan(equation: Equation) -> tuple[int, int]:
     def alike(outside: Any, inside: Any) -> int:
         return sum(a.aval.ndim == b.aval.ndim for a, b in zip(outside, inside, strict=True))
 
-    inside = equation.params["jaxpr"]
-    inside = getattr(inside, "jaxpr", inside)
+    inside = opened(equation.params["jaxpr"])
     carried = alike(equation.outvars, inside.outvars)
     return alike(equation.invars, inside.invars) - carried, carried

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 try:
     from jax._src.core import Jaxpr as Jaxpr
     from jax._src.core import Literal as Literal
@@ -18,3 +20,8 @@ except ImportError:  # another JAX
     from jax.extend.core import Literal as Literal
     from jax.extend.core import Primitive as Primitive
     from jax.extend.core import Var as Var
+
+
+def opened(jaxpr: Any) -> Any:
+    """A jaxpr without its constants, whether it was closed over some or not."""
+    return getattr(jaxpr, "jaxpr", jaxpr)

@@ -25,7 +25,8 @@ from mixnet.passes.infer_shape import infer
 from mixnet.passes.infer_storage import infer_gradient_storage, infer_storage
 from mixnet.passes.place_devices import group_of
 from mixnet.symbol.executor import Bound, Executor
-from mixnet.symbol.symbol import Symbol
+from mixnet.symbol.symbol import Symbol, is_whole
+from mixnet.util import is_np_shape
 
 
 def bind(
@@ -118,12 +119,9 @@ def simple_bind(
     # Programs give the label's shape to symbols that end before the loss.
     unread = {n: shape for n, shape in kwargs.items() if n not in {*names, *aux_names}}
     kwargs = {name: shape for name, shape in kwargs.items() if name not in unread}
-    shapes, aux_shapes = _shapes_to_bind(self, kwargs)
-    if shapes is None:
+    specs = _specs_to_bind(self, kwargs, type_dict or {})
+    if specs is None:
         raise _unknown_shapes(self, names, kwargs, unread)
-    dtypes = {name: as_dtype(dtype) for name, dtype in (type_dict or {}).items()}
-    inferred = infer(self.graph, kwargs, dtypes)
-    by_node = {node.name: inferred.dtypes.get(Entry(node)) for node in self.graph.nodes}
     requests = requests_by_name(names, grad_req)
     groups = _groups("simple_bind", group2ctx)
     group = {node.name: group_of(node) for node in self.graph.nodes if node.is_variable}
@@ -131,11 +129,9 @@ def simple_bind(
     storage = _storage_types(self, stype_dict)
     of_gradients = infer_gradient_storage(self.graph, infer_storage(self.graph, storage))
 
-    def array_for(
-        name: str, shape: tuple[int, ...], known: Mapping[str, Any], storage: Mapping[str, str]
-    ) -> NDArray:
+    def array_for(name: str, known: Mapping[str, Any], storage: Mapping[str, str]) -> NDArray:
         where = groups.get(group[name] or "", context)
-        dtype = as_dtype(by_node.get(name) or "float32")
+        shape, dtype = specs[name]
         array: NDArray | None = known.get(name)
         stype = storage.get(name, "default")
         if array is not None and _is_like(array, shape, where, dtype, stype):
@@ -145,20 +141,17 @@ def simple_bind(
 
     buffer = {} if shared_buffer is None else shared_buffer
     arguments, gradients = {}, {}
-    for name, shape in zip(names, shapes, strict=True):
+    for name in names:
         is_shared = name in (shared_arg_names or ())
         known, of_known = _arrays_to_share(name, is_shared, shared_exec, buffer)
-        arguments[name] = array_for(name, shape, known, storage)
+        arguments[name] = array_for(name, known, storage)
         if requests[name] != "null":
-            gradients[name] = array_for(name, shape, of_known, of_gradients)
+            gradients[name] = array_for(name, of_known, of_gradients)
         if not is_shared:
             buffer[name] = arguments[name]
             buffer.update({f"grad of {name}": gradients[name]} if name in gradients else {})
     others = {} if shared_exec is None else shared_exec.aux_dict
-    states = {
-        name: array_for(name, shape, others, storage)
-        for name, shape in zip(aux_names, aux_shapes, strict=True)
-    }
+    states = {name: array_for(name, others, storage) for name in aux_names}
     return Executor(Bound(arguments, gradients, states), self, context, requests, groups)
 
 
@@ -267,17 +260,31 @@ def _arrays_to_share(
     return executor.arg_dict, executor.grad_dict
 
 
-def _shapes_to_bind(symbol: Symbol, known: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Shapes of arguments and of auxiliary states, None where something stays unknown.
+def _specs_to_bind(
+    symbol: Symbol, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]
+) -> dict[str, tuple[tuple[int, ...], np.dtype]] | None:
+    """Shape and dtype of every variable; None if a shape stays unknown.
 
     Raises:
         BindingError: shapes contradict each other; names the node.
     """
+    graph = symbol.graph
+    if not is_np_shape():
+        shapes = {name: shape for name, shape in shapes.items() if shape != ()}
+    known = {name: as_dtype(dtype) for name, dtype in dtypes.items()}
     try:
-        shapes, _, aux_shapes = symbol._shapes(**known)
+        inferred = infer(graph, shapes, known, zero_is_known=is_np_shape())
     except ShapeError as error:
         raise BindingError(str(error)) from None
-    return shapes, aux_shapes
+    unknown = None if is_np_shape() else ()
+    for entry in [*map(Entry, graph.arguments), *graph.heads]:
+        if not is_whole(inferred.shapes.get(entry, unknown)):
+            return None
+    single = np.dtype(np.float32)
+    return {
+        node.name: (inferred.shapes.get(Entry(node), ()), inferred.dtypes.get(Entry(node), single))
+        for node in [*graph.arguments, *graph.written_variables]
+    }
 
 
 def _storage_types(symbol: Symbol, stype_dict: Mapping[str, str] | None) -> dict[str, str]:

@@ -81,7 +81,7 @@ def _warn_of_unknown(
     )
 
 
-def _is_whole(shape: Any) -> bool:
+def is_whole(shape: Any) -> bool:
     """Whether a shape has no unknown part: () and 0 are unknown, except under numpy shapes."""
     if is_np_shape():
         return shape is not None and min(shape, default=0) >= 0
@@ -364,15 +364,15 @@ class Symbol:
         """
         with arguments_printed("infer_shape", args, kwargs):
             shapes = self.infer_shape_partial(*args, **kwargs)
-        if all(map(_is_whole, (*shapes[0], *shapes[1]))):
+        if all(map(is_whole, (*shapes[0], *shapes[1]))):
             return shapes
-        _warn_of_unknown("shapes", self.list_arguments(), shapes[0], _is_whole)
+        _warn_of_unknown("shapes", self.list_arguments(), shapes[0], is_whole)
         return None, None, None
 
     def _shapes(self, *args: object, **kwargs: object) -> tuple[Any, Any, Any]:
         """Like ``infer_shape``, without printing and warning."""
         shapes = self.infer_shape_partial(*args, **kwargs)
-        if all(map(_is_whole, (*shapes[0], *shapes[1]))):
+        if all(map(is_whole, (*shapes[0], *shapes[1]))):
             return shapes
         return None, None, None
 

@@ -24,6 +24,7 @@ def test_parts_of_a_jaxpr_are_those_that_jax_traces() -> None:
     closed = jax.make_jaxpr(lambda x: x + 1.0)(jnp.zeros(2))
     assert type(closed) is jaxprs.ClosedJaxpr, "dataflow, shape_free and on_numpy look for it"
     assert type(closed.jaxpr) is jaxprs.Jaxpr
+    assert jaxprs.opened(closed) is jaxprs.opened(closed.jaxpr) is closed.jaxpr
     (equation,) = closed.eqns
     assert {type(each) for each in equation.invars} == {jaxprs.Var, jaxprs.Literal}
     assert isinstance(equation.primitive, jaxprs.Primitive)

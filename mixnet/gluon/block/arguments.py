@@ -60,7 +60,7 @@ def refused(
             f"hybrid_forward(self, x)."
         )
     # MXNet compares the inputs of a hybridized block with those of its first call.
-    kind = AttributeKindError if getattr(block, "_active", False) else AttributeTypeError
+    kind = AttributeKindError if block._active else AttributeTypeError
     return kind(
         f"{title} is called with ({called}{', ...' if variadic else ''}), but got {len(arguments)} "
         f"input{'' if len(arguments) == 1 else 's'}."

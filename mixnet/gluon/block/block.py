@@ -61,6 +61,12 @@ class Block:
 
     _is_layer = True
     """Whether a summary lists it, and not only what it contains."""
+    _active = False
+    """Whether it is hybridized."""
+    _cached_graph: Any = ()
+    """Of a block that has been composed: its variables and its symbol."""
+    _formats: tuple[Any, Any] = (None, None)
+    """Structures of its inputs and outputs then."""
 
     def __init__(
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object

@@ -31,9 +31,9 @@ def save_model(block: Block, prefix: str) -> None:
 
     def described(each: Block) -> dict[str, Any]:
         description: dict[str, Any] = {"orig_name": each.name}
-        graph = getattr(each, "_cached_graph", ())
+        graph = each._cached_graph
         if graph:
-            description["in_format"], description["out_format"] = each._formats  # type: ignore[attr-defined]
+            description["in_format"], description["out_format"] = each._formats
             description["inputs"] = [variable.tojson() for variable in graph[0]]
             description["symbol"] = graph[1].tojson()
             description["hybridized"] = True

@@ -57,7 +57,7 @@ def summarize(root: Block, inputs: tuple[Any, ...]) -> None:
         rows.append([f"{type(block).__name__}-{len(rows) + 1}", _shapes(output), own])
 
     def watch(block: Block) -> None:
-        if getattr(block, "_active", False):
+        if block._active:
             raise CheckError(
                 f'"{block.name}" is hybridized: its layers do not run one by one. Call '
                 f"summary() before hybridize(), or hybridize(False) first."

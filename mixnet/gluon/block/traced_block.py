@@ -36,12 +36,9 @@ class TracedBlock(Block):
         self, prefix: str | None = None, params: ParameterDict | None = None, **unknown: object
     ):
         super().__init__(prefix, params, **unknown)
-        self._active = False
         self._flags: dict[str, Any] = {}
         self._cache: dict[Any, tuple[Program, Runnable]] = {}
         self._compositions: dict[Any, Composition | None] = {}
-        self._cached_graph: Any = ()
-        self._formats: tuple[Any, Any] = (None, None)
         self._last_key: TraceKey | None = None  # of the last trace, to tell why there is another
 
     def _clear_cached_op(self) -> None:

@@ -21,7 +21,7 @@ from mixnet.base import (
     checked_shape,
 )
 from mixnet.context import Context, as_context, cpu, current_context
-from mixnet.gluon.trace import current_trace, untraced
+from mixnet.gluon.trace import placed, untraced
 from mixnet.ndarray.create import array, zeros
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.numpy.ndarray import ndarray as np_ndarray
@@ -437,8 +437,8 @@ class Parameter:
             return arrays
         own = self._on(ctx)
         position = next(i for i, each in enumerate(self._arrays.values()) if each is own)
-        array, trace = (arrays or [own])[position], current_trace()
-        return trace.parameter(self, own) if trace is not None and array is own else array
+        array = (arrays or [own])[position]
+        return placed(self, own) if array is own else array
 
     def data(self, ctx: Context | None = None) -> NDArray:
         """The value on a context.
@@ -452,11 +452,10 @@ class Parameter:
                 f"Parameter '{self.name}' is {self._stype}: data() would return all of it; call "
                 f"row_sparse_data(rows)."
             )
-        trace = current_trace()
         array = self._arrays.get(ctx) if type(ctx) is Context else None
         if array is None:
             array = self._on(ctx)
-        return array if trace is None else trace.parameter(self, array)
+        return placed(self, array)
 
     def list_data(self) -> list[NDArray]:
         """The values, one per context."""
@@ -615,20 +614,13 @@ class Parameter:
             self._deferred_init = (*self._deferred_init[:3], data)
             return
         trainer = self._trainer
-        if (
-            trainer is not None
-            and getattr(trainer, "_kv_initialized", False)
-            and getattr(trainer, "_update_on_kvstore", False)
-            and self not in getattr(trainer, "_params_to_init", ())
-        ):
-            trainer._reset_kvstore()  # which holds a value of its own
+        if trainer is not None and trainer._updates_in_store(self):
+            trainer._reset_kvstore()
         all_or_nothing(partial(self._write_all, data), [self])
 
     def _write_all(self, data: NDArray) -> None:
-        trace = current_trace()
         for context, own in self._arrays.items():
-            target = own if trace is None else trace.parameter(self, own)
-            target._write_all(data.as_in_context(context))
+            placed(self, own)._write_all(data.as_in_context(context))
 
     def zero_grad(self) -> None:
         """Set the gradients to 0."""

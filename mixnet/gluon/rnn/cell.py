@@ -213,7 +213,8 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
 
 def _carries(cell: Block) -> bool:
-    return getattr(cell, "_carries", False) or any(map(_carries, cell._children.values()))
+    own = isinstance(cell, HybridRecurrentCell) and cell._carries
+    return own or any(map(_carries, cell._children.values()))
 
 
 class _GatedCell(HybridRecurrentCell):

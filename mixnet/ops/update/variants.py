@@ -129,10 +129,9 @@ def _update_all(
             f"weight, then of the next."
         )
     for each, values in lists.items():
-        length = values.shape[0] if hasattr(values, "shape") else len(values)
-        if length != number:
+        if len(values) != number:
             raise OperatorValueError(
-                f"{name}: {length} value(s) of {each} for {number} weight(s); give one for each."
+                f"{name}: {len(values)} value(s) of {each} for {number} weight(s); give one for each."
             )
     weights: list[Any] = []
     states: list[Any] = []

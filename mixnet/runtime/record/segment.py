@@ -295,7 +295,7 @@ class Segment:
         self.scalars = list(chain.from_iterable(scalars))
         self.leaves = list(self.leaf_slots)
         self.references = [*chain.from_iterable(references), *self.aliases]
-        self.sources = getattr(self.entries, "sources", {})
+        self.sources = self.entries.sources if isinstance(self.entries, Entries) else {}
 
     def finish(self, reason: str, wait: bool = True) -> None:
         """Push the pending operations to the engine, once.

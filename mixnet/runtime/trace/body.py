@@ -59,10 +59,9 @@ class BodyTrace(Trace):
             self.captured[node] = value
         return Entry(self._variables[value])
 
-    def parameter(self, parameter: object, data: object) -> Any:
+    def parameter(self, parameter: object, data: Any) -> Any:
         """A parameter of a block is one of the outer trace, if there is one."""
-        outer = self.outer
-        return outer.parameter(parameter, data) if hasattr(outer, "parameter") else data
+        return data if self.outer is None else self.outer.parameter(parameter, data)
 
     def subgraph(self, outputs: Sequence[Value]) -> SubGraph:
         """The subgraph; its inputs are those that it reads, in order of first use.

@@ -77,6 +77,10 @@ class Trace:
             self.captured[node] = value
         return Entry(self._variables[value])
 
+    def parameter(self, parameter: object, data: Any) -> Any:
+        """What stands for an array of a block's parameter: the array itself, unless a block is traced."""
+        return data
+
     def next_draw(self, context: Context, count: int) -> tuple[Value, float]:
         """The graph's stream and the index of the next draw; reserves ``count`` draws."""
         stream = Value(Spec.of(*STREAM_SPEC, context))

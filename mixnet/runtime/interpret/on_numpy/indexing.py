@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.private_jax.equation import Abstract, Equation
+from mixnet.private_jax.jaxprs import opened
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, rule, shape_of
 
 
@@ -166,7 +167,7 @@ def _scatter(
 
 
 def _check_replaces(jaxpr: Any) -> None:
-    inside = getattr(jaxpr, "jaxpr", jaxpr)
+    inside = opened(jaxpr)
     if inside.eqns or inside.outvars[0] is not inside.invars[1]:
         raise NoRuleError("scatter with a function")
 

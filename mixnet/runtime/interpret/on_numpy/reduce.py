@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mixnet.private_jax.equation import Equation
+from mixnet.private_jax.jaxprs import opened
 from mixnet.runtime.interpret.on_numpy.table import NoRuleError, Run, is_half, rule, wide
 
 _UFUNCS: dict[str, Any] = {
@@ -97,7 +98,7 @@ def combination(jaxpr: Any) -> Any:
     Raises:
         NoRuleError: it is more than one operation.
     """
-    inside = getattr(jaxpr, "jaxpr", jaxpr)
+    inside = opened(jaxpr)
     if len(inside.eqns) == 1:
         (equation,) = inside.eqns
         name = equation.primitive.name

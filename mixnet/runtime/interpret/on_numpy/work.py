@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mixnet.private_jax.calls import called
 from mixnet.private_jax.equation import Abstract, Equation
+from mixnet.private_jax.jaxprs import opened
 from mixnet.runtime.interpret.on_numpy.convolution import skips_zeros
 from mixnet.runtime.interpret.on_numpy.tiles import products_saved
 
@@ -56,7 +57,7 @@ def cost(jaxpr: Any) -> Cost:
 
     The rounds of a loop are run each, and compiled once; of branches the longest runs.
     """
-    inside = getattr(jaxpr, "jaxpr", jaxpr)
+    inside = opened(jaxpr)
     return total([_equation(equation) for equation in inside.eqns])
 
 
