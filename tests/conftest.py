@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import functools
 import gc
 import itertools
@@ -56,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Failures(config), "failures-at-once")
+    config.pluginmanager.register(Hangs(), "hangs")
     _compile_quickly()
     context = os.environ.get(
         "MIXNET_TEST_CONTEXT"
@@ -83,6 +85,33 @@ class _Failures:
             ]
             times = f"{time.monotonic() - self._start:.0f} s, took {report.duration:.0f} s"
             terminal.write(f"\n{report.when} of {report.nodeid} after {times}: {message[:300]}\n")
+
+
+class Hangs:
+    """A test that hangs ends its worker, and the run with it, after all threads' stacks were printed.
+
+    pytest's own ``faulthandler_timeout`` starts a thread for every test and waits until it has ended: on busy
+    cores, milliseconds each. One thread watches many tests here.
+    """
+
+    SECONDS = 420.0  # at least, for each test
+    RENEWED = 30.0
+
+    def __init__(self) -> None:
+        self._stderr = os.dup(2)  # while pytest captures nothing
+        self._start = -self.RENEWED
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self) -> None:
+        now = time.monotonic()
+        if now - self._start >= self.RENEWED:
+            self._start = now
+            limit = self.SECONDS + self.RENEWED
+            faulthandler.dump_traceback_later(limit, exit=True, file=self._stderr)
+
+    def pytest_unconfigure(self) -> None:
+        faulthandler.cancel_dump_traceback_later()
+        os.close(self._stderr)
 
 
 def _compile_quickly() -> None:
