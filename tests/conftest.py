@@ -101,13 +101,17 @@ class Hangs:
         self._stderr = os.dup(2)  # while pytest captures nothing
         self._start = -self.RENEWED
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self) -> None:
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, nextitem: pytest.Item | None) -> Iterator[None]:
         now = time.monotonic()
         if now - self._start >= self.RENEWED:
             self._start = now
             limit = self.SECONDS + self.RENEWED
             faulthandler.dump_traceback_later(limit, exit=True, file=self._stderr)
+        result = yield
+        if nextitem is None:  # a worker may wait long for the others' last tests
+            faulthandler.cancel_dump_traceback_later()
+        return result
 
     def pytest_unconfigure(self) -> None:
         faulthandler.cancel_dump_traceback_later()
