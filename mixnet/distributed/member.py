@@ -140,7 +140,7 @@ class Member:
     def fail(self, error: BaseException) -> None:
         """Notify the others that this process cannot take part in an exchange."""
         text = f"{type(error).__name__}: {error}".splitlines()[0][:500]
-        self._say(failed=f"failed: {text}")
+        self._say(failed=f"failed: {text.rstrip('.')}")
 
     def leave(self) -> None:
         """Notify the scheduler that this process has finished its work."""
@@ -191,8 +191,7 @@ def _connected(job: Job, seconds: float) -> socket.socket:
             return socket.create_connection((job.root, job.port), 5)
         except socket.gaierror as error:
             raise JobError(
-                f"DMLC_PS_ROOT_URI={job.root}: this machine, {platform.node()}, cannot resolve "
-                f"that name "
+                f"DMLC_PS_ROOT_URI={job.root}: {_name(job)} cannot resolve that name "
                 f"({error.strerror}). Give an IP address, or enter the name in /etc/hosts or the DNS."
             ) from None
         except OSError as error:

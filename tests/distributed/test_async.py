@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.distributed.launching import launch
+from mixnet.distributed.job import EXIT_LOST
+from mixnet.distributed.scheduler import free_port
+from tests import processes
+from tests.distributed.launching import ROOT, launch
 
 pytest.importorskip(
     "cloudpickle", reason="updaters of a program travel by cloudpickle: pip install mixnet[async]"
@@ -42,3 +48,50 @@ def test_a_worker_that_is_killed_while_a_server_starts_again(
     assert "[rank 0] mixnet.distributed.job.WorkerLostError: rank 1 (process" in out
     assert out.count("] done") == 2
     assert time.monotonic() - begin < 100
+
+
+_PUSHES = """
+import os, signal, sys
+import mixnet as mx
+from mixnet.distributed.processes import world
+store, ones = mx.kv.create("dist_async"), mx.nd.ones(4)
+store.init("w", ones)
+store.set_optimizer(mx.optimizer.Test())
+store.barrier()
+if store.rank == 0:
+    os.kill(store.handle.server_processes()[0], signal.SIGKILL)
+    while sys.argv[1] == "pushes":
+        store.push("w", ones)
+        store.pull("w", out=ones)
+        ones.wait_to_read()
+    store.push("w", ones)  # and ends, without waiting for it
+else:
+    store.push("w", ones)
+    world().member.loss_noted.wait(60)
+    store.push("w", ones)
+    mx.nd.waitall()
+    raise AssertionError("the error of the push was lost")
+"""
+
+
+@pytest.mark.parametrize("when", ["pushes", "ends"])
+def test_a_server_that_does_not_come_back(when: str, tmp_path: Path) -> None:
+    """Each worker waits for it once, says so once, and ends with the code for a lost process."""
+    env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(free_port("127.0.0.1")),
+           "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1",
+           "MIXNET_SERVER_FOLDER": str(tmp_path / "servers")}  # fmt: skip
+    roles = [{"DMLC_ROLE": "scheduler"}, {"DMLC_ROLE": "server"}]
+    roles += [
+        {"DMLC_ROLE": "worker", "DMLC_WORKER_ID": str(rank), "MIXNET_JOIN_SECONDS": "15"}
+        for rank in range(2)
+    ]
+    started = [
+        processes.Popen([sys.executable, "-c", _PUSHES, when], env={**env, **role}, cwd=ROOT,
+                        stderr=subprocess.PIPE, text=True)
+        for role in roles
+    ]  # fmt: skip
+    said = [process.communicate(timeout=120)[1] for process in started]
+    codes = [process.returncode for process in started]
+    assert codes == [1, -9, EXIT_LOST, EXIT_LOST], said
+    assert said[2].count("WorkerLostError: server 0 could not be reached for 15 s") == 1, said[2]
+    assert said[3].count("WorkerLostError: rank 0") == 1, said[3]
