@@ -117,9 +117,10 @@ class Member:
                 self.agreement.wake()
             if "lost" in message:
                 lost = message["lost"]
+                who = lost["name"].partition(" (")[0]
                 self._lose(
                     f"{lost['name']} {lost['reason']}. Nothing can be exchanged without it: this process "
-                    f"ends, too. Look at what rank {lost['rank']} printed, and start all workers again from "
+                    f"ends, too. Look at what {who} printed, and start all workers again from "
                     f"the last checkpoint."
                 )
             if not line:
@@ -168,7 +169,12 @@ class Member:
             message = unpacked(line)
             if "serve" in message:
                 request = message["serve"]
-                self._say(serving=serve(str(request["key"]), int(request["number"])))
+                try:
+                    port = serve(str(request["key"]), int(request["number"]))
+                except Exception as error:
+                    self.fail(error)  # or the workers would wait for this server
+                    raise
+                self._say(serving=port)
             if "end" in message:
                 return not message["end"]
         return False

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from mixnet.base import MXNetError
-from mixnet.distributed.job import WorkerLostError
+from mixnet.distributed.job import JobError, WorkerLostError
 from mixnet.kvstore.messages import receive, send
 from mixnet.kvstore.secure_connection import Bytes
 from mixnet.kvstore.shard import Answer
@@ -44,7 +44,7 @@ class Channel:
         self._connection: Bytes | None = None
         self._count = self._done = 0
         self._error = ""  # of the last command
-        self._gone: WorkerLostError | None = None
+        self._gone: WorkerLostError | JobError | None = None
         self._unconfirmed: deque[tuple[int, tuple[Any, ...]]] = deque()
 
     @property
@@ -54,7 +54,7 @@ class Channel:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the server was unreachable for too long; nobody waits for it again."""
+        """Whether the server was unreachable for too long, or is not of this job: it is not tried again."""
         return self._gone is not None
 
     def do(self, command: str, store: int, content: object) -> None:
@@ -146,6 +146,9 @@ class Channel:
                     self._connection = self._connect()
                     self._note(self._call("progress", self._worker))
                 return work()
+            except JobError as error:
+                self._gone = error
+                raise
             except _LOST as error:
                 with suppress(OSError):
                     self.close()

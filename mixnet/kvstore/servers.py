@@ -102,9 +102,9 @@ class Servers:
             deliver_challenge(typed, self._key)
         except AuthenticationError:
             raise JobError(
-                f"The process that listens at {address[0]}:{address[1]} in place of server "
-                f"{number} does not know the "
-                f"key of this job."
+                f"{caller}: the process that listens at {address[0]}:{address[1]} in place of server "
+                f"{number} does not know the key of this job. MIXNET_SERVER_FOLDER has to name a folder "
+                f"that all machines of the job share. Start all processes again."
             ) from None
         except ssl.SSLError as error:
             raise JobError(

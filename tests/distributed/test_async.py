@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from mixnet.distributed.job import EXIT_LOST
+from mixnet.distributed.job import EXIT_LOST, JobError
 from mixnet.distributed.scheduler import free_port
 from tests import processes
 from tests.distributed.launching import ROOT, launch
+from tests.distributed.test_scheduler import Call, with_scheduler
 
 pytest.importorskip(
     "cloudpickle", reason="updaters of a program travel by cloudpickle: pip install mixnet[async]"
@@ -95,3 +96,34 @@ def test_a_server_that_does_not_come_back(when: str, tmp_path: Path) -> None:
     assert codes == [1, -9, EXIT_LOST, EXIT_LOST], said
     assert said[2].count("WorkerLostError: server 0 could not be reached for 15 s") == 1, said[2]
     assert said[3].count("WorkerLostError: rank 0") == 1, said[3]
+
+
+@pytest.mark.parametrize("has_folder", [True, False])
+def test_a_server_that_cannot_read_the_key(
+    has_folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its machine has another folder, or none: the worker ends at once, and says what the server said."""
+    from mixnet.kvstore import job_key
+    from mixnet.kvstore.serving import Serving
+
+    async def talk(call: Call) -> None:
+        worker, server = await call(0), await call(None, role="server")
+        await worker.hear()
+        worker.say(serve="the key")
+        await server.hear()
+        server.say(failed="failed: JobError: cannot be read")
+        lost = (await worker.hear())["lost"]
+        assert lost == {
+            "name": "server 0 (process 7 on hNone)",
+            "reason": "failed: JobError: cannot be read",
+        }
+        worker.end()
+
+    assert with_scheduler(1, talk) == 1
+    monkeypatch.setattr(job_key, "_LATE_SECONDS", 0.1)
+    folder = tmp_path / "there"
+    if has_folder:
+        folder.mkdir()
+    with pytest.raises(JobError, match=r"job-1\.key, cannot be read: .*MIXNET_SERVER_FOLDER"):
+        Serving("127.0.0.1").start(str(folder / "job-1.key"), 0)
+    assert not folder.exists() or not list(folder.iterdir())

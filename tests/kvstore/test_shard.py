@@ -255,6 +255,20 @@ def test_a_server_that_does_not_come_back(server: Server) -> None:
     assert time.monotonic() - begin < 0.2
 
 
+def test_a_server_of_another_job_is_not_tried_again(server: Server) -> None:
+    calls = []
+
+    def connect() -> Pipe:
+        calls.append(1)
+        raise JobError("does not know the key of this job")
+
+    client = Channel(0, "server 0", connect, 60)
+    for work in (lambda: client.do("push", 0, {}), client.finish):
+        with pytest.raises(JobError, match="does not know the key"):
+            work()
+    assert client.is_gone and len(calls) == 1
+
+
 def test_a_worker_that_is_lost_ends_the_pushes_of_the_others(server: Server) -> None:
     reasons: list[WorkerLostError | None] = [None]
     client = Channel(0, "server 0", server.connect, 60, lambda: reasons[0])
@@ -311,6 +325,12 @@ def test_the_key_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path.chmod(0o644)
     with pytest.raises(JobError, match=r"is not a key of a job.*0600"):
         job_key.read(str(path))
+    path.chmod(0o600)
+    late = threading.Timer(0.3, path.rename, [tmp_path / "late"])
+    late.start()  # as on a network disk
+    assert len(job_key.read(str(tmp_path / "late"))) == 64
+    late.join()
+    monkeypatch.setattr(job_key, "_LATE_SECONDS", 0.1)
     with pytest.raises(JobError, match=r"cannot be read.*MIXNET_SERVER_FOLDER"):
         job_key.read(str(tmp_path / "none"))
 
