@@ -117,9 +117,10 @@ class Member:
                 self.agreement.wake()
             if "lost" in message:
                 lost = message["lost"]
+                who = lost["name"].partition(" (")[0]
                 self._lose(
                     f"{lost['name']} {lost['reason']}. Nothing can be exchanged without it: this process "
-                    f"ends, too. Look at what rank {lost['rank']} printed, and start all workers again from "
+                    f"ends, too. Look at what {who} printed, and start all workers again from "
                     f"the last checkpoint."
                 )
             if not line:
@@ -140,7 +141,7 @@ class Member:
     def fail(self, error: BaseException) -> None:
         """Notify the others that this process cannot take part in an exchange."""
         text = f"{type(error).__name__}: {error}".splitlines()[0][:500]
-        self._say(failed=f"failed: {text}")
+        self._say(failed=f"failed: {text.rstrip('.')}")
 
     def leave(self) -> None:
         """Notify the scheduler that this process has finished its work."""
@@ -168,7 +169,12 @@ class Member:
             message = unpacked(line)
             if "serve" in message:
                 request = message["serve"]
-                self._say(serving=serve(str(request["key"]), int(request["number"])))
+                try:
+                    port = serve(str(request["key"]), int(request["number"]))
+                except Exception as error:
+                    self.fail(error)  # or the workers would wait for this server
+                    raise
+                self._say(serving=port)
             if "end" in message:
                 return not message["end"]
         return False
@@ -191,8 +197,7 @@ def _connected(job: Job, seconds: float) -> socket.socket:
             return socket.create_connection((job.root, job.port), 5)
         except socket.gaierror as error:
             raise JobError(
-                f"DMLC_PS_ROOT_URI={job.root}: this machine, {platform.node()}, cannot resolve "
-                f"that name "
+                f"DMLC_PS_ROOT_URI={job.root}: {_name(job)} cannot resolve that name "
                 f"({error.strerror}). Give an IP address, or enter the name in /etc/hosts or the DNS."
             ) from None
         except OSError as error:

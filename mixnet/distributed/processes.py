@@ -657,14 +657,14 @@ def world(may_be_alone: bool = False) -> World:
 
 
 class _Hook:
-    """Records the error that ends the program, so that the exit code reflects it."""
+    """Records the first error that ends the program, so that the exit code reflects it."""
 
     def __init__(self) -> None:
         self.before = sys.excepthook
         self.error: BaseException | None = None
 
     def __call__(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        self.error = error
+        self.error = self.error or error
         self.before(kind, error, trace)
 
 

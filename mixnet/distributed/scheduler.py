@@ -274,12 +274,12 @@ class Scheduler:
             self._over.set()
 
     def _lose(self, peer: Peer, reason: str) -> None:
-        """A worker has failed: notify all others."""
+        """A worker or server has failed: notify all other workers."""
         if self.failure:
             return
         for other in self.workers.values():
             if other is not peer:
-                other.tell(lost={"rank": peer.rank, "name": peer.name, "reason": reason})
+                other.tell(lost={"name": peer.name, "reason": reason})
         self._fail(f"{peer.name} {reason}.")
 
     def _start_serving(self, key: str) -> None:

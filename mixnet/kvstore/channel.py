@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from mixnet.base import MXNetError
-from mixnet.distributed.job import WorkerLostError
+from mixnet.distributed.job import JobError, WorkerLostError
 from mixnet.kvstore.messages import receive, send
 from mixnet.kvstore.secure_connection import Bytes
 from mixnet.kvstore.shard import Answer
@@ -28,7 +28,7 @@ class Channel:
         name: of the server in error messages.
         connect: opens a connection to the server at its current address.
         seconds: how long a server may be unreachable.
-        lost: why the job cannot go on, if it cannot: then nobody waits for a server.
+        lost: why the job cannot go on, if it cannot: then nothing is sent, and nobody waits for a server.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class Channel:
         self._connection: Bytes | None = None
         self._count = self._done = 0
         self._error = ""  # of the last command
+        self._gone: WorkerLostError | JobError | None = None
         self._unconfirmed: deque[tuple[int, tuple[Any, ...]]] = deque()
 
     @property
@@ -51,13 +52,21 @@ class Channel:
         """The number of commands that are not in the server's database yet."""
         return len(self._unconfirmed)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether the server was unreachable for too long, or is not of this job: it is not tried again."""
+        return self._gone is not None
+
     def do(self, command: str, store: int, content: object) -> None:
         """Execute a command on the server, exactly once.
 
         Raises:
             MXNetError: the server could not execute it.
-            WorkerLostError: the server was unreachable for too long.
+            WorkerLostError: the server was unreachable for too long, or a worker is lost. What the server
+                has can still be asked for.
         """
+        if (reason := self._lost()) is not None:
+            raise reason
         self._count += 1
         self._unconfirmed.append((self._count, (command, store, content)))
         self._error = ""
@@ -128,6 +137,8 @@ class Channel:
 
     def _persist(self, work: Callable[[], None]) -> None:
         """Perform an action on the server; retry on a new connection if one was lost."""
+        if self._gone is not None:
+            raise self._gone
         end = None
         while True:
             try:
@@ -135,6 +146,9 @@ class Channel:
                     self._connection = self._connect()
                     self._note(self._call("progress", self._worker))
                 return work()
+            except JobError as error:
+                self._gone = error
+                raise
             except _LOST as error:
                 with suppress(OSError):
                     self.close()
@@ -143,10 +157,11 @@ class Channel:
                 if (reason := self._lost()) is not None:
                     raise reason from None
                 if time.monotonic() > end:
-                    raise WorkerLostError(
+                    self._gone = WorkerLostError(
                         f"{self._name} could not be reached for {self._seconds:g} s: "
                         f"{error or 'it has ended'}. Look "
                         f"at what it printed, and start all processes again from the last checkpoint. "
                         f"mixnet-launch restarts servers that are killed."
-                    ) from None
+                    )
+                    raise self._gone from None
                 time.sleep(_PAUSE)

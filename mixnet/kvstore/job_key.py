@@ -6,12 +6,15 @@ import os
 import secrets
 import stat
 import tempfile
+import time
 from pathlib import Path
 
 from mixnet import config
 from mixnet.distributed.job import JobError
+from mixnet.process.handlers import pause
 
 _BYTES = 32
+_LATE_SECONDS = 5.0  # a network disk may show a new file to other machines that much later
 
 
 def folder() -> Path:
@@ -44,11 +47,14 @@ def make() -> Path:
 
 
 def read(path: str) -> bytes:
-    """Read the key from a file.
+    """Read the key from a file, which may appear within a few seconds.
 
     Raises:
         JobError: it does not exist, or other users may read it or have written it.
     """
+    end = time.monotonic() + _LATE_SECONDS
+    while not os.path.exists(path) and time.monotonic() < end:
+        pause(0.1)
     try:
         with open(path, "rb") as file:
             about = os.fstat(file.fileno())

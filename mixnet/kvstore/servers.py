@@ -7,9 +7,9 @@ import itertools
 import os
 import queue
 import ssl
+import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -102,9 +102,9 @@ class Servers:
             deliver_challenge(typed, self._key)
         except AuthenticationError:
             raise JobError(
-                f"The process that listens at {address[0]}:{address[1]} in place of server "
-                f"{number} does not know the "
-                f"key of this job."
+                f"{caller}: the process that listens at {address[0]}:{address[1]} in place of server "
+                f"{number} does not know the key of this job. MIXNET_SERVER_FOLDER has to name a folder "
+                f"that all machines of the job share. Start all processes again."
             ) from None
         except ssl.SSLError as error:
             raise JobError(
@@ -182,9 +182,10 @@ class Servers:
                 self._idle.wait_for(lambda: self._open == 0, config.get("MIXNET_JOIN_SECONDS"))
             if self.world.member.lost is None:
                 for channel in self.channels:
-                    channel.finish()
-        except Exception:
-            traceback.print_exc()
+                    if not channel.is_gone:  # else an exchange has failed and said so
+                        channel.finish()
+        except Exception as error:
+            sys.excepthook(type(error), error, error.__traceback__)  # for the exit code, too
         for channel in self.channels:
             channel.close()
 

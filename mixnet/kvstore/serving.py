@@ -44,12 +44,12 @@ class Serving:
         Returns:
             the port.
         """
+        secret = read(key)
         database = Path(key).with_suffix(f".server-{number}.sqlite")
         os.close(os.open(database, os.O_CREAT | os.O_RDWR, 0o600))
         shard = Shard(database)
         self.files = [Path(key), database]
         listener = socket.create_server((self._address, 0), backlog=128)
-        secret = read(key)
         threading.Thread(target=self._accept, args=(listener, shard, secret), daemon=True).start()
         return int(listener.getsockname()[1])
 

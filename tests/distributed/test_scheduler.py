@@ -101,7 +101,7 @@ def test_who_is_lost_is_told_at_once(capfd: pytest.CaptureFixture) -> None:
         workers[1].end()  # as if killed
         for each in (workers[0], workers[2]):
             lost = (await each.hear())["lost"]
-            assert lost["rank"] == 1 and lost["reason"] == "has ended"
+            assert lost == {"name": "rank 1 (process 7 on h1)", "reason": "has ended"}
             each.say(failed="failed: because of rank 1")  # told of once
             each.end()
         assert "rank 1 (process 7 on h1) has ended" in (await server.hear())["end"]

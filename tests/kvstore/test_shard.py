@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -247,6 +248,35 @@ def test_a_server_that_does_not_come_back(server: Server) -> None:
         WorkerLostError, match=r"server 0 could not be reached for 0.3 s: it was killed"
     ):
         client.do("push", 0, {"w": np.ones(2, np.float32)})
+    assert client.is_gone
+    server.shard, begin = Shard(server.path), time.monotonic()
+    with pytest.raises(WorkerLostError, match="server 0 could not be reached"):
+        client.finish()  # nobody waits twice
+    assert time.monotonic() - begin < 0.2
+
+
+def test_a_server_of_another_job_is_not_tried_again(server: Server) -> None:
+    calls = []
+
+    def connect() -> Pipe:
+        calls.append(1)
+        raise JobError("does not know the key of this job")
+
+    client = Channel(0, "server 0", connect, 60)
+    for work in (lambda: client.do("push", 0, {}), client.finish):
+        with pytest.raises(JobError, match="does not know the key"):
+            work()
+    assert client.is_gone and len(calls) == 1
+
+
+def test_a_worker_that_is_lost_ends_the_pushes_of_the_others(server: Server) -> None:
+    reasons: list[WorkerLostError | None] = [None]
+    client = Channel(0, "server 0", server.connect, 60, lambda: reasons[0])
+    client.do("init", 0, {"w": np.ones(2, np.float32)})
+    reasons[0] = WorkerLostError("rank 1 has ended")
+    with pytest.raises(WorkerLostError, match="rank 1 has ended"):
+        client.do("push", 0, {"w": np.ones(2, np.float32)})
+    assert value(client) == [1, 1]  # for a checkpoint
 
 
 def test_a_server_without_its_database(server: Server, tmp_path: Path) -> None:
@@ -295,6 +325,12 @@ def test_the_key_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path.chmod(0o644)
     with pytest.raises(JobError, match=r"is not a key of a job.*0600"):
         job_key.read(str(path))
+    path.chmod(0o600)
+    late = threading.Timer(0.3, path.rename, [tmp_path / "late"])
+    late.start()  # as on a network disk
+    assert len(job_key.read(str(tmp_path / "late"))) == 64
+    late.join()
+    monkeypatch.setattr(job_key, "_LATE_SECONDS", 0.1)
     with pytest.raises(JobError, match=r"cannot be read.*MIXNET_SERVER_FOLDER"):
         job_key.read(str(tmp_path / "none"))
 
