@@ -148,6 +148,10 @@ class UnknownAttributeError(MXNetError, AttributeError, mxnet_name="AttributeErr
     """A module or an object does not have what was asked for."""
 
 
+class ObjectKindError(AttributeTypeError, UnknownAttributeError, mxnet_name="AttributeError"):
+    """An object of another kind than is taken, of which MXNet reads an attribute that it does not have."""
+
+
 class FileFormatError(MXNetError, ValueError, mxnet_name="MXNetError"):
     """A file is truncated, corrupted or of another kind."""
 

@@ -9,6 +9,7 @@ from typing import Any
 from mixnet.graph.draws import numbers_of_draws
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Node
+from mixnet.util import is_np_shape
 
 
 class SubGraph:
@@ -19,11 +20,14 @@ class SubGraph:
             inputs and operators any training mode: both come with every run.
         called: the random operators that were called for it, also those that no output needs: they
             take their numbers.
+        has_scalars: whether it was written for arrays without axes, as programs of ``mx.np`` are; otherwise
+            an element of an array with one axis is an array of one element.
     """
 
-    def __init__(self, graph: Graph, called: Sequence[Node] = ()):
+    def __init__(self, graph: Graph, called: Sequence[Node] = (), has_scalars: bool | None = None):
         self.graph = graph
         self.called = tuple(called)
+        self.has_scalars = is_np_shape() if has_scalars is None else has_scalars
         self._numbers: dict[bool, tuple[dict[Node, int], int]] = {}
 
     @cached_property

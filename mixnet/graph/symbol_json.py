@@ -184,6 +184,7 @@ class _Reader:
         self.place = ""
         self.is_older = False
         self.written_by = VERSION
+        self.has_scalars = is_np_shape()
 
     def wrong(self, problem: str) -> FileFormatError:
         """The error for something that cannot be."""
@@ -206,6 +207,7 @@ class _Reader:
         """The graph of a JSON object with nodes and heads."""
         self.written_by = self.version(data)
         self.is_older = self.written_by < VERSION
+        self.has_scalars |= "is_np_shape" in self.field(data, "attrs", dict, "a JSON object", {})
         return self._graph_and_nodes(data)[0]
 
     def _graph_and_nodes(self, data: object) -> tuple[Graph, list[Node]]:
@@ -255,7 +257,7 @@ class _Reader:
         if not set(graph.inputs) <= set(inputs):
             raise self.wrong("variables are missing")
         self.place = before
-        return SubGraph(Graph(graph.heads, inputs))
+        return SubGraph(Graph(graph.heads, inputs), has_scalars=self.has_scalars)
 
     def number(self, value: object, end: int) -> int:
         """A whole number from 0 to ``end`` - 1."""

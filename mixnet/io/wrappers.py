@@ -6,7 +6,7 @@ import contextlib
 from typing import Any
 
 from mixnet import engine
-from mixnet.base import AttributeTypeError, CheckError
+from mixnet.base import CheckError, ObjectKindError
 from mixnet.engine.variable import Var
 from mixnet.io.batch import DataBatch, DataDesc
 from mixnet.io.iterator import DataIter
@@ -15,7 +15,7 @@ from mixnet.process.overridden import Methods
 
 def _check_iterator(title: str, iterator: object) -> None:
     if not hasattr(iterator, "provide_data"):
-        raise AttributeTypeError(
+        raise ObjectKindError(
             f"{title} takes an iterator of batches, such as mx.io.NDArrayIter(...), not {iterator!r:.60}."
         )
 

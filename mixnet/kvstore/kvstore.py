@@ -209,6 +209,12 @@ class KVStore(KVStoreBase):
             raise CheckError("row_sparse_pull: give the numbers of the rows, row_ids=")
         if isinstance(row_ids, NDArray):
             row_ids = [row_ids]
+        if not isinstance(row_ids, (list, tuple)) or not all(
+            isinstance(r, NDArray) for r in row_ids
+        ):
+            raise NotAnArrayError(
+                f"row_sparse_pull: row_ids is an NDArray or a list of these, not {row_ids!r:.60}."
+            )
         outs = _groups(key, out)
         count = sum(len(arrays) for arrays in outs.values())
         if len(row_ids) not in (1, count):

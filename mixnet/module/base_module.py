@@ -12,7 +12,13 @@ import numpy as np
 
 from mixnet import metric as metric
 from mixnet import ndarray as ndarray
-from mixnet.base import AttributeTypeError, AttributeValueError, CheckError, FileFormatError
+from mixnet.base import (
+    AttributeTypeError,
+    AttributeValueError,
+    CheckError,
+    FileFormatError,
+    ObjectKindError,
+)
 from mixnet.base import _as_list as _as_list
 from mixnet.checkpoint import save_parameters, split_parameters
 from mixnet.context import cpu as cpu
@@ -418,7 +424,7 @@ class BaseModule:
             TypeError: ``train_data`` is not an iterator over batches.
         """
         if not hasattr(train_data, "provide_data"):
-            raise AttributeTypeError(
+            raise ObjectKindError(
                 f"fit: train_data must be an iterator of batches, such as mx.io.NDArrayIter(data, label, "
                 f"batch_size), not {type(train_data).__name__}."
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mixnet import context as ctx
 from mixnet import ndarray as nd
-from mixnet.base import AttributeValueError, CheckError
+from mixnet.base import AttributeKindError, CheckError
 from mixnet.checkpoint import load_params, numbered
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule, _check_input_names
@@ -202,7 +202,7 @@ class BucketingModule(BaseModule):
         with NameManager():
             result = self._sym_gen(bucket_key)
         if not isinstance(result, tuple) or len(result) != 3:
-            raise AttributeValueError(
+            raise AttributeKindError(
                 f"sym_gen must return (symbol, data_names, label_names), not {result!r:.60}."
             )
         return result

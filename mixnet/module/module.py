@@ -15,6 +15,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     CheckError,
+    ObjectKindError,
     ShapeError,
     StateError,
     did_you_mean,
@@ -517,7 +518,7 @@ class Module(BaseModule):
         """Descriptions of a batch; those of the module if the shapes are the same."""
         first = data_batch[0] if isinstance(data_batch, list) else data_batch
         if not isinstance(getattr(first, "data", None), (list, tuple)):
-            raise AttributeTypeError(
+            raise ObjectKindError(
                 f"Module.forward takes a batch, such as mx.io.DataBatch([data], [label]), not "
                 f"{type(first).__name__}."
             )
@@ -612,7 +613,7 @@ class Module(BaseModule):
         """Install a ``Monitor``."""
         require(self, "binded")
         if not hasattr(mon, "install"):
-            raise AttributeTypeError(f"install_monitor takes an mx.mon.Monitor, not {mon!r:.60}.")
+            raise ObjectKindError(f"install_monitor takes an mx.mon.Monitor, not {mon!r:.60}.")
         self._exec_group.install_monitor(mon)
 
     def prepare(

@@ -125,7 +125,8 @@ def _traced_foreach(
         out, new = checked_pair("foreach", "body", returned, BODY)
         outputs, out_shape = _flat(out, "foreach: an output of body")
         after, after_shape = _flat(new, "foreach: a state that body returns")
-        graph = trace.subgraph([each._read() for each in (*outputs, *after)])
+        has_scalars = slices[0]._index_shape(()) == ()
+        graph = trace.subgraph([each._read() for each in (*outputs, *after)], has_scalars)
     places, outside = trace.places(graph), trace.read(graph)
     attributes = {
         "subgraphs": (graph,),
@@ -192,6 +193,8 @@ def while_loop(
                     f"{1 if single else len(loop_vars)}."
                 )
     stacked = [_padded(list(each), turns) for each in zip(*collected, strict=True)]
+    if not collected and isinstance(loop_vars, tuple):
+        return _nested(stacked, out_shape), loop_vars  # as they were given
     return _nested(stacked, out_shape), current[0] if single else current
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -287,6 +288,7 @@ def histogram(a: NDArray, bins: Any = 10, range: Any = None) -> Any:
     if isinstance(bins, NDArray):
         return invoke_any(find("_histogram"), (a, bins), {})
     if range is None:
+        warnings.warn("histogram: without range= NumPy counts, on the host.", stacklevel=2)
         counts, edges = np.histogram(a.asnumpy(), bins)
         return array(counts, dtype="float32"), array(edges, dtype="float32")
     return invoke_any(find("_histogram"), (a,), {"bin_cnt": int(bins), "range": tuple(range)})

@@ -291,6 +291,7 @@ def make_function(
             args = ()
         if args:
             out = _out_by_position(op, args[len(order) :], out)
+            op.check_given_once(order[: len(args)], attributes)
             attributes.update(zip(order, args, strict=False))
         if array_class is not None:
             check_face(op, arrays, array_class._is_numpys)
@@ -390,6 +391,7 @@ def _keep(
 def _by_name(op: Op, args: tuple[Any, ...], attributes: dict[str, Any]) -> list[NDArray]:
     """The arrays of a call that passes some by name or omits some."""
     arrays = []
+    op.check_given_once(op.arrays[: len(args)], attributes)
     named = dict(zip(op.arrays, args, strict=False))
     for key in op.arrays:
         if key in attributes:

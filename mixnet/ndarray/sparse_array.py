@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -149,6 +150,9 @@ class BaseSparseNDArray(NDArray):
     def _aux_types(self) -> list[Any]:
         return [each.dtype for each in self._aux]
 
+    def _aux_type(self, i: int) -> Any:
+        return self._aux_types[i]
+
     @property
     def size(self) -> int:
         """Not there: MXNet does not say whether stored elements are meant.
@@ -291,6 +295,13 @@ class BaseSparseNDArray(NDArray):
             raise AttributeTypeError(
                 f"A {self.stype} array can only be assigned an NDArray or a NumPy array, not a "
                 f"{type(value).__name__}. Make one with mx.nd.array(...)."
+            )
+        if isinstance(value, np.ndarray):
+            warnings.warn(
+                f"A NumPy array is copied to a {self.stype} array, which finds its elements that are not 0 "
+                f"again; assign an NDArray of that storage type.",
+                RuntimeWarning,
+                stacklevel=3,
             )
         if value.shape != self.shape:
             raise ShapeError(

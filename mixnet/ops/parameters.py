@@ -7,7 +7,7 @@ import inspect
 import itertools
 import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mixnet.base import AttributeTypeError, OperatorTypeError, OperatorValueError, did_you_mean
@@ -286,6 +286,14 @@ class Parametrized(Operator):
         return OperatorTypeError(
             f"{self.title} has no argument {name!r}.{hint} Call it as {self.usage()}."
         )
+
+    def check_given_once(self, by_position: Iterable[str], by_name: Mapping[str, object]) -> None:
+        """Raise AttributeTypeError for an argument that is given by position and by name."""
+        for name in by_position:
+            if name in by_name:
+                raise AttributeTypeError(
+                    f"{self.title}: {name} is given twice, by position and as {name}={by_name[name]!r:.60}."
+                )
 
     def wrong_positional(self, values: Sequence[object], allowed: str) -> AttributeTypeError:
         """The error for positional values after the attributes that cannot stand there.

@@ -12,6 +12,7 @@ from mixnet.base import (
     AttributeTypeError,
     AttributeValueError,
     BindingError,
+    ObjectKindError,
     ShapeError,
     did_you_mean,
 )
@@ -199,7 +200,7 @@ def _groups(called: str, group2ctx: object) -> dict[str, Context]:
     if not isinstance(group2ctx, Mapping) or not all(
         isinstance(c, Context) for c in group2ctx.values()
     ):
-        raise AttributeTypeError(
+        raise ObjectKindError(
             f"{called}: group2ctx={group2ctx!r} must be a dict from names of groups to contexts, as in "
             f"{{'stage1': mx.cpu(1)}}."
         )

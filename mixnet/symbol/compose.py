@@ -105,6 +105,7 @@ def make_function(op: Op, name: str) -> Callable[..., Symbol]:
                 if value is not None:
                     symbols[key] = value
             rest = list(args[len(op.arrays) :])
+            op.check_given_once((*op.arrays[: len(args)], *order[: len(rest)]), kwargs)
             for key in op.arrays:
                 if kwargs.get(key) is not None:
                     symbols[key] = kwargs.pop(key)

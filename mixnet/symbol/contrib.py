@@ -79,7 +79,6 @@ class _Body:
                 each if self._is_own(each) else apply("identity", each)
                 for each in function(self._variables)
             ]
-        self.captured: dict[str, Entry] = {}
         self._stand_ins: dict[Entry, Node] = {}
         self._moved: dict[Node, Node] = {}
         entries = [entry for each in outputs for entry in each._heads]
@@ -88,6 +87,12 @@ class _Body:
         self.heads = tuple(self._at(entry) for entry in entries)
         whole = Graph(self.heads)
         self.inputs = tuple(node for node in whole.nodes if node.is_variable)
+        outside = {node: entry for entry, node in self._stand_ins.items()}
+        self.captured: dict[str, Entry] = {
+            node.name: outside.get(node) or Entry(node)
+            for node in self.inputs
+            if node not in self._own_variables
+        }
         self.subgraph = SubGraph(Graph(self.heads, self.inputs), called)
 
     def _variables(self, symbols: Sequence[Symbol]) -> list[Symbol]:
@@ -106,8 +111,6 @@ class _Body:
     def _move(self, node: Node) -> None:
         if node.is_variable:
             self._moved[node] = node
-            if node not in self._own_variables:
-                self.captured[node.name] = Entry(node)
         elif node.attrs.get(_MARK) == self.mark:
             self._moved[node] = node.replaced(tuple(self._at(entry) for entry in node.inputs))
 
@@ -115,9 +118,7 @@ class _Body:
         if entry.node in self._moved:
             return Entry(self._moved[entry.node], entry.index)
         if entry not in self._stand_ins:  # computed outside: read as a variable
-            name = output_name(entry)
-            self._stand_ins[entry] = Node(None, name=name)
-            self.captured[name] = entry
+            self._stand_ins[entry] = Node(None, name=output_name(entry))
         return Entry(self._stand_ins[entry])
 
     def places(self, names: Sequence[str]) -> list[int]:
@@ -173,11 +174,16 @@ def foreach(
             raise CheckError(
                 f"foreach: the body returned {len(after)} states, but was given {len(states)}."
             )
-        shapes.extend((len(outputs), out_shape, after_shape))
+        if after_shape != state_shape:
+            raise CheckError(
+                "foreach: the body returned its states in another form than it was given them; a symbol "
+                "stays a symbol, and a list a list."
+            )
+        shapes.extend((len(outputs), out_shape))
         return [*outputs, *after]
 
     loop_body = _Body(name, compose)
-    split, out_shape, after_shape = shapes
+    split, out_shape = shapes
     _check_read(loop_body, names, [each.name for each in (*slices, *states)])
     rest = list(loop_body.captured)
     attributes = {
@@ -190,7 +196,7 @@ def foreach(
     inputs = [each._entry() for each in (*slices, *states)]
     inputs += [loop_body.captured[each] for each in rest]
     results = list(_node("_foreach", [loop_body], inputs, attributes))
-    return _nested(results[:split], out_shape), _nested(results[split:], after_shape)
+    return _nested(results[:split], out_shape), _nested(results[split:], state_shape)
 
 
 def _check_read(body: _Body, names: Sequence[str], required: Sequence[Any]) -> None:

@@ -43,7 +43,8 @@ def spelled_out(graph: Graph, keyed: bool = True) -> Graph:
         bodies = keywords.get("subgraphs", ())
         if bodies:
             spelled = tuple(
-                SubGraph(spelled_out(body.graph, keyed=False), body.called) for body in bodies
+                SubGraph(spelled_out(body.graph, keyed=False), body.called, body.has_scalars)
+                for body in bodies
             )
             statics = tuple(spelled if each is bodies else each for each in statics)
         if op.variadic and op.num_args:

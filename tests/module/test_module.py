@@ -493,3 +493,21 @@ def test_backward_takes_gradients_of_the_first_outputs() -> None:
     module.forward(mx.io.DataBatch([mx.nd.ones((2, 1))], [mx.nd.ones(2)]))
     module.backward([mx.nd.array([[1], [10]])])
     np.testing.assert_array_equal(module.get_input_grads()[0].asnumpy(), [[3], [30]])
+
+
+def test_another_object_than_a_batch_is_an_attribute_error() -> None:
+    """MXNet reads an attribute of it, so programs may catch that."""
+    module = mx.mod.Module(mlp())
+    module.bind([("data", (2, 5))], [("softmax_label", (2,))])
+    module.init_params()
+    for call in (
+        lambda: module.forward(3),
+        lambda: module.install_monitor(3),
+        lambda: module.fit([1], num_epoch=1),
+        lambda: mx.io.ResizeIter(3, 2),
+        lambda: mx.io.PrefetchingIter(3),
+    ):
+        with pytest.raises(AttributeError):
+            call()
+    with pytest.raises(TypeError, match="sym_gen"):
+        mx.mod.BucketingModule(lambda key: 3, 3).bind([("data", (2, 5))])

@@ -324,3 +324,10 @@ def test_len_without_axes_is_an_index_error() -> None:
         len(nd.array(3))
     with pytest.raises(TypeError, match="without axes"):
         len(mx.np.array(3.0))
+
+
+def test_histogram_without_a_range_warns_that_numpy_counts() -> None:
+    with pytest.warns(UserWarning, match="range"):
+        counts, edges = mx.nd.histogram(mx.nd.array([0.0, 1.0, 1.0]), bins=2)
+    assert counts.asnumpy().tolist() == [1, 2]
+    assert edges.asnumpy().tolist() == [0, 0.5, 1]

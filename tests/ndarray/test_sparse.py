@@ -391,3 +391,11 @@ def test_auxiliary_arrays_by_number() -> None:
     ]
     with pytest.raises(mx.MXNetError, match="2 auxiliary arrays; there is no number 7"):
         csr._aux_data(7)
+
+
+def test_assigning_a_numpy_array_to_a_sparse_array_warns() -> None:
+    csr = mx.nd.array([[0, 1, 0], [2, 0, 3]]).tostype("csr")
+    with pytest.warns(RuntimeWarning, match="NumPy array"):
+        csr[:] = np.eye(2, 3)
+    assert csr.asnumpy().tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert csr._aux_type(0) is np.int64

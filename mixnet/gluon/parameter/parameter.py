@@ -12,10 +12,10 @@ from mixnet import initializer
 from mixnet.autograd.scope import RecordingScope
 from mixnet.autograd.tape import mark_variables
 from mixnet.base import (
-    AttributeTypeError,
     AttributeValueError,
     CheckError,
     MXNetError,
+    ObjectKindError,
     StateError,
     UninitializedError,
     checked_shape,
@@ -484,7 +484,7 @@ class Parameter:
 
     def _check_row_sparse(self, name: str, row_id: object) -> None:
         if not isinstance(row_id, NDArray):
-            raise AttributeTypeError(f"The row numbers must be an NDArray, not {type(row_id)}.")
+            raise ObjectKindError(f"The row numbers must be an NDArray, not {type(row_id)}.")
         if self._stype != "row_sparse":
             raise StateError(
                 f"Parameter '{self.name}' is stored as {self._stype!r}, not by rows: call "

@@ -1,7 +1,8 @@
 """Loops and branches over subgraphs: one XLA loop or conditional each, with gradients.
 
-A subgraph is anything with ``run(arrays, stream, training)`` that returns a list of arrays, and
-``draws(training)``, how many random numbers that takes;
+A subgraph is anything with ``run(arrays, stream, training)`` that returns a list of arrays,
+``draws(training)``, how many random numbers that takes, and ``has_scalars``, whether it is written
+for arrays without axes;
 :class:`mixnet.graph.subgraph.SubGraph` is one. What comes in by ``*_locs`` is MXNet's order of the
 subgraph's inputs, as a symbol file states it.
 
@@ -91,6 +92,8 @@ def foreach(
 
     def step(carried: Any, item: Any) -> Any:
         number, slices = item
+        if not body.has_scalars:
+            slices = [jnp.atleast_1d(each) for each in slices]
         results = body.run(place(slices, carried), advanced(own, draws * number), training)
         return _as_declared(results[num_out_data:], carried), results[:num_out_data]
 

@@ -59,11 +59,11 @@ def softmax_output(
 
     Source: MXNet operator ``SoftmaxOutput``.
     """
-    count = data.size // data.shape[1 if multi_output and data.ndim > 1 else -1]
-    if label.size < count and (preserve_shape or multi_output or data.ndim <= 2):
+    needed = _softmax_label(data.shape, label.shape, multi_output)
+    if label.shape != needed:
         raise ShapeError(
-            f"SoftmaxOutput: label {label.shape} has {label.size} class numbers, data {data.shape} "
-            f"needs {count}."
+            f"SoftmaxOutput: label {label.shape} must be class numbers of shape {needed} or probabilities "
+            f"of shape {data.shape}, as data {data.shape} has {math.prod(needed)} predictions."
         )
     if multi_output:
         return softmax_along(data, 1)
@@ -75,13 +75,16 @@ def softmax_output(
 
 @softmax_output.infer_inputs
 def _(data, label, *, multi_output):
+    return {"label": _softmax_label(data, label, multi_output)}
+
+
+def _softmax_label(data: Any, label: Any, multi_output: bool) -> Any:
+    """The shape of the label: as given, if it may be."""
     if not multi_output:
-        return {"label": label if label == data else data[:-1]}
-    flat = (data[0], math.prod(data[2:]))
+        return label if label == data else data[:-1]
     # MXNet makes a flat label where nothing is known, and takes any of these.
-    return {
-        "label": label if label in (data, (data[0], *data[2:]), (data[0], 1, *data[2:])) else flat
-    }
+    taken = data, (data[0], *data[2:]), (data[0], 1, *data[2:])
+    return label if label in taken else (data[0], math.prod(data[2:]))
 
 
 @softmax_output.set_gradient
@@ -133,14 +136,24 @@ def _(
     return gradient * (grad_scale / divisor), None
 
 
+def _regression_label(data: Any, label: Any) -> Any:
+    """The shape of the label: as given, if it may be."""
+    if label and label[0] == data[0] and math.prod(label) == math.prod(data):
+        return label
+    return data[:1] if len(data) == 2 and data[1] == 1 else data
+
+
 def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
     def regression(data, label, *, grad_scale: float = 1.0):
-        if data.size != label.size:
-            raise ShapeError(f"{name}: data {data.shape} and label {label.shape} differ in size.")
+        needed = _regression_label(data.shape, label.shape)
+        if label.shape != needed:
+            raise ShapeError(
+                f"{name}: label {label.shape} must be {needed}, as data is {data.shape}."
+            )
         return forward(data)
 
     regression.__doc__ = (
-        f"{text}\n\nArgs:\n    data: ``(batch, ...)``.\n    label: of as many elements."
+        f"{text}\n\nArgs:\n    data: ``(batch, ...)``.\n    label: of the same batch, with as many elements."
         f"\n\nSource: MXNet operator ``{name}``."
     )
     operator = op(
@@ -156,9 +169,7 @@ def _regression(name: str, text: str, forward: Any, slope: Any) -> None:
 
     @operator.infer_inputs
     def _(data, label):
-        if label and label[0] == data[0] and math.prod(label) == math.prod(data):
-            return {"label": label}
-        return {"label": data[:1] if len(data) == 2 and data[1] == 1 else data}
+        return {"label": _regression_label(data, label)}
 
     @operator.set_gradient
     def _(head, out, data, label, *, grad_scale):

@@ -63,12 +63,13 @@ class BodyTrace(Trace):
         """A parameter of a block is one of the outer trace, if there is one."""
         return data if self.outer is None else self.outer.parameter(parameter, data)
 
-    def subgraph(self, outputs: Sequence[Value]) -> SubGraph:
+    def subgraph(self, outputs: Sequence[Value], has_scalars: bool | None = None) -> SubGraph:
         """The subgraph; its inputs are those that it reads, in order of first use.
 
         That is the order in a symbol file and in MXNet.
         """
-        return SubGraph(Graph(tuple(self.entry(value) for value in outputs)), self.called)
+        graph = Graph(tuple(self.entry(value) for value in outputs))
+        return SubGraph(graph, self.called, has_scalars)
 
     def places(self, body: SubGraph) -> list[int]:
         """Positions of the placeholders among the inputs, -1 for one that is not read."""

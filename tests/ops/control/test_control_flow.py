@@ -242,3 +242,59 @@ def test_a_recorded_computation_becomes_a_symbol() -> None:
     np.testing.assert_allclose(actual.asnumpy(), y.asnumpy(), rtol=1e-6)
     with pytest.raises(mx.MXNetError, match="inside autograd"):
         mx.autograd.get_symbol(nd.ones((2,)))
+
+
+class OverElements(gluon.HybridBlock):
+    def hybrid_forward(self, F: Any, x: Any, state: Any) -> Any:
+        return F.contrib.foreach(lambda item, s: (item + s, s + item), x, state)
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_elements_of_an_array_with_one_axis_are_arrays_of_one_element(hybrid: bool) -> None:
+    net = OverElements()
+    net.hybridize(hybrid)
+    outputs, last = net(nd.array([1.0, 2.0, 3.0]), nd.array([1.0]))
+    assert outputs.asnumpy().tolist() == [[2.0], [4.0], [7.0]]
+    assert last.asnumpy().tolist() == [7.0]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_loop_over_elements_as_a_symbol(written: bool) -> None:
+    outputs, last = OverElements()(sym.var("d"), sym.var("s"))
+    symbol = sym.Group([outputs, last])
+    if written:
+        symbol = sym.load_json(symbol.tojson())
+    assert symbol.infer_shape(d=(3,), s=(1,))[1] == [(3, 1), (1,)]
+    results = symbol.eval(d=nd.array([1.0, 2.0, 3.0]), s=nd.array([1.0]))
+    assert results[0].asnumpy().tolist() == [[2.0], [4.0], [7.0]]
+
+
+def test_elements_of_an_mx_np_array_have_no_axes() -> None:
+    class Net(gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any, state: Any) -> Any:
+            return nd.contrib.foreach(lambda item, s: (item + s, s + item), x, state)
+
+    net = Net()
+    net.hybridize()
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        outputs, last = net(mx.np.array([1.0, 2.0, 3.0]), mx.np.array(1.0))
+    assert outputs.asnumpy().tolist() == [2.0, 4.0, 7.0]
+    assert last.shape == ()
+
+
+def test_inputs_of_a_branch_stand_in_the_order_in_which_it_reads_them() -> None:
+    q, a, b = (sym.var(name) for name in "qab")
+    chosen = sym.contrib.cond(sym.sum(q) > 1, lambda: a * b, lambda: sym.var("q"))
+    assert chosen.list_arguments() == ["q", "a", "b", "q"]
+
+
+def test_a_while_loop_without_a_step_returns_the_variables_as_given() -> None:
+    start = (nd.zeros((1,)), nd.ones((2,)))
+    _, last = nd.contrib.while_loop(lambda i, s: i < 0, lambda i, s: (s, (i, s)), start, 3)
+    assert last is start
+
+
+def test_a_loop_keeps_the_form_of_its_states() -> None:
+    d, s = sym.var("d"), sym.var("s")
+    with pytest.raises(AssertionError, match="states"):
+        sym.contrib.foreach(lambda item, state: (item, [state + 1]), d, s)

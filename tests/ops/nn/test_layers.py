@@ -80,6 +80,7 @@ def test_sparse_regularization_moves_its_average_in_training_alone() -> None:
     np.testing.assert_allclose(average.asnumpy(), np.full(4, 0.48), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:histogram:UserWarning")
 def test_histogram_is_numpys() -> None:
     data = np.random.default_rng(1).integers(-8, 9, 50) / 4  # many on the edges
     for bins, span in ((4, None), (5, (-1.5, 1.0)), (np.array([-1.0, 0.0, 0.25, 2.0]), None)):

@@ -1,0 +1,29 @@
+"""An argument that is given by position and by name is refused, as by any function of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mixnet import nd, sym
+
+A = nd.ones((2, 3))
+X = sym.var("x")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: nd.sum(A, 1, axis=0),
+        lambda: nd.Activation(A, "relu", act_type="tanh"),
+        lambda: nd.elemwise_add(A, lhs=A),
+        lambda: A.sum(1, axis=0),
+        lambda: sym.sum(X, 1, axis=0),
+        lambda: sym.FullyConnected(X, data=X, num_hidden=3),
+        lambda: X.sum(1, axis=0),
+    ],
+)
+def test_given_twice(call: Callable[[], object]) -> None:
+    with pytest.raises(TypeError, match="given twice"):
+        call()
