@@ -29,7 +29,7 @@ from mixnet.passes.complete_shapes import complete_shapes
 from mixnet.passes.eliminate_common import merge_common
 from mixnet.passes.facts import Facts
 from mixnet.passes.infer_storage import infer_storage
-from mixnet.passes.place_devices import group_of, is_cut, place_devices
+from mixnet.passes.place_devices import assign_devices, is_cut, place_devices
 from mixnet.passes.recompute import default_mode
 from mixnet.process.collector import collector_paused
 from mixnet.runtime.trace.graph_op import GraphOp, call_graph, draw_for, graph_op, move_states
@@ -147,10 +147,7 @@ class Executor:
                 )
             arguments = {name: array.dtype for name, array in self._arg_dict.items()}
             _, dtypes, _ = self._symbol._types(**arguments)
-            places = [
-                self._groups.get(group_of(head.node) or "", self._ctx)
-                for head in self._symbol._heads
-            ]
+            places = self._output_places()
             self._outputs = [
                 sparse.zeros(stype, shape, place, dtype)
                 for stype, shape, place, dtype in zip(
@@ -158,6 +155,14 @@ class Executor:
                 )
             ]
         return self._outputs
+
+    def _output_places(self) -> list[Context]:
+        if not self._groups:
+            return [self._ctx] * len(self._symbol)
+        graph = unplaced_graph(self._symbol, False)
+        contexts = [array.context for array in (*self.arg_arrays, *self.aux_arrays)]
+        places = assign_devices(graph, self._groups, self._ctx, contexts)
+        return [places[head.node] for head in graph.heads[: len(self._symbol)]]
 
     @property
     def output_dict(self) -> dict[str, NDArray]:

@@ -128,11 +128,12 @@ def test_outputs_are_on_the_device_of_their_group_before_forward_too() -> None:
         first = mx.sym.Variable("x") * 2
     with mx.AttrScope(ctx_group="b"):
         second = first + 1
+    heads = [first, second, mx.sym.BlockGrad(second)]  # the last one follows its input
     x = mx.nd.ones(2, ctx=mx.cpu(1))
     groups = {"a": mx.cpu(1), "b": mx.cpu(2)}
-    executor = mx.sym.Group([first, second]).bind(mx.cpu(), {"x": x}, group2ctx=groups)
-    assert [each.context for each in executor.outputs] == [mx.cpu(1), mx.cpu(2)]
-    assert [each.context for each in executor.forward()] == [mx.cpu(1), mx.cpu(2)]
+    executor = mx.sym.Group(heads).bind(mx.cpu(), {"x": x}, group2ctx=groups)
+    assert [each.context for each in executor.outputs] == [mx.cpu(1), mx.cpu(2), mx.cpu(2)]
+    assert [each.context for each in executor.forward()] == [mx.cpu(1), mx.cpu(2), mx.cpu(2)]
 
 
 def test_gradients_of_outputs_without_one_may_be_left_out() -> None:
