@@ -162,9 +162,7 @@ def beta(
     ctx: Any = None,
 ) -> Any:
     """Numbers of the beta distribution: x / (x + y) of two of the gamma distribution."""
-    if size is None and not is_array(a) and not is_array(b):
-        size = ()
-    if size is None:
+    if size is None or size == ():
         size = onp.broadcast_shapes(*[each.shape for each in (a, b) if is_array(each)])
     x = gamma(a, 1.0, size, dtype or onp.float32, ctx)
     y = gamma(b, 1.0, size, dtype or onp.float32, ctx)
@@ -353,7 +351,9 @@ def multivariate_normal(
         )
     check_broadcast("multivariate_normal: mean and rows of cov", mean.shape, cov.shape[:-1])
     batch = onp.broadcast_shapes(mean.shape, cov.shape[:-1])
-    noise = normal(0.0, 1.0, (*(_size(size) or ()), *batch), dtype=mean.dtype, ctx=mean.ctx)
+    shape = (*(_size(size) or ()), *batch)
+    # MXNet draws in another thread, whose generator is not that of other draws.
+    noise = call("_noise", loc=0.0, scale=1.0, size=shape, dtype=name_of(mean.dtype), ctx=mean.ctx)
     turned = squeeze(matmul(cholesky(cov), expand_dims(noise, -1)), -1)
     return mean + turned
 

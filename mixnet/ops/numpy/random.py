@@ -140,7 +140,7 @@ def _parameters(name: str, parameters: dict[str, Any], inputs: Sequence[Any]) ->
 def _full_shape(name: str, size: Any, parameters: Sequence[Any], batch: bool) -> tuple[int, ...]:
     """Shape of the result: ``size``, or the parameters' own; with ``batch`` one before the other."""
     own = jnp.broadcast_shapes(*(jnp.shape(each) for each in parameters))
-    if size is None:
+    if not size:
         return own
     if batch:
         return (*size, *own)
@@ -161,6 +161,7 @@ def _declare(
     dtypes: bool = False,
     batch: bool = False,
     differentiable: bool = True,
+    as_mxnet: bool = True,
 ) -> None:
     """Declare an operator.
 
@@ -171,6 +172,7 @@ def _declare(
         dtypes: whether it has the attribute ``dtype``.
         batch: whether ``size`` stands before the shape of the parameters, or is the whole shape.
         differentiable: whether gradients flow into the parameters.
+        as_mxnet: whether it draws from MXNet's generators.
     """
 
     def drawn(
@@ -205,12 +207,13 @@ def _declare(
         numbers.append(attribute("dtype", DType | None, "float32"))
     inputs = [array(each).replace(default=None) for each in _INPUTS[: len(parameters)]]
     present(drawn, name, draw.__doc__ or "", [*inputs, *numbers, attribute("key", Any)])
+    on_numpy = as_mxnet and draw in (_uniform, _normal)
     # MXNet keeps the standard draw as a hidden second output, and numbers the names then.
     outputs = ("output0",) if differentiable and name != "_npi_gamma" else ("output",)
     declared = op(name, arguments=_array_inputs(list(parameters)), output_names=outputs,
-                  differentiable=differentiable, draws_per_element=True, draws_as_mxnet=True,
+                  differentiable=differentiable, draws_per_element=True, draws_as_mxnet=as_mxnet,
                   draws_by_value=draw is _gamma,
-                  draws_on_numpy="size" if draw in (_uniform, _normal) else None)(drawn)  # fmt: skip
+                  draws_on_numpy="size" if on_numpy else None, in_amp_lists=as_mxnet)(drawn)  # fmt: skip
     declared.infer_outputs(results)
 
 
@@ -223,6 +226,8 @@ _declare("_npi_uniform", _uniform, _ENDS, dtypes=True, differentiable=False)
 _declare("_npi_uniform_n", _uniform, _ENDS, dtypes=True, batch=True, differentiable=False)
 _declare("_npi_normal", _normal, _PLACE, dtypes=True)
 _declare("_npi_normal_n", _normal, _PLACE, dtypes=True, batch=True)
+# Noise that leaves MXNet's generators alone, for what draws there from one that no seed reaches.
+_declare("_noise", _normal, _PLACE, dtypes=True, as_mxnet=False)
 _declare("_npi_gamma", _gamma, _GAMMA, dtypes=True, differentiable=False)
 _declare("_npi_gumbel", _gumbel, _PLACE)
 _declare("_npi_logistic", _logistic, _PLACE)

@@ -105,6 +105,13 @@ def test_whoever_draws_otherwise_does_not_disturb_mxnets_numbers() -> None:
     assert draw() != first
 
 
+def test_multivariate_normal_numbers_do_not_disturb_mxnets_numbers() -> None:
+    mx.random.seed(10)
+    mx.np.random.multivariate_normal(mx.np.zeros(2), mx.np.eye(2), 3).asnumpy()
+    after = mx.np.random.uniform(size=(2,)).asnumpy()
+    np.testing.assert_allclose(after, [0.71817625, 0.03998936], rtol=1e-6)
+
+
 def test_threefry_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIXNET_RANDOM", "threefry")
     mx.random.seed(5)

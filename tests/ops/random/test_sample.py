@@ -349,6 +349,7 @@ def test_parameters_of_numpys_operators_broadcast() -> None:
     assert nd._npi_normal(b, loc=1.0, scale=None).shape == (3, 1)
     assert nd._npi_normal(a, b, size=(5, 3, 2), **_PLACE).shape == (5, 3, 2)
     assert nd._npi_normal_n(a, b, size=(5,), **_PLACE).shape == (5, 3, 2)
+    assert nd._npi_normal(a, b, size=(), **_PLACE).shape == (3, 2)
     assert nd._npi_normal(loc=1.0, scale=2.0).shape == ()
     assert nd._npi_gamma(shape=1.0, scale=2.0, size=3, dtype="float64").dtype == np.float64
     assert nd._npi_bernoulli(prob=0.5, logit=None, is_logit=False, dtype="bool").dtype == np.bool_

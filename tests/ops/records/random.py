@@ -26,5 +26,5 @@ RANDOM = {
     *(f"_random_{name}_like" for name in DISTRIBUTIONS),
     *(f"_sample_{name}" for name in DISTRIBUTIONS),
     *(f"_npi_{name}" for name in _NUMPYS.split()),
-    "_random_randint", "_sample_multinomial", "_sample_unique_zipfian", "_shuffle",
+    "_noise", "_random_randint", "_sample_multinomial", "_sample_unique_zipfian", "_shuffle",
 }  # fmt: skip
