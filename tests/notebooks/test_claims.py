@@ -157,9 +157,9 @@ def test_lesson_20_says_what_its_walks_do() -> None:
         "momentum by hand is mixnet's: True"
     )
     assert "Adam's did: True" in printed(the("20_optimizers", "store.set_optimizer"))
-    assert "220 learning rates, programs compiled: 0" in printed(
-        the("20_optimizers", "reset_counters")
-    )
+    compiled = printed(the("20_optimizers", "reset_counters"))
+    first, then = re.findall(r"learning rates, programs compiled: (\d+)", compiled)
+    assert int(first) > 0 and int(then) == 0
     assert "4,810 weights" in printed(the("20_optimizers", '"Nesterov": ('))
     after = re.findall(r"correct (\S+)%", printed(the("20_optimizers", '"Nesterov": (')))
     assert len(after) == 6 and min(map(float, after)) > 90
