@@ -50,6 +50,11 @@ class Pool:
         self.idle = 0
 
 
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []  # what the thread runs, the innermost last
+
+
 class ThreadedEngine(Engine):
     """Runs tasks on threads as soon as their variables allow: readers in parallel, writers alone.
 
@@ -81,7 +86,7 @@ class ThreadedEngine(Engine):
         self._pending: set[Task] = set()
         self._quick: deque[Task] = deque()  # ready tasks that need no worker
         self._stopping = False
-        self._thread = threading.local()  # .tasks: what this thread runs, the innermost last
+        self._thread = _OfThread()
 
     # ---- taking tasks over ----------------------------------------------------------------------
 
@@ -192,7 +197,7 @@ class ThreadedEngine(Engine):
 
     def _execute(self, task: Task) -> None:
         try:
-            running = self._running()
+            running = self._thread.tasks
             running.append(task)
             self._work(task)
         finally:
@@ -223,7 +228,7 @@ class ThreadedEngine(Engine):
 
     def _leave(self, task: Task) -> None:
         """Detach this thread from a task."""
-        running = self._running()
+        running = self._thread.tasks
         if running and running[-1] is task:
             running.pop()
 
@@ -260,14 +265,6 @@ class ThreadedEngine(Engine):
                     self.release(task)
                 raise
 
-    def _running(self) -> list[Task]:
-        tasks: list[Task]
-        try:
-            tasks = self._thread.tasks
-        except AttributeError:
-            tasks = self._thread.tasks = []
-        return tasks
-
     def run_quietly(self, task: Task) -> None:
         try:
             if task.missing:
@@ -285,7 +282,7 @@ class ThreadedEngine(Engine):
     def release(self, task: Task) -> None:
         if task.state is State.CLAIMED:
             self._mend(task)
-        elif task.state is State.RUNNING and task in self._running():
+        elif task.state is State.RUNNING and task in self._thread.tasks:
             if task.on_wait is None:
                 self._mend(task, ended=True)  # between its work and the end of the task
             else:
@@ -300,7 +297,7 @@ class ThreadedEngine(Engine):
             task: what was interrupted.
             ended: its work has run.
         """
-        running = self._running()
+        running = self._thread.tasks
         if task in running:
             running.remove(task)
         with self._lock:
@@ -369,7 +366,7 @@ class ThreadedEngine(Engine):
     def _wait_for_version(self, var: Var) -> None:
         target = var.pushed
         if var.version < target:
-            running = self._running()
+            running = self._thread.tasks
             if running:
                 running[-1].waits_for = var
             try:
@@ -386,7 +383,7 @@ class ThreadedEngine(Engine):
         self._raise_unreported()
 
     def _wait_quietly(self) -> None:
-        mine = self._running()
+        mine = self._thread.tasks
         rest: set[Task] = set()
 
         def left() -> set[Task]:
@@ -462,7 +459,7 @@ class ThreadedEngine(Engine):
         Raises:
             MXNetError: they wait for this thread.
         """
-        mine = set(self._running())
+        mine = set(self._thread.tasks)
         visited: set[Task] = set()
         stack = list(roots)
         while stack:
@@ -537,7 +534,7 @@ def _stop_all() -> None:
 def wait_before_fork() -> None:
     """Wait for all tasks pushed so far, except in a task that forks, which cannot wait for itself."""
     for engine in list(_engines):
-        if not engine._running():
+        if not engine._thread.tasks:
             engine._wait_quietly()
 
 
@@ -556,7 +553,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     for engine in list(_engines):
-        running = engine._running()
+        running = engine._thread.tasks
         pending = [task for task in engine._pending if task not in running]
         engine._telling = locks.make("errors")
         engine._unreported = []  # the parent reports them

@@ -547,7 +547,8 @@ def test_what_is_not_taken(tmp_path: Path) -> None:
     with pytest.raises(AttributeTypeError, match=r"'net\.pt' ends in \.pt; expected \.json"):
         Look("net.pt")
     with pytest.raises(
-        AttributeTypeError, match=r"arrays or shapes by name, such as data=x, not NDArray"
+        AttributeTypeError,
+        match=r"look: a symbol takes its inputs by name, such as .*, not a NDArray",
     ):
         Look(small_symbol(), nd.ones((2, 3)))
     with pytest.raises(AttributeTypeError, match="JAX cannot trace it"):

@@ -21,7 +21,7 @@ from mixnet.module.module import Module
 from mixnet.ndarray.create import array
 from mixnet.ndarray.ndarray import NDArray
 from mixnet.passes.plan_memory import MemoryPlan, plan_memory, with_fewest_reads
-from mixnet.stages.recording import complete
+from mixnet.stages.recording import complete, inputs_by_name
 from mixnet.stages.stages import Stages, stages
 from mixnet.symbol.symbol import Symbol, load
 from mixnet.widgets.graph.rows import Pictured
@@ -170,15 +170,7 @@ def _of_symbol(
     symbol: Symbol, inputs: Sequence[Any], train: bool, named: Mapping[str, Any], boundary: FrameType,
     parameters: Mapping[str, NDArray],
 ) -> Subject:  # fmt: skip
-    by_name = dict(named)
-    for each in inputs:
-        if not isinstance(each, Mapping):
-            raise AttributeTypeError(
-                f"look: a symbol takes arrays or shapes by name, such as {symbol.list_arguments()[0]}=x, not "
-                f"{type(each).__name__} by position."
-            )
-        by_name.update(each)
-    known = {**parameters, **by_name}
+    known = {**parameters, **inputs_by_name("look", inputs, named)}
     picture = pictured(symbol, (), train, None, known, boundary)
     picture.data = picture.data - frozenset(parameters)
     subject = Subject(picture)
