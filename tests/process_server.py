@@ -22,13 +22,10 @@ from types import TracebackType
 from typing import Any
 
 
-LAUNCHER = ["-m", "mixnet.tools.launch"]
-
-
 def main() -> None:
     """Answer requests until the tests' process ends; in a child, run its program.
 
-    The launcher of jobs starts workers: it gets a server of its own, since it is the one that waits for them.
+    A program that starts others gets a server of its own, since it is the one that waits for them.
     """
     connection = socket.socket(fileno=int(sys.argv[1]))
     environment = dict(os.environ)
@@ -45,17 +42,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # children do not copy the memory of these objects when they look for garbage
     connection.sendall(json.dumps(sorted(names)).encode())
-    request, files = _serve(connection)
-    server = None
-    if request["arguments"][:2] == LAUNCHER and "mixnet" in sys.argv[2:]:
-        server, connection = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        if os.fork() == 0:
-            os.setsid()  # signals for the launcher and what it started are not for its server
-            server.close()
-            server = None
-            for each in files:
-                os.close(each)
-            request, files = _serve(connection)
+    request, files, server = _request(connection)
     _become(request, files, base, keep=server)
     if server is not None:
         from tests import processes
@@ -63,6 +50,25 @@ def main() -> None:
         processes.fork_from(server, names, environment)
     warnings.filters[:] = filters  # type: ignore[index]
     _run(request["arguments"])
+
+
+def _request(
+    connection: socket.socket,
+) -> tuple[dict[str, Any], list[int], socket.socket | None]:
+    """What a child is asked to run, its files, and the connection to a server of its own."""
+    request, files = _serve(connection)
+    if not request["starts_others"]:
+        return request, files, None
+    server, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork():
+        other.close()
+        return request, files, server
+    os.setsid()  # signals for the program and what it started are not for its server
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    server.close()
+    for each in files:
+        os.close(each)
+    return _request(other)
 
 
 def _serve(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:

@@ -31,7 +31,11 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
 
 
 # Settings that change nothing of what mixnet is after its import, or that a child makes good.
-SAME = {"DMLC_ROLE": ("worker",), "PYTHONUNBUFFERED": ("1",)}
+SAME = {
+    "DMLC_ROLE": ("worker",),
+    "PYTHONUNBUFFERED": ("1",),
+    "TERM": ("xterm-color",),  # what a kernel sets for the programs that it starts
+}
 
 
 class _Server:
@@ -140,6 +144,7 @@ class Popen(subprocess.Popen[Any]):
     """``subprocess.Popen``; Python processes are forked where that makes no difference to the program."""
 
     imports = IMPORTS  # the lists of modules that a server may have imported, the first that serves
+    starting = ("mixnet.tools.launch",)  # programs that start others, which are forked too
 
     def _execute_child(self, *given: Any) -> None:
         """What ``subprocess`` calls to start a process, with CPython's arguments since 3.11."""
@@ -159,6 +164,7 @@ class Popen(subprocess.Popen[Any]):
                 "environment": environment,
                 "folder": os.path.abspath(folder or "."),
                 "new_session": bool(new_session),
+                "starts_others": any(os.fspath(each) in self.starting for each in args[2:3]),
             }
             files = [end if end != -1 else usual for usual, end in enumerate(ends[:1] + ends[3::2])]
             self.pid = server.fork(request, files)
