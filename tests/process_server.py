@@ -23,8 +23,12 @@ from typing import Any
 
 
 def main() -> None:
-    """Answer requests until the tests' process ends; return in a child, which then runs its program."""
+    """Answer requests until the tests' process ends; in a child, run its program.
+
+    A program that starts others gets a server of its own, since it is the one that waits for them.
+    """
     connection = socket.socket(fileno=int(sys.argv[1]))
+    environment = dict(os.environ)
     with _names_read() as names:
         for name in sys.argv[2:]:
             importlib.import_module(name)
@@ -38,6 +42,37 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # children do not copy the memory of these objects when they look for garbage
     connection.sendall(json.dumps(sorted(names)).encode())
+    request, files, server = _request(connection)
+    _become(request, files, base, keep=server)
+    if server is not None:
+        from tests import processes
+
+        processes.fork_from(server, names, environment)
+    warnings.filters[:] = filters  # type: ignore[index]
+    _run(request["arguments"])
+
+
+def _request(
+    connection: socket.socket,
+) -> tuple[dict[str, Any], list[int], socket.socket | None]:
+    """What a child is asked to run, its files, and the connection to a server of its own."""
+    request, files = _serve(connection)
+    if not request["starts_others"]:
+        return request, files, None
+    server, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork():
+        other.close()
+        return request, files, server
+    os.setsid()  # signals for the program and what it started are not for its server
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    server.close()
+    for each in files:
+        os.close(each)
+    return _request(other)
+
+
+def _serve(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Fork a process for each request, and return in it; end with the process that asks."""
     while True:
         message, files, _flags, _address = socket.recv_fds(connection, 1 << 20, 3)
         if not message:
@@ -46,9 +81,7 @@ def main() -> None:
         pid = _fork_orphan(request["new_session"])
         if pid == 0:
             connection.close()
-            _become(request, files, base)
-            warnings.filters[:] = filters  # type: ignore[index]
-            return _run(request["arguments"])
+            return request, files
         for each in files:
             os.close(each)
         connection.sendall(b"%d" % pid)
@@ -97,13 +130,19 @@ def _fork_orphan(new_session: bool) -> int:
         return int(pipe.read())
 
 
-def _become(request: dict[str, Any], files: list[int], base: list[str]) -> None:
+def _become(
+    request: dict[str, Any], files: list[int], base: list[str], keep: socket.socket | None
+) -> None:
     """Take over what a new process gets from the one that starts it."""
     for number, file in enumerate(files):
         os.dup2(file, number)
-    os.closerange(3, 1024)
+    kept = 3 if keep is None else keep.fileno()
+    os.closerange(3, kept)
+    os.closerange(kept + (keep is not None), 1024)
     os.environ.clear()
     os.environ.update(request["environment"])
+    if os.environ.get("PYTHONUNBUFFERED"):
+        _write_at_once()
     os.chdir(request["folder"])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     arguments = request["arguments"]
@@ -115,6 +154,15 @@ def _become(request: dict[str, Any], files: list[int], base: list[str]) -> None:
     sys.orig_argv = [sys.executable, *arguments]
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()
+
+
+def _write_at_once() -> None:
+    for number, name in (1, "stdout"), (2, "stderr"):
+        usual = getattr(sys, name)
+        raw = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115
+        text = io.TextIOWrapper(raw, usual.encoding, usual.errors, write_through=True)
+        setattr(sys, name, text)
+        setattr(sys, f"__{name}__", text)
 
 
 def _run(arguments: list[str]) -> None:

@@ -30,20 +30,41 @@ READ_AT_START = ("PYTHON", "LD_", "MALLOC_", "OMP_", "OPENBLAS_", "MKL_")
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
 
 
+# Settings that change nothing of what mixnet is after its import, or that a child makes good.
+SAME = {
+    "DMLC_ROLE": ("worker",),
+    "PYTHONUNBUFFERED": ("1",),
+    "TERM": ("xterm-color",),  # what a kernel sets for the programs that it starts
+}
+
+
 class _Server:
     """A process of ``tests/process_server.py``."""
 
-    def __init__(self, modules: tuple[str, ...]) -> None:
-        self._connection, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._environment = dict(os.environ)
+    def __init__(
+        self,
+        connection: socket.socket,
+        names: set[str],
+        environment: dict[str, str],
+        process: subprocess.Popen[bytes] | None = None,
+    ) -> None:
+        self._connection, self._process = connection, process
+        self._names, self._environment = names, environment
+        self._connection.settimeout(120)
+
+    @classmethod
+    def start(cls, modules: tuple[str, ...]) -> _Server:
+        """One that has imported these modules."""
+        connection, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        environment = dict(os.environ)
         command = [sys.executable, "-m", "tests.process_server", str(other.fileno()), *modules]
         with other:
-            self._process = subprocess.Popen(
-                command, cwd=ROOT, env=self._environment, pass_fds=[other.fileno()],
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=environment, pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             )  # fmt: skip
-        self._connection.settimeout(120)
-        self._names = set(json.loads(self._connection.recv(1 << 20)))
+        connection.settimeout(120)
+        return cls(connection, set(json.loads(connection.recv(1 << 20))), environment, process)
 
     def serves(self, environment: Mapping[str, str]) -> bool:
         """Whether a process with this environment would have imported the same."""
@@ -52,7 +73,10 @@ class _Server:
             for name in (*environment, *self._environment)
             if name.startswith(READ_AT_START) and name != "PYTHONPATH"
         }
-        return all(environment.get(name) == self._environment.get(name) for name in names)
+        return all(
+            environment.get(name) in (self._environment.get(name), *SAME.get(name, ()))
+            for name in names
+        )
 
     def fork(self, request: dict[str, Any], files: list[int]) -> int:
         """The number of a new process, which is a child of this one."""
@@ -64,14 +88,15 @@ class _Server:
         finally:
             libc.prctl(_SUBREAPER, 0, 0, 0, 0)
         if not answer:
-            raise ChildProcessError(f"the server of processes ended: {self._process.wait(10)}")
+            raise ChildProcessError("the server of processes ended")
         return int(answer)
 
     def end(self) -> None:
-        """End it, and wait until it has."""
+        """End it, and wait until it has, if this process started it."""
         self._connection.close()
-        self._process.kill()
-        self._process.wait(60)
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(60)
 
 
 _lock = threading.Lock()
@@ -92,10 +117,17 @@ def _server(choices: tuple[tuple[str, ...], ...], environment: Mapping[str, str]
         if modules not in _servers:
             if _starts[modules] == 1:
                 continue
-            _servers[modules] = _Server(modules)
+            _servers[modules] = _Server.start(modules)
         if _servers[modules].serves(environment):
             return _servers[modules]
     return None
+
+
+def fork_from(connection: socket.socket, names: set[str], environment: dict[str, str]) -> None:
+    """Let ``subprocess`` start what it can from a server that this process was given."""
+    _servers[IMPORTS[0]] = _Server(connection, names, environment)
+    Popen.imports = IMPORTS[:1]
+    subprocess.Popen = Popen  # type: ignore[misc]
 
 
 def _can_be_forked(args: Any, options: tuple[Any, ...]) -> bool:
@@ -112,6 +144,7 @@ class Popen(subprocess.Popen[Any]):
     """``subprocess.Popen``; Python processes are forked where that makes no difference to the program."""
 
     imports = IMPORTS  # the lists of modules that a server may have imported, the first that serves
+    starting = ("mixnet.tools.launch",)  # programs that start others, which are forked too
 
     def _execute_child(self, *arguments: Any) -> None:
         """What ``subprocess`` calls to start a process, with CPython's arguments since 3.11."""
@@ -131,6 +164,7 @@ class Popen(subprocess.Popen[Any]):
                 "environment": environment,
                 "folder": os.path.abspath(folder or "."),
                 "new_session": bool(new_session),
+                "starts_others": any(os.fspath(each) in self.starting for each in args[2:3]),
             }
             files = [end if end != -1 else usual for usual, end in enumerate(ends[:1] + ends[3::2])]
             self.pid = server.fork(request, files)

@@ -115,3 +115,39 @@ def test_a_process_leads_its_group_before_its_number_is_known() -> None:
         finally:
             process.kill()
             process.wait(60)
+
+
+def test_a_launcher_forks_its_workers(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os\n" + WHO + "print(os.environ['DMLC_ROLE'], os.getsid(0) == os.getpid())\n"
+    )
+    launch = [
+        "-m",
+        "mixnet.tools.launch",
+        "--launcher",
+        "local",
+        "-n",
+        "2",
+        sys.executable,
+        str(program),
+    ]
+    lines = _own({}, *launch)
+    for rank in range(2):
+        first, second, third = (each for each in lines if each.startswith(f"[rank {rank}] "))
+        assert "['jax', 'mixnet', 'numpy']" in first and str(os.getpid()) not in first.split()
+        assert second.endswith("6.0 None") and third.endswith("worker True")
+
+
+def test_what_is_printed_is_written_at_once_where_python_is_told_so() -> None:
+    program = "import sys, time\nprint(*{'mixnet'} & {*sys.modules}, end='!')\ntime.sleep(60)"
+    process = processes.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+    )
+    with process:
+        try:
+            assert process.stdout is not None and process.stdout.read(7) == b"mixnet!"
+        finally:
+            process.kill()

@@ -171,6 +171,7 @@ class Kernel(processes.Popen):
         ("numpy", "jax", "mixnet", "ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.zmqshell",
          "IPython.core.completer", "matplotlib.pyplot", "matplotlib_inline.backend_inline", "anywidget"),
     )  # fmt: skip
+    starting = ("ipykernel_launcher", *processes.Popen.starting)
 
 
 @pytest.fixture

@@ -365,6 +365,28 @@ def pages(context: Any) -> Iterator[dict[str, Watched]]:
         each.page.close()
 
 
+# A launcher keeps the place: JupyterLab would open one later, in front of the next notebook.
+LEAVE = """async () => {
+  const { shell, commands } = jupyterapp;
+  const left = [...shell.widgets('main')];
+  await commands.execute('launcher:create');
+  for (const each of left) {
+    await each.sessionContext?.shutdown();
+    each.dispose();
+  }
+}"""
+
+
+def in_lab(page: Any) -> bool:
+    """Whether a page shows JupyterLab."""
+    return bool(page.evaluate("location.pathname.startsWith('/lab') && Boolean(window.jupyterapp)"))
+
+
+def leave(page: Any) -> None:
+    """Close all notebooks of JupyterLab without saving, and end their kernels."""
+    within(page, LEAVE)
+
+
 def lend(
     pages: dict[str, Watched], context: Any, request: pytest.FixtureRequest, script: str
 ) -> Iterator[Watched]:
@@ -385,7 +407,10 @@ def lend(
         pages.pop(script).page.close()
     else:
         lent.page.set_default_timeout(TIMEOUT)
-        lent.page.goto("about:blank")
+        if in_lab(lent.page):
+            leave(lent.page)
+        else:
+            lent.page.goto("about:blank")
         lent.outside.clear()
         lent.errors.clear()
 

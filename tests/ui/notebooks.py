@@ -6,7 +6,7 @@ from typing import Any
 
 import nbformat
 
-from tests.ui.conftest import TOKEN, Server, within
+from tests.ui.conftest import TOKEN, Server, in_lab, leave, within
 
 IDLE = "() => window.jupyterapp?.shell?.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 
@@ -23,8 +23,20 @@ def write(server: Server, name: str, *cells: str) -> str:
     return f"{name}.ipynb"
 
 
+OPENED = f"(path) => jupyterapp.shell.currentWidget?.context?.path === path && ({IDLE})()"
+
+
 def open_in(page: Any, server: Server, name: str) -> None:
-    """Open a notebook and wait for its kernel."""
+    """Open a notebook and wait for its kernel.
+
+    A page of JupyterLab that is open stays: loading it takes most of a test's time. ``about:blank`` before
+    loads it anew.
+    """
+    if page.url.startswith(f"{server.url}/") and in_lab(page):
+        leave(page)
+        command(page, "docmanager:open", path=name)
+        page.wait_for_function(OPENED, arg=name, timeout=120_000)
+        return
     lab = (server.folder.parent / "settings").exists() and "lab" in server.folder.parent.name
     place = f"lab/tree/{name}?token={TOKEN}&reset" if lab else f"notebooks/{name}?token={TOKEN}"
     page.goto(f"{server.url}/{place}", wait_until="commit")

@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from mixnet.widgets import live
-from tests.ui.conftest import ROOT, Server, Watched, settle
+from tests.ui.conftest import ROOT, Server, Watched, leave, settle
 from tests.ui.notebooks import command, open_in, restart
 from tests.ui.reading import FIND
 
@@ -67,8 +67,8 @@ def reads(page: Any, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", OPENED, ids=lambda path: path.stem)
-def test_it_opens_as_it_is_stored(lab: Server, watched: Watched, course: str, path: Path) -> None:
-    opens(lab, watched, course, path)
+def test_it_opens_as_it_is_stored(lab: Server, noting: Watched, course: str, path: Path) -> None:
+    opens(lab, noting, course, path)
 
 
 def opens(lab: Server, watched: Watched, course: str, path: Path) -> None:
@@ -101,8 +101,13 @@ def test_it_opens_runs_is_saved_and_opened_again(
     outputs = [each for cell in saved.cells for each in cell.get("outputs", [])]
     assert not [each for each in outputs if each.output_type == "error"]
     assert not [each for each in outputs if live.MIME in each.get("data", {})]
-    restart(page)
-    page.goto("about:blank")
+    assert noting.errors == []
+    if EVERY:
+        restart(page)
+        page.goto("about:blank")
+    else:
+        leave(page)
+        noting.errors.clear()  # its kernel ended before it had answered all views
     open_in(page, lab, name)
     reads(page, lab.folder / name)
     assert noting.errors == []
