@@ -120,7 +120,7 @@ def test_a_process_leads_its_group_before_its_number_is_known() -> None:
 def test_a_launcher_forks_its_workers(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
-        "import os\n" + WHO + "print(os.environ['DMLC_ROLE'], os.getsid(0) == os.getpid())\n"
+        "import os\n" + DESCRIBE + "print(os.environ['DMLC_ROLE'], os.getsid(0) == os.getpid())\n"
     )
     launch = [
         "-m",
