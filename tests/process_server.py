@@ -136,9 +136,9 @@ def _become(
     """Take over what a new process gets from the one that starts it."""
     for number, file in enumerate(files):
         os.dup2(file, number)
-    kept = 3 if keep is None else keep.fileno()
-    os.closerange(3, kept)
-    os.closerange(kept + (keep is not None), 1024)
+    preserved = 3 if keep is None else keep.fileno()
+    os.closerange(3, preserved)
+    os.closerange(preserved + (keep is not None), 1024)
     os.environ.clear()
     os.environ.update(request["environment"])
     if os.environ.get("PYTHONUNBUFFERED"):

@@ -117,10 +117,10 @@ class Member:
                 self.agreement.wake()
             if "lost" in message:
                 lost = message["lost"]
-                who = lost["name"].partition(" (")[0]
+                worker = lost["name"].partition(" (")[0]
                 self._lose(
                     f"{lost['name']} {lost['reason']}. Nothing can be exchanged without it: this process "
-                    f"ends, too. Look at what {who} printed, and start all workers again from "
+                    f"ends, too. Look at what {worker} printed, and start all workers again from "
                     f"the last checkpoint."
                 )
             if not line:

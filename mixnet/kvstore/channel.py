@@ -44,7 +44,7 @@ class Channel:
         self._connection: Bytes | None = None
         self._count = self._done = 0
         self._error = ""  # of the last command
-        self._gone: WorkerLostError | JobError | None = None
+        self._failure: WorkerLostError | JobError | None = None
         self._unconfirmed: deque[tuple[int, tuple[Any, ...]]] = deque()
 
     @property
@@ -55,7 +55,7 @@ class Channel:
     @property
     def is_gone(self) -> bool:
         """Whether the server was unreachable for too long, or is not of this job: it is not tried again."""
-        return self._gone is not None
+        return self._failure is not None
 
     def do(self, command: str, store: int, content: object) -> None:
         """Execute a command on the server, exactly once.
@@ -137,8 +137,8 @@ class Channel:
 
     def _persist(self, work: Callable[[], None]) -> None:
         """Perform an action on the server; retry on a new connection if one was lost."""
-        if self._gone is not None:
-            raise self._gone
+        if self._failure is not None:
+            raise self._failure
         end = None
         while True:
             try:
@@ -147,7 +147,7 @@ class Channel:
                     self._note(self._call("progress", self._worker))
                 return work()
             except JobError as error:
-                self._gone = error
+                self._failure = error
                 raise
             except _LOST as error:
                 with suppress(OSError):
@@ -157,11 +157,11 @@ class Channel:
                 if (reason := self._lost()) is not None:
                     raise reason from None
                 if time.monotonic() > end:
-                    self._gone = WorkerLostError(
+                    self._failure = WorkerLostError(
                         f"{self._name} could not be reached for {self._seconds:g} s: "
                         f"{error or 'it has ended'}. Look "
                         f"at what it printed, and start all processes again from the last checkpoint. "
                         f"mixnet-launch restarts servers that are killed."
                     )
-                    raise self._gone from None
+                    raise self._failure from None
                 time.sleep(_PAUSE)

@@ -91,11 +91,13 @@ def test_a_server_that_does_not_come_back(when: str, tmp_path: Path) -> None:
                         stderr=subprocess.PIPE, text=True)
         for role in roles
     ]  # fmt: skip
-    said = [process.communicate(timeout=120)[1] for process in started]
+    messages = [process.communicate(timeout=120)[1] for process in started]
     codes = [process.returncode for process in started]
-    assert codes == [1, -9, EXIT_LOST, EXIT_LOST], said
-    assert said[2].count("WorkerLostError: server 0 could not be reached for 15 s") == 1, said[2]
-    assert said[3].count("WorkerLostError: rank 0") == 1, said[3]
+    assert codes == [1, -9, EXIT_LOST, EXIT_LOST], messages
+    assert messages[2].count("WorkerLostError: server 0 could not be reached for 15 s") == 1, (
+        messages[2]
+    )
+    assert messages[3].count("WorkerLostError: rank 0") == 1, messages[3]
 
 
 @pytest.mark.parametrize("has_folder", [True, False])

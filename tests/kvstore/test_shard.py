@@ -329,7 +329,7 @@ def test_the_key_of_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     late = threading.Timer(0.3, path.rename, [tmp_path / "late"])
     late.start()  # as on a network disk
     assert len(job_key.read(str(tmp_path / "late"))) == 64
-    late.join()
+    late.join(10)
     monkeypatch.setattr(job_key, "_LATE_SECONDS", 0.1)
     with pytest.raises(JobError, match=r"cannot be read.*MIXNET_SERVER_FOLDER"):
         job_key.read(str(tmp_path / "none"))

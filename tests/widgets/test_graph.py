@@ -408,8 +408,8 @@ def test_a_difference_of_networks_matches_attributes() -> None:
     assert nets[0].hidden.name == nets[1].out.name
     view = GraphView.diff(*(GraphView(net, (1, 3)) for net in nets))
     change, of_block = view.payload["facts"]["change"], Reader(view.payload)
-    found = {of_block.path(of_block.blocks[i]): change[i] for i in range(1, len(change))}
-    assert found == {"out": 0, "hidden": 2}
+    changes = {of_block.path(of_block.blocks[i]): change[i] for i in range(1, len(change))}
+    assert changes == {"out": 0, "hidden": 2}
     assert len(set(view.payload["names"])) == len(change)
     (rewired,) = [text for text in view.payload["facts"]["told"] if text]
     assert rewired.startswith("reads data, ") and "; read hidden" in rewired

@@ -83,8 +83,8 @@ def _softmax_label(data: Any, label: Any, multi_output: bool) -> Any:
     if not multi_output:
         return label if label == data else data[:-1]
     # MXNet makes a flat label where nothing is known, and takes any of these.
-    taken = data, (data[0], *data[2:]), (data[0], 1, *data[2:])
-    return label if label in taken else (data[0], math.prod(data[2:]))
+    accepted = data, (data[0], *data[2:]), (data[0], 1, *data[2:])
+    return label if label in accepted else (data[0], math.prod(data[2:]))
 
 
 @softmax_output.set_gradient

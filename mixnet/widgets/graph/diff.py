@@ -82,11 +82,11 @@ def _as_named_in(after: Pictured, before: Pictured) -> Pictured:
     """
     if not all(any(kind for kind, _ in each.blocks.values()) for each in (before, after)):
         return before
-    taken = [row["name"] for row in after.rows]
+    names = [row["name"] for row in after.rows]
     blocks = {}
     for path, (kind, _) in before.blocks.items():
         prefix = ".".join(path) + "_" if path else ""
-        while any(name.startswith(prefix) for name in taken):
+        while any(name.startswith(prefix) for name in names):
             prefix = f"before.{prefix}"
         blocks[path] = after.blocks.get(path, (kind, prefix))
     rows = []
