@@ -38,10 +38,10 @@ def check_options(function: str, options: dict[str, Any]) -> None:
     for key, value in options.items():
         if key == "name":  # a symbol's
             continue
-        taken = ["out"] if function in _WITHOUT_OPTIONS else list(_UFUNC_OPTIONS)
-        if key not in taken:
+        allowed = ["out"] if function in _WITHOUT_OPTIONS else list(_UFUNC_OPTIONS)
+        if key not in allowed:
             raise AttributeTypeError(
-                f"{function} has no option {key!r}; it takes {', '.join(taken)}."
+                f"{function} has no option {key!r}; it takes {', '.join(allowed)}."
             )
         if key == "dtype" and value is not None:
             is_named = not isinstance(value, onp.dtype) and value in _NUMBERS
