@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 _UFUNC_OPTIONS = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True}
 
 
-_TESTS = ("isnan", "isinf", "isposinf", "isneginf", "isfinite")
-# For these dtypes of a test MXNet raises NotImplementedError, for others TypeError.
+# Functions that MXNet writes without the options of a ufunc.
+_WITHOUT_OPTIONS = {
+    "true_divide", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal",
+}  # fmt: skip
+# For these dtypes MXNet raises NotImplementedError, for others TypeError, NumPy's objects too.
 _NUMBERS: list[Any] = ["float16", "float32", "float64", "int8", "uint8", "int32", "int64"]
 _NUMBERS += [getattr(onp, name) for name in _NUMBERS]
 
@@ -29,19 +32,21 @@ def check_options(function: str, options: dict[str, Any]) -> None:
     """Raise unless the options of a NumPy ufunc have the only values that are kept.
 
     Raises:
-        TypeError: an unknown option; ``dtype`` of a test such as isnan that is none of numbers.
-        NotImplementedError: ``where=`` and the like with another value; ``dtype`` of a test.
+        TypeError: an unknown option; ``dtype`` that is no name or type of numbers.
+        NotImplementedError: ``where=`` and the like with another value; ``dtype``.
     """
     for key, value in options.items():
         if key == "name":  # a symbol's
             continue
-        if key not in _UFUNC_OPTIONS:
+        allowed = ["out"] if function in _WITHOUT_OPTIONS else list(_UFUNC_OPTIONS)
+        if key not in allowed:
             raise AttributeTypeError(
-                f"{function} has no option {key!r}; it takes {', '.join(_UFUNC_OPTIONS)}."
+                f"{function} has no option {key!r}; it takes {', '.join(allowed)}."
             )
-        if key == "dtype" and function in _TESTS and value is not None:
-            kind = OptionError if value in _NUMBERS else AttributeTypeError
-            raise kind(f"{function}: dtype is not supported; the result is boolean.")
+        if key == "dtype" and value is not None:
+            is_named = not isinstance(value, onp.dtype) and value in _NUMBERS
+            kind = OptionError if is_named else AttributeTypeError
+            raise kind(f"{function}: dtype={value!r:.60} is not supported; cast with astype().")
         if value is not _UFUNC_OPTIONS[key] and value != _UFUNC_OPTIONS[key] and value is not None:
             raise OptionError(
                 f"{function}: {key}={value!r} is not supported; leave it at {_UFUNC_OPTIONS[key]!r}."

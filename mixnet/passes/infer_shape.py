@@ -11,6 +11,7 @@ from mixnet.base import DTypeError, MXNetError, ShapeError, checked_shape
 from mixnet.dtype import as_dtype
 from mixnet.graph.graph import Graph
 from mixnet.graph.node import Entry, Node, made_in
+from mixnet.graph.subgraph import SubGraph
 from mixnet.ops.op import Op
 from mixnet.ops.operator import Operator, Statics, is_own
 from mixnet.ops.reason import reason
@@ -30,6 +31,11 @@ ONE_SHAPE = "__one_shape__"
 def is_known(shape: Any) -> bool:
     """Whether a shape is complete; 0 and -1 are unknown extents."""
     return shape is not None and all(extent > 0 for extent in shape)
+
+
+def _of_element(body: SubGraph, shape: Shape) -> Shape:
+    """The shape of what a body gets of an array along its first axis."""
+    return shape[1:] if len(shape) != 1 or body.has_scalars else (1,)
 
 
 Question = Literal["shapes", "dtypes", "both"]
@@ -299,7 +305,7 @@ class Inference:
             for variable, place in zip(body.graph.inputs, places, strict=True):
                 shape = self.shapes.get(node.inputs[place.number])
                 if shape is not None:
-                    known[variable.name] = shape[1:] if place.sliced else shape
+                    known[variable.name] = _of_element(body, shape) if place.sliced else shape
             if all(map(self._is_known, known.values())) and len(known) == len(body.graph.inputs):
                 continue
             inner = Inference(
@@ -308,9 +314,11 @@ class Inference:
             shapes = inner.run().shapes
             for variable, place in zip(body.graph.inputs, places, strict=True):
                 shape = shapes.get(Entry(variable))
-                if shape is not None:
-                    whole = (self._unknown, *shape) if place.sliced else shape
-                    self._set(node.inputs[place.number], whole, node)
+                outer = self.shapes.get(node.inputs[place.number])
+                if shape is None or (place.sliced and outer and _of_element(body, outer) == shape):
+                    continue  # nothing new
+                whole = (self._unknown, *shape) if place.sliced else shape
+                self._set(node.inputs[place.number], whole, node)
 
     def _same(self, node: Node, entries: list[Entry]) -> None:
         together: Any = None

@@ -62,8 +62,8 @@ def softmax_output(
     needed = _softmax_label(data.shape, label.shape, multi_output)
     if label.shape != needed:
         raise ShapeError(
-            f"SoftmaxOutput: label {label.shape} must be class numbers of shape {needed} or probabilities "
-            f"of shape {data.shape}, as data {data.shape} has {math.prod(needed)} predictions."
+            f"SoftmaxOutput: label {label.shape} has {label.size} class numbers, data {data.shape} needs "
+            f"{math.prod(needed)}, of shape {needed}; or give probabilities of the shape of data."
         )
     if multi_output:
         return softmax_along(data, 1)

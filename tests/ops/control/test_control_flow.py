@@ -269,6 +269,19 @@ def test_a_loop_over_elements_as_a_symbol(written: bool) -> None:
     assert results[0].asnumpy().tolist() == [[2.0], [4.0], [7.0]]
 
 
+def test_shapes_follow_from_the_elements_of_an_array_with_one_axis() -> None:
+    def body(item: Any, state: Any) -> Any:
+        row = sym.reshape(item * sym.var("w") + state, shape=(1, -1))
+        return sym.FullyConnected(row, num_hidden=2, name="f"), state + item
+
+    outputs, _ = sym.contrib.foreach(body, sym.var("d"), sym.var("s"))
+    names = outputs.list_arguments()
+    shapes, results, _ = outputs.infer_shape(d=(3,))
+    expected = {"d": (3,), "s": (1,), "w": (1,), "f_weight": (2, 1), "f_bias": (2,)}
+    assert dict(zip(names, shapes, strict=True)) == expected
+    assert results[0] == (3, 1, 2)
+
+
 def test_elements_of_an_mx_np_array_have_no_axes() -> None:
     class Net(gluon.HybridBlock):
         def hybrid_forward(self, F: Any, x: Any, state: Any) -> Any:

@@ -1,0 +1,34 @@
+"""Options of a NumPy ufunc that mx.np does not have, and the errors that MXNet 1.9.1 raises for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mixnet as mx
+
+X = mx.np.ones((2,))
+NAMED: list[Any] = ["float32", np.float64, "int8"]
+OTHER: list[Any] = [np.dtype("float32"), bool, float, "x", 3]
+
+
+@pytest.mark.parametrize("name", ["isnan", "exp", "logical_not", "add", "maximum"])
+def test_a_dtype_is_refused_by_its_kind(name: str) -> None:
+    function = getattr(mx.np, name)
+    arrays = [X] * (2 if name in ("add", "maximum") else 1)
+    for dtype in NAMED:
+        with pytest.raises(NotImplementedError, match="dtype"):
+            function(*arrays, dtype=dtype)
+    for dtype in OTHER:
+        with pytest.raises(TypeError, match="dtype"):
+            function(*arrays, dtype=dtype)
+    function(*arrays, dtype=None)
+
+
+@pytest.mark.parametrize("name", ["true_divide", "equal", "less"])
+def test_functions_without_options(name: str) -> None:
+    for options in ({"where": False}, {"order": "C"}, {"dtype": "float32"}):
+        with pytest.raises(TypeError, match="has no option"):
+            getattr(mx.np, name)(X, X, **options)
