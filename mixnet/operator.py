@@ -25,6 +25,7 @@ from mixnet.ndarray.ndarray import NDArray
 from mixnet.ops.control.custom import add_factory
 from mixnet.ops.registry import OPERATORS, find
 from mixnet.process import locks
+from mixnet.runtime.record.keys import drawing_in_operator
 from mixnet.runtime.value.state import separate_recording
 from mixnet.symbol.custom import Custom
 
@@ -283,7 +284,8 @@ class PropRunner:
     ) -> tuple[list[np.ndarray], float, list[np.ndarray]]:
         """Outputs on the host, what ``backward`` finds the operator by, and new states."""
         shapes, dtypes = self.structs(inputs)
-        with timeline.called_by(self.name), separate_recording(), RecordingScope(False, training):
+        called_by = timeline.called_by(self.name)
+        with called_by, _operator_scope(training):
             outputs = [zeros(s, _HOST, d) for s, d in zip(shapes, dtypes, strict=True)]
             auxiliary = _arrays(states)
             operator = self._for_arrays(instance, [*inputs, *states])
@@ -313,7 +315,7 @@ class PropRunner:
     ) -> list[np.ndarray]:
         """Gradients of the inputs on the host."""
         called_by = timeline.called_by(f"_backward_{self.name}")
-        with called_by, separate_recording(), RecordingScope(False, True):
+        with called_by, _operator_scope(True):
             gradients = [zeros(each.shape, _HOST, each.dtype) for each in inputs]
             # What the operator kept in forward is that call's: others may have come since.
             with self._lock:
@@ -360,6 +362,12 @@ def _by_name(method: Callable[..., object], **arguments: object) -> None:
         method(*arguments.values())
     else:
         method(**arguments)
+
+
+@contextmanager
+def _operator_scope(training: bool) -> Iterator[None]:
+    with separate_recording(), RecordingScope(False, training), drawing_in_operator():
+        yield
 
 
 _HOST = cpu(0)

@@ -139,16 +139,22 @@ class _OnHost:
 
 
 _on_host = _OnHost(0)
+_in_operators = _OnHost(0)  # of Python operators, see drawing_in_operator
 
 
 def seed(number: int, context: Context | None = None) -> None:
     """Restart the random stream of one context, or of all.
 
-    Of one context: the stream does not depend on its device's number.
+    Of one context: the stream does not depend on its device's number. Within a Python operator, it is the
+    seed of the numbers that operators draw; elsewhere these start anew, too, but always from 0.
     """
-    global _seed, _on_host
+    global _seed, _on_host, _in_operators
     if context is None or context.device_type != "gpu":
-        _on_host = _OnHost(number, of_context=context is not None)
+        generators = _OnHost(number, of_context=context is not None)
+        if _drawing.in_operator:
+            _in_operators = generators
+        else:
+            _on_host, _in_operators = generators, _OnHost(0)
     if context is not None:
         _streams[context] = _start(number, context, 0)
         return
@@ -198,6 +204,7 @@ class _Derived(Reserved):
 
 class _Drawing(threading.local):
     reserved: Reserved | None = None
+    in_operator = False
 
 
 _drawing = _Drawing()
@@ -221,6 +228,24 @@ def drawing_in_loop(context: Context) -> AbstractContextManager[None]:
     return drawing_from(_Derived(context))
 
 
+@contextmanager
+def drawing_in_operator() -> Iterator[None]:
+    """Scope of the Python code of a custom operator, which draws from generators of its own.
+
+    MXNet runs that code in another thread, and each of its threads has generators that start from 0: what an
+    operator draws depends on no seed of the program, and does not move the program's own numbers.
+    """
+    before, _drawing.in_operator = _drawing.in_operator, True
+    try:
+        yield
+    finally:
+        _drawing.in_operator = before
+
+
+def _generators() -> _OnHost:
+    return _in_operators if _drawing.in_operator else _on_host
+
+
 def next_draw(
     context: Context,
     count: int = 1,
@@ -239,7 +264,7 @@ def next_draw(
     if not count:
         return _stream_of(context).value, 0.0
     if demands is not None and does_host_draw(context):
-        return _on_host.draw(demands(), context), 0.0
+        return _generators().draw(demands(), context), 0.0
     stream, first = _take(context, count)
     return stream.value, float(first)
 
@@ -251,7 +276,7 @@ def does_host_draw(context: Context) -> bool:
 
 def draw_at_once(work: Callable[[Generator], Result]) -> Result:
     """What ``work`` makes of the host's generators."""
-    return _on_host.run(work)
+    return _generators().run(work)
 
 
 def _take(context: Context, count: int) -> tuple[_Stream, int]:
@@ -274,13 +299,13 @@ def preserved() -> Iterator[None]:
     """Scope after which all streams continue as if nothing had been drawn inside."""
     seed_before = _seed
     before = {context: (stream, stream.at) for context, stream in _streams.items()}
-    global _on_host
-    on_host = _on_host
-    _on_host = on_host.copy()
+    global _on_host, _in_operators
+    generators = _on_host, _in_operators
+    _on_host, _in_operators = _on_host.copy(), _in_operators.copy()
     try:
         yield
     finally:
-        _on_host = on_host
+        _on_host, _in_operators = generators
         _set_seed(seed_before)
         _streams.clear()
         for context, (stream, at) in before.items():

@@ -96,7 +96,7 @@ class Masked(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], out_grad[0] * self.mask)
 
 
-masked_calls: list = []
+created: list = []
 
 
 @mx.operator.register("test_masked")
@@ -106,7 +106,7 @@ class MaskedProp(mx.operator.CustomOpProp):
         self.k = float(k)
 
     def create_operator(self, ctx, in_shapes, in_dtypes):
-        masked_calls.append((ctx, in_shapes, in_dtypes))
+        created.append((ctx, in_shapes, in_dtypes))
         return Masked(self.k)
 
 
@@ -115,7 +115,7 @@ def test_each_call_has_an_operator_of_its_own(read: bool) -> None:
     a, b = nd.array([1, 2, 3]), nd.array([3, 0, 5])
     a.attach_grad()
     b.attach_grad()
-    masked_calls.clear()
+    created.clear()
     with autograd.record():
         first = nd.Custom(a, op_type="test_masked", k=1)
         second = nd.Custom(b, op_type="test_masked", k=1)
@@ -125,7 +125,7 @@ def test_each_call_has_an_operator_of_its_own(read: bool) -> None:
     z.backward()
     assert a.grad.asnumpy().tolist() == [0, 2, 2]
     assert b.grad.asnumpy().tolist() == [3, 0, 3]
-    assert masked_calls == [(mx.cpu(0), [[3]], [0])] * 2
+    assert created == [(mx.cpu(0), [[3]], [0])] * 2
 
 
 class Counting(mx.operator.CustomOp):
@@ -638,3 +638,24 @@ def test_an_operator_without_arguments() -> None:
     executor.forward(is_train=True)
     executor.backward(mx.nd.ones(4))
     assert executor.grad_dict["x"].asnumpy().tolist() == [0, 1, 2, 3]
+
+
+class Noise(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], nd.random.uniform(shape=(2,)))
+
+
+@mx.operator.register("test_noise")
+class NoiseProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Noise()
+
+
+def test_operators_draw_from_generators_of_their_own() -> None:
+    for _ in range(2):  # MXNet 1.9.1 drew these numbers, the first time
+        mx.random.seed(4)
+        first, second = (nd.Custom(nd.zeros(2), op_type="test_noise").asnumpy() for _ in range(2))
+        np.testing.assert_allclose(first, [0.54881352, 0.59284461], rtol=1e-6)
+        np.testing.assert_allclose(second, [0.71518934, 0.84426576], rtol=1e-6)
+        drawn = nd.random.uniform(shape=(2,)).asnumpy()
+        np.testing.assert_allclose(drawn, [0.32544485, 0.40147772], rtol=1e-6)
