@@ -227,7 +227,7 @@ class Watched:
             return False
 
     def axe(self, selector: str) -> list[str]:
-        """Serious and critical findings of axe-core below an element."""
+        """Findings of axe-core below an element."""
         if not AXE.is_file():
             pytest.skip("needs axe-core: (cd widgets && npm ci)")
         self.page.evaluate(AXE.read_text())
@@ -235,7 +235,6 @@ class Watched:
         return [
             f"{each['id']}: {each['help']} ({node['html'][:200]})"
             for each in result["violations"]
-            if each["impact"] in ("serious", "critical")
             for node in each["nodes"]
         ]
 
