@@ -57,7 +57,14 @@ def missing() -> str | None:
 
 # Modules whose tests need notebook servers. One worker runs them, with a browser and both servers;
 # another one, with a browser of its own, runs the tests of pages from files.
-SERVED = {"test_board", "test_course", "test_notebooks", "test_saved", "test_vscode"}
+SERVED = {
+    "test_board",
+    "test_course",
+    "test_notebooks",
+    "test_playground",
+    "test_saved",
+    "test_vscode",
+}
 
 
 @pytest.hookimpl(tryfirst=True)
