@@ -88,6 +88,13 @@ for (const cell of document.querySelectorAll(".celltag_hide-input > .jp-Cell-inp
 }
 </script>"""
 
+# nbconvert's prompts are pale, its code is pale on grey, and its links differ by their colour alone.
+_READABLE = """<style>
+:root { --jp-cell-prompt-not-active-opacity: 1; --jp-cell-editor-background: #fff; }
+.jp-Cell .jp-InputPrompt, .jp-Cell .jp-OutputPrompt { color: #616161; opacity: 1; }
+.jp-RenderedHTMLCommon a:link { text-decoration: underline; }
+</style>"""
+
 
 def notebook_page(notebook: object) -> str:
     """A notebook as one HTML page, its views interactive, without a request to anywhere.
@@ -103,4 +110,4 @@ def notebook_page(notebook: object) -> str:
     html = re.sub(r'<script src="">\s*</script>', "", html)
     end = html.rindex("</body>")
     fold = _FOLD if "celltag_hide-input" in html else ""
-    return html[:end] + fold + page.scripts(page.bundles_in(html)) + html[end:]
+    return html[:end] + _READABLE + fold + page.scripts(page.bundles_in(html)) + html[end:]

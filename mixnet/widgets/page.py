@@ -62,7 +62,8 @@ def figure(
 def table_html(header: Iterable[str], rows: Iterable[Iterable[Any]], most: int = 200) -> str:
     """A table that opens; beyond ``most`` rows it says how many there are."""
     listed = [list(map(str, row)) for row in rows]
-    head = "".join(f"<th>{html.escape(each)}</th>" for each in header)
+    # The corner above names of rows says nothing, so it is no heading.
+    head = "".join(f"<th>{html.escape(each)}</th>" if each else "<td></td>" for each in header)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(each)}</td>" for each in row) + "</tr>"
         for row in listed[:most]

@@ -57,7 +57,14 @@ def missing() -> str | None:
 
 # Modules whose tests need notebook servers. One worker runs them, with a browser and both servers;
 # another one, with a browser of its own, runs the tests of pages from files.
-SERVED = {"test_board", "test_course", "test_notebooks", "test_saved", "test_vscode"}
+SERVED = {
+    "test_board",
+    "test_course",
+    "test_notebooks",
+    "test_playground",
+    "test_saved",
+    "test_vscode",
+}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -227,7 +234,7 @@ class Watched:
             return False
 
     def axe(self, selector: str) -> list[str]:
-        """Serious and critical findings of axe-core below an element."""
+        """Findings of axe-core below an element."""
         if not AXE.is_file():
             pytest.skip("needs axe-core: (cd widgets && npm ci)")
         self.page.evaluate(AXE.read_text())
@@ -235,7 +242,6 @@ class Watched:
         return [
             f"{each['id']}: {each['help']} ({node['html'][:200]})"
             for each in result["violations"]
-            if each["impact"] in ("serious", "critical")
             for node in each["nodes"]
         ]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import mixnet as mx
 from mixnet.widgets import ScalingView
-from tests.ui.conftest import Watched, says, settle, shown
+from mixnet.widgets.freeze import notebook_page
+from tests.ui.conftest import Watched, counts, says, settle, shown
 from tests.ui.steps import STEPS
 from tests.widgets.examples import EXAMPLES
 
@@ -26,6 +29,44 @@ def test_page(watched: Watched, tmp_path: Path, name: str) -> None:
     view = shown(page)
     STEPS[name](page, view)
     page.emulate_media(color_scheme="dark")
+    settle(page)
+    assert watched.axe("body") == []
+    assert watched.outside == [] and watched.errors == []
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_a_page_whose_scripts_are_taken_out(watched: Watched, tmp_path: Path, name: str) -> None:
+    """Picture, table and answers, as in a notebook that is not trusted; all of it opened."""
+    EXAMPLES[name]().to_html(tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    (tmp_path / "a.html").write_text(re.sub(r"(?s)<script.*?</script>", "", text), encoding="utf-8")
+    page = watched.page
+    page.goto((tmp_path / "a.html").as_uri())
+    assert (
+        page.locator("figure img").evaluate("(img) => img.decode().then(() => img.clientWidth)")
+        > 50
+    )
+    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        assert watched.axe("body") == [], theme
+    assert watched.outside == [] and watched.errors == []
+
+
+def test_a_notebook_as_a_page(watched: Watched, tmp_path: Path) -> None:
+    """Text with a link, code, and several views beside each other."""
+    cells = [nbformat.v4.new_markdown_cell("# A notebook\n\nSee [the next one](b.ipynb).")]
+    for number, name in enumerate(("graph", "graph", "timeline", "puzzle"), 1):
+        output = nbformat.v4.new_output("display_data", {"text/html": EXAMPLES[name]().html()})
+        source = f"view = 'a text'  # {name}"
+        cells.append(nbformat.v4.new_code_cell(source, outputs=[output], execution_count=number))
+    about = {"language_info": {"name": "python"}}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata=about)
+    (tmp_path / "a.html").write_text(notebook_page(notebook), encoding="utf-8")
+    page = watched.page
+    page.goto((tmp_path / "a.html").as_uri())
+    shown(page)
+    counts(page.locator(".mx-static[data-ready]"), 4)
     settle(page)
     assert watched.axe("body") == []
     assert watched.outside == [] and watched.errors == []

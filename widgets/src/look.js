@@ -60,7 +60,7 @@ export default view("Look", (ctx) => {
   bodies.source.append(source.element);
   bodies.runs.append(runs.element);
   bodies.numbers.setAttribute("tabindex", "0");
-  bodies.numbers.setAttribute("role", "region");
+  bodies.numbers.setAttribute("role", "group");
   bodies.numbers.setAttribute("aria-label", "numbers of the selection");
 
   const keys = { "[": () => step(-1), "]": () => step(1), " ": () => play.click(), Escape: () => clear.click() };

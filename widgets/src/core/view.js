@@ -28,7 +28,7 @@ export function view(name, start) {
       const help = h("dialog", { class: "mx-help", "aria-label": `${name}: keys` });
       const bar = h("div", { class: "mx-bar", role: "toolbar", "aria-label": `${name} tools` });
       const stage = h("div", { class: "mx-stage" });
-      const side = h("div", { class: "mx-side", id: freshId("side"), role: "region", "aria-label": "details", tabindex: "0" });
+      const side = h("div", { class: "mx-side", id: freshId("side"), role: "group", "aria-label": "details", tabindex: "0" });
       const line = h("div", { class: "mx-line", role: "status", "aria-live": "polite" });
       const root = h(
         "section",

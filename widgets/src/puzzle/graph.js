@@ -1,5 +1,5 @@
 // The board of operations: a graph whose nodes are joined to groups by dragging one onto another.
-import { button, h, isPlain, s, tableOf } from "../core/dom.js";
+import { button, factsOf, h, isPlain, s } from "../core/dom.js";
 import { bytes } from "../core/format.js";
 import { layered } from "../core/layered.js";
 import { letter, makers, numbered } from "./rules.js";
@@ -108,7 +108,7 @@ export function graphBoard(ctx, game) {
     const others = [...new Map(neighbours(i).filter((j) => group[j] !== group[i]).map((j) => [group[j], j]))];
     return [
       h("h3", null, each.name),
-      tableOf(["", ""], [["operator", each.op], ["kind", { library: "library call: runs alone", reduction: "reduction: its readers wait for all of it", pointwise: "elementwise" }[each.kind]], ["reads", sizes(each.reads)], ["writes", sizes(each.writes)], ["runs with", members.join(", ") || "nothing"]]),
+      factsOf([["operator", each.op], ["kind", { library: "library call: runs alone", reduction: "reduction: its readers wait for all of it", pointwise: "elementwise" }[each.kind]], ["reads", sizes(each.reads)], ["writes", sizes(each.writes)], ["runs with", members.join(", ") || "nothing"]]),
       h("p", null, others.map(([of, j]) => button(`Join ${letter(of)} (${items[j].name})`, `Join ${letter(of)} (${items[j].name})`, () => join(i, j))), members.length ? button("Take out", "Take out of its group", () => leave(i)) : ""),
     ];
   }

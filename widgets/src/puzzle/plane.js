@@ -1,5 +1,5 @@
 // The board of boxes: arrays in an arena (steps to the right, bytes upwards), or tasks on threads (time to the right).
-import { h, isPlain, tableOf } from "../core/dom.js";
+import { factsOf, h, isPlain } from "../core/dom.js";
 import { bytes, ticks } from "../core/format.js";
 import { dependencies, judge, rests, starts } from "./rules.js";
 
@@ -101,9 +101,9 @@ export function planeBoard(ctx, game) {
 
   function about(i) {
     const each = items[i], place = game.place();
-    if (isMemory) return [h("h3", null, each.name), tableOf(["", ""], [["size", bytes(each.size)], ["needed", `steps ${each.begin + 1} to ${each.end}`], ["at", bytes(place[i])]])];
+    if (isMemory) return [h("h3", null, each.name), factsOf([["size", bytes(each.size)], ["needed", `steps ${each.begin + 1} to ${each.end}`], ["at", bytes(place[i])]])];
     const waits = edges.filter(([, later]) => later === i).map(([, , why]) => h("li", null, why));
-    return [h("h3", null, each.name), tableOf(["", ""], [["time", each.time], ["reads", each.reads.join(", ") || "nothing"], ["writes", each.writes.join(", ") || "nothing"], ["runs", `thread ${place[i][0] + 1}, ${place[i][1]} to ${place[i][1] + each.time}`]]), waits.length ? h("h3", null, "Waits for the marked tasks") : "", h("ul", { class: "mx-wrongs" }, waits)];
+    return [h("h3", null, each.name), factsOf([["time", each.time], ["reads", each.reads.join(", ") || "nothing"], ["writes", each.writes.join(", ") || "nothing"], ["runs", `thread ${place[i][0] + 1}, ${place[i][1]} to ${place[i][1] + each.time}`]]), waits.length ? h("h3", null, "Waits for the marked tasks") : "", h("ul", { class: "mx-wrongs" }, waits)];
   }
 
   const keys = isMemory
