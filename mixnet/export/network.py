@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,7 +129,7 @@ def predicted_inputs(node: Node) -> tuple[Entry, ...]:
     return node.inputs[: len(node.inputs) - len(node.op.labels)]
 
 
-def as_function(node: Node) -> Any:
+def as_function(node: Node) -> Callable[..., Sequence[Any]]:
     """A node as a function of its arrays; one that draws numbers draws them from a fixed stream."""
     scalars = [np.float64(each) for each in node.scalars]
     op: Any = node.op

@@ -146,8 +146,7 @@ def _results(node: Node, values: dict[Entry, Any]) -> Sequence[Any]:
     inputs += inputs[:1] * len(node.op.labels)
     try:
         with jax.named_scope(node.name.replace("/", "_")):
-            results: Sequence[Any] = network.as_function(node)(*inputs)
-            return results
+            return network.as_function(node)(*inputs)
     except Exception as error:
         line = next(iter(str(error).splitlines()), type(error).__name__)
         raise refusal(

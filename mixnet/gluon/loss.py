@@ -50,10 +50,10 @@ __all__ = [
 
 
 def _apply_weighting(
-    F: Any,
+    F: ModuleType,
     loss: Any,
     weight: Any = None,
-    sample_weight: Any = None,
+    sample_weight: Tensor | None = None,
 ) -> Any:
     """The loss times the weights of its samples, times a number.
 
@@ -147,11 +147,11 @@ class Loss(HybridBlock):
         """Advice for inputs whose shapes do not match, with a leading space."""
         return ""
 
-    def hybrid_forward(self, F: Any, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+    def hybrid_forward(self, F: ModuleType, x: Tensor, *args: Any, **kwargs: Any) -> Any:
         """The loss of every sample; to be overridden."""
         raise NotDefinedError(f"{type(self).__name__} does not define hybrid_forward.")
 
-    def _per_sample(self, F: Any, loss: Any, sample_weight: Any) -> Any:
+    def _per_sample(self, F: ModuleType, loss: Any, sample_weight: Any) -> Any:
         """The weighted loss, its mean over a sample."""
         loss = _apply_weighting(F, loss, self._weight, sample_weight)
         return F.mean(loss, axis=self._batch_axis, exclude=True)
@@ -171,10 +171,10 @@ class L2Loss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
@@ -198,10 +198,10 @@ class L1Loss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
@@ -235,10 +235,10 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
         pos_weight: Tensor | float | None = None,
     ) -> Any:
         """The loss of every sample.
@@ -301,10 +301,10 @@ class SoftmaxCrossEntropyLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample."""
         if not self._from_logits:
@@ -344,10 +344,10 @@ class KLDivLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample: the sum over its elements, not their mean."""
         if not self._from_logits:
@@ -388,12 +388,12 @@ class CTCLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
         pred_lengths: Tensor | None = None,
         label_lengths: Tensor | None = None,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample.
 
@@ -439,10 +439,10 @@ class HuberLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
@@ -460,7 +460,7 @@ class _MarginLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def _shortfall(self, F: Any, pred: Tensor, label: Tensor) -> Any:
+    def _shortfall(self, F: ModuleType, pred: Tensor, label: Tensor) -> Any:
         """By how much each prediction misses the margin."""
         return F.relu(self._margin - pred * _reshape_like(F, label, pred))
 
@@ -477,10 +477,10 @@ class HingeLoss(_MarginLoss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample."""
         return self._per_sample(F, self._shortfall(F, pred, label), sample_weight)
@@ -498,10 +498,10 @@ class SquaredHingeLoss(_MarginLoss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample."""
         loss = F.square(self._shortfall(F, pred, label))
@@ -535,10 +535,10 @@ class LogisticLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample."""
         label = _reshape_like(F, label, pred)
@@ -563,7 +563,9 @@ class TripletLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._margin = margin
 
-    def hybrid_forward(self, F: Any, pred: Tensor, positive: Tensor, negative: Tensor) -> Any:
+    def hybrid_forward(
+        self, F: ModuleType, pred: Tensor, positive: Tensor, negative: Tensor
+    ) -> Any:
         """The loss of every sample."""
         positive = _reshape_like(F, positive, pred)
         negative = _reshape_like(F, negative, pred)
@@ -599,10 +601,10 @@ class PoissonNLLLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         pred: Tensor,
         target: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
         epsilon: float = 1e-08,
     ) -> Any:
         """The loss of the batch.
@@ -642,11 +644,11 @@ class CosineEmbeddingLoss(Loss):
 
     def hybrid_forward(
         self,
-        F: Any,
+        F: ModuleType,
         input1: Tensor,
         input2: Tensor,
         label: Tensor,
-        sample_weight: Any = None,
+        sample_weight: Tensor | None = None,
     ) -> Any:
         """The loss of every sample, ``(batch, 1)``."""
         input1 = _reshape_like(F, input1, input2)
@@ -696,7 +698,7 @@ class SDMLLoss(Loss):
         self.kl_loss = KLDivLoss(from_logits=True)
         self.smoothing_parameter = smoothing_parameter
 
-    def hybrid_forward(self, F: Any, x1: Tensor, x2: Tensor) -> Any:
+    def hybrid_forward(self, F: ModuleType, x1: Tensor, x2: Tensor) -> Any:
         """The loss of every sample.
 
         Args:

@@ -202,13 +202,12 @@ class AsyncStore(InJob, LocalStore):
 
     def server_processes(self) -> list[int]:
         """Process ids of the servers, each on its machine."""
-        processes: list[int] = self._servers.now(
+        return self._servers.now(
             lambda: self._servers.each(
                 lambda number, channel: channel.ask("process"), range(self._servers.count)
             ),
             "process numbers",
         )
-        return processes
 
     def settle(self) -> None:
         """Fetch the states of the optimizer from the servers."""

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import answer_challenge, deliver_challenge
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from mixnet.kvstore.secure_connection import Bytes, to_server
 from mixnet.process.handlers import pause
 
 _LONGEST_PATH = 1024
+
+
+Result = TypeVar("Result")
 
 
 class Servers:
@@ -148,15 +151,15 @@ class Servers:
             self._open += 1
         current.engine.push_async(start, reads, writes, "communication", priority, name, on_wait)
 
-    def now(self, work: Callable[[], Any], name: str, writes: Iterable[Var] = ()) -> Any:
+    def now(self, work: Callable[[], Result], name: str, writes: Iterable[Var] = ()) -> Result:
         """Run a task on the server thread, after earlier tasks with these variables, and wait for it."""
-        results: list[Any] = []
+        results: list[Result] = []
         var = Var(name)
         self.push(lambda: results.append(work()), (), (var, *writes), 0, name)
         current.engine.wait_for_var(var)
         return results[0]
 
-    def each(self, work: Callable[[int, Channel], Any], numbers: Sequence[int]) -> list[Any]:
+    def each(self, work: Callable[[int, Channel], Result], numbers: Sequence[int]) -> list[Result]:
         """The results of ``work`` for some servers, called in parallel. Runs on the server thread.
 
         Raises:

@@ -559,7 +559,7 @@ class BaseModule:
         assert not merge_multi_context
         return []
 
-    def set_states(self, states: object = None, value: object = None) -> None:
+    def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
         """Set the states to arrays or to one number."""
         require(self, "binded", "params_initialized")
         assert not states and not value
@@ -592,7 +592,7 @@ class BaseModule:
         """
         raise NotImplementedError
 
-    def backward(self, out_grads: object = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the batch.
 
         Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mixnet import context as ctx
@@ -12,6 +12,7 @@ from mixnet.base import AttributeKindError, CheckError
 from mixnet.checkpoint import load_params, numbered
 from mixnet.initializer import Uniform
 from mixnet.module.base_module import BaseModule, _check_input_names
+from mixnet.module.executor_group import Groups
 from mixnet.module.module import Module
 from mixnet.module.order import require
 from mixnet.name import NameManager
@@ -54,13 +55,13 @@ class BucketingModule(BaseModule):
     def __init__(
         self,
         sym_gen: Callable[[Any], Any],
-        default_bucket_key: object = None,
+        default_bucket_key: Hashable = None,
         logger: logging.Logger | ModuleType = logging,
-        context: Context | Sequence[Context] | None = ctx.cpu(),
+        context: Context | Sequence[Context] = ctx.cpu(),
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: Any = None,
+        group2ctxs: Groups = None,
         compression_params: Mapping[str, Any] | None = None,
     ):
         super().__init__(logger=logger)
@@ -128,7 +129,7 @@ class BucketingModule(BaseModule):
         prefix: str,
         epoch: int,
         sym_gen: Callbacks | None = None,
-        default_bucket_key: object = None,
+        default_bucket_key: Hashable = None,
         **kwargs: object,
     ) -> BucketingModule:
         """A module from a checkpoint.
@@ -158,7 +159,7 @@ class BucketingModule(BaseModule):
     def load_dict(
         sym_dict: Any = None,
         sym_gen: Any = None,
-        default_bucket_key: Any = None,
+        default_bucket_key: Hashable = None,
         arg_params: Any = None,
         aux_params: Any = None,
         **kwargs: Any,
@@ -197,7 +198,7 @@ class BucketingModule(BaseModule):
 
     # ---- what it is -----------------------------------------------------------------------------
 
-    def _call_sym_gen(self, bucket_key: object) -> Any:
+    def _call_sym_gen(self, bucket_key: Hashable) -> Any:
         # Names are counted from 0, so that layers without a name share parameters over buckets.
         with NameManager():
             result = self._sym_gen(bucket_key)
@@ -315,7 +316,7 @@ class BucketingModule(BaseModule):
         module: Module = self._curr_module
         return module.get_states(merge_multi_context=merge_multi_context)
 
-    def set_states(self, states: object = None, value: object = None) -> None:
+    def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
         """Set the states of the current bucket to arrays or to one number."""
         require(self, "binded", "params_initialized")
         self._curr_module.set_states(states, value)
@@ -374,7 +375,7 @@ class BucketingModule(BaseModule):
 
     def switch_bucket(
         self,
-        bucket_key: object,
+        bucket_key: Hashable,
         data_shapes: Sequence[DataDesc | tuple[Any, ...]],
         label_shapes: Sequence[DataDesc | tuple[Any, ...]] | None = None,
     ) -> None:
@@ -444,7 +445,7 @@ class BucketingModule(BaseModule):
         self.switch_bucket(data_batch.bucket_key, data_batch.provide_data, data_batch.provide_label)
         self._curr_module.forward(data_batch, is_train=is_train)
 
-    def backward(self, out_grads: object = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the batch."""
         require(self, "binded", "params_initialized")
         self._curr_module.backward(out_grads=out_grads)

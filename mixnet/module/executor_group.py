@@ -78,6 +78,10 @@ def _load_label(batch: Any, targets: Sequence[Any], major_axis: Sequence[int]) -
     _load(batch.label, targets, major_axis)
 
 
+Groups = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+"""Devices of groups of nodes by name, each one or one for each device of the module; or a dict for each."""
+
+
 class DataParallelExecutorGroup:
     """Executors of one symbol on several devices, which train and predict together.
 
@@ -113,7 +117,7 @@ class DataParallelExecutorGroup:
         fixed_param_names: Sequence[str] | None = None,
         grad_req: str | Sequence[str] | Mapping[str, str] = "write",
         state_names: Sequence[str] | None = None,
-        group2ctxs: Any = None,
+        group2ctxs: Groups = None,
     ):
         self.param_names = list(param_names)
         self.arg_names = symbol.list_arguments()
@@ -358,7 +362,7 @@ class DataParallelExecutorGroup:
             raise CheckError("merge_multi_context=True is not supported for get_states yet.")
         return self.state_arrays
 
-    def set_states(self, states: Any = None, value: object = None) -> None:
+    def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
         """Set the states to arrays, for every state a list per device, or to one number.
 
         Raises:

@@ -37,7 +37,7 @@ from mixnet.module.base_module import (
     _described,
     _parse_data_desc,
 )
-from mixnet.module.executor_group import DataParallelExecutorGroup
+from mixnet.module.executor_group import DataParallelExecutorGroup, Groups
 from mixnet.module.order import require
 from mixnet.ndarray.create import arange, zeros
 from mixnet.ndarray.ndarray import NDArray
@@ -81,11 +81,11 @@ class Module(BaseModule):
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
         logger: logging.Logger | ModuleType = logging,
-        context: Any = ctx.cpu(),
+        context: ctx.Context | Sequence[ctx.Context] = ctx.cpu(),
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
-        group2ctxs: Any = None,
+        group2ctxs: Groups = None,
         compression_params: Mapping[str, Any] | None = None,
     ):
         super().__init__(logger=logger)
@@ -553,7 +553,7 @@ class Module(BaseModule):
         ]
         return data, described
 
-    def backward(self, out_grads: object = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients of the batch."""
         require(self, "binded", "params_initialized")
         self._exec_group.backward(out_grads=out_grads)
@@ -598,7 +598,7 @@ class Module(BaseModule):
         group: DataParallelExecutorGroup = self._exec_group
         return group.get_states(merge_multi_context=merge_multi_context)
 
-    def set_states(self, states: object = None, value: object = None) -> None:
+    def set_states(self, states: Sequence[Any] | None = None, value: float | None = None) -> None:
         """Set the states to arrays, for every state a list per device, or to one number."""
         require(self, "binded", "params_initialized")
         self._exec_group.set_states(states, value)

@@ -192,7 +192,7 @@ class PythonLossModule(PythonModule):
         assert merge_multi_context is True
         return [self._scores]
 
-    def backward(self, out_grads: object = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradient of the scores."""
         if out_grads is not None:
             raise CheckError("For a loss module, out_grads should be None")

@@ -246,7 +246,7 @@ class SequentialModule(BaseModule):
                 ],
             )
 
-    def backward(self, out_grads: object = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients, from the last module to the first."""
         require(self, "binded", "params_initialized")
         for i, module in reversed(list(enumerate(self._modules))):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from mixnet.dtype import DTypeLike
 
-Shape = int | tuple[int, ...] | list[int]
+Shape = int | Sequence[int]
 
 
 # What makes a csr array of a csr matrix of scipy; mixnet.ndarray.sparse puts it here.

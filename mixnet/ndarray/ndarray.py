@@ -455,8 +455,7 @@ class NDArray(Handle, Installed):
     # ---- waiting and leaving ------------------------------------------------------------------
 
     def _array(self, reason: str = "value read") -> jax.Array:
-        array: jax.Array = array_of(self._read(), reason)
-        return array
+        return array_of(self._read(), reason)
 
     def wait_to_read(self) -> None:
         """Wait until the value is computed; raises the error if the computation failed."""

@@ -60,9 +60,9 @@ def __getattr__(name: str) -> Any:
 
 def zeros(
     stype: str,
-    shape: Any,
+    shape: int | Sequence[int],
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     **kwargs: Any,
 ) -> Any:
     """Zeros in a storage type: ``'default'``, ``'row_sparse'`` or ``'csr'``."""
@@ -137,9 +137,9 @@ def _host(values: ArrayLike) -> np.ndarray:
 
 def csr_matrix(
     arg1: Any,
-    shape: Any = None,
+    shape: tuple[int, ...] | None = None,
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> CSRNDArray:
     """A csr matrix.
 
@@ -263,9 +263,9 @@ def _from_coordinates(
 
 def row_sparse_array(
     arg1: Any,
-    shape: Any = None,
+    shape: tuple[int, ...] | None = None,
     ctx: Context | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
 ) -> RowSparseNDArray:
     """A row_sparse array.
 
@@ -327,7 +327,7 @@ def _check_shape(name: str, data: NDArray, shape: Any) -> None:
 def cast_storage(
     data: NDArray | None = None,
     stype: str | None = None,
-    out: Any = None,
+    out: NDArray | None = None,
     name: str | None = None,
     **kwargs: object,
 ) -> Any:

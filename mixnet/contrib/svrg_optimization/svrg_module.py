@@ -61,7 +61,7 @@ class SVRGModule(Module):
         data_names: Sequence[str] = ("data",),
         label_names: Sequence[str] | None = ("softmax_label",),
         logger: logging.Logger | ModuleType = logging,
-        context: Context | Sequence[Context] | None = ctx.cpu(),
+        context: Context | Sequence[Context] = ctx.cpu(),
         work_load_list: Sequence[float] | None = None,
         fixed_param_names: Sequence[str] | None = None,
         state_names: Sequence[str] | None = None,
@@ -186,7 +186,7 @@ class SVRGModule(Module):
         if self.for_training if is_train is None else is_train:
             self._mod_aux.forward(data_batch, is_train)
 
-    def backward(self, out_grads: object = None) -> None:
+    def backward(self, out_grads: NDArray | Sequence[NDArray] | None = None) -> None:
         """Compute the gradients at both sets of parameters."""
         super().backward(out_grads)
         if self._mod_aux.binded:

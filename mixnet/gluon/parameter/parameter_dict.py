@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,7 +157,7 @@ class ParameterDict:
 
     def initialize(
         self,
-        init: Any = initializer.Uniform(),
+        init: initializer.Initializer | str | None = initializer.Uniform(),
         ctx: Context | Sequence[Context] | None = None,
         verbose: bool = False,
         force_reinit: bool = False,
@@ -173,8 +173,8 @@ class ParameterDict:
         if init is None:
             init = initializer.Uniform()
         if verbose:
-            init = initializer.create(init)
-            init.set_verbosity(verbose=verbose)
+            created: initializer.Initializer = initializer.create(init)
+            init = created.set_verbosity(verbose=verbose)
         for each in self.values():
             each.initialize(None, ctx, init, force_reinit=force_reinit)
 
@@ -249,8 +249,8 @@ class ParameterDict:
 
     def load_dict(
         self,
-        param_dict: object,
-        ctx: object = None,
+        param_dict: Mapping[str, NDArray],
+        ctx: Context | Sequence[Context] | None = None,
         allow_missing: bool = False,
         ignore_extra: bool = False,
         restore_prefix: str = "",

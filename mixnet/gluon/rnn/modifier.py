@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mixnet import symbol as sym
 from mixnet.base import AttributeTypeError, CheckError, NotDefinedError
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from mixnet.gluon.block.tensor import Tensor
+
+
+Result = TypeVar("Result")
 
 
 class DropoutCell(HybridRecurrentCell):
@@ -111,13 +114,12 @@ class ModifierCell(HybridRecurrentCell):
         """Shape and layout of the other cell's states."""
         return self.base_cell.state_info(batch_size)
 
-    def begin_state(self, func: object = sym.zeros, **kwargs: object) -> list[Any]:  # type: ignore[override]
+    def begin_state(self, func: object = sym.zeros, **kwargs: Any) -> list[Any]:  # type: ignore[override]
         """Initial states of the other cell."""
         self._check_alone()
-        states: list[Any] = self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
-        return states
+        return self._with_base(lambda cell: cell.begin_state(func=func, **kwargs))
 
-    def _with_base(self, call: Any) -> Any:
+    def _with_base(self, call: Callable[[RecurrentCell], Result]) -> Result:
         """Call a function with the other cell, which may be called inside."""
         self.base_cell._modified = False
         try:

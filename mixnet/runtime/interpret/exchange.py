@@ -78,8 +78,7 @@ def exchanged_on_host(exchange: Exchange, rows: Rows, contexts: Sequence[Context
         return _by_numpy(exchange, rows, contexts)
     if any(row[0].dtype == np.bool_ for row in rows):  # XLA counts, NumPy says whether there is one
         return None
-    sums: Rows = on_numpy.quietly(_sums, rows, contexts)
-    return sums
+    return on_numpy.quietly(_sums, rows, contexts)
 
 
 def _by_numpy(exchange: Exchange, rows: Rows, contexts: Sequence[Context]) -> Rows | None:

@@ -285,7 +285,7 @@ def wait_for_all() -> None:
         raise late_failure(error, None) from error
 
 
-def array_of(value: Value, reason: str = "value read") -> Any:
+def array_of(value: Value, reason: str = "value read") -> jax.Array:
     """The JAX array of a value, computed now if it is pending.
 
     Raises:
@@ -306,4 +306,5 @@ def array_of(value: Value, reason: str = "value read") -> Any:
         if segment is not None:  # else: another thread computed it between the two questions
             segment.finish(reason)
         tried = segment
-    return value.array
+    array: jax.Array = value.array
+    return array

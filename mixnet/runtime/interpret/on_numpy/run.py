@@ -11,7 +11,7 @@ import contextvars
 import math
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
@@ -24,6 +24,8 @@ Program = Callable[..., list[np.ndarray]]
 Equation = tuple[Any, list[int], list[int]]  # with slots that it reads and slots that it writes
 Step = tuple[Callable[..., Any], list[int], list[int]]
 
+Result = TypeVar("Result")
+
 _MOST_FOLDED = 4096
 """Elements of a result that is computed while preparing, where it depends on constants alone."""
 _VIEWS = {"broadcast_in_dim", "iota", "reshape", "squeeze", "slice", "transpose", "expand_dims"}
@@ -32,7 +34,7 @@ _quiet = contextvars.Context()
 _quiet.run(np.seterr, all="ignore")
 
 
-def quietly(function: Callable[..., Any], *arguments: Any) -> Any:
+def quietly(function: Callable[..., Result], *arguments: Any) -> Result:
     """Call a function with NumPy's warnings disabled: infinities and NaN are ordinary results.
 
     NumPy keeps its settings in the context of contextvars; another one costs less than np.errstate.
