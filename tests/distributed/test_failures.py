@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 import mixnet as mx
@@ -40,22 +41,35 @@ def test_ctrl_c_in_a_push_leaves_all_workers_with_the_same_values() -> None:
     assert job.stdout.count("lines") == 14 and job.stdout.count("] done") == 2
 
 
+def wait_for_connection(process: subprocess.Popen, port: int, seconds: float = 60) -> None:
+    """Wait until a process is connected to a port."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        assert process.poll() is None, process.communicate()
+        connections = psutil.Process(process.pid).net_connections()
+        if any(each.raddr and each.raddr.port == port for each in connections):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"no connection to port {port} in {seconds:.0f} s")
+
+
 def test_a_worker_that_does_not_come() -> None:
     port = free_port("127.0.0.1")
     env = {**os.environ, "DMLC_PS_ROOT_URI": "127.0.0.1", "DMLC_PS_ROOT_PORT": str(port),
            "DMLC_NUM_WORKER": "2", "DMLC_NUM_SERVER": "1", "MIXNET_JOIN_SECONDS": "5"}  # fmt: skip
     command = [sys.executable, "-c", "import mixnet as mx; mx.kv.create('dist_sync')"]
     roles = {"scheduler": {}, "server": {}, "worker": {"DMLC_WORKER_ID": "0"}}
-    started = {
-        role: processes.Popen(
+    started = {}
+    for role, more in roles.items():
+        if role == "worker":  # which is forked: a server that imports mixnet would come too late
+            wait_for_connection(started["server"], port)
+        started[role] = processes.Popen(
             command,
             env={**env, "DMLC_ROLE": role, **more},
             cwd=ROOT,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for role, more in roles.items()
-    }
     errors = {role: process.communicate(timeout=60)[1] for role, process in started.items()}
     reason = "After 5 s rank 1 had not come; of 2 workers rank 0 had."
     assert reason in errors["worker"] and "MIXNET_JOIN_SECONDS" in errors["worker"]

@@ -160,8 +160,13 @@ def test_cpp_with_onnx_runtime(network: Any) -> None:
 def test_java(network: Any) -> None:
     folder, scores = network
     (folder / "Predict.java").write_text(_program("Java", "java"))
+    before = OPENCV_JAR.stat()
     actual = json.loads(_commands("Java", folder))
     np.testing.assert_allclose(actual, scores, rtol=1e-4, atol=1e-5)
+    after = OPENCV_JAR.stat()
+    assert (after.st_ino, after.st_mtime) == (before.st_ino, before.st_mtime), (
+        "it is not ours to write"
+    )
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

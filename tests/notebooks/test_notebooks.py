@@ -147,7 +147,7 @@ SHORTER: dict[str, tuple[tuple[str, str], ...]] = {
     "20_optimizers": (EPOCH,),
     "21_overfitting": (("epochs=60", "epochs=12"),),
     "23_generative": (EPOCH, ("range(400)", "range(40)")),
-    "26_transformer": (("steps=300", "steps=50"), ("stories[800:1000]", "stories[800:880]"),
+    "26_transformer": (("steps=300", "steps=25"), ("stories[800:1000]", "stories[800:880]"),
                        ("write(net, 100,", "write(net, 20,")),
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -385,7 +386,8 @@ LEAVE = """async () => {
 
 def in_lab(page: Any) -> bool:
     """Whether a page shows JupyterLab."""
-    return bool(page.evaluate("location.pathname.startsWith('/lab') && Boolean(window.jupyterapp)"))
+    path = urllib.parse.urlsplit(page.url).path
+    return path.startswith("/lab") and bool(page.evaluate("Boolean(window.jupyterapp)"))
 
 
 def leave(page: Any) -> None:
