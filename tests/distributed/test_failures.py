@@ -45,7 +45,7 @@ def wait_for_connection(process: subprocess.Popen, port: int, seconds: float = 6
     """Wait until a process is connected to a port."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, process.communicate(timeout=60)
         connections = psutil.Process(process.pid).net_connections()
         if any(each.raddr and each.raddr.port == port for each in connections):
             return
