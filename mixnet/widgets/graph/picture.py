@@ -15,7 +15,10 @@ from mixnet.widgets.svg import Svg, columns, short, shorter_name, text_width
 
 NOT_FINITE = "✗"  # begins what a box says of values that are not all finite
 _WIDEST = 1160.0  # pixels: what is wider is drawn smaller
-_LEAST = 0.62  # scale at which a reader can read the boxes; of a larger picture a part is drawn
+_LEAST, _PART = (
+    0.5,
+    0.62,
+)  # below the first scale nobody can read the boxes: a part is drawn, at the second
 _MOST = 400  # boxes; more are no picture any more
 CHANGES = ("", "+", "−", "~", "→", "⊃", "=")
 
@@ -110,7 +113,7 @@ def _window(
 ) -> _Window:
     """All of a layout if it can be read in the room, otherwise what is around a box."""
     whole = min(1.0, room[0] / layout.width, room[1] / layout.height)
-    scale = max(whole, _LEAST)
+    scale = whole if whole >= _LEAST else _PART
     width, height = min(layout.width, room[0] / scale), min(layout.height, room[1] / scale)
     at = 0 if at is None or at >= len(sizes) else at
     left = top = 0.0
