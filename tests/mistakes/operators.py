@@ -83,7 +83,10 @@ MISTAKES = [
     mistake("nd.batch_take(x, nd.ones(3, dtype='int32'))", ShapeError, "int32[3]", "do not fit"),
     mistake("nd.softmax_cross_entropy(x, nd.ones(3))", ShapeError, "label: float32[3]"),
     mistake(
-        "nd.SoftmaxOutput(images, nd.ones(1), multi_output=True)", ShapeError, "(1,)", "128 predictions"
+        "nd.SoftmaxOutput(images, nd.ones(1), multi_output=True)",
+        ShapeError,
+        "(1,)",
+        "128 predictions",
     ),
     mistake("nd.linalg.potrf(x)", ShapeError, "(2, 3)", "(..., n, n)"),
     mistake("nd.contrib.boolean_mask(x, nd.ones(3))", ShapeError, "(3,)", "2 slices"),

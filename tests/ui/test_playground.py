@@ -47,9 +47,9 @@ def test_layers_rate_activation_and_poison(lab: Server, watched: Watched) -> Non
         bar.get_by_role("button", name=name, exact=True).click()
 
     def loss() -> float:
-        found = re.search(r"loss ([\d.e-]+)", done.inner_text())
-        assert found is not None, done.inner_text()
-        return float(found[1])
+        match = re.search(r"loss ([\d.e-]+)", done.inner_text())
+        assert match is not None, done.inner_text()
+        return float(match[1])
 
     def train(steps: int) -> float:
         press("10 steps: train")
