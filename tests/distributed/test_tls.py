@@ -88,7 +88,7 @@ def _run(
 
 def test_a_job_with_certificates(certificates: dict[str, str], tmp_path: Path) -> None:
     """Stores of both kinds: workers sum among themselves, and push to a server."""
-    ends = _run(_SYNC + _ASYNC, [certificates] * 4, 1, tmp_path)
+    ends = _run(_SYNC + _ASYNC, [certificates] * 4, 1, tmp_path, seconds="60")
     assert [code for code, _, _ in ends] == [0] * 4, ends
     for _, out, _ in ends[-2:]:
         assert out == "sum [2.0, 2.0, 2.0]\nleast 2.0\n"
