@@ -47,7 +47,8 @@ def main() -> None:
     if server is not None:
         from tests import processes
 
-        processes.fork_from(server, names, environment)
+        is_launcher = request["arguments"][1] in processes.Popen.starting
+        processes.fork_from(server, names, environment, launchers_only=not is_launcher)
     warnings.filters[:] = filters  # type: ignore[index]
     _run(request["arguments"])
 

@@ -123,10 +123,19 @@ def _server(choices: tuple[tuple[str, ...], ...], environment: Mapping[str, str]
     return None
 
 
-def fork_from(connection: socket.socket, names: set[str], environment: dict[str, str]) -> None:
-    """Let ``subprocess`` start what it can from a server that this process was given."""
+def fork_from(
+    connection: socket.socket, names: set[str], environment: dict[str, str], launchers_only: bool
+) -> None:
+    """Let ``subprocess`` start what it can from a server that this process was given.
+
+    Args:
+        connection: to the server.
+        names: of the variables that its modules read.
+        environment: in which it imported them.
+        launchers_only: other programs may look whether mixnet was imported.
+    """
     _servers[IMPORTS[0]] = _Server(connection, names, environment)
-    Popen.imports = IMPORTS[:1]
+    Popen.imports, Popen.launchers_only = IMPORTS[:1], launchers_only
     subprocess.Popen = Popen  # type: ignore[misc]
 
 
@@ -145,6 +154,7 @@ class Popen(subprocess.Popen[Any]):
 
     imports = IMPORTS  # the lists of modules that a server may have imported, the first that serves
     starting = ("mixnet.tools.launch",)  # programs that start others, which are forked too
+    launchers_only = False
 
     def _execute_child(self, *arguments: Any) -> None:
         """What ``subprocess`` calls to start a process, with CPython's arguments since 3.11."""
@@ -155,6 +165,8 @@ class Popen(subprocess.Popen[Any]):
         environment = dict(os.environ if env is None else env)
         with _lock:
             forkable = _can_be_forked(args, (*others, *user))
+            starts_others = forkable and any(os.fspath(each) in self.starting for each in args[2:3])
+            forkable = forkable and (starts_others or not self.launchers_only)
             server = _server(self.imports, environment) if forkable else None
             if server is None:
                 super()._execute_child(*arguments)  # type: ignore[misc]
@@ -164,7 +176,7 @@ class Popen(subprocess.Popen[Any]):
                 "environment": environment,
                 "folder": os.path.abspath(folder or "."),
                 "new_session": bool(new_session),
-                "starts_others": any(os.fspath(each) in self.starting for each in args[2:3]),
+                "starts_others": starts_others,
             }
             files = [end if end != -1 else usual for usual, end in enumerate(ends[:1] + ends[3::2])]
             self.pid = server.fork(request, files)

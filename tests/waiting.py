@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from typing import IO, Any
 
 SECONDS = 120.0
@@ -37,3 +38,11 @@ def next_line(process: subprocess.Popen[Any], seconds: float = SECONDS) -> Any:
         timer.cancel()
     assert not ended.is_set(), f"{process.args} wrote no line in {seconds:.0f} s"
     return line
+
+
+def until(condition: Callable[[], bool], seconds: float = SECONDS) -> None:
+    """Ask again and again until a condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"{condition} did not hold in {seconds:.0f} s"
+        time.sleep(0.005)

@@ -125,7 +125,7 @@ class Installed:
     def exp(self, *args: Any, **kwargs: Any) -> NDArray:
         """Exponential. Element by element."""
     def expand_dims(self, *args: Any, **kwargs: Any) -> NDArray:
-        """With a new axis of extent one; with ``inplace`` on the same storage."""
+        """The array with a new axis of extent one; with ``inplace`` on the same storage."""
     def expm1(self, *args: Any, **kwargs: Any) -> NDArray:
         """Exponential minus one. Element by element."""
     def fix(self, *args: Any, **kwargs: Any) -> NDArray:
@@ -243,7 +243,7 @@ class Installed:
     def square(self, *args: Any, **kwargs: Any) -> NDArray:
         """Square. Element by element."""
     def squeeze(self, *args: Any, **kwargs: Any) -> NDArray:
-        """Without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
+        """The array without axes of extent one: all, or ``axis``; with ``inplace`` on the same storage."""
     def sum(self, *args: Any, **kwargs: Any) -> NDArray:
         """Sum. Along ``axis``, all axes by default; ``exclude`` takes the other axes."""
     def sum_axis(self, *args: Any, **kwargs: Any) -> NDArray:
@@ -261,9 +261,9 @@ class Installed:
     def to_device(self, *args: Any, **kwargs: Any) -> Self:
         """This array if it is on ``context``, else a copy there."""
     def to_dlpack_for_read(self, *args: Any, **kwargs: Any) -> Any:
-        """A DLPack capsule of the array's buffer; writes through it are seen by nobody else."""
+        """A DLPack capsule of the array's buffer; writes through it do not reach the array."""
     def to_dlpack_for_write(self, *args: Any, **kwargs: Any) -> Any:
-        """A DLPack capsule of the array's buffer; writes through it are seen by nobody else."""
+        """A DLPack capsule of the array's buffer; writes through it do not reach the array."""
     def topk(self, *args: Any, **kwargs: Any) -> Any:
         """The ``k`` largest elements along ``axis``, or the smallest with ``is_ascend``."""
     def transpose(self, *args: Any, **kwargs: Any) -> NDArray:

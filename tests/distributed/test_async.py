@@ -100,6 +100,7 @@ def test_a_server_that_does_not_come_back(when: str, tmp_path: Path) -> None:
     assert messages[3].count("WorkerLostError: rank 0") == 1, messages[3]
 
 
+@pytest.mark.usefixtures("no_running_loop")
 @pytest.mark.parametrize("has_folder", [True, False])
 def test_a_server_that_cannot_read_the_key(
     has_folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -86,7 +86,7 @@ MISTAKES = [
         "nd.SoftmaxOutput(images, nd.ones(1), multi_output=True)",
         ShapeError,
         "(1,)",
-        "128 predictions",
+        "needs 128, of shape (2, 64)",
     ),
     mistake("nd.linalg.potrf(x)", ShapeError, "(2, 3)", "(..., n, n)"),
     mistake("nd.contrib.boolean_mask(x, nd.ones(3))", ShapeError, "(3,)", "2 slices"),

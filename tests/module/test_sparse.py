@@ -84,7 +84,7 @@ def test_storage_types_of_variables() -> None:
     dense = np.eye(4, 6, dtype="float32")
     values = np.arange(12, dtype="float32").reshape(6, 2)
     executor.arg_dict["data"][:] = mx.nd.array(dense).tostype("csr")
-    executor.arg_dict["weight"][:] = values
+    executor.arg_dict["weight"][:] = mx.nd.array(values)
     actual = executor.forward(is_train=True)[0].asnumpy()
     np.testing.assert_array_equal(actual, dense @ values)
     executor.backward(mx.nd.ones((4, 2)))

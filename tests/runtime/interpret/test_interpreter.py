@@ -21,7 +21,7 @@ from mixnet.runtime.interpret import interpreter, on_numpy, patience
 from mixnet.runtime.interpret.on_numpy import pieces
 from mixnet.runtime.interpret.on_numpy.work import Cost
 from mixnet.runtime.programs import executable_cache
-from tests import processes
+from tests import processes, waiting
 
 
 @pytest.fixture(autouse=True)
@@ -389,7 +389,13 @@ def test_a_program_of_a_gpu_is_replaced_when_the_other_is_ready(
     away = Cost(work=1e-3, saving=1e-3, compiling=0.008, is_away=True)
     monkeypatch.setattr(interpreter, "total", lambda costs: away)
     ready = threading.Event()
-    executable_cache.background.submit(ready.wait)  # the compiler's thread is busy until then
+    compiled = executable_cache._compiled
+
+    def compiled_when_ready(*arguments: Any) -> Any:
+        assert ready.wait(60)
+        return compiled(*arguments)
+
+    monkeypatch.setattr(executable_cache, "_compiled", compiled_when_ready)
     x = nd.array([1.0, 2.0])
     x.wait_to_read()
 
@@ -400,5 +406,4 @@ def test_a_program_of_a_gpu_is_replaced_when_the_other_is_ready(
 
     assert all(is_interpreted() for _ in range(30))
     ready.set()
-    executable_cache.background.submit(int).result(timeout=60)
-    assert not is_interpreted()
+    waiting.until(lambda: not is_interpreted())

@@ -11,9 +11,10 @@ import pytest
 
 import mixnet as mx
 from mixnet import nd
-from mixnet.runtime.compile import background, options
+from mixnet.runtime.compile import options
 from mixnet.runtime.interpret import patience
 from mixnet.runtime.programs import executable_cache
+from tests import waiting
 
 
 @pytest.fixture(autouse=True)
@@ -36,20 +37,36 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, str]]]:
     executable_cache.clear()
 
 
-def test_a_product_is_compiled_twice(compiled: list[dict[str, str]]) -> None:
+def test_a_product_is_compiled_twice(
+    compiled: list[dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = threading.Event()
+    compile_for = executable_cache.compile_for
+
+    def when_ready(*arguments: Any) -> Any:
+        assert arguments[-1] or ready.wait(60)
+        return compile_for(*arguments)
+
+    monkeypatch.setattr(executable_cache, "compile_for", when_ready)
     x = nd.array([[1.0, 2.0], [3.0, 4.0]])
     x.wait_to_read()
-    ready = threading.Event()
-    background.submit(ready.wait)  # the compiler's thread is busy until then
-    for _ in range(executable_cache.QUICK_RUNS + 5):  # none of them waits
+
+    def product() -> None:
         np.testing.assert_array_equal(nd.dot(x, x).asnumpy(), [[7, 10], [15, 22]])
-        assert compiled == [{"xla_backend_optimization_level": "0"}]
-    ready.set()
-    background.submit(int).result(timeout=60)
+
+    product()
     (program,) = executable_cache._programs.values()
     quick = program.call
-    np.testing.assert_array_equal(nd.dot(x, x).asnumpy(), [[7, 10], [15, 22]])
-    assert program.call is not quick
+    for _ in range(executable_cache.QUICK_RUNS + 5):  # none of them waits
+        product()
+        assert program.call is quick and compiled == [{"xla_backend_optimization_level": "0"}]
+    ready.set()
+
+    def is_replaced() -> bool:
+        product()
+        return program.call is not quick
+
+    waiting.until(is_replaced)
     assert compiled == [{"xla_backend_optimization_level": "0"}, {}]
 
 
@@ -66,9 +83,14 @@ def test_the_quick_program_stays_where_the_other_cannot_be_made(
     monkeypatch.setattr(executable_cache, "compile_for", refuse)
     x = nd.array([[1.0, 2.0], [3.0, 4.0]])
     x.wait_to_read()
-    for _ in range(3 * executable_cache.QUICK_RUNS):
+
+    def is_settled() -> bool:
         np.testing.assert_array_equal(nd.dot(x, x).asnumpy(), [[7, 10], [15, 22]])
-        background.submit(int).result(timeout=60)
+        (program,) = executable_cache._programs.values()
+        return program.change is None
+
+    waiting.until(is_settled)
+    assert is_settled()
 
 
 def test_nothing_else_is(compiled: list[dict[str, str]]) -> None:
