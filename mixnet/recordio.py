@@ -37,6 +37,10 @@ _MOST = (1 << 63) - 1  # the last place in a file that there can be
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 
 
+class _ShortRecordError(FileFormatError, struct.error, mxnet_name="error"):
+    """A record ends within its header."""
+
+
 class HEADER(NamedTuple):
     """The header of an image in its record.
 
@@ -390,7 +394,7 @@ def unpack(s: bytes) -> tuple[IRHeader, bytes]:
         FileFormatError: the record is shorter than its header says.
     """
     if len(s) < _IR_SIZE:
-        raise FileFormatError(
+        raise _ShortRecordError(
             f"unpack: a header has {_IR_SIZE} bytes, but the record only {len(s)}."
         )
     header = IRHeader(*struct.unpack_from(_IR_FORMAT, s))

@@ -270,3 +270,8 @@ def test_png_takes_the_quality_of_jpeg_without_a_warning(capfd: pytest.CaptureFi
     assert packed == recordio.pack_img(header, image, 9, ".png")
     assert "PNG_COMPRESSION" not in capfd.readouterr().err
     np.testing.assert_array_equal(recordio.unpack_img(packed)[1], image)
+
+
+def test_a_record_shorter_than_a_header_is_an_error_of_struct() -> None:
+    with pytest.raises(struct.error, match="a header has 24 bytes, but the record only 3"):
+        recordio.unpack(b"abc")

@@ -487,8 +487,7 @@ class NDArray(Handle, Installed):
         """
         if self.size != 1:
             raise SizeError(
-                "float(), int(), item() and asscalar() need an array with one element; this "
-                f"one has shape {self.shape}."
+                f"item() and asscalar() need an array with one element; this one has shape {self.shape}."
             )
         return self.asnumpy().reshape(())[()]
 
@@ -503,17 +502,24 @@ class NDArray(Handle, Installed):
         return bool(self.item())
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(self._only_element())
 
     def __int__(self) -> int:
-        return int(self.item())
+        return int(self._only_element())
 
     def __index__(self) -> int:
         if self._spec.dtype.kind not in "iu":
             raise AttributeTypeError(
                 f"An array of {self._spec.dtype.name} is not an index; use an integer one."
             )
-        return int(self.item())
+        return int(self._only_element())
+
+    def _only_element(self) -> Any:
+        if self.size != 1:
+            raise AttributeTypeError(
+                f"Only an array with one element is a number; this one has shape {self.shape}."
+            )
+        return self.asnumpy().reshape(())[()]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         values = self.asnumpy()

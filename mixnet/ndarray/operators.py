@@ -344,12 +344,17 @@ def _absolute(self: NDArray) -> Any:
     return type(self)._wrap(record(find("abs"), (), (), (self._read(),))[0])
 
 
-def _equal_or_false(self: NDArray, other: object) -> Any:
-    return False if other is None else _COMPARISONS["eq"].method()(self, other)
+def _comparison(operation: Binary) -> Callable[[NDArray, Any], Any]:
+    """The method that refuses what is no array and no number: Python would return a plain False or True."""
+    compare = operation.method()
 
+    def method(self: NDArray, other: object) -> Any:
+        result = compare(self, other)
+        if result is NotImplemented:
+            raise operation._wrong(self, other)
+        return result
 
-def _not_equal_or_true(self: NDArray, other: object) -> Any:
-    return True if other is None else _COMPARISONS["ne"].method()(self, other)
+    return method
 
 
 def install(cls: Any) -> None:
@@ -360,9 +365,7 @@ def install(cls: Any) -> None:
         if name not in ("pow",):
             setattr(cls, f"__i{name}__", operation.inplace_method())
     for name, operation in _COMPARISONS.items():
-        setattr(cls, f"__{name}__", operation.method())
-    cls.__eq__ = _equal_or_false
-    cls.__ne__ = _not_equal_or_true
+        setattr(cls, f"__{name}__", _comparison(operation))
     cls.__hash__ = object.__hash__
     cls.__neg__ = _negative
     cls.__abs__ = _absolute

@@ -133,12 +133,6 @@ class ndarray(NDArray):
 
     __nonzero__ = __bool__
 
-    def __float__(self) -> float:
-        return float(self._one())
-
-    def __int__(self) -> int:
-        return int(self._one())
-
     def __round__(self, n: int = 0) -> Any:
         return self.round(n)
 
@@ -150,13 +144,6 @@ class ndarray(NDArray):
 
     def __trunc__(self) -> Any:
         return self._function("trunc")(self)
-
-    def _one(self) -> Any:
-        if self.size != 1:
-            raise AttributeTypeError(
-                f"only arrays of one element become a number; this has {self.shape}."
-            )
-        return self.asnumpy().reshape(())[()]
 
     def item(self, *args: Any) -> Any:
         """An element as a Python number: the only one, or the one at an index.

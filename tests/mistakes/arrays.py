@@ -57,7 +57,7 @@ MISTAKES = [
     mistake("x.as_in_context(3)", TypeError, "int", "a Context"),
     mistake("x.astype('floot')", TypeError, "'floot'", "float32"),
     mistake("if x: pass", ValueError, "(2, 3)", "any() or .all()"),
-    mistake("float(x)", ValueError, "(2, 3)", "one element"),
+    mistake("float(x)", TypeError, "(2, 3)", "one element"),
     mistake("x.asscalar()", ValueError, "(2, 3)", "one element"),
     # ---- indices
     mistake("x[5]", IndexError, "5", "axis 0, which has 2"),

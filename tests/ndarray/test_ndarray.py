@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import pickle
 from typing import Any
 
@@ -331,3 +332,22 @@ def test_histogram_without_a_range_warns_that_numpy_counts() -> None:
         counts, edges = mx.nd.histogram(mx.nd.array([0.0, 1.0, 1.0]), bins=2)
     assert counts.asnumpy().tolist() == [1, 2]
     assert edges.asnumpy().tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("other", [None, "a", [1, 2], (1, 2), {}, object(), b"a", 1j, mx.cpu()])
+def test_an_array_compares_with_arrays_and_numbers_alone(other: object) -> None:
+    """A plain False would be mistaken for a result; MXNet refuses these, too."""
+    array = nd.array([1, 2])
+    for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
+        with pytest.raises(TypeError, match="takes arrays and numbers, not"):
+            compare(array, other)
+    with pytest.raises(TypeError, match="takes arrays and numbers"):
+        assert other == array
+
+
+def test_several_elements_are_no_number() -> None:
+    for array in (nd.array([1, 2]), mx.np.array([1, 2])):
+        for kind in (int, float):
+            with pytest.raises(TypeError, match=r"one element is a number.*\(2,\)"):
+                kind(array)
+    assert int(nd.array([3])) == 3 and float(mx.np.array([2.5])) == 2.5
