@@ -15,6 +15,7 @@ import runpy
 import signal
 import socket
 import sys
+import time
 import types
 import warnings
 from collections.abc import Iterator
@@ -115,9 +116,12 @@ def _fork_orphan(new_session: bool) -> int:
     reading, writing = os.pipe()
     between = os.fork()
     if between == 0:
+        parent = os.getpid()
         if os.fork():
             os._exit(0)
         os.close(reading)
+        while os.getppid() == parent:  # a program may ask whose child it is
+            time.sleep(0.0005)
         if new_session:
             # Before its number is known: who asks for its group then, to interrupt it, must not be told that
             # of the tests and of `make`.
