@@ -27,8 +27,9 @@ def _lines_of_try(filename: str) -> frozenset[int]:
 def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -> str | None:
     """Run ``work`` with a KeyboardInterrupt before the ``at``-th line that runs in these folders.
 
-    The way out of a ``with`` block and a ``try:`` count as lines to a tracer, but not to Python's signal
-    handling: no interrupt comes there. (Raised at such a line, an exception skips ``__exit__``.)
+    The way out of a ``with`` block, a ``try:`` and, since Python 3.12, every round of a comprehension count
+    as lines to a tracer, but not to Python's signal handling: no interrupt comes there. (Raised at such a
+    line, an exception skips ``__exit__``.)
 
     Returns:
         Where the interrupt came; None if there are fewer lines.
@@ -45,7 +46,8 @@ def interrupted(at: int, folders: Collection[str], work: Callable[[], object]) -
         if event == "line":
             line, earlier = frame.f_lineno, before.get(id(frame), 0)
             before[id(frame)] = line
-            if (line < earlier and line in _lines_of_with(name)) or line in _lines_of_try(name):
+            leaves_with = line < earlier and line in _lines_of_with(name)
+            if leaves_with or line in _lines_of_try(name) or line == earlier:
                 return trace
             left -= 1
             if not left:
