@@ -410,8 +410,10 @@ def _head_values(
 ) -> list[Value]:
     gradients: list[Any] = [None] * len(heads)
     if head_grads is not None:
-        gradients = list(head_grads) if isinstance(head_grads, (list, tuple)) else [head_grads]
-        _arrays([each for each in gradients if each is not None], "head gradient")
+        gradients = _listed(head_grads)
+        for i, each in enumerate(gradients):
+            if each is not None:
+                _check_array(each, "head gradient", i)
     if len(gradients) != len(heads):
         raise _HeadsError(
             f"{len(heads)} head(s) but {len(gradients)} head gradient(s); give one each, or None."
@@ -466,8 +468,16 @@ def _arrays(arrays: Array | Sequence[Array], role: str = "head") -> list[Array]:
     Raises:
         NotAnArrayError: one is none.
     """
-    listed: list[Any] = list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+    listed = _listed(arrays)
     for i, each in enumerate(listed):
-        if not isinstance(each, Handle):
-            raise NotAnArrayError(f"{role} {i} must be an NDArray, not {type(each).__name__}.")
+        _check_array(each, role, i)
     return listed
+
+
+def _listed(arrays: object) -> list[Any]:
+    return list(arrays) if isinstance(arrays, (list, tuple)) else [arrays]
+
+
+def _check_array(array: object, role: str, i: int) -> None:
+    if not isinstance(array, Handle):
+        raise NotAnArrayError(f"{role} {i} must be an NDArray, not {type(array).__name__}.")

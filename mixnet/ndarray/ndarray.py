@@ -109,7 +109,6 @@ class NDArray(Handle, Installed):
     __slots__ = ()
     __array_priority__ = 1000.0  # NumPy arrays leave mixed operators to us
     __hash__ = object.__hash__  # handles are compared by value, but hashed by identity
-    _is_sparse = False
     _is_numpys = False
     _holds_empty = False  # whether shapes may have no elements
 

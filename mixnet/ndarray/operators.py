@@ -134,8 +134,13 @@ class Binary:
         is_legacy = self.broadcast.name.startswith("broadcast_")
         return int(result) if is_legacy and isinstance(result, bool) else result
 
-    def method(self) -> Callable[[NDArray, Any], Any]:
-        """The method for the array on the left."""
+    def method(self, refuses: bool = False) -> Callable[[NDArray, Any], Any]:
+        """The method for the array on the left.
+
+        Args:
+            refuses: an operand that is neither an array nor a number is an error; otherwise Python asks
+                its class.
+        """
         same, broadcast, scalar, form = (
             self.same,
             self.broadcast,
@@ -184,7 +189,7 @@ class Binary:
                 value = record_small(call, None, a, b)
             elif isinstance(right, _NUMBERS):
                 return self.number(left, right, scalar)
-            elif isinstance(right, np.ndarray):  # NumPy would return a NumPy array
+            elif refuses or isinstance(right, np.ndarray):  # NumPy would return a NumPy array
                 raise self._wrong(left, right)
             else:
                 return NotImplemented
@@ -344,19 +349,6 @@ def _absolute(self: NDArray) -> Any:
     return type(self)._wrap(record(find("abs"), (), (), (self._read(),))[0])
 
 
-def _comparison(operation: Binary) -> Callable[[NDArray, Any], Any]:
-    """The method that refuses what is no array and no number: Python would return a plain False or True."""
-    compare = operation.method()
-
-    def method(self: NDArray, other: object) -> Any:
-        result = compare(self, other)
-        if result is NotImplemented:
-            raise operation._wrong(self, other)
-        return result
-
-    return method
-
-
 def install(cls: Any) -> None:
     """Give a class of arrays Python's operators."""
     for name, operation in _METHODS.items():
@@ -365,7 +357,8 @@ def install(cls: Any) -> None:
         if name not in ("pow",):
             setattr(cls, f"__i{name}__", operation.inplace_method())
     for name, operation in _COMPARISONS.items():
-        setattr(cls, f"__{name}__", _comparison(operation))
+        # Where both sides return NotImplemented, Python takes == for False.
+        setattr(cls, f"__{name}__", operation.method(refuses=True))
     cls.__hash__ = object.__hash__
     cls.__neg__ = _negative
     cls.__abs__ = _absolute

@@ -32,7 +32,7 @@ def check_options(function: str, options: dict[str, Any]) -> None:
     """Raise unless the options of a NumPy ufunc have the only values that are kept.
 
     Raises:
-        TypeError: an unknown option; ``dtype`` that is no name or type of numbers.
+        TypeError: an unknown option; a ``dtype`` that is not the name or type of a number.
         NotImplementedError: ``where=`` and the like with another value; ``dtype``.
     """
     for key, value in options.items():

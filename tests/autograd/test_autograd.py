@@ -608,3 +608,14 @@ def test_a_head_is_an_array() -> None:
     for head in (None, 3.0):
         with pytest.raises(mx.base.NotAnArrayError, match="head 1 must be an NDArray"):
             autograd.backward([mx.nd.ones((1,)), head])  # type: ignore[list-item]
+
+
+def test_a_head_gradient_that_is_not_an_array_is_named_by_its_place() -> None:
+    x = nd.ones((2,))
+    x.attach_grad()
+    with autograd.record():
+        heads = [x * 2, x * 3]
+    with pytest.raises(
+        mx.base.NotAnArrayError, match="head gradient 1 must be an NDArray, not str"
+    ):
+        autograd.backward(heads, [None, "a"])

@@ -1,8 +1,8 @@
 """Programs on one GPU, beside PyTorch: python -m tests.benchmarks.gpu [names...]
 
 Each figure comes from a fresh process without compiled programs from before: seconds until the first result,
-again, and of one step after thirty. PyTorch runs eagerly, with its defaults; float16 is its automatic mixed
-precision with channels last.
+again, of the first runs together, and of one step after them. PyTorch runs eagerly, with its defaults;
+float16 is its automatic mixed precision with channels last.
 """
 
 from __future__ import annotations
@@ -19,6 +19,11 @@ from tests.benchmarks.fresh import figures_of
 
 Maker = Callable[[Any], tuple[Any, tuple[int, ...]]]
 """Makes a network of the module ``mxnet``, and says the shape of its batch."""
+
+FIRST = (20, 50, 100, 150)
+"""After so many runs, the time of all of them is taken."""
+LONGEST = 30.0
+"""Seconds that they may take; a program of a GPU may be compiled for longer than that."""
 
 _SMALL = {"perceptron": steps.PERCEPTRON, "lenet": steps.LENET}
 
@@ -209,11 +214,13 @@ def figures(name: str, library: str, start: float) -> dict[str, float]:
     first = time.perf_counter()
     run()
     again = time.perf_counter()
-    began = time.monotonic()
-    runs = 0
-    while runs < 30 and time.monotonic() - began < 10:
+    together = {}
+    for runs in range(3, FIRST[-1] + 1):
         run()
-        runs += 1
+        if runs in FIRST:
+            together[f"{runs} runs"] = time.perf_counter() - ready
+        if time.perf_counter() - again > LONGEST:
+            break
     times = []
     for _ in range(10):
         before = time.perf_counter()
@@ -223,6 +230,7 @@ def figures(name: str, library: str, start: float) -> dict[str, float]:
         "import": ready - start,
         "first": first - ready,
         "again": again - first,
+        **together,
         "later": sorted(times)[len(times) // 2],
     }
 

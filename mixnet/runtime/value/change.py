@@ -31,9 +31,8 @@ class Change:
     __slots__ = ("_before", "_new", "_sparse")
 
     def __init__(self) -> None:
-        self._before: dict[
-            Handle, Value
-        ] = {}  # array -> the content that something was computed from
+        # array -> the content that something was computed from
+        self._before: dict[Handle, Value] = {}
         self._new: dict[Handle, Value] = {}
         self._sparse: list[tuple[Handle, Value]] = []
 

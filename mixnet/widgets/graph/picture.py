@@ -15,10 +15,8 @@ from mixnet.widgets.svg import Svg, columns, short, shorter_name, text_width
 
 NOT_FINITE = "✗"  # begins what a box says of values that are not all finite
 _WIDEST = 1160.0  # pixels: what is wider is drawn smaller
-_LEAST, _PART = (
-    0.5,
-    0.62,
-)  # below the first scale nobody can read the boxes: a part is drawn, at the second
+_LEAST = 0.5  # the scale below which nobody can read the boxes: then a part of them is drawn,
+_PART = 0.62  # at this scale
 _MOST = 400  # boxes; more are no picture any more
 CHANGES = ("", "+", "−", "~", "→", "⊃", "=")
 

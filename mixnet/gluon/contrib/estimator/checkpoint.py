@@ -219,7 +219,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         if left <= 0:
             raise AttributeValueError(
                 f"The checkpoint {last} in {self.model_dir} already has {limit} {kind}: train "
-                f"for more, or start from the start with resume_from_checkpoint=False."
+                f"for more, or start over with resume_from_checkpoint=False."
             )
         if by_epoch:
             estimator.max_epoch = left

@@ -364,18 +364,20 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
     def epoch_end(self, estimator: Estimator, *args: object, **kwargs: object) -> bool:
         """Compare with the best value."""
         _, value = monitored(self.monitor)
-        if value is None:
-            pass
-        elif self.monitor_op(value - self.min_delta, self.best):
-            self.best = value
-            self.wait = 0
-        else:
-            self.wait += 1
-            if self.wait >= self.patience:
-                self.stopped_epoch = self.current_epoch
-                self.stop_training = True
+        if value is not None:
+            self._compare(value)
         self.current_epoch += 1
         return self.stop_training
+
+    def _compare(self, value: float) -> None:
+        if self.monitor_op(value - self.min_delta, self.best):
+            self.best = value
+            self.wait = 0
+            return
+        self.wait += 1
+        if self.wait >= self.patience:
+            self.stopped_epoch = self.current_epoch
+            self.stop_training = True
 
     def train_end(self, estimator: Estimator, *args: object, **kwargs: object) -> None:
         """Log that this handler stopped training."""

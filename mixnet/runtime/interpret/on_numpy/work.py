@@ -81,8 +81,6 @@ def elementwise(equations: int, elements: int, in_pieces: bool = False) -> Cost:
 
 _BYTES_MOVED_A_SECOND = 1e10
 _SECONDS_OF_A_COPY = 1e-5
-_COMPILE_FACTOR = 1.0
-"""Of compiling for a GPU, quickly (:mod:`mixnet.runtime.compile.options`)."""
 
 
 def away_from_device(cost: Cost, arrays: int, nbytes: int) -> Cost:
@@ -94,7 +92,7 @@ def away_from_device(cost: Cost, arrays: int, nbytes: int) -> Cost:
         nbytes: of all of them.
     """
     work = cost.work + arrays * _SECONDS_OF_A_COPY + nbytes / _BYTES_MOVED_A_SECOND
-    return Cost(work, work, _COMPILE_FACTOR * cost.compiling, is_away=True)
+    return Cost(work, work, cost.compiling, is_away=True)
 
 
 def total(costs: Sequence[Cost], rounds: int = 1) -> Cost:
