@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from mixnet.base import MXNetError, ShapeError
 from mixnet.ops.array.indexing import index_copy
-from mixnet.ops.array.plain import in_dtype
+from mixnet.ops.array.plain import filled_like, in_dtype
 from mixnet.ops.derive import array, parameters_of, present
 from mixnet.ops.math.elementwise import quadratic
 from mixnet.ops.math.gradient import gradient_multiplier
@@ -141,7 +141,7 @@ def _by_rule(outputs: Sequence[Any], pull: Any, inputs: Sequence[Any]) -> Callab
 def _like(gradient: Any, array: Any) -> Any:
     """A gradient in the shape and dtype of its array; zeros for None."""
     if gradient is None:
-        return jax.lax.full_like(array, 0)
+        return filled_like(array, 0)
     if gradient.shape != array.shape:
         gradient = jnp.broadcast_to(gradient, array.shape)
     return in_dtype(gradient, array.dtype)
@@ -171,7 +171,7 @@ def _in_real_numbers(inputs: Sequence[Any], kinds: Collection[Any]) -> list[Any]
 def _as_cotangent(head: Any, output: Any) -> Any:
     if not jnp.issubdtype(output.dtype, jnp.floating):
         return jnp.zeros(output.shape, jax.dtypes.float0)
-    return jax.lax.full_like(output, 0) if head is None else in_dtype(head, output.dtype)
+    return filled_like(output, 0) if head is None else in_dtype(head, output.dtype)
 
 
 def _declare_backward(forward: Op, heads: int = 1, reads_inputs: bool = True) -> Op:

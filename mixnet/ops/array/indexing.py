@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import DTypeError, IndexingError, ShapeError
-from mixnet.ops.array.plain import along, in_dtype, shaped, with_axes
+from mixnet.ops.array.plain import along, filled_like, in_dtype, shaped, with_axes
 from mixnet.ops.registry import op
 from mixnet.ops.schema import storage_rules
 from mixnet.ops.schema.attributes import Axis, Count, DType, Extents, Positive, Shape
@@ -197,7 +197,7 @@ def _(head, out, data, index, *, axis, keepdims, mode):
     places = jax.lax.broadcasted_iota(chosen.dtype, data.shape, axis)
     is_chosen = jax.lax.eq(places, along(chosen, data.shape, (axis,)))
     spread = along(shaped(head, rest), data.shape, (axis,))
-    return jax.lax.select(is_chosen, spread, jax.lax.full_like(spread, 0)), None
+    return jax.lax.select(is_chosen, spread, filled_like(spread, 0)), None
 
 
 @op("one_hot", method=True, differentiable=False, flops=0, aliases=["_npx_one_hot"])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
@@ -19,9 +20,32 @@ def in_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
     return data if data.dtype == dtype else jax.lax.convert_element_type(data, dtype)
 
 
+def filled_like(data: jax.Array, number: float) -> Any:
+    """``number`` in the shape and dtype of ``data``."""
+    return jax.lax.broadcast(data.dtype.type(number), data.shape)
+
+
 def shaped(data: jax.Array, shape: Sequence[int]) -> Any:
     """``data`` in another shape; itself if it has that one."""
     return data if data.shape == tuple(shape) else jax.lax.reshape(data, shape)
+
+
+def alike(x: jax.Array, y: jax.Array) -> tuple[Any, Any]:
+    """Both in one shape, by broadcasting, and in the dtype that JAX promotes theirs to."""
+    if x.shape == y.shape and x.dtype == y.dtype:
+        return x, y
+    shape, dtype = np.broadcast_shapes(x.shape, y.shape), jnp.promote_types(x.dtype, y.dtype)
+    return repeated(in_dtype(x, dtype), shape), repeated(in_dtype(y, dtype), shape)
+
+
+def repeated(data: jax.Array, shape: Sequence[int]) -> Any:
+    """``data`` broadcast to ``shape`` by NumPy's rule; itself if it has that one."""
+    shape = tuple(shape)
+    if data.shape == shape:
+        return data
+    if not data.shape:
+        return jax.lax.broadcast(data, shape)
+    return jnp.broadcast_to(data, shape)
 
 
 def accumulator(dtype: np.dtype) -> Any:

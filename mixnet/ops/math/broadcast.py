@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from mixnet.base import DTypeError, OperatorValueError, ShapeError
+from mixnet.ops.array.plain import filled_like, on_axis
 from mixnet.ops.math.elementwise import BINARY, FUSIONS, IN_FLOAT32, WHOLE, check_same_kind
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
@@ -185,5 +186,6 @@ def where(condition, x, y):
                 f"where: condition is {condition.shape}; give it the shape of x, {x.shape}, or "
                 f"{x.shape[:1]}."
             )
-        condition = condition.reshape((-1, *[1] * (x.ndim - 1)))
-    return jnp.where(condition != 0, x, y)
+        condition = on_axis(condition, x.shape, 0)
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    return jax.lax.select(jax.lax.ne(condition, filled_like(condition, 0)), x, y)

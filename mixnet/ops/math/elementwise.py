@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import ShapeError
-from mixnet.ops.array.plain import in_dtype
+from mixnet.ops.array.plain import alike, filled_like, in_dtype
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.op import Op
 from mixnet.ops.registry import op
@@ -23,12 +23,13 @@ from mixnet.ops.schema.integer_layers import Fusion, Quantization
 from mixnet.ops.schema.rewrites import COPY, NOTHING, Rewrites, alone, exactly, neutral, whole
 from mixnet.ops.schema.shape_constraints import all_same, same_as_first, same_pairs
 from mixnet.ops.schema.storage import Storage
+from mixnet.private_jax.derivatives import CustomJVP
 
 Precision = Literal["full"] | None
 Function = Callable[..., Any]
 
 
-@jax.custom_jvp
+@CustomJVP
 def relu(data):
     """max(data, 0); the derivative at 0 is 0, at NaN it is NaN.
 
@@ -52,7 +53,7 @@ def relu_gradient(head: jax.Array, result: jax.Array) -> Any:
     """
     # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
     is_above = jax.lax.gt(result, result.dtype.type(0))
-    slope = jax.lax.select(is_above, jax.lax.full_like(result, 1), result)
+    slope = jax.lax.select(is_above, filled_like(result, 1), result)
     return jax.lax.mul(in_dtype(slope, head.dtype), head)
 
 
@@ -64,7 +65,7 @@ def sign(data: jax.Array) -> Any:
     return jnp.where(data > 0, one, jnp.where(data < 0, -one, 0 * one))
 
 
-@jax.custom_jvp
+@CustomJVP
 def absolute(data):
     """|data|; the derivative at 0 is 0, where JAX has 1.
 
@@ -79,7 +80,7 @@ def _(primals, tangents):
     return absolute(data), sign(data) * tangent
 
 
-@jax.custom_jvp
+@CustomJVP
 def _mod(x: jax.Array, y: jax.Array) -> Any:
     """Remainder with the divisor's sign; 0 for division by 0, as MXNet has it."""
     safe = jnp.where(y == 0, jnp.ones_like(y), y)
@@ -108,29 +109,41 @@ def _choice(holds: Function) -> Function:
     Where both are equal the gradient goes to the left one alone, and to none where one is NaN.
     """
 
-    @jax.custom_jvp
+    # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+    lax = jax.lax
+
+    @CustomJVP
     def choose(x: jax.Array, y: jax.Array) -> Any:
-        if x.shape != y.shape or x.dtype != y.dtype:
-            return jnp.where(holds(x, y) | (x != x), x, y)
-        # The same of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
-        left = jax.lax.bitwise_or(holds(x, y), jax.lax.ne(x, x))
-        return jax.lax.select(left, x, y)
+        return lax.select(lax.bitwise_or(holds(x, y), lax.ne(x, x)), x, y)
 
     @choose.defjvp
     def _(primals: jax.Array, tangents: jax.Array) -> Any:
         (x, y), (dx, dy) = primals, tangents
-        left = jnp.where(holds(x, y), dx, 0)
-        return choose(x, y), left + jnp.where(holds(x, y) | (x != x) | (y != y), 0, dy)
+        left = holds(x, y)
+        not_right = lax.bitwise_or(left, lax.bitwise_or(lax.ne(x, x), lax.ne(y, y)))
+        zero = filled_like(dx, 0)
+        return choose(x, y), lax.add(lax.select(left, dx, zero), lax.select(not_right, zero, dy))
 
-    return choose
+    return lambda x, y: choose(*alike(x, y))
 
 
-_larger = _choice(jnp.greater_equal)
-_smaller = _choice(jnp.less_equal)
+_larger = _choice(jax.lax.ge)
+_smaller = _choice(jax.lax.le)
 
 
 def _power(x: jax.Array, y: jax.Array) -> Any:
     return jnp.power(x, y)
+
+
+def _directly(function: Function, general: Function) -> Function:
+    """A function of ``jax.lax``, and of ``jax.numpy`` where arrays have to be promoted first."""
+
+    def compute(x: jax.Array, y: jax.Array) -> Any:
+        of_one_rank = x.ndim == y.ndim or not x.ndim or not y.ndim
+        is_direct = of_one_rank and x.dtype == y.dtype and x.dtype != jnp.bool_
+        return function(x, y) if is_direct else general(x, y)
+
+    return compute
 
 
 def _truth(function: Function) -> Function:
@@ -139,21 +152,29 @@ def _truth(function: Function) -> Function:
 
 # name in operator names: function of two arrays, sentence, whether it has a gradient
 BINARY: dict[str, tuple[Function, str, bool]] = {
-    "add": (jnp.add, "Sum.", True),
-    "sub": (jnp.subtract, "Difference.", True),
-    "mul": (jnp.multiply, "Product.", True),
+    "add": (_directly(jax.lax.add, jnp.add), "Sum.", True),
+    "sub": (_directly(jax.lax.sub, jnp.subtract), "Difference.", True),
+    "mul": (_directly(jax.lax.mul, jnp.multiply), "Product.", True),
     "div": (_divide, "Quotient; of whole numbers it is truncated towards zero.", True),
     "mod": (_mod, "Remainder, with the sign of the divisor.", True),
     "power": (_power, "Left to the power of right.", True),
     "maximum": (_larger, "The larger one.", True),
     "minimum": (_smaller, "The smaller one.", True),
     "hypot": (jnp.hypot, "Length of the hypotenuse: sqrt(left² + right²).", True),
-    "equal": (jnp.equal, "1 where equal, else 0.", False),
-    "not_equal": (jnp.not_equal, "1 where different, else 0.", False),
-    "greater": (jnp.greater, "1 where left is greater, else 0.", False),
-    "greater_equal": (jnp.greater_equal, "1 where left is not less, else 0.", False),
-    "lesser": (jnp.less, "1 where left is less, else 0.", False),
-    "lesser_equal": (jnp.less_equal, "1 where left is not greater, else 0.", False),
+    "equal": (_directly(jax.lax.eq, jnp.equal), "1 where equal, else 0.", False),
+    "not_equal": (_directly(jax.lax.ne, jnp.not_equal), "1 where different, else 0.", False),
+    "greater": (_directly(jax.lax.gt, jnp.greater), "1 where left is greater, else 0.", False),
+    "greater_equal": (
+        _directly(jax.lax.ge, jnp.greater_equal),
+        "1 where left is not less, else 0.",
+        False,
+    ),
+    "lesser": (_directly(jax.lax.lt, jnp.less), "1 where left is less, else 0.", False),
+    "lesser_equal": (
+        _directly(jax.lax.le, jnp.less_equal),
+        "1 where left is not greater, else 0.",
+        False,
+    ),
     "logical_and": (_truth(jnp.logical_and), "1 where both are not 0, else 0.", False),
     "logical_or": (_truth(jnp.logical_or), "1 where either is not 0, else 0.", False),
     "logical_xor": (_truth(jnp.logical_xor), "1 where exactly one is not 0, else 0.", False),
@@ -255,7 +276,7 @@ def _declare_same(key: str, function: Function, text: str, grad: bool) -> Op:
                 f"broadcast_* operator of the same name."
             )
         check_same_kind(name, lhs, rhs)
-        return function(lhs, rhs).astype(lhs.dtype)
+        return in_dtype(function(lhs, rhs), lhs.dtype)
 
     elementwise.__doc__ = (
         f"{text} For two arrays of equal shape and dtype.\n\nSource: MXNet operator ``{name}``."
@@ -292,7 +313,7 @@ def _declare_scalar(
     def with_number(data, *, scalar: Scalar = 1.0, is_int: bool = True):
         if data.dtype == jnp.bool_:  # booleans meet a number as int64
             data = data.astype(jnp.int64)
-        return function(data, number_of_dtype(scalar, data.dtype)).astype(data.dtype)
+        return in_dtype(function(data, number_of_dtype(scalar, data.dtype)), data.dtype)
 
     with_number.__doc__ = f"{text} For an array and a number.\n\nSource: MXNet operator ``{name}``."
     return op(
@@ -494,11 +515,11 @@ def smooth_l1(data, *, scalar: float = 1.0):
     real = data if jnp.issubdtype(data.dtype, jnp.floating) else data.astype(jnp.float64)
     size = absolute(real)
     # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
-    far = jax.lax.gt(size, jax.lax.full_like(size, bend))
+    far = jax.lax.gt(size, filled_like(size, bend))
     # No overflow where it is not used, nor in the derivative.
-    near = jax.lax.select(far, jax.lax.full_like(real, 0), real)
-    inner = jax.lax.mul(jax.lax.full_like(real, 0.5 * squared), jax.lax.square(near))
-    outer = jax.lax.sub(size, jax.lax.full_like(size, bend / 2))
+    near = jax.lax.select(far, filled_like(real, 0), real)
+    inner = jax.lax.mul(filled_like(real, 0.5 * squared), jax.lax.square(near))
+    outer = jax.lax.sub(size, filled_like(size, bend / 2))
     return jax.lax.select(far, outer, inner).astype(data.dtype)
 
 

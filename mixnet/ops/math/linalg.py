@@ -41,7 +41,9 @@ def dot(
     left, right = (0 if transpose_a else lhs.ndim - 1), (rhs.ndim - 1 if transpose_b else 0)
     _check("dot", lhs, rhs, left, right)
     if lhs.ndim == 2 and rhs.ndim == 2:
-        out = (lhs.T if transpose_a else lhs) @ (rhs.T if transpose_b else rhs)
+        # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
+        axes = ((left,), (right,)), ((), ())
+        out = jax.lax.dot_general(lhs, rhs, axes, preferred_element_type=lhs.dtype)
     else:
         out = jnp.tensordot(lhs, rhs, ((left,), (right,)))
     return out.reshape((1,)) if out.ndim == 0 else out

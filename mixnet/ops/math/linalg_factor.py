@@ -11,6 +11,7 @@ from mixnet.base import DTypeError, ShapeError
 from mixnet.ops.math.linalg_product import check_square
 from mixnet.ops.registry import op
 from mixnet.ops.schema.shape_constraints import same_as_first
+from mixnet.private_jax.derivatives import CustomJVP
 
 
 def check_float(name: str, matrix: jax.Array) -> None:
@@ -37,7 +38,7 @@ def check_matrix(name: str, matrix: jax.Array) -> None:
     check_float(name, matrix)
 
 
-@jax.custom_jvp
+@CustomJVP
 def _symmetric(matrix: jax.Array) -> Any:
     """The symmetric matrix with the lower triangle of ``matrix``; for derivatives, ``matrix``.
 

@@ -22,6 +22,7 @@ from mixnet.ops.schema.storage_rules import (
     ZERO_STAYS_LINEAR,
     ZERO_STAYS_WITHOUT_GRADIENT,
 )
+from mixnet.private_jax.derivatives import CustomJVP
 
 Function = Callable[..., Any]
 
@@ -60,7 +61,7 @@ def _gamma(data: jax.Array) -> Any:
     return jnp.where(pole, jnp.nan, jnp.where(data == 0, signed_infinity, signed))
 
 
-@jax.custom_jvp
+@CustomJVP
 def soft_sign(data: jax.Array) -> Any:
     """x / (1 + |x|); the derivative at infinity is 0."""
     return quotient(data, 1 + jnp.abs(data))
@@ -72,7 +73,7 @@ def _(primals: jax.Array, tangents: jax.Array) -> Any:
     return soft_sign(data), quotient(tangent, jnp.square(1 + jnp.abs(data)))
 
 
-@jax.custom_jvp
+@CustomJVP
 def _arccosh(data: jax.Array) -> Any:
     """Its derivative is 0 at both infinities."""
     return jnp.arccosh(data)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.typing import DTypeLike
 
-from mixnet.ops.array.plain import along, in_dtype, on_axis
+from mixnet.ops.array.plain import along, filled_like, in_dtype, on_axis
 from mixnet.ops.math.elementwise import relu
 from mixnet.ops.math.reduce import real_mean
 from mixnet.ops.nn.normalization import check_channels
@@ -81,7 +81,7 @@ def _statistics(data: jax.Array, axis: int, dtype: DTypeLike) -> tuple[Any, Any]
 def _moved(moving: tuple[Any, Any], now: tuple[Any, Any], momentum: float) -> list[Any]:
     """The moving statistics after a batch."""
     constant = jax.lax.stop_gradient
-    remaining, added = (jax.lax.full_like(moving[0], each) for each in (momentum, 1 - momentum))
+    remaining, added = (filled_like(moving[0], each) for each in (momentum, 1 - momentum))
     return [
         jax.lax.add(
             jax.lax.mul(old, remaining), jax.lax.mul(in_dtype(constant(new), old.dtype), added)
@@ -101,7 +101,7 @@ def _scaled(
     axis: int,
 ) -> Any:
     """The data, normalized by mean and variance, then scaled and shifted."""
-    scale = jax.lax.rsqrt(jax.lax.add(var, jax.lax.full_like(var, eps)))
+    scale = jax.lax.rsqrt(jax.lax.add(var, filled_like(var, eps)))
     factor = scale if fix_gamma else jax.lax.mul(scale, in_dtype(gamma, scale.dtype))
     mean, factor, beta = (
         on_axis(in_dtype(each, scale.dtype), data.shape, axis % data.ndim)

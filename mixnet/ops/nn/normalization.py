@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mixnet.base import OperatorValueError, ShapeError
-from mixnet.ops.array.plain import along, on_axis, with_axes
+from mixnet.ops.array.plain import along, filled_like, on_axis, with_axes
 from mixnet.ops.math.reduce import real_mean
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, NonNegative, Positive
@@ -34,7 +34,7 @@ def _standard(data: jax.Array, axes: tuple[int, ...], eps: float) -> tuple[Any, 
     average = real_mean(data, axes)
     centred = jax.lax.sub(data, along(average, data.shape, axes))
     variance = real_mean(jax.lax.square(centred), axes)
-    variance = jax.lax.add(variance, jax.lax.full_like(variance, eps))
+    variance = jax.lax.add(variance, filled_like(variance, eps))
     out = jax.lax.mul(centred, along(jax.lax.rsqrt(variance), data.shape, axes))
     # The statistics are for inspection only: no gradient passes through them.
     statistics = [with_axes(jax.lax.stop_gradient(each), data.shape, axes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from mixnet.ops.array.plain import along, in_dtype, total
 from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Axis, DType
+from mixnet.private_jax.derivatives import CustomJVP
 
 
 def _length_arguments(use_length: bool | None) -> tuple[str, ...]:
@@ -34,18 +34,18 @@ def _exponents(data: jax.Array, axis: int) -> Any:
 
 def softmax_along(data: jax.Array, axis: int) -> Any:
     """exp(data), divided by its sum along ``axis``."""
-    return _softmax(data, axis % data.ndim)
+    return _softmax(data, axis=axis % data.ndim)
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
-def _softmax(data: jax.Array, axis: int) -> Any:
+@CustomJVP
+def _softmax(data: jax.Array, *, axis: int) -> Any:
     powers = jax.lax.exp(_exponents(data, axis))
     return jax.lax.div(powers, along(total(powers, (axis,)), data.shape, (axis,)))
 
 
 @_softmax.defjvp
-def _(axis: int, primals: Any, tangents: Any) -> tuple[Any, Any]:
-    out = _softmax(primals[0], axis)
+def _(primals: Any, tangents: Any, *, axis: int) -> tuple[Any, Any]:
+    out = _softmax(primals[0], axis=axis)
     weighted = jax.lax.mul(out, tangents[0])
     common = along(total(weighted, (axis,)), out.shape, (axis,))
     return out, jax.lax.sub(weighted, jax.lax.mul(out, common))

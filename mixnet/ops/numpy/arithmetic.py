@@ -21,6 +21,7 @@ from mixnet.ops.math.quotient import quotient
 from mixnet.ops.registry import op
 from mixnet.ops.schema.attributes import Scalar
 from mixnet.ops.schema.dtypes import FRACTION, TRUTH, to_dtype
+from mixnet.private_jax.derivatives import CustomJVP
 
 Function = Callable[..., Any]
 
@@ -72,7 +73,7 @@ def _in_float(function: Function) -> Function:
     return compute
 
 
-@jax.custom_jvp
+@CustomJVP
 def _copysign(x: jax.Array, y: jax.Array) -> Any:
     """The derivative is 1 where the signs are the same and -1 where not, 0 having either."""
     return jnp.copysign(x, y)

@@ -92,8 +92,10 @@ def prod(
     return to_dtype(product, result_dtype) * _start(initial, 1, result_dtype)
 
 
-def _declare_extreme(name: str, function: Callable[..., Any], meet: Any, text: str) -> None:
-    choose = all_ties(function)
+def _declare_extreme(
+    name: str, function: Callable[..., Any], reduce: Callable[..., Any], meet: Any, text: str
+) -> None:
+    choose = all_ties(function, reduce)
 
     def extreme(
         a, *, axis: Shape | None = None, keepdims: bool = False, initial: float | None = None
@@ -114,8 +116,8 @@ def _declare_extreme(name: str, function: Callable[..., Any], meet: Any, text: s
     op(f"_np_{name}", aliases=[f"_np_a{name}"])(extreme)
 
 
-_declare_extreme("max", jnp.max, jnp.maximum, "Largest element.")
-_declare_extreme("min", jnp.min, jnp.minimum, "Smallest element.")
+_declare_extreme("max", jnp.max, jax.lax.reduce_max, jnp.maximum, "Largest element.")
+_declare_extreme("min", jnp.min, jax.lax.reduce_min, jnp.minimum, "Smallest element.")
 
 
 def _declare_truth(name: str, function: Callable[..., Any], text: str, aliases: list[str]) -> None:

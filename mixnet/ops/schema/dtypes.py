@@ -128,7 +128,8 @@ def to_dtype(data: jax.Array, dtype: DTypeLike) -> Any:
         bits = 64 if target.itemsize == 8 else 32
         above = 2.0 ** (bits - 1)
         largest = _LARGEST.get(data.dtype) or float(jnp.finfo(data.dtype).max)
-        limit = jax.lax.full_like(data, above if above <= largest else math.inf)
+        number = data.dtype.type(above if above <= largest else math.inf)
+        limit = jax.lax.broadcast(number, data.shape)
         # Of jax.lax: jax.numpy's wrappers are most of the time that tracing takes.
         data = jax.lax.select(jax.lax.lt(jax.lax.abs(data), limit), data, jax.lax.neg(limit))
         data = jax.lax.convert_element_type(data, jnp.int64 if bits == 64 else jnp.int32)
